@@ -5,5 +5,7 @@ pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
+pub mod secrets;
+pub mod tools;
 
 pub use error::{Error, Kind, Result};
