@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -123,29 +124,12 @@ impl Providers {
         if problems.is_empty() { Ok(Self { entries, scripts, outbound, host, secrets }) } else { Err(problems) }
     }
 
-    /// Makes one model call.
+    /// The provider of an id. Its credential is looked up when it is asked.
     ///
     /// # Errors
-    /// The provider is unknown, its credential missing, or it failed.
-    pub async fn chat(&self, provider: &str, mut request: ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-        let entry = self.entry(provider)?;
-        let name = request.credential_name.as_ref().or(entry.credential.as_ref());
-        request.credential = self.credential(name, &request.asker.tenant).await?;
-        let ready = self.ready(provider, entry, &request.asker.tenant).await?;
-        let answer = ready.provider().chat(&request, deltas).await;
-        answer.map_err(|failure| masked(failure, request.credential.as_ref()))
-    }
-
-    /// Embeds texts.
-    ///
-    /// # Errors
-    /// As `chat`.
-    pub async fn embed(&self, provider: &str, mut request: EmbedRequest) -> Result<Embeddings, ProviderFailure> {
-        let entry = self.entry(provider)?;
-        request.credential = self.credential(entry.credential.as_ref(), &request.tenant).await?;
-        let ready = self.ready(provider, entry, &request.tenant).await?;
-        let answer = ready.provider().embed(&request).await;
-        answer.map_err(|failure| masked(failure, request.credential.as_ref()))
+    /// There is none.
+    pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
+        Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
     }
 
     /// The ids of all providers, with their labels.
@@ -177,20 +161,14 @@ impl Providers {
         self.secrets.get(name, tenant).await.map(Some).map_err(failure)
     }
 
-    async fn ready<'a>(&'a self, id: &str, entry: &'a Entry, tenant: &str) -> Result<Ready<'a>, ProviderFailure> {
-        Ok(match entry.family {
-            Family::Script => Ready::Borrowed(&self.scripts),
-            Family::Hash => Ready::Borrowed(&Hash),
-            Family::Host => {
-                Ready::Owned(Box::new(HostModels { id: id.to_owned(), door: self.host.clone(), patience: entry.patience }))
-            }
-            Family::OpenAi => Ready::Owned(Box::new(OpenAi {
-                base_url: entry.base_url(id)?,
-                dialect: entry.dialect(),
-                headers: self.headers(entry, tenant).await?,
-                patience: entry.patience,
-                outbound: self.outbound.clone(),
-            })),
+    async fn open_ai(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<OpenAi, ProviderFailure> {
+        Ok(OpenAi {
+            base_url: entry.base_url(id)?,
+            dialect: entry.dialect(),
+            credential: secret.cloned(),
+            headers: self.headers(entry, tenant).await?,
+            patience: entry.patience,
+            outbound: Arc::clone(&self.outbound),
         })
     }
 
@@ -208,6 +186,49 @@ impl Providers {
             headers.push((name, value));
         }
         Ok(headers)
+    }
+}
+
+/// A provider by its id: how the rest of the studio asks it.
+pub struct Named<'a> {
+    all: &'a Providers,
+    id: &'a str,
+    entry: &'a Entry,
+}
+
+impl Named<'_> {
+    /// The provider itself, with its secret looked up.
+    async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
+        let Self { all, id, entry } = self;
+        Ok(match entry.family {
+            Family::Script => Ready::Borrowed(&all.scripts),
+            Family::Hash => Ready::Borrowed(&Hash),
+            Family::Host => {
+                let (id, door) = ((*id).to_owned(), all.host.clone());
+                Ready::Owned(Box::new(HostModels { id, door, patience: entry.patience }))
+            }
+            Family::OpenAi => Ready::Owned(Box::new(all.open_ai(id, entry, secret, tenant).await?)),
+        })
+    }
+}
+
+impl Provider for Named<'_> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            let tenant = &request.asker.tenant;
+            let name = request.credential.as_ref().or(self.entry.credential.as_ref());
+            let secret = self.all.credential(name, tenant).await?;
+            let ready = self.ready(secret.as_ref(), tenant).await?;
+            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(async move {
+            let secret = self.all.credential(self.entry.credential.as_ref(), &request.tenant).await?;
+            let ready = self.ready(secret.as_ref(), &request.tenant).await?;
+            ready.provider().embed(request).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
     }
 }
 
@@ -274,4 +295,61 @@ fn masked(mut failure: ProviderFailure, credential: Option<&Secret>) -> Provider
         failure.fault.message = failure.fault.message.replace(&*secret.0, "***");
     }
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::model::chat::{Message, Role};
+
+    fn providers(configured: Value) -> Result<Providers, Vec<String>> {
+        let configured: BTreeMap<String, ProviderSettings> = serde_json::from_value(configured).expect("settings");
+        let second = Duration::from_secs(1);
+        let limits = ModelLimits { first_byte: second, idle: second };
+        let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+        let secrets = Secrets::with_environment(BTreeMap::new(), HostDoor::default(), |name| (name == "SET").then(|| "s3cret".into()));
+        Providers::new(&configured, limits, outbound, HostDoor::default(), secrets)
+    }
+
+    async fn asked(providers: &Providers, id: &str) -> String {
+        let request = ChatRequest::new("echo", vec![Message::text(Role::User, "hi")]);
+        let answer = match providers.get(id) {
+            Ok(provider) => provider.chat(&request, &|_| {}).await,
+            Err(failure) => Err(failure),
+        };
+        answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn ids_become_providers() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "credential": "secret:SET"},
+            "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
+        });
+        let providers = providers(configured).ok().expect("valid");
+        assert_eq!(asked(&providers, "script").await, "You said: hi");
+        assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
+        assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
+        assert_eq!(asked(&providers, "mine").await, "provider_bad_request: `providers.mine.base_url` is not set");
+        assert!(asked(&providers, "local").await.starts_with("provider_unavailable"));
+        assert_eq!(asked(&providers, "keyed").await, "provider_bad_request: the configured header `x s3cret` is not valid");
+        assert!(asked(&providers, "hash").await.starts_with("provider_bad_request: the provider `hash` makes embeddings only"));
+        assert!(providers.is_configured("local", "").await && providers.is_configured("keyed", "").await);
+        assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
+    }
+
+    #[test]
+    fn wrong_settings_are_all_told() {
+        let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
+        let problems = providers(configured).err().expect("wrong");
+        assert_eq!(problems, [
+            "providers.a.kind: `x` is no kind of provider",
+            "providers.b.kind: `b` is no kind of provider",
+            "providers.script.scripts.m: a script is an object",
+        ]);
+    }
 }
