@@ -12,6 +12,7 @@ mod migrate;
 pub mod outbox;
 pub mod parts;
 mod queue;
+mod run_delete;
 mod run_list;
 pub mod runs;
 mod sqlite;
