@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::hash::Hash;
 use super::host::HostModels;
@@ -16,34 +14,10 @@ use super::openai::dialect::Dialect;
 use super::outbound::{Outbound, Patience};
 use super::script::Scripts;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::secrets::{PREFIX, Secrets};
-
-/// What the configuration says of one provider (`providers.<id>.*`).
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are the keys of the configuration")]
-pub struct ProviderSettings {
-    pub kind: Option<String>,
-    pub base_url: Option<String>,
-    pub credential: Option<String>,
-    pub headers: BTreeMap<String, String>,
-    pub models: Vec<Value>,
-    pub timeout_ms: Option<u64>,
-    pub max_retries: Option<u32>,
-    pub api_version: Option<String>,
-    pub scripts: Map<String, Value>,
-}
-
-/// How long providers may take unless they say otherwise.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelLimits {
-    /// `timeouts.model_ms`.
-    pub first_byte: Duration,
-    /// `timeouts.model_idle_ms`.
-    pub idle: Duration,
-}
 
 /// The kinds of providers that there are. A wire family is a file of its own and a row here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,20 +28,20 @@ enum Family {
     Host,
 }
 
-/// A provider that is known by itself: id, label, family, credential variable, base URL.
-struct Known(&'static str, &'static str, Family, &'static str, &'static str);
+/// A provider that is known by itself: id, label, family, base URL.
+struct Known(&'static str, &'static str, Family, &'static str);
 
 const KNOWN: [Known; 10] = [
-    Known("openai", "OpenAI", Family::OpenAi, "OPENAI_API_KEY", "https://api.openai.com/v1"),
-    Known("azure-openai", "Azure OpenAI", Family::OpenAi, "AZURE_OPENAI_API_KEY", ""),
-    Known("mistral", "Mistral", Family::OpenAi, "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
-    Known("deepseek", "DeepSeek", Family::OpenAi, "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
-    Known("xai", "xAI", Family::OpenAi, "XAI_API_KEY", "https://api.x.ai/v1"),
-    Known("groq", "Groq", Family::OpenAi, "GROQ_API_KEY", "https://api.groq.com/openai/v1"),
-    Known("openrouter", "OpenRouter", Family::OpenAi, "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
-    Known("voyage", "Voyage", Family::OpenAi, "VOYAGE_API_KEY", "https://api.voyageai.com/v1"),
-    Known("script", "Script", Family::Script, "", ""),
-    Known("hash", "Hash", Family::Hash, "", ""),
+    Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
+    Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
+    Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
+    Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
+    Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
+    Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
+    Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
+    Known("script", "Script", Family::Script, ""),
+    Known("hash", "Hash", Family::Hash, ""),
 ];
 
 fn known(id: &str) -> Option<&'static Known> {
@@ -81,7 +55,7 @@ struct Entry {
     base_url: String,
     credential: Option<String>,
     patience: Patience,
-    settings: ProviderSettings,
+    settings: ProviderConfig,
 }
 
 /// All providers.
@@ -98,30 +72,30 @@ impl Providers {
     ///
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
-    pub fn new(
-        configured: &BTreeMap<String, ProviderSettings>,
-        limits: ModelLimits,
-        outbound: Arc<Outbound>,
-        host: HostDoor,
-        secrets: Secrets,
-    ) -> Result<Self, Vec<String>> {
+    pub fn new(config: &Arc<Config>, outbound: Arc<Outbound>, host: HostDoor) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
         let mut entries = BTreeMap::new();
-        let ids = KNOWN.iter().map(|known| known.0).chain(configured.keys().map(String::as_str));
-        for id in ids {
-            match Entry::new(id, configured.get(id).cloned().unwrap_or_default(), limits) {
+        for id in KNOWN.iter().map(|known| known.0).chain(config.providers.keys().map(String::as_str)) {
+            match Entry::new(id, config) {
                 Ok(entry) => {
                     entries.insert(id.to_owned(), entry);
                 }
                 Err(problem) => problems.push(problem),
             }
         }
-        let script = configured.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
+        let script = config.providers.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
         let scripts = Scripts::parse(&script).unwrap_or_else(|problem| {
             problems.push(problem);
             Scripts::default()
         });
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
         if problems.is_empty() { Ok(Self { entries, scripts, outbound, host, secrets }) } else { Err(problems) }
+    }
+
+    /// Where secrets are found.
+    #[must_use]
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
     /// The provider of an id. Its credential is looked up when it is asked.
@@ -247,21 +221,23 @@ impl Ready<'_> {
 }
 
 impl Entry {
-    fn new(id: &str, settings: ProviderSettings, limits: ModelLimits) -> Result<Self, String> {
-        let kind = settings.kind.as_deref().unwrap_or(id);
-        let known = known(kind);
-        let family = match (kind, known) {
+    fn new(id: &str, config: &Config) -> Result<Self, String> {
+        let settings = config.providers.get(id).cloned().unwrap_or_default();
+        let kind = settings.kind.as_deref().unwrap_or(id).to_owned();
+        let known = known(&kind);
+        let family = match (kind.as_str(), known) {
             (_, Some(known)) => known.2,
             ("host", None) => Family::Host,
             ("openai-compatible", None) => Family::OpenAi,
             (kind, None) => return Err(format!("providers.{id}.kind: `{kind}` is no kind of provider")),
         };
-        let variable = known.map(|known| known.3).filter(|variable| !variable.is_empty());
-        let credential = settings.credential.clone().or_else(|| variable.map(|name| format!("{PREFIX}{name}")));
-        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.4.to_owned())).unwrap_or_default();
-        let first_byte = settings.timeout_ms.map_or(limits.first_byte, Duration::from_millis);
-        let patience = Patience { first_byte, idle: limits.idle, retries: settings.max_retries.unwrap_or(2) };
-        Ok(Self { family, dialect: kind.to_owned(), base_url, credential, patience, settings })
+        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
+        let patience = Patience {
+            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_ms)),
+            idle: Duration::from_millis(config.timeouts.model_idle_ms),
+            retries: settings.max_retries.unwrap_or(2),
+        };
+        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
@@ -276,9 +252,7 @@ impl Entry {
         let mut dialect = Dialect::of(&self.dialect);
         if let Some(azure) = &mut dialect.azure {
             azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
-            let named = self.settings.models.iter().filter_map(|model| {
-                Some((model.get("id")?.as_str()?.to_owned(), model.get("deployment")?.as_str()?.to_owned()))
-            });
+            let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));
             azure.deployments = named.collect();
         }
         dialect
@@ -305,13 +279,10 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::model::chat::{Message, Role};
 
-    fn providers(configured: Value) -> Result<Providers, Vec<String>> {
-        let configured: BTreeMap<String, ProviderSettings> = serde_json::from_value(configured).expect("settings");
-        let second = Duration::from_secs(1);
-        let limits = ModelLimits { first_byte: second, idle: second };
+    fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
+        let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
         let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
-        let secrets = Secrets::with_environment(BTreeMap::new(), HostDoor::default(), |name| (name == "SET").then(|| "s3cret".into()));
-        Providers::new(&configured, limits, outbound, HostDoor::default(), secrets)
+        Providers::new(&Arc::new(config), outbound, HostDoor::default())
     }
 
     async fn asked(providers: &Providers, id: &str) -> String {
@@ -330,7 +301,7 @@ mod tests {
             "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
             "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
         });
-        let providers = providers(configured).ok().expect("valid");
+        let providers = providers(&configured).ok().expect("valid");
         assert_eq!(asked(&providers, "script").await, "You said: hi");
         assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
         assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
@@ -345,7 +316,7 @@ mod tests {
     #[test]
     fn wrong_settings_are_all_told() {
         let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
-        let problems = providers(configured).err().expect("wrong");
+        let problems = providers(&configured).err().expect("wrong");
         assert_eq!(problems, [
             "providers.a.kind: `x` is no kind of provider",
             "providers.b.kind: `b` is no kind of provider",
