@@ -24,8 +24,7 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
         return Err(Fault::new(FaultCode::ToolFailed, text));
     }
     let name = tool.offer.name.clone();
-    // One call in a step: the step's id is unique in the run and stays when the step is entered again.
-    let call = ToolCall { id: format!("call_{}", context.step()), name: name.clone(), arguments, invalid: None };
+    let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
     let outcome = context.tool(&call, &tool, None).await?;
     if outcome.is_error {
         return Err(Fault::new(FaultCode::ToolFailed, outcome.result));
@@ -33,6 +32,15 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// One call for each attempt: the same one when the step is entered again, another one after it failed.
+fn call_id(context: &StepContext) -> String {
+    let id = |attempt: u32| match attempt {
+        1 => format!("call_{}", context.step()),
+        later => format!("call_{}_{later}", context.step()),
+    };
+    (1..context.attempt()).map(id).find(|id| !context.failed_before(id)).unwrap_or_else(|| id(context.attempt()))
 }
 
 async fn bind(context: &StepContext, node: &ToolNode) -> Result<BoundTool, Fault> {
