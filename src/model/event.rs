@@ -38,7 +38,7 @@ pub struct Entry {
 pub enum Event {
     /// The run was made; nothing ran yet.
     Created(Box<Created>),
-    /// It began for the first time.
+    /// An owner goes to work on it: the first time, or after it waited in the queue.
     Began,
     /// A pause was answered.
     Resumed(Box<Resumed>),
@@ -126,7 +126,10 @@ pub enum Event {
     /// The lane waits for a person.
     Paused(Box<Pause>),
     /// The run waits: every lane is paused, waiting or done.
-    Rested,
+    Rested {
+        /// For what, by its earliest open pause.
+        status: super::run::Status,
+    },
     /// The run finished.
     Completed {
         /// The final state without internal keys.
@@ -511,6 +514,11 @@ pub struct Turn {
     pub history: String,
     /// The messages (`model::chat::Message`), stored as parts.
     pub messages: Vec<PartHash>,
+    /// Their ids in the thread.
+    pub ids: Vec<Id>,
+    /// The last assistant message, which readers are told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_id: Option<Id>,
     /// A driver that lives as long as the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_memory: bool,
@@ -563,6 +571,9 @@ pub struct CallStarted {
     /// What a model is sent, as parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<PartHash>,
+    /// Of a model: the node that asks; a specialist's differs from the step's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Arc<str>>,
 }
 
 /// A call ended.
@@ -579,6 +590,15 @@ pub struct CallFinished {
     pub usage: Option<Usage>,
     /// How long it took.
     pub duration_ms: u64,
+    /// Of a scripted model: which reply was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_index: Option<u64>,
+    /// Of a structured answer: the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Of a model: why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
 }
 
 /// How a call ended.
