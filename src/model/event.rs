@@ -384,6 +384,33 @@ pub struct Retried {
     /// A worker goes on, not the request.
     #[serde(default, rename = "async")]
     pub queued: bool,
+    /// With `from_step`: where it goes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<BackTo>,
+}
+
+/// Where a retry goes back to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackTo {
+    /// The lane.
+    pub lane: LaneId,
+    /// When the run was made, for branches that are opened again.
+    pub at: i64,
+    /// The branches that it is in, outermost first.
+    pub chain: Vec<BranchLink>,
+}
+
+/// A branch on the way to a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the run's branch")]
+pub struct BranchLink {
+    pub lane: LaneId,
+    pub parent: LaneId,
+    pub index: usize,
+    pub branch: Arc<str>,
+    pub fork: Id,
+    pub fork_node: Arc<str>,
+    pub branches: usize,
 }
 
 /// What to do with a call whose outcome nobody knows.
@@ -512,8 +539,8 @@ const fn is_zero(count: &u32) -> bool {
 pub struct Turn {
     /// Which history.
     pub history: String,
-    /// The messages (`model::chat::Message`), stored as parts.
-    pub messages: Vec<PartHash>,
+    /// The messages: what was said to the model, and its answer.
+    pub messages: Vec<super::chat::Message>,
     /// Their ids in the thread.
     pub ids: Vec<Id>,
     /// The last assistant message, which readers are told of.
