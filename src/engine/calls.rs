@@ -96,12 +96,15 @@ impl StepContext {
     async fn messages(&self, parts: &[PartHash]) -> Result<Vec<Message>, Fault> {
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (tenant, wanted) = (Arc::clone(&self.run().tenant), parts.to_vec());
-        let texts = self.world().store.read(move |tx| crate::store::parts::texts(tx, &tenant, &wanted)).await;
+        let read = move |tx: &mut crate::store::Tx<'_>| {
+            wanted.iter().map(|hash| crate::store::parts::part(tx, &tenant, hash)).collect::<Result<Vec<_>, _>>()
+        };
+        let texts = self.world().store.read(read).await.map_err(|error| store_fault(&error))?;
         texts
-            .map_err(|error| store_fault(&error))?
-            .iter()
+            .into_iter()
             .map(|text| {
-                serde_json::from_str(text)
+                let text = text.ok_or_else(|| Fault::new(FaultCode::Internal, "a stored message is missing"))?;
+                serde_json::from_str(&text)
                     .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))
             })
             .collect()

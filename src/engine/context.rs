@@ -272,7 +272,15 @@ impl StepContext {
         self.journal.durable().await.map_err(|Lost| lost())?;
         let (tenant, thread, name) = (Arc::clone(&self.facts.tenant), self.facts.thread, history.to_owned());
         let stored = self.world.store.read(move |tx| crate::store::threads::history(tx, &tenant, &thread, &name)).await;
-        let mut turns = stored.map_err(|error| store_fault(&error))?;
+        let mut turns = Vec::new();
+        for row in stored.map_err(|error| store_fault(&error))? {
+            let message: Message = serde_json::from_str(&row.body)
+                .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
+            if message.role == crate::model::chat::Role::User || turns.is_empty() {
+                turns.push(Vec::new());
+            }
+            turns.last_mut().map(|turn: &mut Vec<Message>| turn.push(message));
+        }
         turns.extend(pending);
         Ok(turns)
     }

@@ -84,6 +84,10 @@ enum Ending {
 impl Drive {
     /// Drives until the run rests.
     pub async fn run(self) -> Drove {
+        if self.journal.status() != Status::Running {
+            let _lost = self.journal.durable().await;
+            return Drove::Rested(self.journal.status());
+        }
         let mut stretch = Stretch {
             ready: self.first_lanes(),
             busy: FuturesUnordered::new(),

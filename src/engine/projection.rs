@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::journal::{Core, Journal};
+use super::journal::{Core, Journal, Tenure};
 use super::world::World;
-use crate::model::Id;
+use crate::model::agent::Definitions;
+use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{
-    Answer, CallFinished, CallKind, CallOutcome, CallStarted, EntityKind, Entry, Event, Fault, Measured, PartHash, PauseReason,
-    StepCompleted, Turn,
+    Answer, CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash, PauseReason, StepCompleted, Turn,
 };
 use crate::model::run::{BranchState, Call, Child, Run, Status};
+use crate::model::{Id, Timestamp};
 use crate::store::checkpoints::CheckpointRow;
 use crate::store::log::Append;
 use crate::store::runs::{RunRow, RunUpdate};
@@ -56,19 +57,17 @@ pub(super) fn hash(text: &str) -> PartHash {
 pub(super) fn before(world: &World, core: &mut Core, entry: &Entry) {
     match &entry.event {
         Event::CallFinished(call) => call_span(world, core, entry, call),
-        Event::Measured(measured) => measured_span(world, core, entry, measured),
         Event::StepCompleted(done) => turns(core, entry, done),
         Event::Paused(pause) => {
             if let PauseReason::Human { prompt, .. } = &pause.reason {
-                shown(world, core, entry, "assistant", prompt, json!([]));
+                let row = shown(world, &core.run, entry, Role::Assistant, prompt, &[]);
+                core.pending.append.messages.extend(row);
             }
         }
-        Event::Resumed(resumed) => {
-            if let Answer::Human { message, attachments } = &resumed.answer {
-                shown(world, core, entry, "user", message, json!(attachments));
-            }
+        Event::Completed { reply: Some(reply), .. } => {
+            let row = shown(world, &core.run, entry, Role::Assistant, reply, &[]);
+            core.pending.append.messages.extend(row);
         }
-        Event::Completed { reply: Some(reply), .. } => shown(world, core, entry, "assistant", reply, json!([])),
         _without_rows => {}
     }
 }
@@ -89,25 +88,34 @@ pub(super) fn after(world: &World, core: &mut Core, entry: &Entry, child: Option
     let ended = |child: &Child| cut && child.finished_at == Some(entry.at);
     let touched: Vec<RunRow> = if cut {
         let children = core.run.children.iter().filter(|(_, child)| ended(child));
-        children.map(|(id, child)| child_row(world, &core.run, *id, child, journal)).collect()
+        children.map(|(id, child)| journal_child(world, &core.run, *id, child, journal)).collect()
     } else {
         let child = child.and_then(|id| Some((id, core.run.children.get(&id)?)));
-        child.map(|(id, child)| child_row(world, &core.run, id, child, journal)).into_iter().collect()
+        child.map(|(id, child)| journal_child(world, &core.run, id, child, journal)).into_iter().collect()
     };
     core.pending.append.children.extend(touched);
-    if core.run.status.terminal() && world.config.usage.events.enabled {
-        super::recorded::record(world, core, journal);
+    if core.run.status.terminal() {
+        let events = super::recorded::recorded(world, &core.run, &journal.tenant);
+        core.pending.append.outbox.extend(events);
     }
 }
 
 /// What the run's row says.
 pub(super) fn row(world: &World, run: &Run, journal: &Journal, released: bool) -> RunUpdate {
-    let tenure = journal.tenure();
+    let mut row = row_of(world, run, journal.tenure(), journal.last_told());
+    if released {
+        row.owner = None;
+        row.lease_until = row.lease_until.map(|_| Timestamp(0));
+    }
+    row
+}
+
+/// What the row of a run says that somebody works on, or that rests.
+pub(super) fn row_of(world: &World, run: &Run, tenure: &Tenure, last_event_id: u64) -> RunUpdate {
     let now = world.clock.now();
-    let working = run.status == Status::Running && !released;
-    let pauses = run.pauses();
+    let working = run.status == Status::Running;
+    let pauses = if run.status.paused() { run.pauses() } else { Vec::new() };
     let earliest = pauses.first().map(|(_, pause)| pause);
-    let lease = i64::try_from(world.config.runs.lease_seconds * 1000).unwrap_or(i64::MAX);
     RunUpdate {
         status: run.status.as_str(),
         started_at: run.started_at,
@@ -115,24 +123,35 @@ pub(super) fn row(world: &World, run: &Run, journal: &Journal, released: bool) -
         working_ms: run.worked(now),
         waiting_ms: run.waiting_ms,
         rested_at: run.rested_at,
-        awaiting_node: earliest.map(|pause| Arc::clone(&pause.node)).filter(|_| run.status.paused()),
-        awaiting_pause: earliest.map(|pause| pause.id).filter(|_| run.status.paused()),
+        awaiting_node: earliest.map(|pause| Arc::clone(&pause.node)),
+        awaiting_pause: earliest.map(|pause| pause.id),
         error: run.failure.as_ref().map(|(fault, node)| error_json(fault, node.as_deref())),
-        reply: run.reply.as_deref().map(Arc::from),
+        reply: run.reply.as_deref().filter(|_| run.status == Status::Completed).map(Arc::from),
         fence: tenure.fence,
         owner: working.then(|| Arc::clone(&tenure.owner)),
-        lease_until: (run.status == Status::Running)
-            .then(|| crate::model::Timestamp(if released { 0 } else { now.0.saturating_add(lease) })),
+        lease_until: if working { super::tenure::lease(world) } else { None },
         takeovers: run.takeovers,
-        last_event_id: journal.last_told(),
+        last_event_id,
         attempt: run.attempt,
         own: run.own,
         total: run.total(),
         mode: tenure.mode,
         queue: tenure.queue.clone(),
-        available_at: None,
+        available_at: (run.status == Status::Queued).then(|| Timestamp(now.0.saturating_add(run.delay_ms))),
         tries: tenure.tries,
     }
+}
+
+/// The rows of all children, as they are now.
+pub(super) fn children(_world: &World, run: &Run, tenant: &Arc<str>, tenure: &Tenure, definitions: &Definitions) -> Vec<RunRow> {
+    run.children.iter().map(|(id, child)| child_row(run, *id, child, tenant, tenure, definitions)).collect()
+}
+
+/// What people read of an answer in the thread.
+pub(super) fn answer_message(world: &World, run: &Run, entry: &Entry) -> Vec<MessageRow> {
+    let Event::Resumed(resumed) = &entry.event else { return Vec::new() };
+    let Answer::Human { message, attachments } = &resumed.answer else { return Vec::new() };
+    shown(world, run, entry, Role::User, message, attachments).into_iter().collect()
 }
 
 /// `{code, message, node_id}` as runs show it.
@@ -147,77 +166,25 @@ pub(super) fn error_json(fault: &Fault, node: Option<&str>) -> Value {
     error
 }
 
+/// The record of a metered call that ended.
 fn call_span(world: &World, core: &mut Core, entry: &Entry, call: &CallFinished) {
     let Some(step) = core.run.lanes.get(&entry.lane).and_then(|lane| lane.step.as_deref()) else { return };
     let Some(Call::Open(open)) = step.calls.get(&call.key) else { return };
+    let kind = match open.kind {
+        CallKind::Model => "llm",
+        CallKind::Embedding => "embedding",
+        CallKind::Tool | CallKind::Retrieval => return,
+    };
+    let Some(usage) = call.usage else { return };
     let span = SpanRow {
         id: open.span,
         run: step.child_run.unwrap_or(core.run.id),
-        parent_span: None,
-        step: Some(step.id),
-        node: Some(core.run.plan.node(step.node).id.to_string()),
-        kind: kind_of(open),
-        name: open.name.clone(),
-        status: if call.outcome.ok() { "completed" } else { "failed" },
-        provider: open.provider.clone(),
-        model: open.model.clone(),
-        usage: call.usage.unwrap_or_default(),
-        metered: matches!(open.kind, CallKind::Model | CallKind::Embedding),
-        started_at: crate::model::Timestamp(entry.at.0 - i64::try_from(call.duration_ms).unwrap_or(0)),
-        finished_at: entry.at,
-        error: match &call.outcome {
-            CallOutcome::Failed(fault) => Some(error_json(fault, None)),
-            CallOutcome::Message(_) | CallOutcome::Tool(_) | CallOutcome::Value(_) => None,
-        },
-        input: match open.kind {
-            CallKind::Model => Some(json!({"parts": open.prompt})),
-            CallKind::Tool => open.arguments.clone(),
-            CallKind::Embedding | CallKind::Retrieval => None,
-        },
-        output: match &call.outcome {
-            CallOutcome::Message(part) => Some(json!({"part": part})),
-            CallOutcome::Tool(outcome) => Some(json!({"result": outcome.result, "is_error": outcome.is_error})),
-            CallOutcome::Value(value) => Some(value.clone()),
-            CallOutcome::Failed(_) => None,
-        },
-        hidden: !world.config.observability.native_tracing,
-    };
-    core.pending.append.spans.push(span);
-}
-
-const fn kind_of(call: &CallStarted) -> &'static str {
-    match call.kind {
-        CallKind::Model => "llm",
-        CallKind::Tool => "tool",
-        CallKind::Embedding => "embedding",
-        CallKind::Retrieval => "rag",
-    }
-}
-
-fn measured_span(world: &World, core: &mut Core, entry: &Entry, measured: &Measured) {
-    if !world.config.observability.native_tracing {
-        return;
-    }
-    let Some(step) = core.run.lanes.get(&entry.lane).and_then(|lane| lane.step.as_deref()) else { return };
-    let span = SpanRow {
-        id: measured.span,
-        run: step.child_run.unwrap_or(core.run.id),
-        parent_span: None,
-        step: Some(step.id),
-        node: Some(core.run.plan.node(step.node).id.to_string()),
-        kind: if measured.kind == "memory" { "memory" } else { "context" },
-        name: measured.name.clone(),
-        status: "completed",
-        provider: None,
-        model: None,
-        usage: crate::model::usage::Usage::default(),
-        metered: false,
-        started_at: entry.at,
-        finished_at: entry.at,
-        error: None,
-        input: None,
-        output: Some(measured.output.clone()),
-        hidden: false,
+        kind,
+        provider: open.provider.clone().unwrap_or_default(),
+        model: open.model.clone().unwrap_or_default(),
+        started_at: Timestamp(entry.at.0 - i64::try_from(call.duration_ms).unwrap_or(0)),
+        traced: world.config.observability.native_tracing,
+        usage,
     };
     core.pending.append.spans.push(span);
 }
@@ -243,18 +210,58 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
 }
 
 /// A message that people see in a workflow's thread; models do not.
-fn shown(world: &World, core: &mut Core, entry: &Entry, role: &'static str, text: &str, attachments: Value) {
-    if core.run.created.entity == EntityKind::Workflow {
-        let row = MessageRow::shown(world.clock.id(), &core.run, role, text, attachments, entry.at);
-        core.pending.append.messages.push(row);
+fn shown(world: &World, run: &Run, entry: &Entry, role: Role, text: &str, attachments: &[Attachment]) -> Option<MessageRow> {
+    if run.created.entity == EntityKind::Agent || (text.is_empty() && attachments.is_empty()) {
+        return None;
+    }
+    let mut message = Message::text(role, text);
+    message.attachments = attachments.to_vec();
+    Some(message_row(world.clock.id(), run, "", &message, true, entry.at))
+}
+
+/// A message of a history; an agent's own history is also what people read in its thread.
+fn said(id: Id, run: &Run, turn: &Turn, message: &Message, at: Timestamp) -> MessageRow {
+    let chat = run.created.entity == EntityKind::Agent;
+    let read = matches!(message.role, Role::User | Role::Assistant) && !(message.content.is_empty() && message.attachments.is_empty());
+    message_row(id, run, &turn.history, message, chat && read, at)
+}
+
+pub(super) fn message_row(id: Id, run: &Run, history: &str, message: &Message, shown: bool, at: Timestamp) -> MessageRow {
+    MessageRow {
+        id,
+        thread: run.created.thread,
+        history: history.to_owned(),
+        shown,
+        summarized: false,
+        role: role_name(message.role).to_owned(),
+        run: Some(run.id),
+        created_at: at,
+        body: serde_json::to_string(message).unwrap_or_default().into(),
+        meta: None,
+        files: message.attachments.iter().map(|file| file.storage_key.as_str().into()).collect(),
+        no: 0,
     }
 }
 
-fn child_row(world: &World, run: &Run, id: Id, child: &Child, journal: &Journal) -> RunRow {
-    let agent = super::names::agent_of(world, run, &child.node, journal);
+const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
+fn journal_child(world: &World, run: &Run, id: Id, child: &Child, journal: &Journal) -> RunRow {
+    let definitions = world.pinned(journal.run).unwrap_or_default();
+    child_row(run, id, child, &journal.tenant, journal.tenure(), &definitions)
+}
+
+fn child_row(run: &Run, id: Id, child: &Child, tenant: &Arc<str>, tenure: &Tenure, definitions: &Definitions) -> RunRow {
+    let agent = super::names::agent_of(run, &child.node, definitions);
     RunRow {
         id,
-        tenant: Arc::clone(&journal.tenant),
+        tenant: Arc::clone(tenant),
         entity_type: EntityKind::Agent,
         entity_id: agent.0,
         entity_name: agent.1,
@@ -262,7 +269,7 @@ fn child_row(world: &World, run: &Run, id: Id, child: &Child, journal: &Journal)
         thread: run.created.thread,
         parent: Some(run.id),
         status: child.status.as_str().to_owned(),
-        mode: journal.tenure().mode.to_owned(),
+        mode: tenure.mode.to_owned(),
         user_id: run.created.user.as_ref().and_then(super::names::user_id),
         input_preview: super::names::preview(&run.created.message),
         input: None,

@@ -18,15 +18,12 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     let key = key(context, &input_hash);
     let (tenant, now) = (Arc::clone(&context.run().tenant), context.world().clock.now());
     let found = context.world().store.read(move |tx| checkpoints::find(tx, &tenant, &key, now)).await;
-    let Ok(Some(row)) = found else { return Ok(false) };
+    let Ok(Some((handle, Value::Object(fields)))) = found else { return Ok(false) };
     context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
-    let change: Change = match row.change {
-        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect(),
-        _damaged => return Ok(false),
-    };
+    let change: Change = fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect();
     let done = StepCompleted {
         step: context.step(),
-        handle: row.handle.as_str().into(),
+        handle: handle.as_str().into(),
         change,
         error: None,
         checkpoint_hit: true,
@@ -47,11 +44,11 @@ pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
     let row = CheckpointRow {
         key: key(context, &input_hash),
         run: context.run().id,
-        node: context.node().id.to_string(),
+        node_id: context.node().id.to_string(),
         iteration_path: context.scope_path().to_owned(),
         input_hash,
         handle: handle.to_owned(),
-        change: Value::Object(fields),
+        change: Value::Object(fields).to_string(),
         created_at: now,
         expires_at: (ttl > 0).then_some(Timestamp(now.0 + ttl)),
     };

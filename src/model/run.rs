@@ -4,7 +4,7 @@ mod apply;
 mod lane;
 mod rewind;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -139,6 +139,8 @@ pub struct Run {
     pub answered: HashMap<Id, Arc<str>>,
     /// Replies that scripted models used, by asking node.
     pub scripted: HashMap<Arc<str>, Scripted>,
+    /// How long it waits in the queue before it goes on.
+    pub delay_ms: i64,
     /// Turns of histories that live as long as the run.
     pub memory: Vec<super::event::Turn>,
     marks: rewind::Marks,
@@ -207,6 +209,7 @@ impl Run {
             takeovers: 0,
             answered: HashMap::new(),
             scripted: HashMap::new(),
+            delay_ms: 0,
             memory: Vec::new(),
             marks: rewind::Marks::default(),
         }
@@ -310,7 +313,8 @@ impl Run {
         self.marks.has(step)
     }
 
-    pub(crate) fn wanted(&self) -> &HashSet<Id> {
-        &self.marks.wanted
+    /// Steps that later entries go back to.
+    pub(super) fn want(&mut self, steps: impl Iterator<Item = Id>) {
+        self.marks.wanted.extend(steps);
     }
 }

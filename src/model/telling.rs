@@ -128,6 +128,11 @@ impl Telling {
         }
     }
 
+    /// Tells all that waits for its turn: nothing more is coming.
+    pub fn flush_all(&mut self) {
+        self.flush(0);
+    }
+
     fn chat(&self) -> bool {
         self.facts.created.entity == EntityKind::Agent
     }

@@ -81,8 +81,9 @@ impl Run {
                 self.takeovers = *count;
                 self.reenter();
             }
-            Event::Requeued { .. } => {
+            Event::Requeued { delay_ms, .. } => {
                 self.stop_clock(entry.at);
+                self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
                 self.status = Status::Queued;
                 self.clear_failures();
             }
@@ -148,6 +149,7 @@ impl Run {
     }
 
     fn begin(&mut self, at: Timestamp) {
+        self.delay_ms = 0;
         self.status = Status::Running;
         self.started_at.get_or_insert(at);
         self.working_since = Some(at);
