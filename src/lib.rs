@@ -6,6 +6,8 @@ pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
+pub mod secrets;
 pub mod store;
+pub mod tools;
 
 pub use error::{Error, Kind, Result};
