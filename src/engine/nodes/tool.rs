@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use crate::engine::agent::reference_of;
 use crate::engine::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
-use crate::model::event::{Change, Fault, FaultCode};
+use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;
+use crate::model::run::Call;
 use crate::tools::{BoundTool, schema};
 
 /// Runs the node.
@@ -40,7 +41,15 @@ fn call_id(context: &StepContext) -> String {
         1 => format!("call_{}", context.step()),
         later => format!("call_{}_{later}", context.step()),
     };
-    (1..context.attempt()).map(id).find(|id| !context.failed_before(id)).unwrap_or_else(|| id(context.attempt()))
+    (1..context.attempt()).map(id).find(|id| !failed_before(context, id)).unwrap_or_else(|| id(context.attempt()))
+}
+
+fn failed_before(context: &StepContext, call_id: &str) -> bool {
+    let failed = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
+        Some(Call::Done(done)) => matches!(&done.outcome, CallOutcome::Tool(outcome) if outcome.is_error),
+        Some(Call::Open(_)) | None => false,
+    });
+    failed.unwrap_or(false)
 }
 
 async fn bind(context: &StepContext, node: &ToolNode) -> Result<BoundTool, Fault> {
