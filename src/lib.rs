@@ -5,5 +5,6 @@ pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
+pub mod studio;
 
 pub use error::{Error, Kind, Result};

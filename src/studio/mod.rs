@@ -1,0 +1,6 @@
+//! Owns the facade: one method per capability.
+
+mod fields;
+pub mod lists;
+pub mod requests;
+pub mod slugs;
