@@ -5,6 +5,7 @@ pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
+pub mod store;
 pub mod studio;
 
 pub use error::{Error, Kind, Result};

@@ -1,0 +1,245 @@
+//! Owns metered calls and their sums by hour and day.
+
+use super::db::{Param, Tx, params};
+use super::error::StoreError;
+use super::runs::{Updated, usage_at, usage_params};
+use crate::model::usage::Usage;
+use crate::model::{Id, Timestamp};
+
+/// An hour and a day, in milliseconds.
+pub(super) const WIDTHS: [i64; 2] = [3_600_000, 86_400_000];
+
+/// A model or embedding call that ended; also one that failed or had no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanRow {
+    /// Its span.
+    pub id: Id,
+    /// The run that made it: the appending run, or a child run of it.
+    pub run: Id,
+    /// `llm` or `embedding`.
+    pub kind: &'static str,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// It is shown as a span.
+    pub traced: bool,
+    /// What it took.
+    pub usage: Usage,
+}
+
+/// Stores a call and adds it to the sums of its model, and of its top-level run.
+pub(super) fn insert_span(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    appending: &Id,
+    run: &Updated,
+    span: &SpanRow,
+) -> Result<(), StoreError> {
+    let owner = if span.run == *appending { Some(run.no) } else { number(tx, tenant, &span.run)? };
+    let owner = owner.ok_or_else(|| StoreError::Fault(format!("a call belongs to run {}, which is not stored", span.run)))?;
+    let id = span.id.to_string();
+    let mut values = vec![
+        Param::from(&id),
+        tenant.into(),
+        owner.into(),
+        run.root.into(),
+        span.kind.into(),
+        (&span.provider).into(),
+        (&span.model).into(),
+        span.started_at.0.into(),
+        span.traced.into(),
+    ];
+    values.extend(usage_params(&span.usage));
+    tx.execute(
+        "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, \
+         prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        &values,
+    )?;
+    let root = root_of(tx, run)?;
+    add_to_model(tx, tenant, &root, &span.provider, &span.model, span.started_at, &Sum::of(&span.usage))?;
+    match root.started_at {
+        Some(started) => add_to_runs(tx, tenant, started, &root.entity_type, &root.entity_id, 0, &Sum::of(&span.usage)),
+        None => Ok(()),
+    }
+}
+
+fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreError> {
+    tx.query_one("SELECT no FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), tenant], |row| row.int(0))
+}
+
+/// What a call's sums are kept under: its top-level run.
+pub(super) struct Root {
+    pub(super) entity_type: String,
+    pub(super) entity_id: String,
+    pub(super) started_at: Option<Timestamp>,
+}
+
+fn root_of(tx: &mut Tx<'_>, run: &Updated) -> Result<Root, StoreError> {
+    if run.top {
+        return Ok(Root {
+            entity_type: run.entity_type.clone(),
+            entity_id: run.entity_id.clone(),
+            started_at: run.started_at,
+        });
+    }
+    read_root(tx, run.root)?.ok_or_else(|| StoreError::damaged("the top-level run of a child run is missing"))
+}
+
+pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreError> {
+    tx.query_one("SELECT entity_type, entity_id, started_at FROM #runs WHERE no = $1", params![no], |row| {
+        Ok(Root {
+            entity_type: row.text(0)?.to_owned(),
+            entity_id: row.text(1)?.to_owned(),
+            started_at: row.opt_int(2)?.map(Timestamp),
+        })
+    })
+}
+
+/// Figures that are added to sums, or taken from them; `unpriced` counts calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum(pub(super) [i64; 7]);
+
+impl Sum {
+    pub(super) fn of(usage: &Usage) -> Self {
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let tokens = &usage.tokens;
+        Self([
+            count(tokens.prompt),
+            count(tokens.completion),
+            count(tokens.cached),
+            count(tokens.cache_write),
+            count(tokens.reasoning),
+            usage.cost.0,
+            i64::from(usage.unpriced),
+        ])
+    }
+
+    pub(super) fn negated(self) -> Self {
+        Self(self.0.map(|figure| -figure))
+    }
+}
+
+/// A top-level run began, or is removed (`count` = -1).
+pub(super) fn count_run(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    started: Timestamp,
+    entity_type: &str,
+    entity_id: &str,
+    count: i64,
+) -> Result<(), StoreError> {
+    add_to_runs(tx, tenant, started, entity_type, entity_id, count, &Sum::default())
+}
+
+/// Adds to the sums of the hour and the day in which a top-level run began.
+pub(super) fn add_to_runs(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    at: Timestamp,
+    entity_type: &str,
+    entity_id: &str,
+    runs: i64,
+    sum: &Sum,
+) -> Result<(), StoreError> {
+    for width in WIDTHS {
+        let mut values = params![tenant, width, at.0 - at.0.rem_euclid(width), entity_type, entity_id, runs].to_vec();
+        values.extend(sum.0.map(Param::Int));
+        tx.execute(
+            "INSERT INTO #usage_runs AS s (tenant, width, start, entity_type, entity_id, runs, \
+             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+             ON CONFLICT (tenant, width, start, entity_type, entity_id) DO UPDATE SET runs = s.runs + excluded.runs, \
+             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+            &values,
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds to the sums of a model in the hour and the day in which a call began.
+pub(super) fn add_to_model(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    root: &Root,
+    provider: &str,
+    model: &str,
+    at: Timestamp,
+    sum: &Sum,
+) -> Result<(), StoreError> {
+    for width in WIDTHS {
+        let start = at.0 - at.0.rem_euclid(width);
+        let mut values = params![tenant, width, start, provider, model, &root.entity_type, &root.entity_id].to_vec();
+        values.extend(sum.0.map(Param::Int));
+        tx.execute(
+            "INSERT INTO #usage_models AS s (tenant, width, start, provider, model, entity_type, entity_id, \
+             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+             ON CONFLICT (tenant, width, start, provider, model, entity_type, entity_id) DO UPDATE SET \
+             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+            &values,
+        )?;
+    }
+    Ok(())
+}
+
+/// A stored call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of `SpanRow`")]
+pub struct StoredSpan {
+    pub id: Id,
+    pub kind: String,
+    pub provider: String,
+    pub model: String,
+    pub started_at: Timestamp,
+    pub traced: bool,
+    pub usage: Usage,
+}
+
+/// The calls that a run itself made, oldest first.
+pub fn spans_of(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<StoredSpan>, StoreError> {
+    tx.query(
+        "SELECT s.id, s.kind, s.provider, s.model, s.started_at, s.traced, s.prompt, s.completion, s.cached, s.cache_write, \
+         s.reasoning, s.cost, s.unpriced FROM #runs r JOIN #spans s ON s.run = r.no \
+         WHERE r.id = $1 AND r.tenant = $2 ORDER BY s.started_at, s.id",
+        params![&run.to_string(), tenant],
+        |row| {
+            Ok(StoredSpan {
+                id: row.id(0)?,
+                kind: row.text(1)?.to_owned(),
+                provider: row.text(2)?.to_owned(),
+                model: row.text(3)?.to_owned(),
+                started_at: Timestamp(row.int(4)?),
+                traced: row.truth(5)?,
+                usage: usage_at(row, 6)?,
+            })
+        },
+    )
+}
+
+/// Removes the calls of a run and takes them from the sums.
+pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<(), StoreError> {
+    let spans = tx.query(
+        "SELECT root, provider, model, started_at, prompt, completion, cached, cache_write, reasoning, cost, unpriced \
+         FROM #spans WHERE run = $1",
+        params![run],
+        |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.text(2)?.to_owned(), Timestamp(row.int(3)?), usage_at(row, 4)?)),
+    )?;
+    for (root, provider, model, at, usage) in spans {
+        let Some(root) = read_root(tx, root)? else { continue };
+        let less = Sum::of(&usage).negated();
+        add_to_model(tx, tenant, &root, &provider, &model, at, &less)?;
+        if let Some(started) = root.started_at {
+            add_to_runs(tx, tenant, started, &root.entity_type, &root.entity_id, 0, &less)?;
+        }
+    }
+    tx.execute("DELETE FROM #spans WHERE run = $1", params![run])?;
+    Ok(())
+}
