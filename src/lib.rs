@@ -5,7 +5,10 @@ pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
+pub mod config;
+pub mod secrets;
 pub mod store;
 pub mod studio;
+pub mod tools;
 
 pub use error::{Error, Kind, Result};

@@ -1,5 +1,17 @@
 //! Owns the seam to model providers: one request, deltas while they come, one reply.
 
+pub mod demo;
+pub mod echo;
+pub mod hash;
+pub mod host;
+pub mod instruct;
+pub mod openai;
+pub mod outbound;
+pub mod refusal;
+pub mod registry;
+pub mod script;
+pub mod sse;
+
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -54,8 +66,31 @@ pub struct ChatRequest {
     pub stream: bool,
     /// Who asks: what `script` replies match on.
     pub asker: Asker,
-    /// The resolved credential.
+    /// `secret:NAME` of the agent or node, instead of the provider's.
+    pub credential_name: Option<String>,
+    /// The resolved credential; set where the provider is looked up.
     pub credential: Option<Secret>,
+}
+
+impl ChatRequest {
+    /// A request of messages alone.
+    #[must_use]
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self {
+            model: model.into(),
+            messages,
+            media: Vec::new(),
+            tools: Vec::new(),
+            native_tools: Vec::new(),
+            parallel_tool_calls: None,
+            parameters: Parameters::default(),
+            schema: None,
+            stream: false,
+            asker: Asker::default(),
+            credential_name: None,
+            credential: None,
+        }
+    }
 }
 
 /// Who makes a model call.
@@ -152,7 +187,9 @@ pub struct EmbedRequest {
     pub query: bool,
     /// Wanted length of the vectors.
     pub dimensions: Option<u32>,
-    /// The resolved credential.
+    /// The tenant.
+    pub tenant: String,
+    /// The resolved credential; set where the provider is looked up.
     pub credential: Option<Secret>,
 }
 
