@@ -2,7 +2,9 @@
 
 pub mod agent;
 pub mod chat;
+pub mod check;
 pub mod event;
+pub mod graph;
 pub mod ids;
 pub mod usage;
 

@@ -5,6 +5,7 @@
 pub mod attachments;
 pub mod checkpoints;
 pub mod db;
+pub mod definitions;
 mod error;
 pub mod fork;
 pub mod log;

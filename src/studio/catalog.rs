@@ -8,6 +8,7 @@ use super::mcp_servers;
 use super::resource::{Definition, Resource};
 use crate::config::Config;
 use crate::host::{HostDeclaration, HostTool};
+use crate::model::check::GraphLimits;
 use crate::model::{Id, Timestamp};
 
 /// What is known without asking the database.
@@ -55,6 +56,11 @@ impl Catalog {
     /// Is a toolkit switched on?
     pub(super) fn has_toolkit(&self, key: &str) -> bool {
         self.config.tools.toolkits.iter().any(|one| one == key)
+    }
+
+    /// How large graphs may be.
+    pub(super) fn graph_limits(&self) -> GraphLimits {
+        GraphLimits::default()
     }
 
     /// Provider and model where an agent names none.
