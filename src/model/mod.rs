@@ -9,8 +9,10 @@ pub mod event;
 pub mod graph;
 pub mod ids;
 pub mod node;
+pub mod palette;
 pub mod path;
 pub mod plan;
+pub mod prices;
 pub mod reads;
 pub mod secret;
 #[doc(hidden)]
