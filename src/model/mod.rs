@@ -9,6 +9,7 @@ pub mod event;
 pub mod graph;
 pub mod ids;
 pub mod node;
+pub mod palette;
 pub mod path;
 pub mod plan;
 pub mod prices;
