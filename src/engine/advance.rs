@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::journal::Journal;
 use super::pure;
+use super::names::stored;
 use super::world::World;
 use crate::model::event::{
     Answer, Change, Event, Fault, FaultCode, LaneId, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted,
 };
-use crate::model::node::{HumanNode, Node};
+use crate::model::node::{Human, Node};
 use crate::model::plan::NodeIndex;
 use crate::model::run::{At, Lane, Run};
 
@@ -34,7 +35,7 @@ pub(super) enum Advance {
 const FAR: usize = 64;
 
 /// Takes a lane as far as it goes.
-pub(super) fn advance(world: &World, journal: &Journal, id: LaneId) -> Advance {
+pub(super) fn advance(world: &World, journal: &Arc<Journal>, id: LaneId) -> Advance {
     for _ in 0..FAR {
         match one(world, journal, id) {
             Ok(None) => {}
@@ -46,7 +47,7 @@ pub(super) fn advance(world: &World, journal: &Journal, id: LaneId) -> Advance {
 }
 
 /// One step; none when the lane goes on.
-fn one(world: &World, journal: &Journal, id: LaneId) -> Result<Option<Advance>, super::journal::Lost> {
+fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advance>, super::journal::Lost> {
     let mut core = journal.lock();
     let Some(lane) = core.run.lanes.get(&id) else { return Ok(Some(Advance::Ended)) };
     let At::Node(at) = lane.at else { return Ok(Some(Advance::Ended)) };
@@ -54,7 +55,7 @@ fn one(world: &World, journal: &Journal, id: LaneId) -> Result<Option<Advance>, 
         return Ok(Some(Advance::Failed(fault, Arc::clone(&core.run.plan.node(at).id))));
     }
     let system = || core.run.system(lane, world);
-    if let Some(pure) = pure::run(&core.run, lane, at, &system, world.config.loop_.default_max_steps) {
+    if let Some(pure) = pure::run(&core.run, lane, at, &system, world.config.loops.default_max_steps) {
         let event = ran(world, &core.run, lane, at, pure);
         let failed = failure(&event);
         journal.emit_in(&mut core, id, event)?;
@@ -75,7 +76,7 @@ fn one(world: &World, journal: &Journal, id: LaneId) -> Result<Option<Advance>, 
 }
 
 fn over_limit(world: &World, run: &Run, lane: &Lane) -> Option<Fault> {
-    let most = world.config.loop_.global_max_steps;
+    let most = world.config.loops.global_max_steps;
     if run.steps >= most && lane.step.is_none() {
         let text = format!("the run made {most} steps (`loop.global_max_steps`) and was ended before the next");
         return Some(Fault::new(FaultCode::RunStepLimit, text));
@@ -113,7 +114,7 @@ fn failure(event: &Event) -> Option<Fault> {
 pub(super) fn begin(world: &World, run: &Run, lane: &Lane, at: NodeIndex) -> Event {
     let open = lane.step.as_deref();
     let child = match &run.plan.node(at).node {
-        Node::Agent(agent) if agent.stored().is_some() && run.created.entity == crate::model::event::EntityKind::Workflow => {
+        Node::Agent(agent) if stored(agent).is_some() && run.created.entity == crate::model::event::EntityKind::Workflow => {
             Some(open.and_then(|step| step.child_run).unwrap_or_else(|| world.clock.id()))
         }
         _without => None,
@@ -131,11 +132,11 @@ pub(super) fn begin(world: &World, run: &Run, lane: &Lane, at: NodeIndex) -> Eve
 /// A human node asks on every visit, and writes the answer when it is there.
 fn human(
     world: &World,
-    journal: &Journal,
+    journal: &Arc<Journal>,
     core: &mut super::journal::Core,
     id: LaneId,
     at: NodeIndex,
-    node: &HumanNode,
+    node: &Human,
 ) -> Result<Option<Advance>, super::journal::Lost> {
     let Some(lane) = core.run.lanes.get(&id) else { return Ok(Some(Advance::Ended)) };
     let started = begin(world, &core.run, lane, at);
@@ -146,7 +147,7 @@ fn human(
     let step = core.run.lanes.get(&id).and_then(|lane| lane.step.as_deref()).map(|step| step.id);
     let Some(step) = step else { return Ok(Some(Advance::Ended)) };
     let Some(Answer::Human { message, .. }) = answer else {
-        let prompt = if prompt.trim().is_empty() { world.texts.text("human.prompt") } else { prompt };
+        let prompt = if prompt.trim().is_empty() { world.text("human.prompt") } else { prompt };
         let reason = PauseReason::Human { prompt, output_key: node.output_key.to_string() };
         let node = Arc::clone(&core.run.plan.node(at).id);
         journal.emit_in(core, id, Event::Paused(Box::new(Pause { id: world.clock.id(), step, node, reason })))?;

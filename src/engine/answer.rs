@@ -1,6 +1,6 @@
 //! Owns what people do to a run that rests or works: answer a pause, retry, cancel. Of two at once exactly one wins.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Entry, Even
 use crate::model::run::{Run, Status};
 use crate::store::log::{self, Append};
 use crate::store::{StoreError, queue, runs};
+use crate::tools::schema::argument_problems;
 
 /// What a person says to a pause, its shape checked.
 #[derive(Clone, Debug, Default)]
@@ -47,9 +48,6 @@ pub struct Again {
     pub in_doubt: Vec<DoubtAnswer>,
 }
 
-/// Checks edited arguments of a pending call; what is wrong with them.
-pub type CheckArguments<'a> = &'a (dyn Fn(&Loaded, &str, &ToolCall) -> Option<String> + Send + Sync);
-
 /// Answers a pause and goes on, here or through the queue. Also gives the pause.
 ///
 /// # Errors
@@ -60,7 +58,6 @@ pub async fn resume(
     run: &str,
     reply: &Reply,
     queued: bool,
-    check: CheckArguments<'_>,
 ) -> Result<(Ticket, Id)> {
     for _ in 0..3 {
         let loaded = load_top(world, tenant, run).await?;
@@ -69,7 +66,7 @@ pub async fn resume(
         if queued && folded.created.entity == EntityKind::Agent {
             return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));
         }
-        let answer = answer_of(&folded, &loaded, &pause, reply, check)?;
+        let answer = answer_of(&pause, reply)?;
         let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued }));
         if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
             return Ok((ticket, pause.id));
@@ -149,7 +146,7 @@ fn wrong_kind(expected: &str, text: String) -> Error {
     Error::new(Kind::WrongAnswerKind, text).with("expected", expected)
 }
 
-fn answer_of(run: &Run, loaded: &Loaded, pause: &Pause, reply: &Reply, check: CheckArguments<'_>) -> Result<Answer> {
+fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
     match &pause.reason {
         PauseReason::Human { prompt, .. } => {
             if reply.approval.is_some() || reply.decisions.is_some() {
@@ -161,25 +158,18 @@ fn answer_of(run: &Run, loaded: &Loaded, pause: &Pause, reply: &Reply, check: Ch
             }
             Ok(Answer::Human { message, attachments: reply.attachments.clone() })
         }
-        PauseReason::Approval { calls, .. } => {
+        PauseReason::Approval { calls, schemas, .. } => {
             if (reply.approval.is_none() && reply.decisions.is_none()) || !reply.attachments.is_empty() {
                 let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
                 let text = format!("the run waits for a decision on: {}", names.join(", "));
                 return Err(wrong_kind("tool_approval", text));
             }
-            decisions(run, loaded, pause, calls, reply, check)
+            decisions(calls, schemas, reply)
         }
     }
 }
 
-fn decisions(
-    run: &Run,
-    loaded: &Loaded,
-    pause: &Pause,
-    calls: &[ToolCall],
-    reply: &Reply,
-    check: CheckArguments<'_>,
-) -> Result<Answer> {
+fn decisions(calls: &[ToolCall], schemas: &BTreeMap<String, Value>, reply: &Reply) -> Result<Answer> {
     let given = reply.decisions.as_deref().unwrap_or_default();
     let mut wrong = Vec::new();
     let mut seen = HashSet::new();
@@ -193,10 +183,8 @@ fn decisions(
             wrong.push((format!("{at}.call_id"), format!("`{}` is listed twice", decision.call_id)));
         }
         if let Some(arguments) = &decision.arguments {
-            let edited = ToolCall { arguments: arguments.clone(), ..call.clone() };
-            if let Some(text) = check(loaded, &pause.node, &edited) {
-                wrong.push((format!("{at}.arguments"), text));
-            }
+            let problems = schemas.get(&call.name).map(|schema| argument_problems(schema, arguments)).unwrap_or_default();
+            wrong.extend(problems.into_iter().map(|text| (format!("{at}.arguments"), text)));
         }
     }
     let covered = calls.iter().all(|call| seen.contains(&call.id));
@@ -206,7 +194,6 @@ fn decisions(
     if !wrong.is_empty() {
         return Err(Error::fields(wrong));
     }
-    let _ = run;
     let decide = |call: &ToolCall| {
         let own = given.iter().find(|decision| decision.call_id == call.id);
         Decision {

@@ -14,7 +14,7 @@ use crate::model::event::{
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::providers::{ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, ToolInvocation};
+use crate::tools::{BoundTool, Caller};
 
 /// A model call.
 #[derive(Debug)]
@@ -300,21 +300,14 @@ impl StepContext {
     }
 
     async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> ToolOutcome {
-        let mut arguments = call.arguments.clone();
-        if let Value::Object(fields) = &mut arguments {
-            fields.extend(tool.fixed.clone());
-        }
         let facts = self.run();
-        let invocation = ToolInvocation {
-            name: call.name.clone(),
-            arguments,
-            call_id: call.id.clone(),
+        let caller = Caller {
             run: facts.id,
-            node_id: self.node().id.to_string(),
+            node_id: Arc::clone(&self.node().id),
             tenant: Arc::clone(&facts.tenant),
             user: facts.user.clone(),
-            timeout: tool.timeout,
         };
+        let invocation = tool.invocation(call, &caller);
         let reply = tokio::select! {
             reply = tokio::time::timeout(tool.timeout, tool.tool.call(invocation)) => reply.ok(),
             () = self.cancelled().cancelled() => Some(crate::tools::ToolReply::error("the run was cancelled; the call was abandoned")),

@@ -236,6 +236,15 @@ impl StepContext {
         self.emit(event).map(|_| ()).map_err(|Lost| lost())
     }
 
+    /// The run has a call of that id in another step.
+    #[must_use]
+    pub fn call_id_taken(&self, id: &str) -> bool {
+        self.journal.with(|run| {
+            let own = run.lanes.get(&self.lane).and_then(|lane| lane.step.as_deref()).is_some_and(|step| step.announced.contains(id));
+            !own && run.call_ids.contains(id)
+        })
+    }
+
     /// The answer to a call that waited for approval.
     #[must_use]
     pub fn decision(&self, call_id: &str) -> Option<Decision> {

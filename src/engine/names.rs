@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::world::World;
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::node::Node;
+use crate::model::node::{AgentNode, Node};
 use crate::model::run::{Lane, Run};
 use crate::model::template_text::System;
 
@@ -28,7 +29,7 @@ pub(crate) fn user_id(user: &Value) -> Option<String> {
 /// The stored agent that a node's child run is a run of.
 pub(super) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id, String) {
     let reference = run.plan.find(node).and_then(|at| match &run.plan.node(at).node {
-        Node::Agent(agent) => agent.stored().map(str::to_owned),
+        Node::Agent(agent) => stored(agent).map(str::to_owned),
         _other => None,
     });
     let agent = reference.and_then(|reference| definitions.agents.get(&reference));
@@ -38,15 +39,20 @@ pub(super) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id,
     )
 }
 
+/// The stored agent that a node names; none when its definition is in the node.
+pub(super) fn stored(agent: &AgentNode) -> Option<&str> {
+    if agent.is_inline() { None } else { agent.agent_id.as_deref() }
+}
+
 /// The `__studio_*` keys of templates at this moment.
 pub(super) fn system(run: &Run, lane: &Lane, world: &World) -> System {
-    let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-    let timezone = own("__studio_timezone").unwrap_or_else(|| world.config.timezone.clone());
+    let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str());
+    let zone = own("__studio_timezone").unwrap_or(&world.config.timezone);
     System {
-        thread_id: run.created.thread.to_string(),
-        now: world.clock.now().rfc3339_in(&timezone),
-        timezone,
-        locale: own("__studio_locale").unwrap_or_else(|| world.config.locale.clone()),
+        thread_id: run.created.thread,
+        now: world.clock.now(),
+        timezone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
+        locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
     }
 }
 

@@ -48,7 +48,7 @@ impl Rows {
 }
 
 /// SHA-256 in hex of a text.
-pub(super) fn hash(text: &str) -> PartHash {
+pub(crate) fn hash(text: &str) -> PartHash {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
 }

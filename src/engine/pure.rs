@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::model::event::{Change, Fault, FaultCode, PureOutcome};
-use crate::model::node::{LoopNode, Node, OnMax, SetState, Stop};
+use crate::model::node::{LoopNode, Node, OnMax, Stop};
 use crate::model::plan::NodeIndex;
 use crate::model::run::{Lane, Run};
 use crate::model::template_text::System;
@@ -21,7 +21,7 @@ pub(super) struct Pure {
 pub(super) fn run(run: &Run, lane: &Lane, at: NodeIndex, system: &dyn Fn() -> System, default_max: u32) -> Option<Pure> {
     let plain = |outcome| Some(Pure { outcome, visit: None, max_steps: None });
     match &run.plan.node(at).node {
-        Node::SetState(node) => plain(left("default", set_state(lane, node, system))),
+        Node::SetState(node) => plain(left("default", node.change(&lane.state, system))),
         Node::Condition(test) => plain(match test.holds(&lane.state) {
             Ok(true) => left("true", Change::new()),
             Ok(false) => left("false", Change::new()),
@@ -74,36 +74,4 @@ fn stop(lane: &Lane, node: &Stop, system: &dyn Fn() -> System) -> Change {
     }
     let text = node.reply.render(&lane.state, &system());
     if text.trim().is_empty() { Change::new() } else { one("reply", Value::String(text)) }
-}
-
-fn set_state(lane: &Lane, node: &SetState, system: &dyn Fn() -> System) -> Change {
-    let value = match (&node.from_key, &node.template) {
-        (Some(path), _) => lane.state.lookup(path).cloned().unwrap_or(Value::Null),
-        (None, Some(template)) if template.paths().next().is_none() => Value::String(template.source().to_owned()),
-        (None, Some(template)) => Value::String(template.render(&lane.state, &system())),
-        (None, None) => node.value.clone(),
-    };
-    let mut parts = node.key.split('.');
-    let first = parts.next().unwrap_or_default();
-    let rest: Vec<&str> = parts.collect();
-    if rest.is_empty() {
-        return one(first, value);
-    }
-    let mut whole = lane.state.get(first).map_or(Value::Null, |value| (**value).clone());
-    write_nested(&mut whole, &rest, value);
-    one(first, whole)
-}
-
-/// Writes a nested value; what is missing or no object on the way becomes one.
-fn write_nested(into: &mut Value, path: &[&str], value: Value) {
-    let Some((first, rest)) = path.split_first() else {
-        *into = value;
-        return;
-    };
-    if !into.is_object() {
-        *into = Value::Object(Map::new());
-    }
-    if let Value::Object(fields) = into {
-        write_nested(fields.entry(*first).or_insert(Value::Null), rest, value);
-    }
 }

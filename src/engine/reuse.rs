@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::context::StepContext;
 use super::journal::Lost;
 use crate::model::event::{Change, Event, StepCompleted};
-use crate::model::node::{self, Node};
+use crate::model::reads::input_hash as input_hash_of;
 use crate::model::Timestamp;
 use crate::store::checkpoints::{self, CheckpointRow};
 
@@ -56,17 +56,10 @@ pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
 }
 
 fn input_hash(context: &StepContext) -> Option<String> {
-    let opted = match &context.node().node {
-        Node::Agent(node) => node.checkpoint,
-        Node::Llm(node) => node.checkpoint,
-        Node::Rag(node) => node.checkpoint,
-        Node::Tool(node) => node.checkpoint,
-        _never => false,
-    };
-    if !opted || !context.world().config.checkpoints.enabled {
+    if !context.node().node.has_checkpoint() || !context.world().config.checkpoints.enabled {
         return None;
     }
-    Some(node::input_hash(&context.node().node.reads(), context.state()))
+    Some(input_hash_of(&context.plan().reads(context.at()), context.state()))
 }
 
 fn key(context: &StepContext, input_hash: &str) -> String {

@@ -156,7 +156,7 @@ fn failed(context: &StepContext, common: &Common, fault: Fault) -> StepOver {
     if common.on_error == OnError::Continue {
         let mut change = Change::with_capacity(1);
         if let Some(key) = context.node().node.output_key() {
-            change.insert(key.into(), Arc::new(json!({"error": fault.message})));
+            change.insert(Arc::clone(key), Arc::new(json!({"error": fault.message})));
         }
         let wired = context.plan().next(context.at(), "error").is_some();
         let done = StepCompleted {
@@ -178,20 +178,5 @@ fn failed(context: &StepContext, common: &Common, fault: Fault) -> StepOver {
 
 fn common(node: &Node) -> &Common {
     static PLAIN: std::sync::LazyLock<Common> = std::sync::LazyLock::new(Common::default);
-    match node {
-        Node::Agent(node) => &node.common,
-        Node::Llm(node) => &node.common,
-        Node::Rag(node) => &node.common,
-        Node::Tool(node) => &node.common,
-        Node::Mcp(node) => &node.common,
-        Node::Start
-        | Node::Stop(_)
-        | Node::Human(_)
-        | Node::Fork(_)
-        | Node::Join(_)
-        | Node::Loop(_)
-        | Node::SetState(_)
-        | Node::Condition(_)
-        | Node::Note => &PLAIN,
-    }
+    node.common().unwrap_or(&PLAIN)
 }

@@ -15,14 +15,17 @@ use crate::config::{Config, Durability};
 use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{PartHash, Seq};
+use crate::model::chat::Attachment;
+use crate::model::event::{Fault, FaultCode, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
 use crate::model::telling::Wire;
-use crate::model::texts::Texts;
-use crate::providers::Providers;
-use crate::store::Store;
+use crate::model::texts::{self, Locale};
+use crate::providers::Media;
+use crate::providers::registry::Providers;
+use crate::store::file_room::FileRoom;
+use crate::store::{Store, attachments};
 use crate::tools::Toolbox;
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
@@ -39,13 +42,13 @@ pub struct World {
     /// Model providers.
     pub providers: Providers,
     /// The embedding application.
-    pub host: Arc<HostDoor>,
+    pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
     /// Tools by reference.
     pub tools: Toolbox,
-    /// Texts in the configured language.
-    pub texts: Texts,
+    /// The configured language.
+    pub locale: Locale,
     /// Feeds of the runs that are driven here.
     pub hub: Hub,
     /// The name under which this engine holds leases.
@@ -54,6 +57,8 @@ pub struct World {
     pub stopping: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
+    /// Where uploaded files lie; none when the database keeps them.
+    pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
     pub(super) hook: Option<AppendHook>,
     plans: Mutex<HashMap<PartHash, Arc<Plan>>>,
@@ -80,7 +85,7 @@ pub struct Parts {
     /// Model providers.
     pub providers: Providers,
     /// The embedding application.
-    pub host: Arc<HostDoor>,
+    pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
     /// Tools by reference.
@@ -96,8 +101,9 @@ impl World {
     /// A world of these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
+        let files = file_room(&parts.config, &parts.store);
         let owner = super::names::owner(parts.clock.id());
-        let texts = Texts::new(&parts.config.locale);
+        let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         Self {
             config: parts.config,
             clock: parts.clock,
@@ -106,11 +112,12 @@ impl World {
             host: parts.host,
             prices: parts.prices,
             tools: parts.tools,
-            texts,
+            locale,
             hub: Hub::default(),
             owner,
             stopping: CancellationToken::new(),
             wake: Notify::new(),
+            files,
             active: Mutex::new(HashMap::new()),
             hook: parts.hook,
             plans: Mutex::new(HashMap::new()),
@@ -148,6 +155,43 @@ impl World {
         Ok(plan)
     }
 
+    /// A text in the configured language.
+    #[must_use]
+    pub fn text(&self, key: &str) -> String {
+        texts::text(self.locale, key, &[])
+    }
+
+    /// How many runs are driven here.
+    #[must_use]
+    pub fn at_work(&self) -> usize {
+        self.active.lock().len()
+    }
+
+    /// The bytes of files that a conversation sends along.
+    ///
+    /// # Errors
+    /// When a file is gone or cannot be read.
+    pub async fn media(&self, tenant: &str, files: &[&Attachment]) -> Result<Vec<Media>, Fault> {
+        let mut media = Vec::with_capacity(files.len());
+        for file in files {
+            let (scope, key, room) = (tenant.to_owned(), file.storage_key.clone(), self.files.clone());
+            let found = self.store.read(move |tx| {
+                let kept = attachments::content(tx, &scope, &key)?;
+                Ok(kept.or_else(|| room.and_then(|room| room.get(&scope, &key).ok())))
+            });
+            let bytes = found.await.map_err(|error| super::context::store_fault(&error))?;
+            let gone = || Fault::new(FaultCode::Internal, format!("the file `{}` is gone", file.name.as_deref().unwrap_or("attachment")));
+            let bytes = bytes.ok_or_else(gone)?.into();
+            media.push(Media {
+                storage_key: file.storage_key.clone(),
+                mime_type: file.mime_type.clone(),
+                name: file.name.clone(),
+                bytes,
+            });
+        }
+        Ok(media)
+    }
+
     /// How frames look.
     #[must_use]
     pub fn wire(&self) -> Wire {
@@ -164,5 +208,20 @@ impl World {
     #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.active.lock().values().filter(|active| !active.queued).count()
+    }
+}
+
+fn file_room(config: &Config, store: &Store) -> Option<FileRoom> {
+    if store.in_memory() {
+        return None;
+    }
+    match &config.attachments.path {
+        Some(path) if path.as_os_str().is_empty() => None,
+        Some(path) => Some(FileRoom::new(path.clone())),
+        None => {
+            let mut name = std::path::PathBuf::from(config.database_file()).into_os_string();
+            name.push("-files");
+            Some(FileRoom::new(name.into()))
+        }
     }
 }

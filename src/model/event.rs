@@ -709,5 +709,8 @@ pub enum PauseReason {
         calls: Vec<ToolCall>,
         /// How many wait, for people.
         message: String,
+        /// What the arguments of each tool must fit, when a person edits them.
+        #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+        schemas: std::collections::BTreeMap<String, Value>,
     },
 }

@@ -41,6 +41,7 @@ pub struct GraphNode {
     pub kind: NodeKind,
     /// Its data.
     pub node: Node,
+    place: usize,
 }
 
 /// An edge of a graph.
@@ -150,7 +151,7 @@ impl Graph {
         let json = filled(value);
         let (mut nodes, mut edges) = (Vec::new(), Vec::new());
         let mut ids = HashSet::new();
-        for node in list(&json, "nodes").iter().filter_map(read_node) {
+        for node in list(&json, "nodes").iter().enumerate().filter_map(|(place, node)| read_node(place, node)) {
             if node.kind == NodeKind::Note || ids.insert(Arc::clone(&node.id)) {
                 nodes.push(node);
             }
@@ -160,6 +161,11 @@ impl Graph {
             edges.extend(read_edge(edge, &known));
         }
         Self { version: json.get("version").and_then(Value::as_i64).unwrap_or(VERSION), nodes, edges, json }
+    }
+
+    /// The data of a node as it was given.
+    pub(super) fn data(&self, at: usize) -> Option<&Map<String, Value>> {
+        list(&self.json, "nodes").get(self.nodes[at].place)?.get("data")?.as_object()
     }
 
     /// The graph as JSON: as it was given, with missing edge ids, handles and empty parts filled in.
@@ -187,12 +193,12 @@ pub(super) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
-fn read_node(value: &Value) -> Option<GraphNode> {
+fn read_node(place: usize, value: &Value) -> Option<GraphNode> {
     let kind = NodeKind::named(text(value, "type")?)?;
     let empty = Map::new();
     let data = value.get("data").and_then(Value::as_object).unwrap_or(&empty);
     let title = text(value, "title").map(str::trim).filter(|title| !title.is_empty()).map(str::to_owned);
-    Some(GraphNode { id: text(value, "id")?.into(), title, kind, node: Node::read(kind, data) })
+    Some(GraphNode { id: text(value, "id")?.into(), title, kind, node: Node::read(kind, data), place })
 }
 
 fn read_edge(value: &Value, known: &HashSet<Arc<str>>) -> Option<Edge> {

@@ -9,15 +9,20 @@ pub mod event;
 pub mod graph;
 pub mod ids;
 pub mod node;
+pub mod palette;
 pub mod path;
 pub mod plan;
+pub mod prices;
 pub mod reads;
+pub mod run;
 pub mod secret;
 #[doc(hidden)]
 pub mod sketch;
 pub mod state;
+pub mod telling;
 pub mod template_text;
 pub mod texts;
+pub mod trace;
 pub mod usage;
 mod wiring;
 

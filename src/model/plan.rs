@@ -44,7 +44,7 @@ impl Plan {
         let joins = all().map(|at| wiring.join_of(&graph, at).map(place)).collect();
         let bindings = all().map(|at| wiring.bound(at).map(|(_, source)| place(source)).collect()).collect();
         let loops = all().filter(|at| graph.nodes[*at].kind == NodeKind::Loop);
-        let towards = loops.map(|at| (place(at), wiring.reaching(at).into())).collect();
+        let towards = loops.map(|at| (place(at), wiring.reaching([at]).into())).collect();
         let start = graph.nodes.iter().position(|node| node.kind == NodeKind::Start);
         let entry = start.and_then(|start| exits.get(start)?.iter().find(|(handle, _)| &**handle == "default").map(|(_, next)| *next));
         let places = wiring.places().map(|(id, at)| (Arc::clone(id), place(at))).collect();

@@ -4,7 +4,7 @@ mod apply;
 mod lane;
 mod rewind;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -139,6 +139,8 @@ pub struct Run {
     pub answered: HashMap<Id, Arc<str>>,
     /// Replies that scripted models used, by asking node.
     pub scripted: HashMap<Arc<str>, Scripted>,
+    /// Ids of all tool calls so far.
+    pub call_ids: HashSet<String>,
     /// How long it waits in the queue before it goes on.
     pub delay_ms: i64,
     /// Turns of histories that live as long as the run.
@@ -209,6 +211,7 @@ impl Run {
             takeovers: 0,
             answered: HashMap::new(),
             scripted: HashMap::new(),
+            call_ids: HashSet::new(),
             delay_ms: 0,
             memory: Vec::new(),
             marks: rewind::Marks::default(),

@@ -26,7 +26,8 @@ pub fn looks_written_out(name: &str, value: &str) -> bool {
         return false;
     }
     let (name, value) = (name.to_ascii_lowercase(), value.trim().to_ascii_lowercase());
-    NAMES.iter().any(|word| name.contains(word)) || BEGINNINGS.iter().any(|start| value.starts_with(start))
+    value.starts_with("secret:")
+        || NAMES.iter().any(|word| name.contains(word)) || BEGINNINGS.iter().any(|start| value.starts_with(start))
 }
 
 #[cfg(test)]

@@ -50,6 +50,24 @@ impl Locale {
     }
 }
 
+/// The words of one language.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Texts(pub Locale);
+
+impl Texts {
+    /// The words of a configured language; English when it is not one of the studio's.
+    #[must_use]
+    pub fn new(locale: &str) -> Self {
+        Self(Locale::named(locale).unwrap_or_default())
+    }
+
+    /// The text of a key, with each `{name}` replaced once.
+    #[must_use]
+    pub fn text(self, key: &str, values: &[(&str, &str)]) -> String {
+        text(self.0, key, values)
+    }
+}
+
 /// The text of a key, with each `{name}` replaced once. An unknown key is its own text.
 #[must_use]
 pub fn text(locale: Locale, key: &str, values: &[(&str, &str)]) -> String {

@@ -304,7 +304,7 @@ pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<serde_json::Value> {
                 shown["prompt"] = prompt.as_str().into();
                 shown["output_key"] = output_key.as_str().into();
             }
-            PauseReason::Approval { calls, message } => {
+            PauseReason::Approval { calls, message, .. } => {
                 shown["message"] = message.as_str().into();
                 shown["pending_tools"] = super::telling::pending_tools(calls).into();
             }

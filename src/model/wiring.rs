@@ -86,9 +86,9 @@ impl Wiring {
         self.spread(from, &self.leaving, closed)
     }
 
-    /// From which nodes a node can be reached, itself included.
-    pub(super) fn reaching(&self, to: usize) -> Vec<bool> {
-        self.spread([to], &self.entering, |_| false)
+    /// From which nodes any of some can be reached, those included.
+    pub(super) fn reaching(&self, to: impl IntoIterator<Item = usize>) -> Vec<bool> {
+        self.spread(to, &self.entering, |_| false)
     }
 
     fn spread(&self, from: impl IntoIterator<Item = usize>, edges: &[Vec<(usize, usize)>], closed: impl Fn(usize) -> bool) -> Vec<bool> {

@@ -14,7 +14,7 @@ use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
-use crate::providers::Providers;
+use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
 use crate::tools::Toolbox;
@@ -143,7 +143,6 @@ impl Studio {
             .worker_threads(threads)
             .thread_name("studio")
             .enable_all()
-            .on_thread_start(crate::ffi_threads::enter)
             .build()
             .map_err(|error| Error::internal("the system gave no threads to work with").caused_by(error))?;
         let handle = runtime.handle().clone();

@@ -10,11 +10,11 @@ use super::reach::Refusal;
 use super::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
 use super::resource::Resource;
 use super::{definitions, drafts, pinning, workflows};
-use crate::engine::{Again, EventStream, Follow, From, Loaded, NewRun, Reply, Ticket};
+use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Ticket};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::Agent;
-use crate::model::chat::{Attachment, ToolCall};
+use crate::model::chat::Attachment;
 use crate::model::event::{Decision, EntityKind};
 use crate::model::run::Status;
 use crate::store::{Tx, run_delete, runs};
@@ -160,8 +160,7 @@ impl Studio {
                 decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
             };
             let world = studio.world();
-            let check = |loaded: &Loaded, node: &str, call: &ToolCall| crate::engine::edited_problem(world, loaded, node, call);
-            let (ticket, pause) = crate::engine::resume(world, &scope.tenant, &run, &reply, queued, &check).await?;
+            let (ticket, pause) = crate::engine::resume(world, &scope.tenant, &run, &reply, queued).await?;
             Ok(Started::of(&ticket, Some(pause), queued))
         })
         .await

@@ -191,7 +191,9 @@ impl Speaker<'_> {
         let waiting = calls.into_iter().filter(|one| matches!(one.fate, Fate::Wait));
         let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
         let message = words::waiting(&calls, &self.context.system().locale);
-        PauseReason::Approval { calls, message }
+        let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
+        let schemas = calls.iter().filter_map(schema).collect();
+        PauseReason::Approval { calls, message, schemas }
     }
 
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.

@@ -206,10 +206,6 @@ impl Report {
         text(self.locale, key, values)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.issues.is_empty()
-    }
-
     /// All issues by code, those of one code in graph order.
     pub(super) fn into_issues(mut self) -> Vec<Issue> {
         self.issues.sort_by_key(|issue| issue.code);

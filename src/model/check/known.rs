@@ -7,8 +7,10 @@ use super::super::texts::Locale;
 /// A stored agent, as far as graphs care.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownAgent {
-    /// Its own flag, or that of any tool of it: a call of it may wait for a person.
-    pub approval: bool,
+    /// Its own flag: a person approves all its calls.
+    pub require_tool_approval: bool,
+    /// It has a tool whose calls a person approves, whatever its flag says.
+    pub gated_tool: bool,
     /// It has an output schema of its own.
     pub schema: bool,
     /// It uses a tool that runs at the provider.

@@ -49,6 +49,13 @@ impl<'d> Fields<'d> {
         u32::try_from(self.count(name)?).ok()
     }
 
+    /// A whole number of any size: below zero is 0, too large is the largest.
+    pub(super) fn bound(self, name: &str) -> Option<u32> {
+        let value = self.value(name)?;
+        let whole = value.as_i64().map(|whole| whole.max(0).unsigned_abs()).or_else(|| value.as_u64())?;
+        Some(u32::try_from(whole).unwrap_or(u32::MAX))
+    }
+
     pub(super) fn fraction(self, name: &str) -> Option<f64> {
         self.value(name)?.as_f64()
     }

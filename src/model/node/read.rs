@@ -34,7 +34,7 @@ impl Node {
             NodeKind::Join => Self::Join(Join { output_key: fields.key("parallel_results") }),
             NodeKind::Loop => Self::Loop(LoopNode {
                 test: Test::parse(data).ok().flatten(),
-                max_steps: fields.small("max_steps"),
+                max_steps: fields.bound("max_steps"),
                 on_max: if fields.is("on_max", "exit") { OnMax::Exit } else { OnMax::Fail },
             }),
             NodeKind::SetState => Self::SetState(set_state(fields)),

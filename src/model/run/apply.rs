@@ -131,6 +131,9 @@ impl Run {
         if let Event::CallStarted(call) = &entry.event {
             self.count_scripted(call);
         }
+        if let Event::ToolsCalled { calls, .. } = &entry.event {
+            self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
+        }
         let Some(step) = self.lanes.get_mut(&entry.lane).and_then(|lane| lane.step.as_deref_mut()) else { return };
         if let Event::StepFailed { fault, .. } = &entry.event {
             step.failed = true;

@@ -1,0 +1,1 @@
+//! Owns tests of the facade.
