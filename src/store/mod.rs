@@ -5,12 +5,15 @@
 pub mod attachments;
 pub mod checkpoints;
 pub mod db;
+pub mod definitions;
 mod error;
 pub mod fork;
+pub mod idempotency;
 pub mod log;
 mod migrate;
 pub mod outbox;
 pub mod parts;
+pub mod purge;
 mod queue;
 mod run_delete;
 mod run_list;
@@ -18,6 +21,7 @@ pub mod runs;
 mod sqlite;
 pub mod threads;
 pub mod usage;
+pub mod usage_report;
 mod workers;
 
 use std::path::{Path, PathBuf};
