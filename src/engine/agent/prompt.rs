@@ -1,7 +1,5 @@
 //! Owns the conversation that a step begins with: system prompt, history, user message.
 
-use serde_json::Value;
-
 use super::binding::ToolTable;
 use super::memory::{self, History};
 use super::profile::Profile;
@@ -43,9 +41,4 @@ pub(in crate::engine) fn user_message(context: &StepContext, template: &Template
 /// The system message; none when there is nothing to say.
 pub(in crate::engine) fn system_message(profile: &Profile) -> Option<Message> {
     (!profile.instructions.trim().is_empty()).then(|| Message::text(Role::System, profile.instructions.as_str()))
-}
-
-/// The text of a value for a prompt.
-pub(super) fn compact(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

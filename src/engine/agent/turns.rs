@@ -21,8 +21,6 @@ const AT_ONCE: usize = 8;
 pub(in crate::engine) struct Scope {
     /// The call that a specialist answers; none for the step's own agent.
     pub(super) parent: Option<String>,
-    /// How many specialists deep.
-    pub(super) depth: u32,
     tell: Tell,
 }
 
@@ -30,12 +28,12 @@ impl Scope {
     /// The node's own agent or model.
     pub(in crate::engine) const fn step(streams: bool, publish_reply: bool) -> Self {
         let tell = if streams { Tell::Tokens { publish_reply } } else { Tell::Silent };
-        Self { parent: None, depth: 0, tell }
+        Self { parent: None, tell }
     }
 
     /// The specialist that answers a call.
-    pub(super) const fn specialist(call_id: String, depth: u32) -> Self {
-        Self { parent: Some(call_id), depth, tell: Tell::Silent }
+    pub(super) const fn specialist(call_id: String) -> Self {
+        Self { parent: Some(call_id), tell: Tell::Silent }
     }
 
     /// The key of the n-th model call: the same when the step is entered again.

@@ -20,7 +20,7 @@ pub(super) fn waiting(calls: &[ToolCall], locale: &str) -> String {
 /// What a model is told of a call that a person declined.
 pub(super) fn declined(reason: Option<&str>) -> String {
     let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
-    let reason = reason.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("The reason: {reason}"));
+    let reason = reason.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("The reason given: \"{reason}\"."));
     format!("The person declined this call; it did not run. {reason} Do not make this call again unless the person asks for it.")
 }
 
