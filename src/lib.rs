@@ -1,11 +1,11 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
 pub mod clock;
+pub mod config;
 pub mod error;
 pub mod host;
 pub mod model;
 pub mod providers;
-pub mod config;
 pub mod secrets;
 pub mod store;
 pub mod studio;

@@ -1,11 +1,11 @@
 //! Owns secrets: they are named `secret:NAME` everywhere and looked up only when they are used.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::config::Config;
 use crate::host::{HostDoor, HostOp};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::Secret;
@@ -18,26 +18,15 @@ pub const PREFIX: &str = "secret:";
 /// Where secrets are found: the host, the configuration, the environment, in this order.
 #[derive(Clone)]
 pub struct Secrets {
-    configured: Arc<BTreeMap<String, Secret>>,
-    environment: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    config: Arc<Config>,
     host: HostDoor,
 }
 
 impl Secrets {
-    /// Secrets of a configuration, the process's environment and a host.
+    /// Secrets of a host and of a configuration, which knows the environment.
     #[must_use]
-    pub fn new(configured: BTreeMap<String, Secret>, host: HostDoor) -> Self {
-        Self::with_environment(configured, host, |name| std::env::var(name).ok())
-    }
-
-    /// The same with another environment.
-    #[must_use]
-    pub fn with_environment(
-        configured: BTreeMap<String, Secret>,
-        host: HostDoor,
-        environment: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        Self { configured: Arc::new(configured), environment: Arc::new(environment), host }
+    pub const fn new(config: Arc<Config>, host: HostDoor) -> Self {
+        Self { config, host }
     }
 
     /// The secret of a name, with or without its `secret:`; none when nobody knows it.
@@ -46,8 +35,7 @@ impl Secrets {
         if let Some(found) = self.of_host(name, tenant).await {
             return Some(found);
         }
-        let own = self.configured.get(name).cloned();
-        own.or_else(|| (self.environment)(name).map(|value| Secret(value.into()))).filter(|secret| !secret.0.is_empty())
+        self.config.secret(name)
     }
 
     async fn of_host(&self, name: &str, tenant: &str) -> Option<Secret> {
@@ -76,17 +64,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn configuration_wins_over_environment_and_empty_is_missing() {
-        let configured = BTreeMap::from([("A".to_owned(), Secret("from config".into()))]);
-        let environment = |name: &str| match name {
-            "A" | "B" => Some("from env".to_owned()),
-            "EMPTY" => Some(String::new()),
-            _ => None,
-        };
-        let secrets = Secrets::with_environment(configured, HostDoor::default(), environment);
+    async fn unknown_and_empty_secrets_are_missing() {
+        let config = Config::with(json!({"secrets": {"SET": "value", "EMPTY": ""}})).expect("a configuration");
+        let secrets = Secrets::new(Arc::new(config), HostDoor::default());
         let found = async |name| secrets.find(name, "").await.map(|secret| secret.0.to_string());
-        assert_eq!(found("secret:A").await.as_deref(), Some("from config"));
-        assert_eq!(found("B").await.as_deref(), Some("from env"));
+        assert_eq!(found("secret:SET").await.as_deref(), Some("value"));
+        assert_eq!(found("SET").await.as_deref(), Some("value"));
         assert_eq!(found("EMPTY").await, None);
         let fault = secrets.get("secret:NONE", "").await.expect_err("unknown");
         assert_eq!(fault.code, FaultCode::CredentialMissing);

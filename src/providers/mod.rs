@@ -67,9 +67,7 @@ pub struct ChatRequest {
     /// Who asks: what `script` replies match on.
     pub asker: Asker,
     /// `secret:NAME` of the agent or node, instead of the provider's.
-    pub credential_name: Option<String>,
-    /// The resolved credential; set where the provider is looked up.
-    pub credential: Option<Secret>,
+    pub credential: Option<String>,
 }
 
 impl ChatRequest {
@@ -87,7 +85,6 @@ impl ChatRequest {
             schema: None,
             stream: false,
             asker: Asker::default(),
-            credential_name: None,
             credential: None,
         }
     }
@@ -189,8 +186,6 @@ pub struct EmbedRequest {
     pub dimensions: Option<u32>,
     /// The tenant.
     pub tenant: String,
-    /// The resolved credential; set where the provider is looked up.
-    pub credential: Option<Secret>,
 }
 
 /// The vectors, in the order of the texts.

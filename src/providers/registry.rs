@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
-use serde::Deserialize;
-use serde_json::{Map, Value};
 
 use super::hash::Hash;
 use super::host::HostModels;
@@ -15,34 +14,10 @@ use super::openai::dialect::Dialect;
 use super::outbound::{Outbound, Patience};
 use super::script::Scripts;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::secrets::{PREFIX, Secrets};
-
-/// What the configuration says of one provider (`providers.<id>.*`).
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are the keys of the configuration")]
-pub struct ProviderSettings {
-    pub kind: Option<String>,
-    pub base_url: Option<String>,
-    pub credential: Option<String>,
-    pub headers: BTreeMap<String, String>,
-    pub models: Vec<Value>,
-    pub timeout_ms: Option<u64>,
-    pub max_retries: Option<u32>,
-    pub api_version: Option<String>,
-    pub scripts: Map<String, Value>,
-}
-
-/// How long providers may take unless they say otherwise.
-#[derive(Clone, Copy, Debug)]
-pub struct ModelLimits {
-    /// `timeouts.model_ms`.
-    pub first_byte: Duration,
-    /// `timeouts.model_idle_ms`.
-    pub idle: Duration,
-}
 
 /// The kinds of providers that there are. A wire family is a file of its own and a row here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,20 +28,20 @@ enum Family {
     Host,
 }
 
-/// A provider that is known by itself: id, label, family, credential variable, base URL.
-struct Known(&'static str, &'static str, Family, &'static str, &'static str);
+/// A provider that is known by itself: id, label, family, base URL.
+struct Known(&'static str, &'static str, Family, &'static str);
 
 const KNOWN: [Known; 10] = [
-    Known("openai", "OpenAI", Family::OpenAi, "OPENAI_API_KEY", "https://api.openai.com/v1"),
-    Known("azure-openai", "Azure OpenAI", Family::OpenAi, "AZURE_OPENAI_API_KEY", ""),
-    Known("mistral", "Mistral", Family::OpenAi, "MISTRAL_API_KEY", "https://api.mistral.ai/v1"),
-    Known("deepseek", "DeepSeek", Family::OpenAi, "DEEPSEEK_API_KEY", "https://api.deepseek.com/v1"),
-    Known("xai", "xAI", Family::OpenAi, "XAI_API_KEY", "https://api.x.ai/v1"),
-    Known("groq", "Groq", Family::OpenAi, "GROQ_API_KEY", "https://api.groq.com/openai/v1"),
-    Known("openrouter", "OpenRouter", Family::OpenAi, "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
-    Known("voyage", "Voyage", Family::OpenAi, "VOYAGE_API_KEY", "https://api.voyageai.com/v1"),
-    Known("script", "Script", Family::Script, "", ""),
-    Known("hash", "Hash", Family::Hash, "", ""),
+    Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
+    Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
+    Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
+    Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
+    Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
+    Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
+    Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
+    Known("script", "Script", Family::Script, ""),
+    Known("hash", "Hash", Family::Hash, ""),
 ];
 
 fn known(id: &str) -> Option<&'static Known> {
@@ -80,7 +55,7 @@ struct Entry {
     base_url: String,
     credential: Option<String>,
     patience: Patience,
-    settings: ProviderSettings,
+    settings: ProviderConfig,
 }
 
 /// All providers.
@@ -97,55 +72,38 @@ impl Providers {
     ///
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
-    pub fn new(
-        configured: &BTreeMap<String, ProviderSettings>,
-        limits: ModelLimits,
-        outbound: Arc<Outbound>,
-        host: HostDoor,
-        secrets: Secrets,
-    ) -> Result<Self, Vec<String>> {
+    pub fn new(config: &Arc<Config>, outbound: Arc<Outbound>, host: HostDoor) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
         let mut entries = BTreeMap::new();
-        let ids = KNOWN.iter().map(|known| known.0).chain(configured.keys().map(String::as_str));
-        for id in ids {
-            match Entry::new(id, configured.get(id).cloned().unwrap_or_default(), limits) {
+        for id in KNOWN.iter().map(|known| known.0).chain(config.providers.keys().map(String::as_str)) {
+            match Entry::new(id, config) {
                 Ok(entry) => {
                     entries.insert(id.to_owned(), entry);
                 }
                 Err(problem) => problems.push(problem),
             }
         }
-        let script = configured.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
+        let script = config.providers.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
         let scripts = Scripts::parse(&script).unwrap_or_else(|problem| {
             problems.push(problem);
             Scripts::default()
         });
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
         if problems.is_empty() { Ok(Self { entries, scripts, outbound, host, secrets }) } else { Err(problems) }
     }
 
-    /// Makes one model call.
-    ///
-    /// # Errors
-    /// The provider is unknown, its credential missing, or it failed.
-    pub async fn chat(&self, provider: &str, mut request: ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-        let entry = self.entry(provider)?;
-        let name = request.credential_name.as_ref().or(entry.credential.as_ref());
-        request.credential = self.credential(name, &request.asker.tenant).await?;
-        let ready = self.ready(provider, entry, &request.asker.tenant).await?;
-        let answer = ready.provider().chat(&request, deltas).await;
-        answer.map_err(|failure| masked(failure, request.credential.as_ref()))
+    /// Where secrets are found.
+    #[must_use]
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 
-    /// Embeds texts.
+    /// The provider of an id. Its credential is looked up when it is asked.
     ///
     /// # Errors
-    /// As `chat`.
-    pub async fn embed(&self, provider: &str, mut request: EmbedRequest) -> Result<Embeddings, ProviderFailure> {
-        let entry = self.entry(provider)?;
-        request.credential = self.credential(entry.credential.as_ref(), &request.tenant).await?;
-        let ready = self.ready(provider, entry, &request.tenant).await?;
-        let answer = ready.provider().embed(&request).await;
-        answer.map_err(|failure| masked(failure, request.credential.as_ref()))
+    /// There is none.
+    pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
+        Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
     }
 
     /// The ids of all providers, with their labels.
@@ -177,20 +135,14 @@ impl Providers {
         self.secrets.get(name, tenant).await.map(Some).map_err(failure)
     }
 
-    async fn ready<'a>(&'a self, id: &str, entry: &'a Entry, tenant: &str) -> Result<Ready<'a>, ProviderFailure> {
-        Ok(match entry.family {
-            Family::Script => Ready::Borrowed(&self.scripts),
-            Family::Hash => Ready::Borrowed(&Hash),
-            Family::Host => {
-                Ready::Owned(Box::new(HostModels { id: id.to_owned(), door: self.host.clone(), patience: entry.patience }))
-            }
-            Family::OpenAi => Ready::Owned(Box::new(OpenAi {
-                base_url: entry.base_url(id)?,
-                dialect: entry.dialect(),
-                headers: self.headers(entry, tenant).await?,
-                patience: entry.patience,
-                outbound: self.outbound.clone(),
-            })),
+    async fn open_ai(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<OpenAi, ProviderFailure> {
+        Ok(OpenAi {
+            base_url: entry.base_url(id)?,
+            dialect: entry.dialect(),
+            credential: secret.cloned(),
+            headers: self.headers(entry, tenant).await?,
+            patience: entry.patience,
+            outbound: Arc::clone(&self.outbound),
         })
     }
 
@@ -211,6 +163,49 @@ impl Providers {
     }
 }
 
+/// A provider by its id: how the rest of the studio asks it.
+pub struct Named<'a> {
+    all: &'a Providers,
+    id: &'a str,
+    entry: &'a Entry,
+}
+
+impl Named<'_> {
+    /// The provider itself, with its secret looked up.
+    async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
+        let Self { all, id, entry } = self;
+        Ok(match entry.family {
+            Family::Script => Ready::Borrowed(&all.scripts),
+            Family::Hash => Ready::Borrowed(&Hash),
+            Family::Host => {
+                let (id, door) = ((*id).to_owned(), all.host.clone());
+                Ready::Owned(Box::new(HostModels { id, door, patience: entry.patience }))
+            }
+            Family::OpenAi => Ready::Owned(Box::new(all.open_ai(id, entry, secret, tenant).await?)),
+        })
+    }
+}
+
+impl Provider for Named<'_> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            let tenant = &request.asker.tenant;
+            let name = request.credential.as_ref().or(self.entry.credential.as_ref());
+            let secret = self.all.credential(name, tenant).await?;
+            let ready = self.ready(secret.as_ref(), tenant).await?;
+            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(async move {
+            let secret = self.all.credential(self.entry.credential.as_ref(), &request.tenant).await?;
+            let ready = self.ready(secret.as_ref(), &request.tenant).await?;
+            ready.provider().embed(request).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
+    }
+}
+
 enum Ready<'a> {
     Borrowed(&'a dyn Provider),
     Owned(Box<dyn Provider>),
@@ -226,21 +221,23 @@ impl Ready<'_> {
 }
 
 impl Entry {
-    fn new(id: &str, settings: ProviderSettings, limits: ModelLimits) -> Result<Self, String> {
-        let kind = settings.kind.as_deref().unwrap_or(id);
-        let known = known(kind);
-        let family = match (kind, known) {
+    fn new(id: &str, config: &Config) -> Result<Self, String> {
+        let settings = config.providers.get(id).cloned().unwrap_or_default();
+        let kind = settings.kind.as_deref().unwrap_or(id).to_owned();
+        let known = known(&kind);
+        let family = match (kind.as_str(), known) {
             (_, Some(known)) => known.2,
             ("host", None) => Family::Host,
             ("openai-compatible", None) => Family::OpenAi,
             (kind, None) => return Err(format!("providers.{id}.kind: `{kind}` is no kind of provider")),
         };
-        let variable = known.map(|known| known.3).filter(|variable| !variable.is_empty());
-        let credential = settings.credential.clone().or_else(|| variable.map(|name| format!("{PREFIX}{name}")));
-        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.4.to_owned())).unwrap_or_default();
-        let first_byte = settings.timeout_ms.map_or(limits.first_byte, Duration::from_millis);
-        let patience = Patience { first_byte, idle: limits.idle, retries: settings.max_retries.unwrap_or(2) };
-        Ok(Self { family, dialect: kind.to_owned(), base_url, credential, patience, settings })
+        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
+        let patience = Patience {
+            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_ms)),
+            idle: Duration::from_millis(config.timeouts.model_idle_ms),
+            retries: settings.max_retries.unwrap_or(2),
+        };
+        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
@@ -255,9 +252,7 @@ impl Entry {
         let mut dialect = Dialect::of(&self.dialect);
         if let Some(azure) = &mut dialect.azure {
             azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
-            let named = self.settings.models.iter().filter_map(|model| {
-                Some((model.get("id")?.as_str()?.to_owned(), model.get("deployment")?.as_str()?.to_owned()))
-            });
+            let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));
             azure.deployments = named.collect();
         }
         dialect
@@ -274,4 +269,58 @@ fn masked(mut failure: ProviderFailure, credential: Option<&Secret>) -> Provider
         failure.fault.message = failure.fault.message.replace(&*secret.0, "***");
     }
     failure
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::model::chat::{Message, Role};
+
+    fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
+        let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
+        let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+        Providers::new(&Arc::new(config), outbound, HostDoor::default())
+    }
+
+    async fn asked(providers: &Providers, id: &str) -> String {
+        let request = ChatRequest::new("echo", vec![Message::text(Role::User, "hi")]);
+        let answer = match providers.get(id) {
+            Ok(provider) => provider.chat(&request, &|_| {}).await,
+            Err(failure) => Err(failure),
+        };
+        answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn ids_become_providers() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "credential": "secret:SET"},
+            "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
+        });
+        let providers = providers(&configured).ok().expect("valid");
+        assert_eq!(asked(&providers, "script").await, "You said: hi");
+        assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
+        assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
+        assert_eq!(asked(&providers, "mine").await, "provider_bad_request: `providers.mine.base_url` is not set");
+        assert!(asked(&providers, "local").await.starts_with("provider_unavailable"));
+        assert_eq!(asked(&providers, "keyed").await, "provider_bad_request: the configured header `x s3cret` is not valid");
+        assert!(asked(&providers, "hash").await.starts_with("provider_bad_request: the provider `hash` makes embeddings only"));
+        assert!(providers.is_configured("local", "").await && providers.is_configured("keyed", "").await);
+        assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
+    }
+
+    #[test]
+    fn wrong_settings_are_all_told() {
+        let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
+        let problems = providers(&configured).err().expect("wrong");
+        assert_eq!(problems, [
+            "providers.a.kind: `x` is no kind of provider",
+            "providers.b.kind: `b` is no kind of provider",
+            "providers.script.scripts.m: a script is an object",
+        ]);
+    }
 }

@@ -1,6 +1,6 @@
 //! Owns the schema's versions: brings a database up to date in one transaction, refuses one that is newer.
 
-use super::StoreSettings;
+use super::{StoreSettings, sqlite};
 use super::db::{Session, translated};
 use super::error::StoreError;
 
@@ -32,7 +32,7 @@ pub(super) fn up_to_date(session: &Session, settings: &StoreSettings) -> Result<
     let ended = connection.execute_batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
     done?;
     ended?;
-    connection.execute_batch(settings.synchronous.pragma())?;
+    connection.execute_batch(sqlite::pragma(settings.synchronous))?;
     Ok(())
 }
 

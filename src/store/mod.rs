@@ -28,29 +28,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+pub use crate::config::Synchronous;
 pub use db::{Param, Row, Tx};
 pub use error::StoreError;
 
 use workers::{Job, Shared};
-
-/// How hard a commit is pressed onto the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Synchronous {
-    /// Survives a power cut.
-    #[default]
-    Full,
-    /// Survives the death of the process.
-    Normal,
-}
-
-impl Synchronous {
-    const fn pragma(self) -> &'static str {
-        match self {
-            Self::Full => "PRAGMA synchronous=FULL;",
-            Self::Normal => "PRAGMA synchronous=NORMAL;",
-        }
-    }
-}
 
 /// Where the database is and how it is used.
 #[derive(Clone, Debug)]
@@ -80,6 +62,16 @@ impl StoreSettings {
             readers: 4,
             busy_timeout: Duration::from_secs(5),
         }
+    }
+
+    /// What a configuration asks for; a database that this build cannot use is refused.
+    pub fn of(config: &crate::config::Keys) -> Result<Self, StoreError> {
+        let url = config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:"));
+        if url.is_some() {
+            return Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()));
+        }
+        let place = config.database_file().map_or_else(Self::in_memory, Self::file);
+        Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), ..place })
     }
 
     /// A database in memory.

