@@ -1,6 +1,5 @@
 //! Owns files that people send: taking them in, giving them out, the rule who may read them.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -102,15 +101,7 @@ pub fn known_files(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) ->
 impl Studio {
     /// Where files lie; none when the database keeps them.
     pub(super) fn file_room(&self) -> Option<FileRoom> {
-        let world = self.world();
-        if world.store.in_memory() {
-            return None;
-        }
-        match &world.config.attachments.path {
-            Some(path) if path.as_os_str().is_empty() => None,
-            Some(path) => Some(FileRoom::new(path.clone())),
-            None => Some(FileRoom::new(beside(&world.config.database.path))),
-        }
+        self.config().attachments_folder().map(FileRoom::new)
     }
 
     /// Takes a file in: `{storage_key, mime_type, name, type, size_bytes}`.
@@ -180,13 +171,6 @@ impl Studio {
         remove_files(self, &scope.tenant, vec![key.to_owned()]).await;
         Ok(())
     }
-}
-
-/// The folder of files beside a database file.
-fn beside(database: &Path) -> PathBuf {
-    let mut name = database.file_name().unwrap_or_default().to_owned();
-    name.push("-files");
-    database.with_file_name(name)
 }
 
 /// Removes the bytes of files whose rows are gone. What cannot be removed harms nobody: nothing leads to it.

@@ -15,7 +15,7 @@ pub struct Scope { pub tenant: Arc<str>, pub user: Option<Value> }
 impl Studio {
     pub fn open(config: Config) -> Result<Self> { Self::open_with(config, Arc::new(SystemClock::default())) }
     pub fn open_with(config: Config, clock: Arc<dyn Clock>) -> Result<Self> {
-        let settings = if config.database.path.as_os_str() == ":memory:" { StoreSettings::in_memory() } else { StoreSettings::file(&config.database.path) };
+        let settings = config.database_file().map_or_else(StoreSettings::in_memory, StoreSettings::file);
         Ok(Self(Arc::new(World { config: Arc::new(config), clock, store: Store::open(settings), host: HostDoor::default() })))
     }
     pub fn config(&self) -> &Config { &self.0.config }

@@ -58,7 +58,41 @@ async fn wrong_fields_are_named_with_their_paths() {
         let answer = refusal(studio.create(&scope, resource, &with(resource, &more)).await);
         told.push(format!("{} {shown}: {answer}", resource.word()));
     }
-    expect![[r#""#]].assert_eq(&told.join("\n"));
+    expect![[r#"
+        agent {"name":null}: validation_failed name
+        agent {"name":" "}: validation_failed name
+        agent (long): validation_failed name slug
+        agent {"provider":"openai"}: validation_failed model
+        agent {"credential":"sk-live-1"}: validation_failed credential
+        agent (long): validation_failed instructions
+        agent {"tools":[{"ref":"calculator"},{"ref":"toolkit:x"},{},3]}: validation_failed tools.0.ref tools.2.ref tools.3
+        agent (long): validation_failed tools.0.ref tools.1.ref tools.2.ref
+        agent {"tool_max_runs":0,"parallel_tool_calls":1,"require_tool_approval":"yes"}: validation_failed require_tool_approval tool_max_runs parallel_tool_calls
+        agent {"parameters":{"temperature":2.1,"top_p":-1,"max_tokens":0,"stop":"x"}}: validation_failed parameters.temperature parameters.top_p parameters.max_tokens parameters.stop
+        agent {"output_schema":"none","schema":{"type":"thing"}}: validation_failed output_schema schema
+        agent (long): validation_failed memory_config.summarization_threshold memory_config.context_window memory_config.driver memory_config.budget_rag
+        agent {"tags":"a","metadata":[]}: validation_failed tags metadata
+        workflow {"graph":[],"state_schema":{"type":1}}: validation_failed graph state_schema
+        workflow {"graph":{"version":1,"nodes":[],"edges":[]}}: graph_invalid graph
+        tool {"name":"look up"}: validation_failed name
+        tool {"kind":null}: validation_failed kind
+        tool {"kind":"class"}: validation_failed kind
+        tool {"input_schema":{"type":"array"},"timeout_ms":0}: validation_failed input_schema timeout_ms
+        tool {"config":{"url":null}}: validation_failed config.url
+        tool {"config":{"url":"ftp://x","method":"TRACE"}}: validation_failed config.method config.url
+        tool {"config":{"url":"https://{host}.example/"}}: validation_failed config.url
+        tool {"config":{"url":"https://me:pass@shop.example/"}}: validation_failed config.url
+        tool {"config":{"headers":{"Authorization":"Bearer abc","X Y":"1","Accept":3,"A":"b\nc"}}}: validation_failed config.headers.Accept config.headers.Authorization config.headers.X Y config.headers.A
+        tool {"kind":"rag","config":{"knowledge_base_id":"none"}}: validation_failed config.knowledge_base_id
+        tool {"kind":"rag","config":{"top_k":101,"threshold":2,"filter":1}}: validation_failed config.knowledge_base_id config.top_k config.threshold config.filter
+        tool {"kind":"builder"}: validation_failed config.code
+        mcp_server {"transport":null}: validation_failed transport
+        mcp_server {"transport":"stdio"}: validation_failed command
+        mcp_server {"transport":"stdio","command":"sh"}: validation_failed command
+        mcp_server {"url":null}: validation_failed url
+        mcp_server {"token":"abc","env":{"API_KEY":"abc"},"args":[1],"timeout_ms":"x","enabled":1}: validation_failed args.0 env.API_KEY token timeout_ms enabled
+        knowledge_base {"dimensions":0,"retrieval_defaults":{"mode":"magic","top_k":0,"threshold":1.5}}: validation_failed dimensions retrieval_defaults.threshold retrieval_defaults.mode retrieval_defaults.top_k
+        knowledge_base {"chunking":{"max_words":10,"overlap_words":10}}: validation_failed chunking.overlap_words"#]].assert_eq(&told.join("\n"));
 }
 
 #[tokio::test]

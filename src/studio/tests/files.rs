@@ -47,10 +47,13 @@ async fn files_are_taken_by_what_they_are() {
 async fn bytes_are_kept_in_the_folder_or_in_the_database() {
     let home = tempfile::tempdir().expect("a folder");
     let at = |name: &str| home.path().join(name).to_string_lossy().into_owned();
-    let beside = studio_with(&json!({"database": {"path": at("a.sqlite")}}));
-    let chosen = studio_with(&json!({"database": {"path": at("b.sqlite")}, "attachments": {"path": at("room")}}));
-    let inside = studio_with(&json!({"database": {"path": at("c.sqlite")}, "attachments": {"path": ""}}));
-    for (studio, folder) in [(&beside, Some(at("a.sqlite-files"))), (&chosen, Some(at("room"))), (&inside, None)] {
+    for name in ["a", "b", "c"] {
+        std::fs::create_dir(home.path().join(name)).expect("a folder");
+    }
+    let beside = studio_with(&json!({"database": {"path": at("a/s.sqlite")}}));
+    let chosen = studio_with(&json!({"database": {"path": at("b/s.sqlite")}, "attachments": {"path": at("room")}}));
+    let inside = studio_with(&json!({"database": {"path": at("c/s.sqlite")}, "attachments": {"path": ""}}));
+    for (studio, folder) in [(&beside, Some(at("a/attachments"))), (&chosen, Some(at("room"))), (&inside, None)] {
         let scope = scope();
         let stored = studio.upload(&scope, file("a.md", None, None, b"# Hi")).await.expect("stored");
         let key = text(&stored, "storage_key");
@@ -62,7 +65,7 @@ async fn bytes_are_kept_in_the_folder_or_in_the_database() {
         assert_eq!(count(&folder), folder.as_ref().map(|_| 0));
         assert_eq!(refusal(studio.attachment(&scope, key).await), "not_found");
     }
-    assert!(!home.path().join("c.sqlite-files").exists());
+    assert!(!home.path().join("c/attachments").exists());
 }
 
 fn walk(folder: &std::path::Path) -> usize {

@@ -49,7 +49,7 @@ fn studio_with(more: &Value) -> Studio {
         "output_schemas": {"verdict": {"type": "object"}}, "allow_builder_tools": true,
     });
     super::resource::merge(&mut settings, more);
-    let config = crate::config::Config::of(settings).expect("a configuration");
+    let config = crate::config::Config::with(settings).expect("a configuration");
     Studio::open_with(config, Arc::new(Steps::default())).expect("a studio")
 }
 
