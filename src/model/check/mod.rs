@@ -1,35 +1,93 @@
-//! Owns validation. Stand-in.
-#![expect(missing_docs, reason = "a stand-in")]
+//! Owns validation: what is wrong with a graph before anything runs, and what a person should know of it.
+
+mod agents;
+mod data;
+mod flow;
+mod forks;
+pub(super) mod handles;
+mod issue;
+mod known;
+mod outputs;
+mod references;
+mod regions;
+mod shape;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod warnings;
+
 use serde_json::Value;
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity { Error, Warning }
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Issue { pub code: String, pub severity: Severity, pub message: String, pub node_id: Option<String>, pub edge_id: Option<String>, pub field: Option<String> }
-pub enum Locale { En, PtBr }
-pub struct GraphLimits { pub kb: u64, pub nodes: usize, pub edges: usize, pub fork_branches: usize, pub loop_max_steps: u64, pub loop_default_steps: u64, pub locale: Locale }
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownAgent { pub require_tool_approval: bool, pub gated_tool: bool, pub schema: bool, pub provider_native: bool }
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownTool { pub names: Vec<String>, pub require_approval: bool, pub idempotent: bool, pub provider_native: bool }
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KnownServer { pub require_approval: bool }
-pub trait Known {
-    fn agent(&self, name: &str) -> Option<KnownAgent>;
-    fn tool(&self, reference: &str) -> Option<KnownTool>;
-    fn mcp_server(&self, name: &str) -> Option<KnownServer>;
-    fn knowledge_base(&self, name: &str) -> bool;
-    fn schema(&self, name: &str) -> Option<Value>;
-    fn state_keys(&self) -> Vec<String>;
-}
-pub fn check(graph: &Value, known: &dyn Known, _: &GraphLimits) -> Vec<Issue> {
-    let mut out = Vec::new();
-    let issue = |code: &str, severity, node: &str| Issue { code: code.into(), severity, message: format!("{code} at {node}"), node_id: Some(node.into()), edge_id: None, field: None };
-    for node in graph["nodes"].as_array().into_iter().flatten() {
-        let id = node["id"].as_str().unwrap_or("");
-        if let Some(agent) = node["data"]["agent_id"].as_str() && known.agent(agent).is_none() { out.push(issue("agent_unknown", Severity::Error, id)); }
-        if node["type"] == "rag" && node["data"]["knowledge_base_id"].is_null() { out.push(issue("knowledge_base_missing", Severity::Warning, id)); }
+
+pub use issue::{Issue, IssueCode, Severity};
+pub use known::{GraphLimits, Known, KnownAgent, KnownServer, KnownTool};
+
+use super::graph::{Graph, GraphNode, NodeKind};
+use super::texts::Locale;
+use super::wiring::Wiring;
+use issue::{Report, Spot};
+use regions::Region;
+
+/// Everything that can be said of a graph: errors, then warnings, each in graph order.
+#[must_use]
+pub fn check(graph: &Value, known: &dyn Known, limits: &GraphLimits) -> Vec<Issue> {
+    let mut report = Report::new(limits.locale);
+    if shape::check(graph, Some(limits), &mut report) {
+        let subject = Subject::new(graph, known, limits);
+        flow::check(&subject, &mut report);
+        handles::check(&subject, &mut report);
+        agents::check(&subject, &mut report);
+        references::check(&subject, &mut report);
+        forks::check(&subject, &mut report);
+        outputs::check(&subject, &mut report);
+        warnings::check(&subject, &mut report);
+        templates::check(&subject, &mut report);
     }
-    if !graph["nodes"].as_array().is_some_and(|nodes| nodes.iter().any(|node| node["type"] == "stop")) { out.push(issue("stop_missing", Severity::Error, "")); }
-    out
+    report.into_issues()
+}
+
+/// What keeps a graph from being understood at all, whatever is stored beside it and whatever the limits are.
+#[must_use]
+pub fn shape(graph: &Value) -> Vec<Issue> {
+    let mut report = Report::new(Locale::En);
+    shape::check(graph, None, &mut report);
+    report.into_issues()
+}
+
+/// What is checked: as much of the graph as is understood, and what is known beside it.
+struct Subject<'c> {
+    graph: Graph,
+    wiring: Wiring,
+    /// From the first start node; none without one.
+    reachable: Option<Vec<bool>>,
+    regions: Vec<Region>,
+    known: &'c dyn Known,
+    limits: &'c GraphLimits,
+}
+
+impl<'c> Subject<'c> {
+    fn new(graph: &Value, known: &'c dyn Known, limits: &'c GraphLimits) -> Self {
+        let graph = Graph::read(graph);
+        let wiring = Wiring::new(&graph);
+        let start = graph.nodes.iter().position(|node| node.kind == NodeKind::Start);
+        let reachable = start.map(|start| wiring.reachable([start], |_| false));
+        let regions = regions::all(&graph, &wiring, start);
+        Self { graph, wiring, reachable, regions, known, limits }
+    }
+
+    /// All nodes but notes, with their places.
+    fn nodes(&self) -> impl Iterator<Item = (usize, &GraphNode)> {
+        self.graph.nodes.iter().enumerate().filter(|(_, node)| node.kind != NodeKind::Note)
+    }
+
+    /// Does it lend itself to an agent by a binding edge?
+    fn is_binding(&self, at: usize) -> bool {
+        let edges = self.graph.edges.iter().enumerate();
+        edges.filter(|(_, edge)| edge.is_binding()).any(|(n, _)| self.wiring.ends(n).is_some_and(|(source, _)| source == at))
+    }
+}
+
+impl GraphNode {
+    fn spot(&self) -> Spot<'_> {
+        Spot::node(&self.id)
+    }
 }
