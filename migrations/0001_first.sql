@@ -100,20 +100,22 @@ CREATE TABLE #spans (
 CREATE INDEX #spans_run ON #spans (run);
 CREATE INDEX #spans_model ON #spans (tenant, model, started_at);
 
--- Sums of usage by hour and by day of UTC (`width` in milliseconds), so that a window needs no row per run.
+-- Sums of usage by hour and by day of UTC (`width` in milliseconds), so that a window needs no row per run; `n` counts runs or
+-- calls. The row of an empty `entity_id` sums all entities of its type.
 CREATE TABLE #usage_runs (
-  tenant TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL,
-  runs BIGINT NOT NULL,
+  tenant TEXT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL,
+  n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
   reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
-  PRIMARY KEY (tenant, width, start, entity_type, entity_id)
+  PRIMARY KEY (tenant, entity_type, entity_id, width, start)
 ) WITHOUT ROWID;
 CREATE TABLE #usage_models (
-  tenant TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
-  entity_type TEXT NOT NULL, entity_id TEXT NOT NULL,
+  tenant TEXT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL,
+  provider TEXT NOT NULL, model TEXT NOT NULL,
+  n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
   reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
-  PRIMARY KEY (tenant, width, start, provider, model, entity_type, entity_id)
+  PRIMARY KEY (tenant, entity_type, entity_id, width, start, provider, model)
 ) WITHOUT ROWID;
 
 CREATE TABLE #definitions (

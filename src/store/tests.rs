@@ -3,6 +3,8 @@
 mod faults;
 mod lists;
 mod logs;
+mod rest;
+mod usages;
 
 use std::sync::Arc;
 
