@@ -57,8 +57,8 @@ CREATE INDEX #runs_leased ON #runs (lease_until) WHERE status = 'running';
 CREATE INDEX #runs_cancel ON #runs (owner) WHERE cancel_requested = 1;
 CREATE INDEX #runs_tokens ON #runs (rested_at) WHERE tokens_kept = 1;
 
--- Long inputs and replies, for search; short inputs are in `input_preview`.
-CREATE TABLE #run_texts (run BIGINT PRIMARY KEY, input TEXT, reply TEXT);
+-- Replies, for search; inputs are in `input_preview`, long ones in the first entry of the log.
+CREATE TABLE #run_replies (run INTEGER PRIMARY KEY, reply TEXT NOT NULL);
 
 CREATE TABLE #log (
   key INTEGER PRIMARY KEY,
@@ -100,20 +100,22 @@ CREATE TABLE #spans (
 CREATE INDEX #spans_run ON #spans (run);
 CREATE INDEX #spans_model ON #spans (tenant, model, started_at);
 
--- Sums of usage by hour and by day of UTC (`width` in milliseconds), so that a window needs no row per run.
+-- Sums of usage by hour and by day of UTC (`width` in milliseconds), so that a window needs no row per run; `n` counts runs or
+-- calls. The row of an empty `entity_id` sums all entities of its type.
 CREATE TABLE #usage_runs (
-  tenant TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL,
-  runs BIGINT NOT NULL,
+  tenant TEXT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL,
+  n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
   reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
-  PRIMARY KEY (tenant, width, start, entity_type, entity_id)
+  PRIMARY KEY (tenant, entity_type, entity_id, width, start)
 ) WITHOUT ROWID;
 CREATE TABLE #usage_models (
-  tenant TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
-  entity_type TEXT NOT NULL, entity_id TEXT NOT NULL,
+  tenant TEXT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL,
+  provider TEXT NOT NULL, model TEXT NOT NULL,
+  n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
   reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
-  PRIMARY KEY (tenant, width, start, provider, model, entity_type, entity_id)
+  PRIMARY KEY (tenant, entity_type, entity_id, width, start, provider, model)
 ) WITHOUT ROWID;
 
 CREATE TABLE #definitions (

@@ -61,13 +61,14 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
         journal.emit_in(&mut core, id, event)?;
         return Ok(failed.map(|fault| Advance::Failed(fault, Arc::clone(&core.run.plan.node(at).id))));
     }
-    match &core.run.plan.node(at).node {
+    let plan = Arc::clone(&core.run.plan);
+    match &plan.node(at).node {
         Node::Fork(_) => {
             let started = begin(world, &core.run, lane, at);
             journal.emit_in(&mut core, id, started)?;
             Ok(Some(Advance::Forked))
         }
-        Node::Human(node) => human(world, journal, &mut core, id, at, &node.clone()),
+        Node::Human(node) => human(world, journal, &mut core, id, at, node),
         Node::Agent(_) | Node::Llm(_) | Node::Rag(_) | Node::Tool(_) | Node::Mcp(_) => Ok(Some(Advance::Effect)),
         Node::Start | Node::Stop(_) | Node::Join(_) | Node::Loop(_) | Node::SetState(_) | Node::Condition(_) | Node::Note => {
             Ok(Some(Advance::Ended))
@@ -81,7 +82,7 @@ fn over_limit(world: &World, run: &Run, lane: &Lane) -> Option<Fault> {
         let text = format!("the run made {most} steps (`loop.global_max_steps`) and was ended before the next");
         return Some(Fault::new(FaultCode::RunStepLimit, text));
     }
-    let limit = world.config.limits.state_kb * 1024;
+    let limit = usize::try_from(world.config.limits.state_kb).unwrap_or(usize::MAX >> 10) * 1024;
     if lane.state.size_bytes() > limit {
         let text = format!("the state is larger than {} KiB (`limits.state_kb`)", world.config.limits.state_kb);
         return Some(Fault::new(FaultCode::StateTooLarge, text));
@@ -156,7 +157,7 @@ fn human(
     let text = Arc::new(serde_json::Value::String(message));
     let mut change = Change::with_capacity(2);
     change.insert("input".into(), Arc::clone(&text));
-    change.insert(node.output_key.as_str().into(), text);
+    change.insert(Arc::clone(&node.output_key), text);
     let done = StepCompleted {
         step,
         handle: "default".into(),

@@ -13,7 +13,7 @@ use crate::model::event::{
 };
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
-use crate::providers::{ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
+use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
 use crate::tools::{BoundTool, Caller};
 
 /// A model call.
@@ -220,7 +220,7 @@ impl StepContext {
     fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>) -> Usage {
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.world().prices.lookup(provider, model, self.world().clock.now()) {
-            Some(rates) => Usage { tokens, cost: crate::model::prices::cost(&rates, &tokens), unpriced: false },
+            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
             None => Usage { tokens, unpriced: true, ..Usage::default() },
         }
     }
@@ -319,7 +319,7 @@ impl StepContext {
             call_id: call.id.clone(),
             name: call.name.clone(),
             inputs: call.arguments.clone(),
-            result: capped(reply.text, self.world().config.limits.tool_result_kb * 1024),
+            result: capped(reply.text, self.world().result_bytes()),
             is_error: reply.is_error,
             skipped: false,
             parent_call_id: parent.map(str::to_owned),

@@ -154,7 +154,7 @@ impl Drive {
 
     /// Starts waiting branches of an open fork as far as concurrency allows; closes the fork when all ended.
     fn fill_fork(&self, ready: &mut VecDeque<LaneId>, parent: LaneId) {
-        let most = self.world.config.parallel.concurrency.max(1);
+        let most = usize::try_from(self.world.config.parallel.concurrency.max(1)).unwrap_or(8);
         while let Some((fork, branch, lane)) = self.journal.with(|run| next_branch(run, parent, most)) {
             if self.journal.emit(lane, Event::BranchStarted { fork, branch, parent }).is_err() {
                 return;

@@ -30,4 +30,3 @@ pub use journal::Boundary;
 pub use load::{Loaded, load};
 pub use stream::{EventStream, Follow, From};
 pub use world::{AppendHook, Parts, World};
-pub(crate) use projection::hash;

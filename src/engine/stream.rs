@@ -201,9 +201,9 @@ impl EventStream {
     async fn from_log(&mut self) {
         let Source::Log(reader) = &mut self.source else { return };
         let found = reader.take(self.from, BATCH);
-        if !found.is_empty() {
-            self.took(&found);
-            let rests = found.last().is_some_and(Frame::is_terminal) && reader.at_rest(self.from);
+        if let Some(last) = found.last() {
+            self.from.after = last.number();
+            let rests = last.is_terminal() && reader.at_rest(self.from);
             self.ready.extend(found);
             if rests {
                 self.source = Source::Over;

@@ -101,7 +101,7 @@ impl World {
     /// A world of these parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        let files = file_room(&parts.config, &parts.store);
+        let files = parts.config.attachments_folder().map(FileRoom::new);
         let owner = super::names::owner(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         Self {
@@ -161,6 +161,11 @@ impl World {
         texts::text(self.locale, key, &[])
     }
 
+    /// How much of a tool's answer a model sees.
+    pub(super) fn result_bytes(&self) -> usize {
+        usize::try_from(self.config.limits.tool_result_kb).unwrap_or(256) * 1024
+    }
+
     /// How many runs are driven here.
     #[must_use]
     pub fn at_work(&self) -> usize {
@@ -208,20 +213,5 @@ impl World {
     #[must_use]
     pub fn sync_runs(&self) -> usize {
         self.active.lock().values().filter(|active| !active.queued).count()
-    }
-}
-
-fn file_room(config: &Config, store: &Store) -> Option<FileRoom> {
-    if store.in_memory() {
-        return None;
-    }
-    match &config.attachments.path {
-        Some(path) if path.as_os_str().is_empty() => None,
-        Some(path) => Some(FileRoom::new(path.clone())),
-        None => {
-            let mut name = std::path::PathBuf::from(config.database_file()).into_os_string();
-            name.push("-files");
-            Some(FileRoom::new(name.into()))
-        }
     }
 }

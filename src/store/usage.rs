@@ -6,8 +6,10 @@ use super::runs::{Updated, usage_at, usage_params};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
-/// An hour and a day, in milliseconds.
-pub(super) const WIDTHS: [i64; 2] = [3_600_000, 86_400_000];
+/// Milliseconds.
+pub(super) const HOUR: i64 = 3_600_000;
+/// Milliseconds.
+pub(super) const DAY: i64 = 86_400_000;
 
 /// A model or embedding call that ended; also one that failed or had no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +62,20 @@ pub(super) fn insert_span(
         &values,
     )?;
     let root = root_of(tx, run)?;
-    add_to_model(tx, tenant, &root, &span.provider, &span.model, span.started_at, &Sum::of(&span.usage))?;
-    match root.started_at {
-        Some(started) => add_to_runs(tx, tenant, started, &root.entity_type, &root.entity_id, 0, &Sum::of(&span.usage)),
-        None => Ok(()),
-    }
+    add_call(tx, tenant, &root, (&span.provider, &span.model), span.started_at, Sum::new(1, &span.usage))
+}
+
+fn add_call(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    root: &Root,
+    model: (&str, &str),
+    at: Timestamp,
+    sum: Sum,
+) -> Result<(), StoreError> {
+    let entity = (root.entity_type.as_str(), root.entity_id.as_str());
+    add_to_models(tx, tenant, at, entity, model, &sum)?;
+    root.started_at.map_or(Ok(()), |started| add_to_runs(tx, tenant, started, entity, &sum.uncounted()))
 }
 
 fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreError> {
@@ -99,15 +110,16 @@ pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreE
     })
 }
 
-/// Figures that are added to sums, or taken from them; `unpriced` counts calls.
+/// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum(pub(super) [i64; 7]);
+pub(super) struct Sum([i64; 8]);
 
 impl Sum {
-    pub(super) fn of(usage: &Usage) -> Self {
+    fn new(n: i64, usage: &Usage) -> Self {
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
         let tokens = &usage.tokens;
         Self([
+            n,
             count(tokens.prompt),
             count(tokens.completion),
             count(tokens.cached),
@@ -118,8 +130,17 @@ impl Sum {
         ])
     }
 
-    pub(super) fn negated(self) -> Self {
+    /// The same with the other sign.
+    fn negated(self) -> Self {
         Self(self.0.map(|figure| -figure))
+    }
+
+    /// The figures without the number.
+    fn uncounted(self) -> Self {
+        let [_, figures @ ..] = self.0;
+        let mut all = [0; 8];
+        all[1..].copy_from_slice(&figures);
+        Self(all)
     }
 }
 
@@ -128,31 +149,22 @@ pub(super) fn count_run(
     tx: &mut Tx<'_>,
     tenant: &str,
     started: Timestamp,
-    entity_type: &str,
-    entity_id: &str,
+    entity: (&str, &str),
     count: i64,
 ) -> Result<(), StoreError> {
-    add_to_runs(tx, tenant, started, entity_type, entity_id, count, &Sum::default())
+    add_to_runs(tx, tenant, started, entity, &Sum::new(count, &Usage::default()))
 }
 
-/// Adds to the sums of the hour and the day in which a top-level run began.
-pub(super) fn add_to_runs(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    at: Timestamp,
-    entity_type: &str,
-    entity_id: &str,
-    runs: i64,
-    sum: &Sum,
-) -> Result<(), StoreError> {
-    for width in WIDTHS {
-        let mut values = params![tenant, width, at.0 - at.0.rem_euclid(width), entity_type, entity_id, runs].to_vec();
+/// Adds to the sums of the hour and the day in which a top-level run began, of its entity and of all of its type.
+fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), sum: &Sum) -> Result<(), StoreError> {
+    for (scope, width) in scopes(entity.1) {
+        let mut values = params![tenant, entity.0, scope, width, at.0 - at.0.rem_euclid(width)].to_vec();
         values.extend(sum.0.map(Param::Int));
         tx.execute(
-            "INSERT INTO #usage_runs AS s (tenant, width, start, entity_type, entity_id, runs, \
+            "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
              prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
-             ON CONFLICT (tenant, width, start, entity_type, entity_id) DO UPDATE SET runs = s.runs + excluded.runs, \
+             ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
              prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
              cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
              reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
@@ -162,25 +174,24 @@ pub(super) fn add_to_runs(
     Ok(())
 }
 
-/// Adds to the sums of a model in the hour and the day in which a call began.
-pub(super) fn add_to_model(
+/// Adds to the sums of a model in the hour and the day in which a call began, of the entity and of all of its type.
+fn add_to_models(
     tx: &mut Tx<'_>,
     tenant: &str,
-    root: &Root,
-    provider: &str,
-    model: &str,
     at: Timestamp,
+    entity: (&str, &str),
+    model: (&str, &str),
     sum: &Sum,
 ) -> Result<(), StoreError> {
-    for width in WIDTHS {
+    for (scope, width) in scopes(entity.1) {
         let start = at.0 - at.0.rem_euclid(width);
-        let mut values = params![tenant, width, start, provider, model, &root.entity_type, &root.entity_id].to_vec();
+        let mut values = params![tenant, entity.0, scope, width, start, model.0, model.1].to_vec();
         values.extend(sum.0.map(Param::Int));
         tx.execute(
-            "INSERT INTO #usage_models AS s (tenant, width, start, provider, model, entity_type, entity_id, \
+            "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
              prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-             ON CONFLICT (tenant, width, start, provider, model, entity_type, entity_id) DO UPDATE SET \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+             ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
              prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
              cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
              reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
@@ -188,6 +199,11 @@ pub(super) fn add_to_model(
         )?;
     }
     Ok(())
+}
+
+/// The sums that something counts for: its entity's and its type's, by hour and by day.
+fn scopes(entity_id: &str) -> [(&str, i64); 4] {
+    [(entity_id, HOUR), (entity_id, DAY), ("", HOUR), ("", DAY)]
 }
 
 /// A stored call.
@@ -234,11 +250,7 @@ pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<()
     )?;
     for (root, provider, model, at, usage) in spans {
         let Some(root) = read_root(tx, root)? else { continue };
-        let less = Sum::of(&usage).negated();
-        add_to_model(tx, tenant, &root, &provider, &model, at, &less)?;
-        if let Some(started) = root.started_at {
-            add_to_runs(tx, tenant, started, &root.entity_type, &root.entity_id, 0, &less)?;
-        }
+        add_call(tx, tenant, &root, (&provider, &model), at, Sum::new(1, &usage).negated())?;
     }
     tx.execute("DELETE FROM #spans WHERE run = $1", params![run])?;
     Ok(())

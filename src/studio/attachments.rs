@@ -1,6 +1,5 @@
 //! Owns files that people send: taking them in, giving them out, the rule who may read them.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -172,13 +171,6 @@ impl Studio {
         remove_files(self, &scope.tenant, vec![key.to_owned()]).await;
         Ok(())
     }
-}
-
-/// The folder of files beside a database file.
-fn beside(database: &Path) -> PathBuf {
-    let mut name = database.file_name().unwrap_or_default().to_owned();
-    name.push("-files");
-    database.with_file_name(name)
 }
 
 /// Removes the bytes of files whose rows are gone. What cannot be removed harms nobody: nothing leads to it.

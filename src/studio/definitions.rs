@@ -12,15 +12,17 @@ use super::workflows::Seen;
 use super::{Scope, Studio, slugs, tools, uses, workflows};
 use crate::error::{Error, Kind, Result};
 use crate::model::{Id, Timestamp};
-use crate::store::definitions::{self as table, DefinitionRow};
+use crate::store::definitions::{self as table, Changed, DefinitionRow, RevisionRow};
 use crate::store::{StoreError, Tx};
 
 /// How often a change that names no revision is tried again when another one came between.
 const ATTEMPTS: usize = 8;
+/// Definitions that are looked through at once.
+const PAGE: usize = 100;
 
 /// A stored definition by id or slug.
 pub(super) fn stored(tx: &mut Tx<'_>, tenant: &str, resource: Resource, id: &str) -> Result<Option<Definition>, StoreError> {
-    Ok(table::find(tx, tenant, resource.word(), &id.to_ascii_lowercase())?.map(Definition::from))
+    Ok(table::find(tx, tenant, resource.kind(), &id.to_ascii_lowercase())?.map(Definition::from))
 }
 
 /// A definition by id or slug, stored or of the configuration.
@@ -99,16 +101,15 @@ impl Writer {
         if self.catalog.find(resource, slug).is_some() {
             return Ok(true);
         }
-        let found = table::find(tx, &self.tenant, resource.word(), slug)?;
-        Ok(found.is_some_and(|row| row.slug == slug && Some(row.id) != own))
+        let found = table::by_slug(tx, &self.tenant, resource.kind(), slug)?;
+        Ok(found.is_some_and(|row| Some(row.id) != own))
     }
 
     /// The slug that was asked for when it is free, else the first free one of the name.
     fn slug(&self, tx: &mut Tx<'_>, resource: Resource, written: &Written, own: Option<Id>) -> Result<String, Refusal> {
         if let Some(slug) = &written.slug {
             if self.taken(tx, resource, slug, own)? {
-                let text = format!("the slug `{slug}` is in use; choose another one");
-                return Err(Error::new(Kind::SlugTaken, text).into());
+                return Err(slug_taken(slug).into());
             }
             return Ok(slug.clone());
         }
@@ -140,7 +141,7 @@ impl Writer {
             updated_at: self.now,
             body,
         };
-        table::insert(tx, &self.tenant, resource.word(), &row(&made))?;
+        table::insert(tx, &self.tenant, resource.kind(), &row(&made))?;
         self.keep_revision(tx, resource, &made)?;
         Ok(made)
     }
@@ -162,8 +163,10 @@ impl Writer {
             body: written.body,
             ..before.clone()
         };
-        if !table::update(tx, &self.tenant, resource.word(), &row(&after), before.revision)? {
-            return Ok(None);
+        match table::update(tx, &self.tenant, resource.kind(), before.revision, &row(&after))? {
+            Changed::Done => {}
+            Changed::SlugTaken => return Err(slug_taken(&after.slug).into()),
+            Changed::Stale(_) => return Ok(None),
         }
         self.keep_revision(tx, resource, &after)?;
         Ok(Some(after))
@@ -177,14 +180,20 @@ impl Writer {
         let mut body = saved.body.clone();
         body.insert("name".into(), saved.name.as_str().into());
         body.insert("slug".into(), saved.slug.as_str().into());
-        let count = body.get("graph").map_or(0, workflows::node_count) as u64;
-        table::keep_revision(tx, &self.tenant, saved.id, saved.revision, self.now, self.user.as_deref(), count, &body)
+        body.insert("saved_at".into(), saved.updated_at.0.into());
+        let node_count = body.get("graph").map_or(0, workflows::node_count) as u64;
+        let kept = RevisionRow { revision: saved.revision, created_at: self.now, user_id: self.user.clone(), node_count };
+        table::keep_revision(tx, &self.tenant, &saved.id, &kept, &Value::Object(body))
     }
+}
+
+fn slug_taken(slug: &str) -> Error {
+    Error::new(Kind::SlugTaken, format!("the slug `{slug}` is in use; choose another one"))
 }
 
 fn row(definition: &Definition) -> DefinitionRow {
     let Definition { id, slug, name, revision, source, created_at, updated_at, body } = definition.clone();
-    DefinitionRow { id, slug, name, revision, source, created_at, updated_at, body }
+    DefinitionRow { id, slug, name, revision, source, created_at, updated_at, body: Value::Object(body), no: 0 }
 }
 
 /// How a definition is changed.
@@ -237,13 +246,11 @@ impl Edit {
 
 /// A draft that was saved goes, unless another hand went on with it meanwhile.
 fn must_drop_draft(tx: &mut Tx<'_>, tenant: &str, workflow: Id, revision: i64) -> Result<(), Refusal> {
-    match table::draft(tx, tenant, workflow)? {
-        Some(draft) if draft.revision == revision => Ok(table::delete_draft(tx, tenant, workflow)?),
-        Some(_) | None => {
-            let text = "the draft was changed while it was saved; nothing was changed; try again";
-            Err(Error::new(Kind::RevisionConflict, text).into())
-        }
+    if table::delete_draft(tx, tenant, &workflow, Some(revision))? {
+        return Ok(());
     }
+    let text = "the draft was changed while it was saved; nothing was changed; try again";
+    Err(Error::new(Kind::RevisionConflict, text).into())
 }
 
 /// A definition keeps its slug when a body names none: others refer to it.
@@ -254,8 +261,8 @@ fn keep_slug(body: &mut Map<String, Value>, before: &Definition) {
 }
 
 impl Studio {
-    pub(super) fn writer(&self, scope: &Scope) -> Writer {
-        let catalog = self.catalog();
+    pub(super) async fn writer(&self, scope: &Scope) -> Writer {
+        let catalog = self.asked_catalog(&scope.tenant).await;
         Writer { tenant: scope.tenant.clone(), user: user_id(scope), now: self.world().clock.now(), catalog }
     }
 
@@ -277,7 +284,7 @@ impl Studio {
     /// Makes a definition that comes from somewhere.
     pub(crate) async fn create_from(&self, scope: &Scope, resource: Resource, body: &Value, origin: Origin) -> Result<Value> {
         self.builder_gate(resource, body.get("kind"))?;
-        let (writer, id) = (self.writer(scope), self.world().clock.id());
+        let (writer, id) = (self.writer(scope).await, self.world().clock.id());
         let mut written = Written::read(resource, body, &writer.catalog, None)?;
         let checker = writer.clone();
         let (written, seen) = self
@@ -316,7 +323,7 @@ impl Studio {
     ) -> Result<Value> {
         let (id, edit) = (Arc::<str>::from(id), Arc::new(edit));
         for _ in 0..ATTEMPTS {
-            let (writer, id, edit) = (self.writer(scope), Arc::clone(&id), Arc::clone(&edit));
+            let (writer, id, edit) = (self.writer(scope).await, Arc::clone(&id), Arc::clone(&edit));
             let checker = writer.clone();
             let draft = edit.draft();
             let (before, written, seen) = self.reading(move |tx| prepared(tx, &checker, resource, &id, &edit, expected)).await?;
@@ -347,7 +354,7 @@ impl Studio {
         force: bool,
     ) -> Result<()> {
         let expected = expected_revision(if_match, body, "revision")?;
-        let (writer, id) = (self.writer(scope), id.to_owned());
+        let (writer, id) = (self.writer(scope).await, id.to_owned());
         self.writing(move |tx| {
             let found = must_find(tx, &writer.tenant, &writer.catalog, resource, &id)?;
             must_be_open(&found)?;
@@ -355,7 +362,8 @@ impl Studio {
             if !force {
                 must_be_unused(tx, &writer.tenant, resource, &found)?;
             }
-            Ok(table::delete(tx, &writer.tenant, resource.word(), found.id)?)
+            table::delete(tx, &writer.tenant, resource.kind(), &found.id, None)?;
+            Ok(())
         })
         .await
     }
@@ -427,12 +435,16 @@ fn must_be_current(
 fn must_be_unused(tx: &mut Tx<'_>, tenant: &str, resource: Resource, found: &Definition) -> Result<(), Refusal> {
     let mut used_by = Vec::new();
     for kind in [Resource::Agent, Resource::Workflow, Resource::Tool] {
-        table::each(tx, tenant, kind.word(), &mut |row| {
-            if uses::names(kind, &row.body, resource, found) {
-                used_by.push(json!({"kind": kind.word(), "id": row.id.to_string(), "name": row.name}));
+        let mut place = None;
+        loop {
+            let rows = table::list(tx, tenant, kind.kind(), None, place, PAGE)?;
+            place = rows.last().map(|row| row.no);
+            let users = rows.into_iter().map(Definition::from).filter(|user| uses::names(kind, &user.body, resource, found));
+            used_by.extend(users.map(|user| json!({"kind": kind.word(), "id": user.id.to_string(), "name": user.name})));
+            if place.is_none() {
+                break;
             }
-            Ok(())
-        })?;
+        }
     }
     if used_by.is_empty() {
         return Ok(());

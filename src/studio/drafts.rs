@@ -16,7 +16,7 @@ use crate::store::definitions::{self as table, DraftRow};
 fn show(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, workflow: &Definition, draft: &DraftRow) -> Result<Value, Refusal> {
     let issues = workflows::check(tx, tenant, catalog, &draft.graph, workflow.body.get("state_schema"))?;
     Ok(json!({
-        "graph": draft.graph, "draft_revision": draft.revision, "based_on_revision": draft.based_on,
+        "graph": draft.graph, "draft_revision": draft.draft_revision, "based_on_revision": draft.based_on_revision,
         "updated_at": draft.updated_at.rfc3339(), "issues": issues.iter().map(workflows::shown).collect::<Vec<_>>(),
     }))
 }
@@ -54,7 +54,7 @@ fn must_be_current(
     draft: Option<&DraftRow>,
     expected: Option<i64>,
 ) -> Result<(), Refusal> {
-    let found = draft.map_or(0, |draft| draft.revision);
+    let found = draft.map_or(0, |draft| draft.draft_revision);
     if expected.is_none_or(|expected| expected == found) {
         return Ok(());
     }
@@ -63,7 +63,7 @@ fn must_be_current(
         None => Value::Null,
     };
     let text = match draft {
-        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.revision),
+        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
         None => "the draft was saved or deleted meanwhile".to_owned(),
     };
     Err(Error::new(Kind::RevisionConflict, text).with("current", current).into())
@@ -75,8 +75,14 @@ impl Writer {
     }
 
     fn draft(&self, tx: &mut Tx<'_>, workflow: &Definition) -> Result<Option<DraftRow>, Refusal> {
-        Ok(table::draft(tx, &self.tenant, workflow.id)?)
+        Ok(table::draft(tx, &self.tenant, &workflow.id)?)
     }
+}
+
+/// The graph of a workflow's draft.
+pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &crate::model::Id) -> Result<Value, Refusal> {
+    let draft = table::draft(tx, tenant, workflow)?;
+    draft.map(|draft| draft.graph).ok_or_else(|| no_draft(&workflow.to_string()))
 }
 
 fn no_draft(id: &str) -> Refusal {
@@ -86,7 +92,7 @@ fn no_draft(id: &str) -> Refusal {
 impl Studio {
     /// The draft of a workflow.
     pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Value> {
-        let (reader, id) = (self.writer(scope), workflow.to_owned());
+        let (reader, id) = (self.writer(scope).await, workflow.to_owned());
         self.reading(move |tx| {
             let workflow = reader.workflow(tx, &id)?;
             let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
@@ -97,20 +103,15 @@ impl Studio {
 
     /// Stores the draft of a workflow: `{graph, draft_revision?}`.
     pub async fn put_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        let (writer, id) = (self.writer(scope), workflow.to_owned());
+        let (writer, id) = (self.writer(scope).await, workflow.to_owned());
         let expected = expected_revision(if_match, body, "draft_revision")?;
         let graph = read_graph(body, &writer.catalog)?;
         self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
             let before = writer.draft(tx, &workflow)?;
             must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
-            let draft = DraftRow {
-                revision: before.as_ref().map_or(1, |before| before.revision + 1),
-                based_on: before.map_or(Some(workflow.revision), |before| before.based_on),
-                updated_at: writer.now,
-                graph,
-            };
-            table::put_draft(tx, &writer.tenant, workflow.id, &draft)?;
+            table::put_draft(tx, &writer.tenant, &workflow.id, &graph, None, Some(workflow.revision), writer.now)?;
+            let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
             show(tx, &writer.tenant, &writer.catalog, &workflow, &draft)
         })
         .await
@@ -118,11 +119,11 @@ impl Studio {
 
     /// Throws the draft of a workflow away.
     pub async fn delete_draft(&self, scope: &Scope, workflow: &str) -> Result<()> {
-        let (writer, id) = (self.writer(scope), workflow.to_owned());
+        let (writer, id) = (self.writer(scope).await, workflow.to_owned());
         self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
             writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
-            table::delete_draft(tx, &writer.tenant, workflow.id)?;
+            table::delete_draft(tx, &writer.tenant, &workflow.id, None)?;
             Ok(())
         })
         .await
@@ -130,7 +131,7 @@ impl Studio {
 
     /// Makes the draft the next revision of its workflow.
     pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        let (reader, id) = (self.writer(scope), workflow.to_owned());
+        let (reader, id) = (self.writer(scope).await, workflow.to_owned());
         let of_draft = expected_revision(if_match, body, "draft_revision")?;
         let of_workflow = expected_revision(None, body, "revision")?;
         let draft = self
@@ -141,7 +142,7 @@ impl Studio {
                 Ok(draft)
             })
             .await?;
-        let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.revision) };
+        let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };
         self.change(scope, Resource::Workflow, workflow, edit, of_workflow).await
     }
 }

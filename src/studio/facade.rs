@@ -18,6 +18,8 @@ use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
 use crate::tools::Toolbox;
+use crate::tools::host::HostTools;
+use crate::tools::toolkits::Toolkits;
 
 /// Who asks: the tenant that scopes every row, and the user as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +69,29 @@ pub struct Options {
     pub on_append: Option<AppendHook>,
 }
 
+/// Own prices win over those of a file, those over the bundled ones.
+fn prices(config: &Config) -> Result<PriceTable> {
+    let wrong = |key: &str, problems: Vec<String>| Error::fields(problems.into_iter().map(|problem| (key.to_owned(), problem)));
+    let mut tables = Vec::new();
+    if let Some(own) = &config.usage.prices {
+        tables.push(PriceTable::parse(own).map_err(|problems| wrong("usage.prices", problems))?);
+    }
+    if let Some(path) = &config.usage.prices_path {
+        let unreadable = |why: String| wrong("usage.prices_path", vec![format!("`{}` cannot be read: {why}", path.display())]);
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        let json = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        tables.push(PriceTable::parse(&json).map_err(|problems| wrong("usage.prices_path", problems))?);
+    }
+    tables.push(PriceTable::bundled());
+    Ok(PriceTable::layered(tables, &config.usage.currency).0)
+}
+
+fn toolbox(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Toolbox {
+    let toolkits = Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
+    let hosts = HostTools::new(host.clone(), Duration::from_millis(config.timeouts.tool_ms));
+    Toolbox::new(vec![Arc::new(hosts), Arc::new(toolkits)])
+}
+
 impl Studio {
     /// Opens a studio. Nothing is started or connected before its first use.
     ///
@@ -83,15 +108,16 @@ impl Studio {
     pub fn open_with(config: Config, options: Options) -> Result<Self> {
         let config = Arc::new(config);
         let host = HostDoor::default();
-        let outbound = Arc::new(Outbound::new(&config));
+        let clock = options.clock.unwrap_or_else(|| Arc::new(SystemClock::default()));
+        let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
-        let prices = PriceTable::configured(&config.usage).map_err(|problem| Error::field("usage.prices", problem))?;
+        let prices = prices(&config)?;
         let world = World::new(Parts {
-            clock: options.clock.unwrap_or_else(|| Arc::new(SystemClock::default())),
             store: Store::open(StoreSettings::of(&config)?),
+            tools: toolbox(&config, &clock, &host),
+            clock,
             providers,
-            tools: Toolbox::of(&config, &host),
             prices: Arc::new(prices),
             hook: options.on_append,
             host,

@@ -28,16 +28,16 @@ fn read_retrieval(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
     let threshold = fields.number("threshold", 0.0..=1.0).cloned().or_else(|| usual.threshold.map(Value::from));
     json!({
         "mode": fields.choice("mode", &["hybrid", "vector", "text"]).unwrap_or(usual.mode.as_str()),
-        "top_k": fields.integer("top_k", 1..=100).unwrap_or_else(|| i64::try_from(usual.top_k).unwrap_or(5)),
+        "top_k": fields.integer("top_k", 1..=100).unwrap_or_else(|| i64::from(usual.top_k)),
         "threshold": threshold, "filter": fields.object("filter"),
     })
 }
 
 fn read_chunking(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
     let usual = &catalog.config().rag;
-    let words = fields.integer("max_words", 1..=10_000).unwrap_or_else(|| i64::try_from(usual.chunk_max_words).unwrap_or(200));
+    let words = fields.integer("max_words", 1..=10_000).unwrap_or_else(|| i64::from(usual.chunk_max_words));
     let given = fields.integer("overlap_words", 0..=9_999);
-    let overlap = given.unwrap_or_else(|| i64::try_from(usual.chunk_overlap_words).unwrap_or(20).min(words - 1));
+    let overlap = given.unwrap_or_else(|| i64::from(usual.chunk_overlap_words).min(words - 1));
     if overlap >= words {
         fields.wrong("overlap_words", "must be below max_words");
     }

@@ -16,13 +16,13 @@ use crate::store::runs::{self, RunFilter};
 
 /// Where a page begins: behind a stored definition, or behind one of the configuration.
 enum Place {
-    Stored(i64),
+    Stored(Option<i64>),
     Configured(String),
 }
 
 fn place_of(key: Option<&str>) -> Result<Place> {
-    let Some(key) = key else { return Ok(Place::Stored(i64::MAX)) };
-    let stored = key.strip_prefix('s').and_then(|no| no.parse().ok()).map(Place::Stored);
+    let Some(key) = key else { return Ok(Place::Stored(None)) };
+    let stored = key.strip_prefix('s').and_then(|no| no.parse().ok()).map(|no| Place::Stored(Some(no)));
     let place = stored.or_else(|| key.strip_prefix('c').map(|slug| Place::Configured(slug.to_owned())));
     place.ok_or_else(|| Error::field("cursor", "cursor is not one that this list gave"))
 }
@@ -37,7 +37,7 @@ fn configured(catalog: &Catalog, resource: Resource, q: Option<&str>, after: Opt
         let told = format!("{}\n{}\n{}", server.name, server.slug, server.body.get("description").and_then(Value::as_str).unwrap_or(""));
         wanted.as_ref().is_none_or(|wanted| told.to_lowercase().contains(wanted))
     };
-    let servers = catalog.servers().filter(|server| after.is_none_or(|after| server.slug.as_str() < after));
+    let servers = catalog.servers().into_iter().filter(|server| after.is_none_or(|after| server.slug.as_str() < after));
     servers.filter(fits).map(|server| (format!("c{}", server.slug), server)).collect()
 }
 
@@ -54,8 +54,8 @@ impl Lister<'_> {
         let place = place_of(query.after.as_deref())?;
         let behind = match &place {
             Place::Stored(no) => {
-                let rows = table::list(tx, self.tenant, resource.word(), q, *no, wanted)?;
-                found.extend(rows.into_iter().map(|(no, row)| (format!("s{no}"), Definition::from(row))));
+                let rows = table::list(tx, self.tenant, resource.kind(), q, *no, wanted)?;
+                found.extend(rows.into_iter().map(|row| (format!("s{}", row.no), Definition::from(row))));
                 None
             }
             Place::Configured(slug) => Some(slug.as_str()),

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::catalog::Catalog;
 use super::{Scope, Studio};
 use crate::error::{Error, Result};
 use crate::store::{StoreError, Tx};
@@ -70,13 +69,6 @@ impl Studio {
     ) -> Result<T> {
         let (work, said) = told(work);
         outcome(self.world().store.write(work).await, &said)
-    }
-
-    /// What the configuration and the host bring.
-    #[must_use]
-    pub fn catalog(&self) -> Catalog {
-        let world = self.world();
-        Catalog::new(Arc::clone(&world.config), world.host.declaration())
     }
 }
 

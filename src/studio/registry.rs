@@ -1,14 +1,11 @@
 //! Owns the registry: tools that need not be stored, and registered output schemas.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::{Scope, Studio};
 use crate::error::Result;
 use crate::host::HostTool;
 use crate::tools::BoundTool;
-use crate::tools::toolkits::Toolkits;
 
 /// Tools that run at the provider, with what they do.
 const NATIVE: [(&str, &str); 3] = [
@@ -34,17 +31,12 @@ fn of_provider((kind, description): (&str, &str)) -> Value {
 }
 
 impl Studio {
-    pub(super) fn toolkits(&self) -> Toolkits {
-        let world = self.world();
-        Toolkits::new(&world.config.tools.toolkits, Arc::clone(&world.clock), &world.config.timezone)
-    }
-
     /// Tools of the host, of the toolkits and of providers: `{data}`.
     #[expect(clippy::unused_async, reason = "what a host offers may have to be asked for")]
     pub async fn registry_tools(&self, _scope: &Scope) -> Result<Value> {
         let catalog = self.catalog();
         let mut data: Vec<Value> = catalog.host_tools().iter().map(of_host).collect();
-        data.extend(self.toolkits().all().map(|(key, tool)| of_toolkit(key, &tool)));
+        data.extend(catalog.toolkits().all().map(|(key, tool)| of_toolkit(key, &tool)));
         data.extend(NATIVE.into_iter().map(of_provider));
         Ok(json!({ "data": data }))
     }

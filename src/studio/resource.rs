@@ -7,7 +7,7 @@ use super::fields::{Fields, Problems, object_of};
 use super::{agents, knowledge, mcp_servers, slugs, tools, workflows};
 use crate::error::{Error, Result};
 use crate::model::{Id, Timestamp};
-use crate::store::definitions::DefinitionRow;
+use crate::store::definitions::{DefinitionKind, DefinitionRow};
 
 /// A kind of definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +43,17 @@ impl Resource {
             Self::Tool => ("tool", "tools"),
             Self::McpServer => ("mcp_server", "mcp-servers"),
             Self::KnowledgeBase => ("knowledge_base", "knowledge-bases"),
+        }
+    }
+
+    /// As the store knows it.
+    pub(super) const fn kind(self) -> DefinitionKind {
+        match self {
+            Self::Agent => DefinitionKind::Agent,
+            Self::Workflow => DefinitionKind::Workflow,
+            Self::Tool => DefinitionKind::Tool,
+            Self::McpServer => DefinitionKind::McpServer,
+            Self::KnowledgeBase => DefinitionKind::KnowledgeBase,
         }
     }
 
@@ -123,7 +134,11 @@ impl Definition {
 
 impl From<DefinitionRow> for Definition {
     fn from(row: DefinitionRow) -> Self {
-        let DefinitionRow { id, slug, name, revision, source, created_at, updated_at, body } = row;
+        let DefinitionRow { id, slug, name, revision, source, created_at, updated_at, body, no: _ } = row;
+        let body = match body {
+            Value::Object(body) => body,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        };
         Self { id, slug, name, revision, source, created_at, updated_at, body }
     }
 }

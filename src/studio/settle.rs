@@ -4,10 +4,12 @@ use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::definitions::find;
+use super::known::KnownInStore;
 use super::fields::Problems;
 use super::reach::Refusal;
 use super::resource::{Resource, Written};
 use super::workflows::{self, Seen};
+use crate::model::check::Known as _;
 use crate::model::graph::Graph;
 use crate::store::Tx;
 
@@ -31,19 +33,15 @@ pub(super) fn settle(
 /// Stored tools, servers and toolkits that an agent names must be there. Host tools may be declared later.
 fn settle_agent(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &Written) -> Result<(), Refusal> {
     let mut problems = Problems::default();
+    let known = KnownInStore::new(tx, tenant, catalog, None);
     let refs = written.body.get("tools").and_then(Value::as_array);
     for (at, item) in refs.into_iter().flatten().enumerate() {
-        let Some((scheme, name)) = item["ref"].as_str().and_then(|text| text.split_once(':')) else { continue };
-        let there = match scheme {
-            "tool" => find(tx, tenant, catalog, Resource::Tool, name)?.is_some(),
-            "mcp" => find(tx, tenant, catalog, Resource::McpServer, name)?.is_some(),
-            "toolkit" => catalog.has_toolkit(name.split('/').next().unwrap_or(name)),
-            _ => true,
-        };
-        if !there {
-            problems.add(format!("tools.{at}.ref"), format!("tools.{at}.ref names nothing that is known: `{scheme}:{name}`"));
+        let reference = item["ref"].as_str().unwrap_or_default();
+        if !reference.starts_with("host:") && known.tool(reference).is_none() {
+            problems.add(format!("tools.{at}.ref"), format!("tools.{at}.ref names nothing that is known: `{reference}`"));
         }
     }
+    known.into_result()?;
     Ok(problems.into_result()?)
 }
 
@@ -64,7 +62,7 @@ fn settle_workflow(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &m
     let graph = written.body.get("graph").cloned().unwrap_or_default();
     let issues = workflows::check(tx, tenant, catalog, &graph, written.body.get("state_schema"))?;
     let warnings = workflows::must_be_valid(issues)?;
-    let full = Graph::parse(&graph).map_or_else(|_| json!(graph), |graph| graph.to_json());
+    let full = Graph::parse(&graph).map_or_else(|_| json!(graph), |graph| graph.to_json().clone());
     written.body.insert("graph".into(), full);
     Ok(Seen { warnings, agents: workflows::agents_of(tx, tenant, &graph)? })
 }

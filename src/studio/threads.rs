@@ -24,7 +24,7 @@ fn show(tx: &mut Tx<'_>, tenant: &str, thread: &ThreadRow, catalog: &Catalog) ->
         let reason = if open.status == "awaiting_tool_approval" { "tool_approval" } else { "human" };
         json!({"trace_id": open.run.to_string(), "pause_id": open.pause.to_string(), "reason": reason})
     });
-    let label = thread.preview.clone().unwrap_or_else(|| session(thread.created_at, &catalog.config().timezone));
+    let label = thread.preview.clone().unwrap_or_else(|| session(thread.created_at, catalog));
     let fields = [
         ("id", thread.id.to_string().into()),
         ("entity_type", thread.entity_type.as_str().into()),
@@ -41,8 +41,8 @@ fn show(tx: &mut Tx<'_>, tenant: &str, thread: &ThreadRow, catalog: &Catalog) ->
 }
 
 /// What a thread without text is called.
-fn session(at: Timestamp, timezone: &str) -> String {
-    let zone = jiff::tz::TimeZone::get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
+fn session(at: Timestamp, catalog: &Catalog) -> String {
+    let zone = catalog.config().time_zone();
     let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or_default().to_zoned(zone);
     format!("Session {}", at.strftime("%Y-%m-%d %H:%M"))
 }

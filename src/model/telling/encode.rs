@@ -549,7 +549,7 @@ fn started(object: &mut Object<'_>, iteration: Option<u32>, attempt: u32, resume
 }
 
 fn pending(object: &mut Object<'_>, pause: &Pause) {
-    if let PauseReason::Approval { calls, message } = &pause.reason {
+    if let PauseReason::Approval { calls, message, .. } = &pause.reason {
         object.put("pending_tools", &pending_tools(calls)).put("message", message);
     }
 }

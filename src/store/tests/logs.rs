@@ -114,7 +114,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(&folder);
     write(&store, |tx| {
-        runs::insert(tx, &RunRow { input: Some("a long input".into()), ..run(1) })?;
+        runs::insert(tx, &run(1))?;
         let child = RunRow { parent: Some(id(1)), started_at: Some(Timestamp(6)), ..run(2) };
         let span = |number, run| SpanRow {
             id: id(number),
@@ -152,7 +152,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
             "SELECT COUNT(*) FROM #progress",
             "SELECT COUNT(*) FROM #parts",
             "SELECT COUNT(*) FROM #run_parts",
-            "SELECT COUNT(*) FROM #run_texts",
+            "SELECT COUNT(*) FROM #run_replies",
             "SELECT COUNT(*) FROM #spans",
         ] {
             left.extend(tx.query_one(sql, &[], |row| row.int(0))?);
@@ -164,8 +164,8 @@ fn deleting_a_run_leaves_no_row_of_it() {
 
 fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
     let day = [Param::Int(86_400_000)];
-    let runs = tx.query("SELECT runs, cost FROM #usage_runs WHERE width = $1", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
-    let models = tx.query("SELECT cost FROM #usage_models WHERE width = $1", &day, |row| row.int(0))?;
+    let runs = tx.query("SELECT n, cost FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
+    let models = tx.query("SELECT cost FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
     Ok(json!({"runs": runs.concat(), "models": models}))
 }
 
