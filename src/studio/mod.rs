@@ -7,7 +7,6 @@ mod checkpoints;
 mod definitions;
 mod drafts;
 mod fields;
-mod file_room;
 mod known;
 mod knowledge;
 mod listing;

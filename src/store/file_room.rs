@@ -8,11 +8,12 @@ use sha2::{Digest, Sha256};
 
 /// The folder.
 #[derive(Clone, Debug)]
-pub(super) struct FileRoom(PathBuf);
+pub struct FileRoom(PathBuf);
 
 impl FileRoom {
     /// At a path; made with the first file.
-    pub(super) const fn new(path: PathBuf) -> Self {
+    #[must_use]
+    pub const fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
@@ -25,7 +26,7 @@ impl FileRoom {
     }
 
     /// Keeps bytes under a key, whole or not at all.
-    pub(super) fn put(&self, tenant: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn put(&self, tenant: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
         let folder = self.folder(tenant);
         make_folder(&folder)?;
         let path = self.path(tenant, key);
@@ -38,12 +39,12 @@ impl FileRoom {
     }
 
     /// The bytes of a key.
-    pub(super) fn get(&self, tenant: &str, key: &str) -> io::Result<Vec<u8>> {
+    pub fn get(&self, tenant: &str, key: &str) -> io::Result<Vec<u8>> {
         fs::read(self.path(tenant, key))
     }
 
     /// Forgets a key; there may be nothing to forget.
-    pub(super) fn remove(&self, tenant: &str, key: &str) {
+    pub fn remove(&self, tenant: &str, key: &str) {
         if let Err(error) = fs::remove_file(self.path(tenant, key))
             && error.kind() != io::ErrorKind::NotFound
         {
