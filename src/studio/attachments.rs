@@ -101,7 +101,7 @@ pub fn known_files(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) ->
 impl Studio {
     /// Where files lie; none when the database keeps them.
     pub(super) fn file_room(&self) -> Option<FileRoom> {
-        self.config().attachments_folder().map(FileRoom::new)
+        self.world().files.clone()
     }
 
     /// Takes a file in: `{storage_key, mime_type, name, type, size_bytes}`.
