@@ -10,7 +10,8 @@ use super::resource::{Definition, Resource};
 use super::{Studio, mcp_servers};
 use crate::config::Config;
 use crate::host::{HostDeclaration, HostOp, HostTool};
-use crate::model::check::{GraphLimits, KnownTool, Locale};
+use crate::model::check::{GraphLimits, KnownTool};
+use crate::model::texts::Locale;
 use crate::model::{Id, Timestamp};
 use crate::tools::toolkits::Toolkits;
 
@@ -117,7 +118,7 @@ impl Catalog {
             fork_branches: size(limits.fork_branches),
             loop_max_steps: limits.loop_max_steps,
             loop_default_steps: u64::from(self.config.loops.default_max_steps),
-            locale: if self.config.locale == "pt_BR" { Locale::PtBr } else { Locale::En },
+            locale: Locale::named(&self.config.locale).unwrap_or_default(),
         }
     }
 

@@ -9,6 +9,7 @@ use super::reach::Refusal;
 use super::resource::{Definition, Resource, expected_revision};
 use super::{Scope, Studio, workflows};
 use crate::error::{Error, Kind, Result};
+use crate::model::Id;
 use crate::store::Tx;
 use crate::store::definitions::{self as table, DraftRow};
 
@@ -77,6 +78,12 @@ impl Writer {
     fn draft(&self, tx: &mut Tx<'_>, workflow: &Definition) -> Result<Option<DraftRow>, Refusal> {
         Ok(table::draft(tx, &self.tenant, &workflow.id)?)
     }
+}
+
+/// The graph of a draft, for a run of it.
+pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &Id) -> Result<Value, Refusal> {
+    let draft = table::draft(tx, tenant, workflow)?;
+    draft.map(|draft| draft.graph).ok_or_else(|| no_draft(&workflow.to_string()))
 }
 
 fn no_draft(id: &str) -> Refusal {
