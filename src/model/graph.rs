@@ -274,7 +274,10 @@ mod tests {
         assert_eq!(graph.nodes[1].label(), "End");
         assert_eq!(graph.nodes[0].label(), "start");
         let json = graph.to_json();
-        assert_eq!(json["edges"][0], json!({"source": "start", "target": "stop", "sourceHandle": "default", "id": "e2", "targetHandle": "default"}));
+        assert_eq!(
+            json["edges"][0],
+            json!({"source": "start", "target": "stop", "sourceHandle": "default", "id": "e2", "targetHandle": "default"})
+        );
         assert_eq!(json["nodes"][1]["data"], json!({"reply": "x", "own": [1]}));
         assert_eq!((&json["nodes"][1]["extra"], &json["nodes"][0]["data"]), (&json!(true), &json!({})));
         assert_eq!((&json["annotations"][0]["id"], &json["viewport"]), (&json!("a"), &json!({"x": 0, "y": 0, "zoom": 1})));
@@ -282,7 +285,12 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused() {
-        for (pointer, value) in [("/version", json!(2)), ("/nodes/0/type", json!("code")), ("/nodes/1/data", json!({"reply": 5})), ("/edges/0/target", json!("gone"))] {
+        for (pointer, value) in [
+            ("/version", json!(2)),
+            ("/nodes/0/type", json!("code")),
+            ("/nodes/1/data", json!({"reply": 5})),
+            ("/edges/0/target", json!("gone")),
+        ] {
             let mut graph = crate::model::sketch::graph("start -> stop").unwrap();
             *graph.pointer_mut(pointer).unwrap() = value;
             assert_eq!(Graph::parse(&graph).unwrap_err().len(), 1, "{pointer}");

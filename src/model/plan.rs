@@ -46,7 +46,8 @@ impl Plan {
         let loops = all().filter(|at| graph.nodes[*at].kind == NodeKind::Loop);
         let towards = loops.map(|at| (place(at), wiring.reaching([at]).into())).collect();
         let start = graph.nodes.iter().position(|node| node.kind == NodeKind::Start);
-        let entry = start.and_then(|start| exits.get(start)?.iter().find(|(handle, _)| &**handle == "default").map(|(_, next)| *next));
+        let entry =
+            start.and_then(|start| exits.get(start)?.iter().find(|(handle, _)| &**handle == "default").map(|(_, next)| *next));
         let places = wiring.places().map(|(id, at)| (Arc::clone(id), place(at))).collect();
         Self { graph, places, entry, exits, branches, joins, bindings, towards }
     }
@@ -164,11 +165,13 @@ mod tests {
 
     #[test]
     fn branches_come_in_the_order_that_is_declared() {
-        let text = |data: &str| format!("start -> fork{{{data}}} -> join -> stop; fork.b -> set_1{{key: a}} -> join; fork.a -> join");
+        let text =
+            |data: &str| format!("start -> fork{{{data}}} -> join -> stop; fork.b -> set_1{{key: a}} -> join; fork.a -> join");
         let of = |text: &str| {
             let plan = plan(text);
             let fork = plan.find("fork").unwrap();
-            let branches = plan.branches(fork).iter().map(|branch| (branch.id.to_string(), id(&plan, branch.first).map(str::to_owned)));
+            let branches =
+                plan.branches(fork).iter().map(|branch| (branch.id.to_string(), id(&plan, branch.first).map(str::to_owned)));
             (branches.collect::<Vec<_>>(), id(&plan, plan.join_of(fork)).map(str::to_owned))
         };
         let pair = |id: &str, first: &str| (id.to_owned(), Some(first.to_owned()));
@@ -186,7 +189,14 @@ mod tests {
              loop_2.exit -> loop_1; loop_1.exit -> set_3{key: a} -> stop",
         );
         let reaches = |from: &str, to: &str| plan.reaches_loop(plan.find(from).unwrap(), plan.find(to).unwrap());
-        for (from, first, second) in [("set_0", true, true), ("set_1", true, true), ("set_2", true, true), ("loop_1", true, true), ("set_3", false, false), ("stop", false, false)] {
+        for (from, first, second) in [
+            ("set_0", true, true),
+            ("set_1", true, true),
+            ("set_2", true, true),
+            ("loop_1", true, true),
+            ("set_3", false, false),
+            ("stop", false, false),
+        ] {
             assert_eq!((reaches(from, "loop_1"), reaches(from, "loop_2")), (first, second), "{from}");
         }
         assert!(!reaches("set_1", "set_1"));
@@ -194,7 +204,8 @@ mod tests {
 
     #[test]
     fn bindings_carry_no_control() {
-        let plan = plan("start -> agent_1{provider: p, model: m} -> stop; tool_1 => agent_1; mcp_1 => agent_1; tool_1 => agent_1");
+        let plan =
+            plan("start -> agent_1{provider: p, model: m} -> stop; tool_1 => agent_1; mcp_1 => agent_1; tool_1 => agent_1");
         let bound: Vec<_> = plan.tool_bindings(plan.find("agent_1").unwrap()).iter().map(|at| &*plan.node(*at).id).collect();
         assert_eq!(bound, ["tool_1", "mcp_1"]);
         assert_eq!(plan.next(plan.find("tool_1").unwrap(), "default"), None);

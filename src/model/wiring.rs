@@ -93,7 +93,12 @@ impl Wiring {
         self.spread(to, &self.entering, |_| false)
     }
 
-    fn spread(&self, from: impl IntoIterator<Item = usize>, edges: &[Vec<(usize, usize)>], closed: impl Fn(usize) -> bool) -> Vec<bool> {
+    fn spread(
+        &self,
+        from: impl IntoIterator<Item = usize>,
+        edges: &[Vec<(usize, usize)>],
+        closed: impl Fn(usize) -> bool,
+    ) -> Vec<bool> {
         let mut seen = vec![false; self.len()];
         let mut open: Vec<usize> = from.into_iter().filter(|at| !closed(*at)).collect();
         for at in &open {
@@ -117,7 +122,11 @@ impl Wiring {
 }
 
 /// The strongly connected parts with a cycle in them, each by its smallest member, in order.
-pub(super) fn cycles<I: Iterator<Item = usize>>(count: usize, next: impl Fn(usize) -> I, closed: impl Fn(usize) -> bool) -> Vec<usize> {
+pub(super) fn cycles<I: Iterator<Item = usize>>(
+    count: usize,
+    next: impl Fn(usize) -> I,
+    closed: impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let order = finishing_order(count, &next, &closed);
     let mut back = vec![Vec::new(); count];
     for at in (0..count).filter(|at| !closed(*at)) {
@@ -150,7 +159,11 @@ pub(super) fn cycles<I: Iterator<Item = usize>>(count: usize, next: impl Fn(usiz
 }
 
 /// All open nodes, each after those that it leads to.
-fn finishing_order<I: Iterator<Item = usize>>(count: usize, next: &impl Fn(usize) -> I, closed: &impl Fn(usize) -> bool) -> Vec<usize> {
+fn finishing_order<I: Iterator<Item = usize>>(
+    count: usize,
+    next: &impl Fn(usize) -> I,
+    closed: &impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let mut seen = vec![false; count];
     let mut order = Vec::with_capacity(count);
     for root in (0..count).filter(|at| !closed(*at)) {

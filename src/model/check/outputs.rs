@@ -104,7 +104,9 @@ fn config(node: &GraphNode, config: &Map<String, Value>, at: &str, report: &mut 
                 }
             }
             ("headers", Value::Object(headers)) => {
-                let written = headers.iter().filter(|(name, value)| value.as_str().is_some_and(|value| secret::looks_written_out(name, value)));
+                let written = headers
+                    .iter()
+                    .filter(|(name, value)| value.as_str().is_some_and(|value| secret::looks_written_out(name, value)));
                 written.for_each(|(header, _)| literal(node, &format!("{at}.{name}.{header}"), report));
             }
             _ => {}

@@ -51,7 +51,8 @@ struct Walk<'g> {
 impl<'g> Walk<'g> {
     fn new(graph: &'g Graph, wiring: &'g Wiring, start: Option<usize>, fork: usize, join: Option<usize>) -> Self {
         let outside = wiring.reachable(start, |at| at == fork);
-        let after = wiring.reachable(join.into_iter().flat_map(|join| wiring.leaving(join).map(|(_, next)| next)), |at| at == fork);
+        let after =
+            wiring.reachable(join.into_iter().flat_map(|join| wiring.leaving(join).map(|(_, next)| next)), |at| at == fork);
         let owner = vec![None; wiring.len()];
         let region = Region { fork, join, handles: Vec::new(), owner, escapes: Vec::new(), crosses_loop: false };
         Self { graph, wiring, outside, after, region }
@@ -99,7 +100,8 @@ impl<'g> Walk<'g> {
             self.region.crosses_loop = true;
             return false;
         }
-        let leaves = at == self.region.fork || kind == NodeKind::Stop || self.after[at] || (self.outside[at] && kind == NodeKind::Join);
+        let leaves =
+            at == self.region.fork || kind == NodeKind::Stop || self.after[at] || (self.outside[at] && kind == NodeKind::Join);
         let owner = self.region.owner[at];
         if leaves || owner.is_some_and(|owner| owner != branch) {
             self.region.escapes.push(edge);

@@ -141,7 +141,9 @@ fn read_rule(data: &Map<String, Value>, at: &str) -> Result<Rule, Vec<Flaw>> {
     let strict = data.get("strict").and_then(Value::as_bool).unwrap_or(false);
     let value = data.get("value").unwrap_or(&Value::Null);
     let operand = match (operator, value_type) {
-        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict).map_err(|(detail, about)| flaws.push(flaw(at, "value", detail, &about))).ok(),
+        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict)
+            .map_err(|(detail, about)| flaws.push(flaw(at, "value", detail, &about)))
+            .ok(),
         (None | Some(_), None) | (None, Some(_)) => None,
     };
     match (path, operator, operand) {
@@ -201,9 +203,7 @@ fn convert(value: &Value, value_type: &str, needs: Needs) -> Result<Value, Reaso
         "number" => must_be(Numeric::of(value).and_then(Numeric::to_number).map(Value::Number), "expected.number"),
         "boolean" => must_be(truth(value).map(Value::Bool), "expected.flag"),
         "null" => Ok(Value::Null),
-        "date" if needs == Needs::Order => {
-            must_be(date(value).map(|_| value.clone()), "expected.date")
-        }
+        "date" if needs == Needs::Order => must_be(date(value).map(|_| value.clone()), "expected.date"),
         "auto" if needs.converts() => Ok(automatic(value)),
         _ => Ok(value.clone()),
     }

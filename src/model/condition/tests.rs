@@ -28,28 +28,45 @@ fn table(operator: &str, negation: Option<&str>, rows: Value) {
 
 #[test]
 fn emptiness() {
-    table("not_empty", Some("empty"), json!([["a", null, true], [" ", null, true], [0, null, true], [false, null, true], [[0], null, true], [{"a": 1}, null, true],
-        ["", null, false], [[], null, false], [{}, null, false], [null, null, false]]));
+    table(
+        "not_empty",
+        Some("empty"),
+        json!([["a", null, true], [" ", null, true], [0, null, true], [false, null, true], [[0], null, true], [{"a": 1}, null, true],
+        ["", null, false], [[], null, false], [{}, null, false], [null, null, false]]),
+    );
     assert!(rule("is_empty", &json!(""), &Value::Null));
     assert!(holds(&json!({"state_key": "gone", "operator": "empty"}), &json!({})));
 }
 
 #[test]
 fn equality() {
-    table("equals", Some("not_equals"), json!([
-        ["a", "a", true], ["a", "A", false], ["5", 5, true], [5, "5.0", true], ["1e2", 100, true], ["05", "5", true], [9007199254740993_i64, 9007199254740992_i64, false],
-        [true, "yes", true], ["on", true, true], [1, true, true], [0, "false", true], ["maybe", true, false], [true, "true", true], ["TRUE", "true", true], [2, true, false], [null, false, false],
-        [null, "", true], ["", null, true], [null, null, true], [null, "null", true], ["null", "null", false], ["x", null, false], [0, null, false],
-        [[1, "a"], [1.0, "a"], true], [[1], ["1"], false], [{"a": [1]}, {"a": [1]}, true], [{"a": 1}, {"a": 1, "b": 2}, false], [[1], "[1]", false],
-        ["nan", "nan", true], ["inf", "inf", true], ["1_0", "10", false], ["0x10", 16, false]
-    ]));
+    table(
+        "equals",
+        Some("not_equals"),
+        json!([
+            ["a", "a", true], ["a", "A", false], ["5", 5, true], [5, "5.0", true], ["1e2", 100, true], ["05", "5", true], [9007199254740993_i64, 9007199254740992_i64, false],
+            [true, "yes", true], ["on", true, true], [1, true, true], [0, "false", true], ["maybe", true, false], [true, "true", true], ["TRUE", "true", true], [2, true, false], [null, false, false],
+            [null, "", true], ["", null, true], [null, null, true], [null, "null", true], ["null", "null", false], ["x", null, false], [0, null, false],
+            [[1, "a"], [1.0, "a"], true], [[1], ["1"], false], [{"a": [1]}, {"a": [1]}, true], [{"a": 1}, {"a": 1, "b": 2}, false], [[1], "[1]", false],
+            ["nan", "nan", true], ["inf", "inf", true], ["1_0", "10", false], ["0x10", 16, false]
+        ]),
+    );
     assert!(holds(&json!({"state_key": "gone", "operator": "equals", "value": ""}), &json!({})));
 }
 
 #[test]
 fn strict_equality_converts_nothing() {
-    for (state, value, expected) in [(json!(5), json!("5"), false), (json!(5), json!(5.0), true), (json!(true), json!("true"), false), (json!("true"), json!("true"), true), (json!("null"), json!("null"), true),
-        (Value::Null, json!(""), false), (Value::Null, Value::Null, true), (json!([1]), json!([1]), true), (json!("5"), json!("5"), true)] {
+    for (state, value, expected) in [
+        (json!(5), json!("5"), false),
+        (json!(5), json!(5.0), true),
+        (json!(true), json!("true"), false),
+        (json!("true"), json!("true"), true),
+        (json!("null"), json!("null"), true),
+        (Value::Null, json!(""), false),
+        (Value::Null, Value::Null, true),
+        (json!([1]), json!([1]), true),
+        (json!("5"), json!("5"), true),
+    ] {
         let data = json!({"state_key": "k", "operator": "equals", "value": value, "strict": true});
         assert_eq!(holds(&data, &json!({"k": state})), expected, "{state} === {value}");
         let list = json!({"state_key": "k", "operator": "in", "value": [value], "strict": true});
@@ -59,40 +76,118 @@ fn strict_equality_converts_nothing() {
 
 #[test]
 fn containing() {
-    table("contains", Some("not_contains"), json!([
-        ["hello", "ell", true], ["hello", "Ell", false], ["hello", "", true], ["a null b", "null", true], ["x true", "true", true], [1234, 23, true],
-        [[1, "b"], "1", true], [["a"], "b", false], [[true], "yes", true], [{"a": 1}, "a", true], [{"a": 1}, "b", false], [{"5": 1}, 5, true], [null, "a", false], [null, "", false]
-    ]));
-    table("in", Some("not_in"), json!([["a", ["b", "a"], true], [5, ["5"], true], [true, ["yes"], true], ["c", ["a"], false], [null, [""], true], ["a", "abc", false], ["a", null, false], ["a", [], false]]));
+    table(
+        "contains",
+        Some("not_contains"),
+        json!([
+            ["hello", "ell", true], ["hello", "Ell", false], ["hello", "", true], ["a null b", "null", true], ["x true", "true", true], [1234, 23, true],
+            [[1, "b"], "1", true], [["a"], "b", false], [[true], "yes", true], [{"a": 1}, "a", true], [{"a": 1}, "b", false], [{"5": 1}, 5, true], [null, "a", false], [null, "", false]
+        ]),
+    );
+    table(
+        "in",
+        Some("not_in"),
+        json!([
+            ["a", ["b", "a"], true],
+            [5, ["5"], true],
+            [true, ["yes"], true],
+            ["c", ["a"], false],
+            [null, [""], true],
+            ["a", "abc", false],
+            ["a", null, false],
+            ["a", [], false]
+        ]),
+    );
 }
 
 #[test]
 fn text_operators() {
-    table("starts_with", None, json!([["hello", "he", true], ["hello", "He", false], ["hello", "", true], [512, "5", true], [null, "", false], [["h"], "h", false]]));
+    table(
+        "starts_with",
+        None,
+        json!([
+            ["hello", "he", true],
+            ["hello", "He", false],
+            ["hello", "", true],
+            [512, "5", true],
+            [null, "", false],
+            [["h"], "h", false]
+        ]),
+    );
     table("ends_with", None, json!([["hello", "lo", true], ["hello", "LO", false], ["5.50", "5.5", false], [null, "", false]]));
-    table("regex", None, json!([
-        ["mail a@b.co now", r"[^\s@]+@[^\s@]+\.[^\s@]+", true], ["none", r"[^\s@]+@[^\s@]+\.[^\s@]+", false], ["Question: x", r"(?i)^\W*question\b", true],
-        ["x\nRESOLVED: y", r"(?m)^RESOLVED:", true], ["x RESOLVED: y", r"(?m)^RESOLVED:", false], [42, r"^\d+$", true], [null, ".*", false], [["a"], "a", false], ["true", "true", true]
-    ]));
+    table(
+        "regex",
+        None,
+        json!([
+            ["mail a@b.co now", r"[^\s@]+@[^\s@]+\.[^\s@]+", true],
+            ["none", r"[^\s@]+@[^\s@]+\.[^\s@]+", false],
+            ["Question: x", r"(?i)^\W*question\b", true],
+            ["x\nRESOLVED: y", r"(?m)^RESOLVED:", true],
+            ["x RESOLVED: y", r"(?m)^RESOLVED:", false],
+            [42, r"^\d+$", true],
+            [null, ".*", false],
+            [["a"], "a", false],
+            ["true", "true", true]
+        ]),
+    );
 }
 
 #[test]
 fn booleans_and_nulls() {
-    for (state, truth) in [(json!(true), Some(true)), (json!("YES"), Some(true)), (json!("on"), Some(true)), (json!(1), Some(true)), (json!("1"), Some(true)), (json!(1.0), Some(true)),
-        (json!(false), Some(false)), (json!("Off"), Some(false)), (json!(0), Some(false)), (json!("no"), Some(false)), (json!("0"), Some(false)),
-        (json!(2), None), (json!("x"), None), (json!(""), None), (Value::Null, None), (json!([]), None), (json!({}), None)] {
+    for (state, truth) in [
+        (json!(true), Some(true)),
+        (json!("YES"), Some(true)),
+        (json!("on"), Some(true)),
+        (json!(1), Some(true)),
+        (json!("1"), Some(true)),
+        (json!(1.0), Some(true)),
+        (json!(false), Some(false)),
+        (json!("Off"), Some(false)),
+        (json!(0), Some(false)),
+        (json!("no"), Some(false)),
+        (json!("0"), Some(false)),
+        (json!(2), None),
+        (json!("x"), None),
+        (json!(""), None),
+        (Value::Null, None),
+        (json!([]), None),
+        (json!({}), None),
+    ] {
         assert_eq!(rule("is_true", &state, &Value::Null), truth == Some(true), "{state}");
         assert_eq!(rule("is_false", &state, &Value::Null), truth == Some(false), "{state}");
     }
-    table("is_null", Some("is_not_null"), json!([[null, null, true], ["", null, false], ["null", null, false], [0, null, false]]));
+    table(
+        "is_null",
+        Some("is_not_null"),
+        json!([[null, null, true], ["", null, false], ["null", null, false], [0, null, false]]),
+    );
     assert!(holds(&json!({"state_key": "a.b.c", "operator": "is_null"}), &json!({"a": {"b": 1}})));
 }
 
 #[test]
 fn order() {
-    for (operator, less, same, more) in [("gt", false, false, true), ("gte", false, true, true), ("lt", true, false, false), ("lte", true, true, false)] {
-        table(operator, None, json!([[1, 2, less], ["1.5", "1.50", same], [3, "2", more], ["-1", 0, less], ["abc", 1, false], [1, "abc", false], [null, 0, false], [true, 0, false], [[1], 0, false], [1, null, false]]));
-        let dates = |state: &str, value: &str| holds(&json!({"state_key": "k", "operator": operator, "value": value, "value_type": "date"}), &json!({"k": state}));
+    for (operator, less, same, more) in
+        [("gt", false, false, true), ("gte", false, true, true), ("lt", true, false, false), ("lte", true, true, false)]
+    {
+        table(
+            operator,
+            None,
+            json!([
+                [1, 2, less],
+                ["1.5", "1.50", same],
+                [3, "2", more],
+                ["-1", 0, less],
+                ["abc", 1, false],
+                [1, "abc", false],
+                [null, 0, false],
+                [true, 0, false],
+                [[1], 0, false],
+                [1, null, false]
+            ]),
+        );
+        let dates = |state: &str, value: &str| {
+            holds(&json!({"state_key": "k", "operator": operator, "value": value, "value_type": "date"}), &json!({"k": state}))
+        };
         assert_eq!(dates("2026-01-01", "2026-01-02"), less);
         assert_eq!(dates("2026-01-01T00:00:00Z", "2026-01-01"), same);
         assert_eq!(dates("2026-01-01T01:00:00+02:00", "2025-12-31T22:59:59Z"), more);
@@ -103,8 +198,18 @@ fn order() {
 
 #[test]
 fn lengths() {
-    for (operator, less, same, more) in [("length_eq", false, true, false), ("length_gt", false, false, true), ("length_gte", false, true, true), ("length_lt", true, false, false), ("length_lte", true, true, false)] {
-        table(operator, None, json!([["é", 2, less], ["éa", "2", same], [[1, 2, 3], 2, more], [{"a": 1, "b": 2}, 2, same], [null, 0, same], ["a", "x", false], ["a", null, false]]));
+    for (operator, less, same, more) in [
+        ("length_eq", false, true, false),
+        ("length_gt", false, false, true),
+        ("length_gte", false, true, true),
+        ("length_lt", true, false, false),
+        ("length_lte", true, true, false),
+    ] {
+        table(
+            operator,
+            None,
+            json!([["é", 2, less], ["éa", "2", same], [[1, 2, 3], 2, more], [{"a": 1, "b": 2}, 2, same], [null, 0, same], ["a", "x", false], ["a", null, false]]),
+        );
     }
 }
 
@@ -129,7 +234,10 @@ fn rules_are_joined_and_win_over_a_single_test() {
         let data = json!({"state_key": "no", "logic": logic, "rules": [{"state_key": "a", "operator": "is_true"}, {"state_key": "b", "operator": "is_true"}]});
         holds(&data, &json!({"a": a, "b": b}))
     };
-    assert_eq!([rules("all", true, true), rules("all", true, false), rules("any", false, true), rules("any", false, false)], [true, false, true, false]);
+    assert_eq!(
+        [rules("all", true, true), rules("all", true, false), rules("any", false, true), rules("any", false, false)],
+        [true, false, true, false]
+    );
     assert!(holds(&json!({"rules": [], "state_key": "a"}), &json!({"a": 1})));
     assert!(holds(&json!({}), &json!({"input": "x"})) && !holds(&json!({}), &json!({"input": ""})));
 }
@@ -138,7 +246,12 @@ fn rules_are_joined_and_win_over_a_single_test() {
 fn a_loop_without_keys_has_no_test() {
     let parse = |data: Value| Test::parse(data.as_object().unwrap()).unwrap().is_some();
     assert!(!parse(json!({"value": 5, "strict": true, "rules": [], "expression": " ", "state_key": null})));
-    assert!(parse(json!({"operator": "empty"})) && parse(json!({"state_key": "a"})) && parse(json!({"expression": "1"})) && parse(json!({"rules": [{}]})));
+    assert!(
+        parse(json!({"operator": "empty"}))
+            && parse(json!({"state_key": "a"}))
+            && parse(json!({"expression": "1"}))
+            && parse(json!({"rules": [{}]}))
+    );
 }
 
 fn expression(text: &str, state: Value) -> Result<bool, FaultCode> {
@@ -148,7 +261,8 @@ fn expression(text: &str, state: Value) -> Result<bool, FaultCode> {
 
 #[test]
 fn expressions_see_the_state() {
-    let state = || json!({"score": 0.9, "intent": ["refund"], "n": 3, "o": {"k": [1, {"d": "x"}]}, "t": "text", "f": false, "z": null});
+    let state =
+        || json!({"score": 0.9, "intent": ["refund"], "n": 3, "o": {"k": [1, {"d": "x"}]}, "t": "text", "f": false, "z": null});
     for (text, expected) in [
         ("state.score > 0.8 and \"refund\" in state.intent", true),
         ("state.n == 3 and state[\"n\"] is odd", true),
@@ -169,7 +283,12 @@ fn expressions_see_the_state() {
 
 #[test]
 fn expressions_that_fail_or_run_away_end() {
-    for text in ["1 / 0", "state.n()", "state|nofilter", "range(100000)|map('upper')|list|length > range(99999)|list|length and nothing()"] {
+    for text in [
+        "1 / 0",
+        "state.n()",
+        "state|nofilter",
+        "range(100000)|map('upper')|list|length > range(99999)|list|length and nothing()",
+    ] {
         let parsed = Test::parse(json!({"expression": text}).as_object().unwrap());
         if let Ok(Some(test)) = parsed {
             let fault = test.holds(&State::new());

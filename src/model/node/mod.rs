@@ -329,7 +329,15 @@ impl Node {
             Self::Rag(node) => Some(&node.common),
             Self::Tool(node) => Some(&node.common),
             Self::Mcp(node) => Some(&node.common),
-            Self::Start | Self::Stop(_) | Self::Human(_) | Self::Fork(_) | Self::Join(_) | Self::Loop(_) | Self::SetState(_) | Self::Condition(_) | Self::Note => None,
+            Self::Start
+            | Self::Stop(_)
+            | Self::Human(_)
+            | Self::Fork(_)
+            | Self::Join(_)
+            | Self::Loop(_)
+            | Self::SetState(_)
+            | Self::Condition(_)
+            | Self::Note => None,
         }
     }
 
@@ -357,7 +365,16 @@ impl Node {
             Self::Llm(node) => node.checkpoint,
             Self::Rag(node) => node.checkpoint,
             Self::Tool(node) => node.checkpoint,
-            Self::Start | Self::Stop(_) | Self::Mcp(_) | Self::Human(_) | Self::Fork(_) | Self::Join(_) | Self::Loop(_) | Self::SetState(_) | Self::Condition(_) | Self::Note => false,
+            Self::Start
+            | Self::Stop(_)
+            | Self::Mcp(_)
+            | Self::Human(_)
+            | Self::Fork(_)
+            | Self::Join(_)
+            | Self::Loop(_)
+            | Self::SetState(_)
+            | Self::Condition(_)
+            | Self::Note => false,
         }
     }
 

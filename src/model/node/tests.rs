@@ -25,7 +25,11 @@ fn set_state_writes_values_texts_and_copies() {
         (json!({"key": "a", "value": {"b": "{{x}}"}}), json!({}), json!({"a": {"b": "{{x}}"}})),
         (json!({"key": "a", "value": "{{a}}-{{b.c}}"}), json!({"a": "x", "b": {"c": 1}}), json!({"a": "x-1", "b": {"c": 1}})),
         (json!({"key": "a", "from_key": "b"}), json!({"b": [1]}), json!({"b": [1], "a": [1]})),
-        (json!({"key": "a", "from_key": "b[0].c", "value": ""}), json!({"b": [{"c": true}]}), json!({"b": [{"c": true}], "a": true})),
+        (
+            json!({"key": "a", "from_key": "b[0].c", "value": ""}),
+            json!({"b": [{"c": true}]}),
+            json!({"b": [{"c": true}], "a": true}),
+        ),
         (json!({"key": "a", "from_key": "gone"}), json!({}), json!({"a": null})),
         (json!({"key": "a.b.c", "value": 1}), json!({"a": {"x": 2, "b": 3}}), json!({"a": {"x": 2, "b": {"c": 1}}})),
         (json!({"key": "a.b", "value": "v"}), json!({"a": [1]}), json!({"a": {"b": "v"}})),
@@ -38,8 +42,14 @@ fn set_state_writes_values_texts_and_copies() {
 fn data_that_is_left_out_has_the_defaults_of_the_contract() {
     let Node::Agent(agent) = read(NodeKind::Agent, json!({"agent_id": "a", "message": null})) else { panic!("no agent") };
     assert!(!agent.is_inline() && !agent.stream && agent.publish_reply && agent.vision && !agent.checkpoint && !agent.tool_mode);
-    assert_eq!((&*agent.output_key, agent.memory, agent.tool_max_runs, agent.require_tool_approval), ("agent_response", Memory::Own, None, None));
-    assert_eq!((agent.common.retries, agent.common.on_error, agent.common.timeout_ms), (Retries { max: 0, backoff_ms: 1000 }, OnError::Fail, None));
+    assert_eq!(
+        (&*agent.output_key, agent.memory, agent.tool_max_runs, agent.require_tool_approval),
+        ("agent_response", Memory::Own, None, None)
+    );
+    assert_eq!(
+        (agent.common.retries, agent.common.on_error, agent.common.timeout_ms),
+        (Retries { max: 0, backoff_ms: 1000 }, OnError::Fail, None)
+    );
     for (kind, key) in [
         (NodeKind::Llm, "llm_response"),
         (NodeKind::Rag, "rag_context"),
@@ -57,7 +67,17 @@ fn data_that_is_left_out_has_the_defaults_of_the_contract() {
 fn the_table_of_keys_says_the_defaults_that_are_read() {
     let (empty, told) = (read(NodeKind::Agent, json!({})), read(NodeKind::Agent, defaults(NodeKind::Agent)));
     assert_eq!(format!("{empty:?}").replace("tool_max_runs: None", "tool_max_runs: Some(10)"), format!("{told:?}"));
-    for kind in [NodeKind::Llm, NodeKind::Rag, NodeKind::Tool, NodeKind::Mcp, NodeKind::Human, NodeKind::Fork, NodeKind::Join, NodeKind::Stop, NodeKind::Condition] {
+    for kind in [
+        NodeKind::Llm,
+        NodeKind::Rag,
+        NodeKind::Tool,
+        NodeKind::Mcp,
+        NodeKind::Human,
+        NodeKind::Fork,
+        NodeKind::Join,
+        NodeKind::Stop,
+        NodeKind::Condition,
+    ] {
         assert_eq!(format!("{:?}", read(kind, json!({}))), format!("{:?}", read(kind, defaults(kind))), "{}", kind.as_str());
     }
 }

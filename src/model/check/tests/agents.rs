@@ -15,16 +15,23 @@ fn an_agent_is_stored_or_whole_in_its_node() {
     ] {
         says(&format!("start -> agent_1{{{data}}} -> stop"), &[line]);
     }
-    for data in ["agent_id: plain", INLINE, "agent_id: plain, provider: p", "config_mode: inline, agent_id: gone, provider: p, model: m"] {
+    for data in
+        ["agent_id: plain", INLINE, "agent_id: plain, provider: p", "config_mode: inline, agent_id: gone, provider: p, model: m"]
+    {
         fine(&format!("start -> agent_1{{{data}}} -> stop"));
     }
 }
 
 #[test]
 fn tools_lead_to_inline_agents_only() {
-    says("start -> agent_1{agent_id: plain} -> stop; tool_1{tool_ref: \"host:a\"} => agent_1", &["tools_target_not_inline edge e3"]);
+    says(
+        "start -> agent_1{agent_id: plain} -> stop; tool_1{tool_ref: \"host:a\"} => agent_1",
+        &["tools_target_not_inline edge e3"],
+    );
     says("start -> llm_1 -> stop; mcp_1{mcp_server: files} => llm_1", &["tools_target_not_inline edge e3"]);
-    fine("start -> agent_1{provider: p, model: m} -> stop; mcp_1{mcp_server: files} => agent_1; tool_1{tool_ref: \"host:a\"} => agent_1");
+    fine(
+        "start -> agent_1{provider: p, model: m} -> stop; mcp_1{mcp_server: files} => agent_1; tool_1{tool_ref: \"host:a\"} => agent_1",
+    );
 }
 
 #[test]
@@ -38,7 +45,10 @@ fn tools_come_from_tools_servers_and_specialists() {
         "start -> agent_1{provider: p, model: m} -> agent_2{provider: p, model: m} -> stop; agent_1.toolset => agent_2",
         &["toolset_without_tool_mode edge e4"],
     );
-    says("start -> agent_1{provider: p, model: m}; agent_1 -> stop; agent_1.toolset -> stop", &["toolset_without_tool_mode edge e3"]);
+    says(
+        "start -> agent_1{provider: p, model: m}; agent_1 -> stop; agent_1.toolset -> stop",
+        &["toolset_without_tool_mode edge e3"],
+    );
     says(&specialist("", "; spec -> stop"), &["tool_mode_control_edge edge e4"]);
     says(&specialist("", "; spec => boss"), &["handle_incompatible edge e4"]);
     says(&specialist("", "; spec.toolset -> stop"), &["handle_incompatible edge e4"]);
@@ -62,7 +72,11 @@ fn a_specialist_is_no_step() {
 
 #[test]
 fn a_specialist_has_a_name_and_a_description() {
-    let exposed = |exposure: &str| said(&format!("start -> boss:agent{{{INLINE}}} -> stop; spec:agent{{{INLINE}, tool_mode: true{exposure}}}.toolset => boss"));
+    let exposed = |exposure: &str| {
+        said(&format!(
+            "start -> boss:agent{{{INLINE}}} -> stop; spec:agent{{{INLINE}, tool_mode: true{exposure}}}.toolset => boss"
+        ))
+    };
     let slug = "tool_mode_slug spec data.tool_exposure.slug";
     let description = "tool_mode_slug spec data.tool_exposure.description";
     assert_eq!(exposed(""), [slug, description]);
@@ -81,10 +95,17 @@ fn tools_of_an_agent_have_different_names() {
     assert_eq!(agent("{ref: \"host:a\"}, {ref: \"toolkit:kit\"}", ""), duplicate);
     assert_eq!(agent("{ref: \"host:a\"}", "; tool_1{tool_ref: \"tool:a\"} => boss"), duplicate);
     assert_eq!(agent("", "; mcp_1{mcp_server: files} => boss; mcp_2{mcp_server: files} => boss"), duplicate);
-    for tools in ["{ref: \"host:a\"}, {ref: \"host:b\"}", "{ref: \"host:a\"}, {ref: \"toolkit:kit\", exclude: [a]}", "{ref: \"host:a\"}, {ref: \"toolkit:kit\", only: [c]}"] {
+    for tools in [
+        "{ref: \"host:a\"}, {ref: \"host:b\"}",
+        "{ref: \"host:a\"}, {ref: \"toolkit:kit\", exclude: [a]}",
+        "{ref: \"host:a\"}, {ref: \"toolkit:kit\", only: [c]}",
+    ] {
         assert_eq!(agent(tools, ""), Vec::<String>::new(), "{tools}");
     }
-    assert_eq!(agent("", "; mcp_1{mcp_server: files, tool_name: a} => boss; mcp_2{mcp_server: files, tool_name: b} => boss"), Vec::<String>::new());
+    assert_eq!(
+        agent("", "; mcp_1{mcp_server: files, tool_name: a} => boss; mcp_2{mcp_server: files, tool_name: b} => boss"),
+        Vec::<String>::new()
+    );
     let spec = format!("; spec:agent{{{INLINE}, tool_mode: true, tool_exposure: {{slug: a, description: x}}}}.toolset => boss");
     assert_eq!(agent("{ref: \"host:a\"}", &spec), duplicate);
     assert_eq!(agent("{ref: \"host:b\"}", &spec), Vec::<String>::new());
@@ -94,7 +115,10 @@ fn tools_of_an_agent_have_different_names() {
 fn specialists_form_no_cycle() {
     let spec = |name: &str| format!("{name}:agent{{{INLINE}, tool_mode: true, tool_exposure: {{slug: {name}, description: x}}}}");
     let boss = format!("start -> boss:agent{{{INLINE}}} -> stop; ");
-    says(&format!("{boss}{}.toolset => {}.toolset => boss; two.toolset => one", spec("one"), spec("two")), &["tool_mode_cycle one"]);
+    says(
+        &format!("{boss}{}.toolset => {}.toolset => boss; two.toolset => one", spec("one"), spec("two")),
+        &["tool_mode_cycle one"],
+    );
     says(&format!("{boss}{}.toolset => one; one.toolset => boss", spec("one")), &["tool_mode_cycle one"]);
     fine(&format!("{boss}{}.toolset => {}.toolset => boss", spec("one"), spec("two")));
 }
@@ -107,8 +131,15 @@ fn a_specialist_never_waits_for_a_person() {
     says(&specialist("tools: [{ref: \"host:a\", require_approval: true}]", ""), &waits);
     says(&specialist("", "; tool_1{tool_ref: \"host:gated\"} => spec"), &waits);
     says(&specialist("", "; mcp_1{mcp_server: gated} => spec"), &waits);
-    fine(&specialist("require_tool_approval: false, tools: [{ref: \"host:gated\", require_approval: false}, {ref: \"provider:search\"}]", ""));
-    let stored = |data: &str| said(&format!("start -> boss:agent{{{INLINE}}} -> stop; spec:agent{{{data}, tool_mode: true, tool_exposure: {{slug: find, description: x}}}}.toolset => boss"));
+    fine(&specialist(
+        "require_tool_approval: false, tools: [{ref: \"host:gated\", require_approval: false}, {ref: \"provider:search\"}]",
+        "",
+    ));
+    let stored = |data: &str| {
+        said(&format!(
+            "start -> boss:agent{{{INLINE}}} -> stop; spec:agent{{{data}, tool_mode: true, tool_exposure: {{slug: find, description: x}}}}.toolset => boss"
+        ))
+    };
     assert_eq!(stored("agent_id: careful"), waits);
     assert_eq!(stored("agent_id: gated, require_tool_approval: false"), waits);
     assert_eq!(stored("agent_id: careful, require_tool_approval: false"), Vec::<String>::new());

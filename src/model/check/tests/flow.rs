@@ -13,7 +13,10 @@ fn there_is_a_stop() {
 
 #[test]
 fn a_path_leads_from_start_to_a_stop() {
-    says("start -> set_1{key: a}; set_2{key: b} -> stop", &["path_missing start", "handle_unconnected set_1", "node_unreachable set_2", "node_unreachable stop"]);
+    says(
+        "start -> set_1{key: a}; set_2{key: b} -> stop",
+        &["path_missing start", "handle_unconnected set_1", "node_unreachable set_2", "node_unreachable stop"],
+    );
     // A binding edge is no path.
     says(
         "start -> agent_1{provider: p, model: m}; tool_1{tool_ref: \"host:a\"} => agent_1; tool_1 -> stop",
@@ -24,11 +27,17 @@ fn a_path_leads_from_start_to_a_stop() {
 #[test]
 fn handles_must_exist_at_both_ends() {
     says("start -> set_1{key: a} -> stop; set_1.error -> stop", &["handle_incompatible edge e3"]);
-    says("start -> condition_1; condition_1.true -> stop; condition_1.false -> stop; condition_1 -> stop", &["handle_incompatible edge e4"]);
+    says(
+        "start -> condition_1; condition_1.true -> stop; condition_1.false -> stop; condition_1 -> stop",
+        &["handle_incompatible edge e4"],
+    );
     says("start -> set_1{key: a} -> stop -> set_1", &["handle_incompatible edge e3", "cycle_without_loop set_1"]);
     says("start -> set_1{key: a} -> stop; set_1.x -> start", &["handle_incompatible edge e3", "cycle_without_loop start"]);
     says("start -> stop; note_1 -> stop", &["handle_incompatible edge e2"]);
-    says("start -> stop; tool_1{tool_ref: \"host:a\"}.error => agent_1{provider: p, model: m}", &["handle_incompatible edge e2", "node_unreachable agent_1"]);
+    says(
+        "start -> stop; tool_1{tool_ref: \"host:a\"}.error => agent_1{provider: p, model: m}",
+        &["handle_incompatible edge e2", "node_unreachable agent_1"],
+    );
     fine("start -> llm_1 -> stop; llm_1.error -> stop");
     let mut graph = sketch::graph("start -> set_1{key: a} -> stop").unwrap();
     graph["edges"][1]["targetHandle"] = json!("input");
@@ -37,7 +46,10 @@ fn handles_must_exist_at_both_ends() {
 
 #[test]
 fn a_handle_has_one_control_edge() {
-    says("start -> set_1{key: a} -> stop; set_1 -> stop_2; set_1 -> stop", &["handle_multiple_edges edge e3", "handle_multiple_edges edge e4"]);
+    says(
+        "start -> set_1{key: a} -> stop; set_1 -> stop_2; set_1 -> stop",
+        &["handle_multiple_edges edge e3", "handle_multiple_edges edge e4"],
+    );
     fine("start -> tool_1{tool_ref: \"host:a\"} -> agent_1{provider: p, model: m} -> stop; tool_1 => agent_1");
 }
 
@@ -79,17 +91,37 @@ fn tests_of_conditions_and_loops_compile() {
     ] {
         assert!(condition(data).contains(&line.to_owned()), "{data}: {:?}", condition(data));
     }
-    for data in ["", "operator: is_empty", "operator: regex, value: \"(?im)^a\"", "rules: [], operator: null", "expression: \"\", operator: gt",
-        "expression: \"state.a > 1\", rules: [{operator: nope}]", "rules: [{state_key: a, operator: in, value: [1]}], operator: nope, logic: any"] {
+    for data in [
+        "",
+        "operator: is_empty",
+        "operator: regex, value: \"(?im)^a\"",
+        "rules: [], operator: null",
+        "expression: \"\", operator: gt",
+        "expression: \"state.a > 1\", rules: [{operator: nope}]",
+        "rules: [{state_key: a, operator: in, value: [1]}], operator: nope, logic: any",
+    ] {
         assert_eq!(condition(data), Vec::<String>::new(), "{data}");
     }
-    says("start -> loop_1{operator: nope}; loop_1.continue -> loop_1; loop_1.exit -> stop", &["condition_invalid loop_1 data.operator", "loop_without_condition loop_1"]);
+    says(
+        "start -> loop_1{operator: nope}; loop_1.continue -> loop_1; loop_1.exit -> stop",
+        &["condition_invalid loop_1 data.operator", "loop_without_condition loop_1"],
+    );
 }
 
 #[test]
 fn a_loop_has_a_bound_within_the_limit() {
-    for (bound, lines) in [("0", vec!["loop_max_steps loop_1 data.max_steps"]), ("-3", vec!["loop_max_steps loop_1 data.max_steps"]), ("21", vec!["loop_max_steps loop_1 data.max_steps"]), ("99999999999", vec!["loop_max_steps loop_1 data.max_steps"]), ("20", vec![]), ("null", vec![])] {
-        says(&format!("start -> loop_1{{state_key: input, max_steps: {bound}}}; loop_1.continue -> loop_1; loop_1.exit -> stop"), &lines);
+    for (bound, lines) in [
+        ("0", vec!["loop_max_steps loop_1 data.max_steps"]),
+        ("-3", vec!["loop_max_steps loop_1 data.max_steps"]),
+        ("21", vec!["loop_max_steps loop_1 data.max_steps"]),
+        ("99999999999", vec!["loop_max_steps loop_1 data.max_steps"]),
+        ("20", vec![]),
+        ("null", vec![]),
+    ] {
+        says(
+            &format!("start -> loop_1{{state_key: input, max_steps: {bound}}}; loop_1.continue -> loop_1; loop_1.exit -> stop"),
+            &lines,
+        );
     }
 }
 

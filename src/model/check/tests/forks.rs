@@ -28,7 +28,10 @@ fn branches_have_ids_and_are_those_that_are_wired() {
     says(&pair("branches: [a]", ""), &["fork_branch_invalid fork edge e6 data.branches", "fork_single_branch fork"]);
     says(&pair("branches: [a, b, c]", ""), &["fork_branch_invalid fork data.branches.2"]);
     says(&pair("branches: [a, b, a]", ""), &["fork_branch_invalid fork edge e4 data.branches.2"]);
-    says(&pair("branches: [a, b, \"c d\", default]", ""), &["fork_branch_invalid fork data.branches.2", "fork_branch_invalid fork edge e2 data.branches.3"]);
+    says(
+        &pair("branches: [a, b, \"c d\", default]", ""),
+        &["fork_branch_invalid fork data.branches.2", "fork_branch_invalid fork edge e2 data.branches.3"],
+    );
     says(&pair("branches: [a, b, 5]", ""), &["node_data_invalid fork data.branches.2"]);
     let mut graph = sketch::graph(&pair("", "")).unwrap();
     graph["edges"][3]["sourceHandle"] = json!("no good");
@@ -52,15 +55,15 @@ fn branches_stay_between_fork_and_join() {
     assert_eq!(escapes("; start.x -> set_c{key: c} -> join"), ["fork_branch_escapes edge e9"]);
     // A branch that ends by itself, and a loop within a branch, are fine.
     assert_eq!(escapes("; fork.c -> set_c{key: c}"), Vec::<String>::new());
-    assert_eq!(escapes("; fork.c -> loop_c{state_key: a}; loop_c.continue -> set_c{key: c} -> loop_c; loop_c.exit -> join"), Vec::<String>::new());
+    assert_eq!(
+        escapes("; fork.c -> loop_c{state_key: a}; loop_c.continue -> set_c{key: c} -> loop_c; loop_c.exit -> join"),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn past_the_join_the_edge_of_the_branch_is_told() {
-    says(
-        "start -> fork -> join -> set_1{key: x} -> stop; fork.a -> set_1; fork.b -> join",
-        &["fork_branch_escapes edge e5"],
-    );
+    says("start -> fork -> join -> set_1{key: x} -> stop; fork.a -> set_1; fork.b -> join", &["fork_branch_escapes edge e5"]);
 }
 
 #[test]
@@ -76,7 +79,9 @@ fn nested(depth: usize) -> String {
     let mut text = String::from("start -> fork_1 -> join_1 -> stop; fork_1.b -> join_1");
     for inner in 2..=depth {
         let outer = inner - 1;
-        text.push_str(&format!("; fork_{outer}.a -> fork_{inner} -> join_{inner} -> join_{outer}; fork_{inner}.b -> join_{inner}"));
+        text.push_str(&format!(
+            "; fork_{outer}.a -> fork_{inner} -> join_{inner} -> join_{outer}; fork_{inner}.b -> join_{inner}"
+        ));
     }
     format!("{text}; fork_{depth}.a -> join_{depth}")
 }
@@ -90,7 +95,11 @@ fn forks_nest_four_deep() {
 
 #[test]
 fn a_fork_lies_in_one_loop_body_or_outside() {
-    let around = |branch: &str| said(&format!("start -> loop_1{{state_key: a}}; loop_1.continue -> fork -> join -> loop_1; loop_1.exit -> stop; fork.a -> set_a{{key: a}} -> {branch}; fork.b -> join"));
+    let around = |branch: &str| {
+        said(&format!(
+            "start -> loop_1{{state_key: a}}; loop_1.continue -> fork -> join -> loop_1; loop_1.exit -> stop; fork.a -> set_a{{key: a}} -> {branch}; fork.b -> join"
+        ))
+    };
     assert_eq!(around("join"), Vec::<String>::new());
     assert_eq!(around("loop_1"), ["fork_nesting fork"]);
 }

@@ -8,19 +8,48 @@ use crate::model::reads::input_hash;
 use crate::model::sketch::any_json;
 use crate::model::state::State;
 
-const KINDS: [&str; 16] =
-    ["start", "stop", "agent", "llm", "rag", "tool", "mcp", "human", "fork", "join", "loop", "set_state", "condition", "note", "fork", "loop"];
+const KINDS: [&str; 16] = [
+    "start",
+    "stop",
+    "agent",
+    "llm",
+    "rag",
+    "tool",
+    "mcp",
+    "human",
+    "fork",
+    "join",
+    "loop",
+    "set_state",
+    "condition",
+    "note",
+    "fork",
+    "loop",
+];
 const HANDLES: [&str; 11] = ["default", "default", "default", "tools", "toolset", "true", "false", "continue", "exit", "a", "b"];
 
 /// Graphs that look like graphs: a few nodes of any type, wired at random.
 fn wired() -> impl Strategy<Value = Value> {
     let node = (prop::sample::select(KINDS.to_vec()), any::<bool>(), any_json());
-    let edge = (0_usize..9, 0_usize..9, prop::sample::select(HANDLES.to_vec()), prop::sample::select(vec!["default", "default", "tools"]));
+    let edge = (
+        0_usize..9,
+        0_usize..9,
+        prop::sample::select(HANDLES.to_vec()),
+        prop::sample::select(vec!["default", "default", "tools"]),
+    );
     (prop::collection::vec(node, 0..9), prop::collection::vec(edge, 0..20)).prop_map(|(nodes, edges)| {
-        let nodes: Vec<Value> = nodes.into_iter().enumerate().map(|(n, (kind, flag, data))| {
-            let data = if flag { data } else { json!({"key": "a", "tool_mode": n % 2 == 0, "provider": "p", "model": "m", "branches": null}) };
-            json!({"id": format!("n{n}"), "type": kind, "data": data})
-        }).collect();
+        let nodes: Vec<Value> = nodes
+            .into_iter()
+            .enumerate()
+            .map(|(n, (kind, flag, data))| {
+                let data = if flag {
+                    data
+                } else {
+                    json!({"key": "a", "tool_mode": n % 2 == 0, "provider": "p", "model": "m", "branches": null})
+                };
+                json!({"id": format!("n{n}"), "type": kind, "data": data})
+            })
+            .collect();
         let edges: Vec<Value> = edges.into_iter().map(|(from, to, source, target)| {
             json!({"source": format!("n{from}"), "target": format!("n{to}"), "sourceHandle": source, "targetHandle": target})
         }).collect();

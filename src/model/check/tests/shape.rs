@@ -127,7 +127,12 @@ fn data_keys_have_types_and_ranges() {
         ("agent", "driver", json!(["database", "in_memory"]), json!(["file"])),
         ("agent", "summarization_threshold", json!([0.01, 1]), json!([0, 1.01, "1"])),
         ("agent", "tools", json!([[], [{"ref": "host:a", "only": null, "exclude": null}]]), json!([{}, 5])),
-        ("agent", "tool_exposure", json!([{"slug": "a", "parameters": {"input": {"controlled_by": "caller"}}}]), json!([[], "a"])),
+        (
+            "agent",
+            "tool_exposure",
+            json!([{"slug": "a", "parameters": {"input": {"controlled_by": "caller"}}}]),
+            json!([[], "a"]),
+        ),
         ("rag", "top_k", json!([1, 100]), json!([0, 101])),
         ("rag", "threshold", json!([0, 1, 0.5]), json!([-0.1, 1.1])),
         ("rag", "mode", json!(["hybrid", "vector", "text"]), json!(["other"])),
@@ -166,7 +171,12 @@ fn what_is_wrong_inside_a_value_is_pointed_to() {
         ("llm", "parameters", json!({"stop": ["a", 5]}), "data.parameters.stop.1"),
         ("agent", "tools", json!([{"ref": "host:a"}, {}]), "data.tools.1.ref"),
         ("agent", "tools", json!([{"ref": "host:a", "only": [1]}]), "data.tools.0.only.0"),
-        ("agent", "tool_exposure", json!({"parameters": {"input": {"controlled_by": "model"}}}), "data.tool_exposure.parameters.input.controlled_by"),
+        (
+            "agent",
+            "tool_exposure",
+            json!({"parameters": {"input": {"controlled_by": "model"}}}),
+            "data.tool_exposure.parameters.input.controlled_by",
+        ),
     ] {
         assert_eq!(one(kind, key, &value)[0], format!("node_data_invalid x {field}"), "{kind}.{key} = {value}");
     }

@@ -14,7 +14,9 @@ fn tools_that_are_named_are_there() {
         &["tool_ref_unknown agent_1 data.tools.1.ref"],
     );
     fine("start -> agent_1{agent_id: plain, tools: [{ref: \"host:gone\"}]} -> stop");
-    fine("start -> agent_1{provider: p, model: m, tools: [{ref: \"mcp:files\"}, {ref: \"provider:search\"}, {ref: \"toolkit:kit\"}]} -> stop");
+    fine(
+        "start -> agent_1{provider: p, model: m, tools: [{ref: \"mcp:files\"}, {ref: \"provider:search\"}, {ref: \"toolkit:kit\"}]} -> stop",
+    );
 }
 
 #[test]
@@ -42,7 +44,12 @@ fn structured_output_has_a_schema_that_compiles() {
     ] {
         says(&format!("start -> llm_1{{{data}}} -> stop"), &[line]);
     }
-    for data in ["structured: true, output_schema: answer", "structured: true, schema: {type: object}", "structured: true, schema: true", "output_schema: gone"] {
+    for data in [
+        "structured: true, output_schema: answer",
+        "structured: true, schema: {type: object}",
+        "structured: true, schema: true",
+        "output_schema: gone",
+    ] {
         fine(&format!("start -> llm_1{{{data}}} -> stop"));
     }
     says("start -> agent_1{agent_id: plain, structured: true} -> stop", &["schema_missing agent_1 data.schema"]);
@@ -52,7 +59,10 @@ fn structured_output_has_a_schema_that_compiles() {
 #[test]
 fn secrets_are_only_named() {
     says("start -> llm_1{credential: \"sk-123\"} -> stop", &["secret_literal llm_1 data.credential"]);
-    says("start -> agent_1{provider: p, model: m, credential: \"secret:lower\"} -> stop", &["secret_literal agent_1 data.credential"]);
+    says(
+        "start -> agent_1{provider: p, model: m, credential: \"secret:lower\"} -> stop",
+        &["secret_literal agent_1 data.credential"],
+    );
     fine("start -> llm_1{credential: \"secret:KEY\"} -> stop");
     says(
         "start -> tool_1{tool_ref: \"host:a\", config: {token: abc, headers: {Authorization: \"Bearer x\", Accept: text}}} -> stop",

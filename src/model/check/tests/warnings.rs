@@ -4,9 +4,15 @@ use super::*;
 fn handles_that_can_be_taken_are_wired() {
     says("start -> condition; condition.true -> stop", &["handle_unconnected condition"]);
     says("start -> loop_1{state_key: a}; loop_1.exit -> stop", &["handle_unconnected loop_1"]);
-    says("start -> loop_1{state_key: a}; loop_1.continue -> loop_1; loop_1.continue -> stop", &["handle_multiple_edges edge e3", "handle_unconnected loop_1"]);
+    says(
+        "start -> loop_1{state_key: a}; loop_1.continue -> loop_1; loop_1.continue -> stop",
+        &["handle_multiple_edges edge e3", "handle_unconnected loop_1"],
+    );
     // Without a test and failing at its bound a loop never leaves by `exit`.
-    says("start -> loop_1; loop_1.continue -> condition -> loop_1; condition.true -> stop; condition.false -> loop_1", &["handle_incompatible edge e3", "loop_without_condition loop_1"]);
+    says(
+        "start -> loop_1; loop_1.continue -> condition -> loop_1; condition.true -> stop; condition.false -> loop_1",
+        &["handle_incompatible edge e3", "loop_without_condition loop_1"],
+    );
     fine("start -> agent_1{agent_id: plain} -> stop");
 }
 
@@ -32,13 +38,23 @@ fn a_loop_has_a_test() {
 #[test]
 fn templates_read_keys_that_somebody_writes_before() {
     let unknown = |field: &str| format!("template_unknown_key {field}");
-    says("start -> llm_1{prompt: \"{{nope}} {{nope}}\"} -> stop{reply: \"{{other}}\"}", &[&unknown("llm_1 data.prompt"), &unknown("stop data.reply")]);
-    fine("start -> llm_1{prompt: \"{{input}} {{attachments}} {{__studio_now}} {{given.x}}\"} -> stop{reply: \"{{llm_response}}\"}");
+    says(
+        "start -> llm_1{prompt: \"{{nope}} {{nope}}\"} -> stop{reply: \"{{other}}\"}",
+        &[&unknown("llm_1 data.prompt"), &unknown("stop data.reply")],
+    );
+    fine(
+        "start -> llm_1{prompt: \"{{input}} {{attachments}} {{__studio_now}} {{given.x}}\"} -> stop{reply: \"{{llm_response}}\"}",
+    );
     says("start -> llm_1{prompt: \"{{__other}}\"} -> stop", &[&unknown("llm_1 data.prompt")]);
     says("start -> llm_1{prompt: \"{{later}}\"} -> set_1{key: later.deep} -> stop", &[&unknown("llm_1 data.prompt")]);
     says("start -> llm_1{prompt: \"{{llm_response}}\"} -> stop", &[&unknown("llm_1 data.prompt")]);
-    fine("start -> loop_1{state_key: a}; loop_1.continue -> llm_1{prompt: \"{{llm_response}} {{later}}\"} -> set_1{key: later} -> loop_1; loop_1.exit -> stop{reply: \"{{later}}\"}");
-    says("start -> tool_1{tool_ref: \"host:a\", parameters: {a: [{b: \"{{nope}}\"}], c: $nope}} -> stop", &[&unknown("tool_1 data.parameters.a.0.b")]);
+    fine(
+        "start -> loop_1{state_key: a}; loop_1.continue -> llm_1{prompt: \"{{llm_response}} {{later}}\"} -> set_1{key: later} -> loop_1; loop_1.exit -> stop{reply: \"{{later}}\"}",
+    );
+    says(
+        "start -> tool_1{tool_ref: \"host:a\", parameters: {a: [{b: \"{{nope}}\"}], c: $nope}} -> stop",
+        &[&unknown("tool_1 data.parameters.a.0.b")],
+    );
     fine("start -> human_1 -> stop{reply: \"{{human_response}}\"}");
 }
 
@@ -56,7 +72,11 @@ fn what_a_branch_writes_is_known_in_the_branch_alone() {
 
 #[test]
 fn bound_nodes_read_what_their_agent_can() {
-    let graph = |key: &str| format!("start -> set_1{{key: known}} -> agent_1{{provider: p, model: m}} -> stop; tool_1{{tool_ref: \"host:a\", parameters: {{a: \"{{{{{key}}}}}\"}}}} => agent_1");
+    let graph = |key: &str| {
+        format!(
+            "start -> set_1{{key: known}} -> agent_1{{provider: p, model: m}} -> stop; tool_1{{tool_ref: \"host:a\", parameters: {{a: \"{{{{{key}}}}}\"}}}} => agent_1"
+        )
+    };
     fine(&graph("known"));
     says(&graph("agent_response"), &["template_unknown_key tool_1 data.parameters.a"]);
 }
@@ -73,13 +93,21 @@ fn streaming_needs_plain_answers() {
 
 #[test]
 fn checkpoints_are_for_some_types() {
-    says("start -> human_1{checkpoint: true} -> mcp_1{mcp_server: files, tool_name: t, checkpoint: true} -> stop", &["checkpoint_unsupported human_1 data.checkpoint", "checkpoint_unsupported mcp_1 data.checkpoint"]);
-    fine("start -> llm_1{checkpoint: true} -> tool_1{tool_ref: \"host:a\", checkpoint: true} -> human_1{checkpoint: false} -> stop");
+    says(
+        "start -> human_1{checkpoint: true} -> mcp_1{mcp_server: files, tool_name: t, checkpoint: true} -> stop",
+        &["checkpoint_unsupported human_1 data.checkpoint", "checkpoint_unsupported mcp_1 data.checkpoint"],
+    );
+    fine(
+        "start -> llm_1{checkpoint: true} -> tool_1{tool_ref: \"host:a\", checkpoint: true} -> human_1{checkpoint: false} -> stop",
+    );
 }
 
 #[test]
 fn tools_at_the_provider_cannot_be_approved() {
-    says("start -> agent_1{provider: p, model: m, require_tool_approval: true, tools: [{ref: \"provider:search\"}]} -> stop", &["approval_provider_tool agent_1"]);
+    says(
+        "start -> agent_1{provider: p, model: m, require_tool_approval: true, tools: [{ref: \"provider:search\"}]} -> stop",
+        &["approval_provider_tool agent_1"],
+    );
     says("start -> agent_1{agent_id: native, require_tool_approval: true} -> stop", &["approval_provider_tool agent_1"]);
     fine("start -> agent_1{agent_id: native} -> stop");
 }
@@ -87,8 +115,13 @@ fn tools_at_the_provider_cannot_be_approved() {
 #[test]
 fn calls_that_may_do_harm_are_not_retried() {
     says("start -> tool_1{tool_ref: \"host:a\", retries: {max: 1}} -> stop", &["retry_not_idempotent tool_1 data.retries.max"]);
-    says("start -> mcp_1{mcp_server: files, tool_name: t, retries: {max: 1}} -> stop", &["retry_not_idempotent mcp_1 data.retries.max"]);
-    fine("start -> tool_1{tool_ref: \"host:safe\", retries: {max: 1}} -> mcp_1{mcp_server: files, tool_name: t, retries: {max: 1}, idempotent: true} -> llm_1{retries: {max: 1}} -> stop");
+    says(
+        "start -> mcp_1{mcp_server: files, tool_name: t, retries: {max: 1}} -> stop",
+        &["retry_not_idempotent mcp_1 data.retries.max"],
+    );
+    fine(
+        "start -> tool_1{tool_ref: \"host:safe\", retries: {max: 1}} -> mcp_1{mcp_server: files, tool_name: t, retries: {max: 1}, idempotent: true} -> llm_1{retries: {max: 1}} -> stop",
+    );
 }
 
 #[test]
