@@ -163,7 +163,9 @@ fn values(holds: KeyType) -> Option<Value> {
 /// Which handle may be wired to which; `|` separates alternatives, `<branch>` is any branch of a fork.
 fn connections() -> Vec<Value> {
     let entered = kinds(is_entered);
-    let rule = |source: &str, source_handle: &str, target: &str, target_handle: &str, when: Option<&str>| json!({"source": source, "source_handle": source_handle, "target": target, "target_handle": target_handle, "when": when});
+    let rule = |source: &str, by: &str, target: &str, into: &str, when: Option<&str>| {
+        json!({"source": source, "source_handle": by, "target": target, "target_handle": into, "when": when})
+    };
     let leaving = NodeKind::ALL.into_iter().filter(|kind| !source_handles(*kind).is_empty());
     let mut rules: Vec<Value> = leaving
         .map(|kind| {

@@ -98,10 +98,8 @@ fn literal(node: &GraphNode, field: &str, report: &mut Report) {
 fn config(node: &GraphNode, config: &Map<String, Value>, at: &str, report: &mut Report) {
     for (name, value) in config {
         match (name.as_str(), value) {
-            ("token" | "credential", Value::String(text)) => {
-                if !text.trim().is_empty() && !secret::is_reference(text) {
-                    literal(node, &format!("{at}.{name}"), report);
-                }
+            ("token" | "credential", Value::String(text)) if !text.trim().is_empty() && !secret::is_reference(text) => {
+                literal(node, &format!("{at}.{name}"), report);
             }
             ("headers", Value::Object(headers)) => {
                 let written = headers

@@ -165,12 +165,9 @@ fn read_operand(operator: Operator, value: &Value, value_type: &str, strict: boo
         return Ok(Operand::default());
     }
     let text = as_text(value).or_else(|| value.is_null().then(|| "".into()));
-    let regex = match operator == Operator::Regex {
-        true => Some(compile(value)?),
-        false => None,
-    };
+    let regex = if operator == Operator::Regex { Some(compile(value)?) } else { None };
     let converted = if strict || value.is_null() { value.clone() } else { convert_all(value, value_type, needs)? };
-    Ok(Operand { value: converted, text: text.map(|text| text.into()), regex, dates: value_type == "date" })
+    Ok(Operand { value: converted, text: text.map(Into::into), regex, dates: value_type == "date" })
 }
 
 fn compile(value: &Value) -> Result<regex::Regex, Reason> {

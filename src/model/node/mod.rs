@@ -288,7 +288,7 @@ pub struct SetState {
     pub value: Assigned,
 }
 
-/// What a set_state node writes.
+/// What a `set_state` node writes.
 #[derive(Clone, Debug)]
 pub enum Assigned {
     /// A value as it is.
