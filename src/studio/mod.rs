@@ -6,6 +6,7 @@ pub mod catalog;
 mod checkpoints;
 mod definitions;
 mod drafts;
+mod edits;
 mod fields;
 mod known;
 mod knowledge;
@@ -31,6 +32,7 @@ mod threads;
 mod tools;
 mod uses;
 mod workflows;
+mod writing;
 
 #[cfg(test)]
 mod tests;
