@@ -57,8 +57,8 @@ CREATE INDEX #runs_leased ON #runs (lease_until) WHERE status = 'running';
 CREATE INDEX #runs_cancel ON #runs (owner) WHERE cancel_requested = 1;
 CREATE INDEX #runs_tokens ON #runs (rested_at) WHERE tokens_kept = 1;
 
--- Long inputs and replies, for search; short inputs are in `input_preview`.
-CREATE TABLE #run_texts (run BIGINT PRIMARY KEY, input TEXT, reply TEXT);
+-- Replies, for search; inputs are in `input_preview`, long ones in the first entry of the log.
+CREATE TABLE #run_replies (run INTEGER PRIMARY KEY, reply TEXT NOT NULL);
 
 CREATE TABLE #log (
   key INTEGER PRIMARY KEY,

@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod engine;
 pub mod error;
 pub mod host;
 pub mod model;
@@ -12,3 +13,4 @@ pub mod studio;
 pub mod tools;
 
 pub use error::{Error, Kind, Result};
+pub use studio::{Scope, Studio};

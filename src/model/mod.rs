@@ -14,12 +14,15 @@ pub mod path;
 pub mod plan;
 pub mod prices;
 pub mod reads;
+pub mod run;
 pub mod secret;
 #[doc(hidden)]
 pub mod sketch;
 pub mod state;
+pub mod telling;
 pub mod template_text;
 pub mod texts;
+pub mod trace;
 pub mod usage;
 mod wiring;
 

@@ -62,6 +62,7 @@ struct Entry {
 pub struct Providers {
     entries: BTreeMap<String, Entry>,
     scripts: Scripts,
+    config: Arc<Config>,
     outbound: Arc<Outbound>,
     host: HostDoor,
     secrets: Secrets,
@@ -89,7 +90,13 @@ impl Providers {
             Scripts::default()
         });
         let secrets = Secrets::new(Arc::clone(config), host.clone());
-        if problems.is_empty() { Ok(Self { entries, scripts, outbound, host, secrets }) } else { Err(problems) }
+        if problems.is_empty() { Ok(Self { entries, scripts, config: Arc::clone(config), outbound, host, secrets }) } else { Err(problems) }
+    }
+
+    /// Provider and model where none is given.
+    pub async fn default_model(&self, tenant: &str) -> (String, String) {
+        let key = self.secrets.find("OPENAI_API_KEY", tenant).await.is_some();
+        self.config.effective_default_model(|name| name == "OPENAI_API_KEY" && key)
     }
 
     /// Where secrets are found.

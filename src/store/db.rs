@@ -173,6 +173,12 @@ impl Session {
         Self { connection, prefix, texts: RefCell::new(HashMap::new()) }
     }
 
+    /// Every statement that was run.
+    #[cfg(test)]
+    pub(super) fn texts(&self) -> Vec<Arc<str>> {
+        self.texts.borrow().values().map(Arc::clone).collect()
+    }
+
     /// The text as this database wants it, made once for each statement of the program.
     fn text(&self, sql: &'static str) -> Arc<str> {
         let key = (sql.as_ptr() as usize, sql.len());

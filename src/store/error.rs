@@ -75,9 +75,10 @@ impl StoreError {
 
 impl From<SqliteError> for StoreError {
     fn from(error: SqliteError) -> Self {
-        match error {
-            SqliteError::SqliteFailure(failure, text) => of_code(failure, text),
-            other => Self::Fault(format!("a statement could not be run: {other}")),
+        if let SqliteError::SqliteFailure(failure, text) = error {
+            of_code(failure, text)
+        } else {
+            Self::Fault(format!("a statement could not be run: {error}"))
         }
     }
 }
@@ -94,7 +95,20 @@ fn of_code(failure: ffi::Error, text: Option<String>) -> StoreError {
         ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::FileLockingProtocolFailed => {
             StoreError::Io(format!("{text} [{}]", failure.extended_code))
         }
-        _ => StoreError::Fault(format!("a statement failed: {text} [{}]", failure.extended_code)),
+        ErrorCode::InternalMalfunction
+        | ErrorCode::OperationAborted
+        | ErrorCode::OutOfMemory
+        | ErrorCode::OperationInterrupted
+        | ErrorCode::NotFound
+        | ErrorCode::SchemaChanged
+        | ErrorCode::TooBig
+        | ErrorCode::TypeMismatch
+        | ErrorCode::ApiMisuse
+        | ErrorCode::NoLargeFileSupport
+        | ErrorCode::AuthorizationForStatementDenied
+        | ErrorCode::ParameterOutOfRange
+        | ErrorCode::Unknown
+        | _ => StoreError::Fault(format!("a statement failed: {text} [{}]", failure.extended_code)),
     }
 }
 

@@ -46,9 +46,8 @@ pub fn begin(
             Ok((seen, row.opt_text(1)?.is_none() && row.int(2)? < now.0 - ACCEPTING_MS))
         },
     )?;
-    match found {
-        Some((seen, false)) => return Ok(seen),
-        Some((_, true)) | None => {}
+    if let Some((seen, false)) = found {
+        return Ok(seen);
     }
     tx.execute(
         "INSERT INTO #idempotency (tenant, route, key, request_hash, answer, created_at, expires_at) VALUES ($1, $2, $3, $4, NULL, $5, $6) \

@@ -15,9 +15,9 @@ mod migrate;
 pub mod outbox;
 pub mod parts;
 pub mod purge;
-mod queue;
-mod run_delete;
-mod run_list;
+pub mod queue;
+pub mod run_delete;
+pub mod run_list;
 pub mod runs;
 mod sqlite;
 pub mod threads;
@@ -37,6 +37,7 @@ pub use db::{Param, Row, Tx};
 pub use error::StoreError;
 
 use workers::{Job, Shared};
+pub use workers::{Then, Work};
 
 /// Where the database is and how it is used.
 #[derive(Clone, Debug)]
@@ -131,11 +132,7 @@ impl Store {
     }
 
     /// Queues a write, in order; `then` runs on the writer's thread right after the commit, in order, and must not block.
-    pub fn write_then(
-        &self,
-        work: Box<dyn FnOnce(&mut Tx<'_>) -> Result<(), StoreError> + Send>,
-        then: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
-    ) {
+    pub fn write_then(&self, work: Work, then: Then) {
         self.0.0.write(Job { work, then });
     }
 

@@ -45,7 +45,7 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
         usage::count_run(tx, tenant, started, (&root.entity_type, &root.entity_id), -1)?;
     }
     checkpoints::delete_of_run(tx, tenant, id)?;
-    tx.execute("DELETE FROM #run_texts WHERE run = $1", params![no])?;
+    tx.execute("DELETE FROM #run_replies WHERE run = $1", params![no])?;
     tx.execute("DELETE FROM #runs WHERE no = $1", params![no])?;
     attachments::release(tx, tenant, &id.to_string())
 }

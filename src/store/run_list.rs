@@ -68,7 +68,9 @@ macro_rules! bounds {
         "tenant = $1 AND created_at >= $2 AND created_at <= $3 AND (created_at < $3 OR no < $4) \
          AND ($5 IS NULL OR entity_type = $5) AND ($6 IS NULL OR thread = $6) AND ($7 IS NULL OR status = $7) \
          AND ($8 IS NULL OR lower(input_preview) LIKE $8 ESCAPE '\\' OR lower(error) LIKE $8 ESCAPE '\\' \
-              OR EXISTS (SELECT 1 FROM #run_texts t WHERE t.run = no AND (lower(t.input) LIKE $8 ESCAPE '\\' OR lower(t.reply) LIKE $8 ESCAPE '\\')))"
+              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND lower(t.reply) LIKE $8 ESCAPE '\\') \
+              OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
+                  AND lower(json_extract(l.body, '$.created.message')) LIKE $8 ESCAPE '\\')))"
     };
 }
 

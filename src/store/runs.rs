@@ -34,9 +34,8 @@ pub struct RunRow {
     /// `sync` or `async`.
     pub mode: String,
     pub user_id: Option<String>,
+    /// At most 120 characters; search takes a shorter one for the whole input.
     pub input_preview: String,
-    /// The whole input, when it is longer than the preview; written once, not read back.
-    pub input: Option<Arc<str>>,
     /// Hash of the graph's part.
     pub graph: Option<Arc<str>>,
     pub created_at: Timestamp,
@@ -130,7 +129,6 @@ pub(super) fn of_row(row: &Row<'_>) -> Result<RunRow, StoreError> {
         mode: row.text(10)?.to_owned(),
         user_id: owned(11)?,
         input_preview: row.text(12)?.to_owned(),
-        input: None,
         graph: row.opt_text(13)?.map(Arc::from),
         created_at: Timestamp(row.int(14)?),
         started_at: time(15)?,
@@ -290,9 +288,6 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
     let no = tx
         .query_one(sql, &values, |row| row.int(0))?
         .ok_or_else(|| StoreError::damaged("a run was not stored"))?;
-    if run.input.is_some() {
-        tx.execute("INSERT INTO #run_texts (run, input) VALUES ($1, $2)", params![no, run.input.as_ref()])?;
-    }
     if run.parent.is_none() && let Some(started) = run.started_at {
         usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1)?;
     }
@@ -322,7 +317,9 @@ pub(super) struct Updated {
     pub(super) started_at: Option<Timestamp>,
 }
 
-/// Sets a run's row, or refuses: another owner, or another head. Columns with indexes are written only when they change.
+/// Sets a run's row, or refuses: another owner, or another head.
+///
+/// Columns with indexes, and those that change together with the status, owner or pause, are written only then.
 pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, StoreError> {
     let row = &append.row;
     let id = append.run.to_string();
@@ -355,7 +352,9 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
                 && found.opt_text(6)? == row.owner.as_deref()
                 && found.opt_int(7)?.map(Timestamp) == row.started_at
                 && found.opt_text(8)? == pause.as_deref()
-                && found.opt_int(9)?.map(Timestamp) == row.rested_at;
+                && found.opt_int(9)?.map(Timestamp) == row.rested_at
+                && row.error.is_none()
+                && row.reply.is_none();
             let updated = Updated {
                 no: found.int(0)?,
                 root: found.opt_int(1)?.map_or_else(|| found.int(0), Ok)?,
@@ -405,7 +404,7 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate, pause: Option<&str>
     )?;
     if row.reply.is_some() {
         tx.execute(
-            "INSERT INTO #run_texts (run, reply) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET reply = excluded.reply",
+            "INSERT INTO #run_replies (run, reply) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET reply = excluded.reply",
             params![no, row.reply.as_ref()],
         )?;
     }

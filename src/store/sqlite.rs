@@ -1,7 +1,7 @@
 //! Owns how an SQLite file is opened: the places that are refused, the settings of a connection, the check before a write.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -138,28 +138,27 @@ fn make_file(path: &Path) -> Result<(), StoreError> {
     let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path);
     match made {
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(of_io(&error, path)),
     }
 }
 
 fn of_io(error: &std::io::Error, path: &Path) -> StoreError {
-    match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => StoreError::Full,
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly,
-        _ => StoreError::Io(format!("`{}`: {error}", path.display())),
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        StoreError::Full
+    } else if matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) {
+        StoreError::ReadOnly
+    } else {
+        StoreError::Io(format!("`{}`: {error}", path.display()))
     }
 }
 
 fn explained(error: rusqlite::Error, path: &Path) -> StoreError {
-    match error {
-        rusqlite::Error::SqliteFailure(failure, _) if failure.code == ErrorCode::CannotOpen => {
-            match fs::OpenOptions::new().read(true).write(true).open(path) {
-                Ok(_) => StoreError::from(error),
-                Err(cause) => of_io(&cause, path),
-            }
-        }
-        other => other.into(),
+    let cannot_open = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
+    match fs::OpenOptions::new().read(true).write(true).open(path) {
+        Err(cause) if cannot_open => of_io(&cause, path),
+        Ok(_) | Err(_) => error.into(),
     }
 }
 
@@ -171,10 +170,7 @@ pub(super) fn seen_closer(error: StoreError, path: &Path) -> StoreError {
     let _ = fs::remove_file(&probe);
     match tried {
         Ok(()) => error,
-        Err(cause) => match of_io(&cause, path) {
-            StoreError::Io(_) => error,
-            known => known,
-        },
+        Err(cause) => Some(of_io(&cause, path)).filter(|known| !matches!(known, StoreError::Io(_))).unwrap_or(error),
     }
 }
 
@@ -200,7 +196,7 @@ fn mount_line(line: &str, folder: &Path) -> Option<(usize, Mount)> {
     let kind = rest.next()?.to_owned();
     let super_options = rest.nth(1).unwrap_or_default();
     let read_only = [options, super_options].iter().any(|list| list.split(',').any(|option| option == "ro"));
-    folder.starts_with(&point).then(|| (point.len(), Mount { kind, read_only }))
+    if folder.starts_with(&point) { Some((point.len(), Mount { kind, read_only })) } else { None }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -4,14 +4,17 @@ mod faults;
 mod lists;
 mod logs;
 mod rest;
+mod sizes;
 mod usages;
 
 use std::sync::Arc;
 
+use serde_json::{Map, json};
+
 use super::log::{Append, append};
 use super::runs::{self, RunRow, RunUpdate};
 use super::{Store, StoreError, StoreSettings, Tx};
-use crate::model::event::{EntityKind, Entry, Event};
+use crate::model::event::{Created, EntityKind, Entry, Event};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
@@ -60,7 +63,6 @@ fn run(number: u64) -> RunRow {
         mode: "sync".into(),
         user_id: None,
         input_preview: format!("input {number}"),
-        input: None,
         graph: None,
         created_at: Timestamp(i64::try_from(number).unwrap()),
         started_at: None,
@@ -118,6 +120,28 @@ fn update(status: &'static str) -> RunUpdate {
 
 fn entry(seq: u64) -> Arc<Entry> {
     Arc::new(Entry { seq, at: Timestamp(10), lane: 0, event: Event::Began })
+}
+
+/// The first entry of a run with a message.
+fn created(number: u64, message: &str) -> Event {
+    Event::Created(Box::new(Created {
+        entity: EntityKind::Workflow,
+        entity_id: id(900),
+        entity_name: "Triage".into(),
+        revision: Some(1),
+        graph: "ab".repeat(32).into(),
+        definitions: "cd".repeat(32).into(),
+        message: message.into(),
+        state: Map::from_iter((0..10).map(|key| (format!("k{key}"), json!(0)))),
+        attachments: vec![],
+        thread: id(number + 50_000),
+        queued: false,
+        cancel_on_disconnect: false,
+        user: None,
+        instructions: None,
+        context: None,
+        parameters: None,
+    }))
 }
 
 /// An append of `count` entries to the run of a number.

@@ -14,9 +14,9 @@ use super::sqlite::{self, Watch};
 use super::{StoreSettings, fork};
 
 /// Work in a transaction.
-pub(super) type Work = Box<dyn FnOnce(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
+pub type Work = Box<dyn FnOnce(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 /// What follows it, on the database thread.
-pub(super) type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// At most so many jobs share one transaction.
 const GROUP: usize = 512;

@@ -6,7 +6,7 @@ use crate::engine::context::{ChatOverrides, StepContext};
 use crate::model::Id;
 use crate::model::agent::{Agent, MemoryConfig, Parameters, ToolRef};
 use crate::model::event::{Fault, FaultCode};
-use crate::model::node::{AgentNode, ConfigMode, LlmNode};
+use crate::model::node::{AgentNode, LlmNode};
 
 /// One who speaks with a model.
 #[derive(Clone, Debug)]
@@ -33,10 +33,7 @@ pub(in crate::engine) struct Profile {
 impl Profile {
     /// The profile of an agent node, which may be another one than the step's.
     pub(super) fn of_agent(context: &StepContext, node: &AgentNode, node_id: &Arc<str>) -> Result<Self, Fault> {
-        let profile = match node.config_mode() {
-            ConfigMode::Existing => Self::stored(context, node, node_id)?,
-            ConfigMode::Inline => Self::inline(context, node, node_id)?,
-        };
+        let profile = if node.is_inline() { Self::inline(context, node, node_id)? } else { Self::stored(context, node, node_id)? };
         Ok(match context.run().chat.as_ref() {
             Some(chat) => profile.overridden(chat),
             None => profile,
@@ -89,8 +86,8 @@ impl Profile {
     }
 
     /// The profile of an llm node: no tools, no memory.
-    pub(in crate::engine) fn of_llm(context: &StepContext, node: &LlmNode) -> Self {
-        let (provider, model) = context.world().config.effective_default_model();
+    pub(in crate::engine) async fn of_llm(context: &StepContext, node: &LlmNode) -> Self {
+        let (provider, model) = context.world().providers.default_model(&context.run().tenant).await;
         Self {
             node_id: Arc::clone(&context.node().id),
             agent_id: None,

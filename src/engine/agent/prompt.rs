@@ -1,7 +1,5 @@
 //! Owns the conversation that a step begins with: system prompt, history, user message.
 
-use serde_json::Value;
-
 use super::binding::ToolTable;
 use super::memory::{self, History};
 use super::profile::Profile;
@@ -36,16 +34,11 @@ pub(in crate::engine) fn user_message(context: &StepContext, template: &Template
     let text = if text.trim().is_empty() { input() } else { text };
     let attachments = if vision { media::attachments(state.get("attachments").map(|value| &**value)) } else { Vec::new() };
     let only_files = text.trim().is_empty() && !attachments.is_empty();
-    let text = if only_files { words::look_at_files(&system.locale).to_owned() } else { text };
+    let text = if only_files { words::look_at_files(&system.locale) } else { text };
     Message { attachments, ..Message::text(Role::User, text) }
 }
 
 /// The system message; none when there is nothing to say.
 pub(in crate::engine) fn system_message(profile: &Profile) -> Option<Message> {
     (!profile.instructions.trim().is_empty()).then(|| Message::text(Role::System, profile.instructions.as_str()))
-}
-
-/// The text of a value for a prompt.
-pub(super) fn compact(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -47,40 +47,31 @@ pub(super) fn of<'a>(node: &'a AgentNode, at: NodeIndex, node_id: &Arc<str>, dep
 }
 
 /// Lets a specialist answer a call. Its own calls are recorded one by one, so that it may be entered again.
-pub(super) async fn answer(
-    context: &StepContext,
-    specialist: &Specialist<'_>,
-    call: &ToolCall,
-    parent: Option<&str>,
-) -> Result<ToolOutcome, Fault> {
-    let (begin, begun) = oneshot::channel();
-    let (reply, replied) = oneshot::channel();
-    let errand = Errand(Mutex::new(Some((begin, replied))));
-    let tool = BoundTool {
-        offer: specialist.offer.clone(),
-        require_approval: false,
-        idempotent: true,
-        timeout: TIMEOUT,
-        fixed: Map::new(),
-        config: Map::new(),
-        tool: Arc::new(errand),
-    };
-    let mut recorded = std::pin::pin!(context.tool(call, &tool, parent));
-    tokio::select! {
-        biased;
-        outcome = &mut recorded => return outcome,
-        begun = begun => if begun.is_err() { return recorded.await },
-    }
-    let mut work: BoxFuture<'_, _> = Box::pin(specialist.work(context, call));
-    tokio::select! {
-        biased;
-        outcome = &mut recorded => return outcome,
-        worked = &mut work => {
-            // The receiver is gone only when the call was cut, which `recorded` tells.
-            let _ = reply.send(worked?);
+pub(super) fn answer<'a>(
+    context: &'a StepContext,
+    specialist: &'a Specialist<'_>,
+    call: &'a ToolCall,
+    parent: Option<&'a str>,
+) -> BoxFuture<'a, Result<ToolOutcome, Fault>> {
+    Box::pin(async move {
+        let (begin, begun) = oneshot::channel();
+        let (reply, replied) = oneshot::channel();
+        let tool = specialist.bound(Errand(Mutex::new(Some((begin, replied)))));
+        let mut recorded = std::pin::pin!(context.tool(call, &tool, parent));
+        tokio::select! {
+            biased;
+            outcome = &mut recorded => return outcome,
+            begun = begun => if begun.is_err() { return recorded.await },
         }
-    }
-    recorded.await
+        let mut work = std::pin::pin!(specialist.work(context, call));
+        tokio::select! {
+            biased;
+            outcome = &mut recorded => return outcome,
+            // The receiver is gone only when the call was cut, which `recorded` tells.
+            worked = &mut work => drop(reply.send(worked?)),
+        }
+        recorded.await
+    })
 }
 
 /// The side of a specialist's call that the log sees: it says when the work may begin and waits for its end.
@@ -100,6 +91,18 @@ impl Tool for Errand {
 }
 
 impl Specialist<'_> {
+    fn bound(&self, errand: Errand) -> BoundTool {
+        BoundTool {
+            offer: self.offer.clone(),
+            require_approval: false,
+            idempotent: true,
+            timeout: TIMEOUT,
+            fixed: Map::new(),
+            config: Map::new(),
+            tool: Arc::new(errand),
+        }
+    }
+
     /// A failure is a result that the supervisor's model sees; only a cancel goes further.
     async fn work(&self, context: &StepContext, call: &ToolCall) -> Result<ToolReply, Fault> {
         match self.speak(context, call).await {
@@ -120,7 +123,7 @@ impl Specialist<'_> {
         let user = Message::text(Role::User, input);
         let build = async { Ok(prompt::system_message(&profile).into_iter().chain([user]).collect()) };
         let messages = context.prompt(&call.id, build).await?;
-        let scope = Scope::specialist(call.id.clone(), self.depth);
+        let scope = Scope::specialist(call.id.clone());
         let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
         match speaker.talk(messages).await? {
             Spoken::Answer(answer) => Ok(answer.text),

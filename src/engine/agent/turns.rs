@@ -21,8 +21,6 @@ const AT_ONCE: usize = 8;
 pub(in crate::engine) struct Scope {
     /// The call that a specialist answers; none for the step's own agent.
     pub(super) parent: Option<String>,
-    /// How many specialists deep.
-    pub(super) depth: u32,
     tell: Tell,
 }
 
@@ -30,12 +28,12 @@ impl Scope {
     /// The node's own agent or model.
     pub(in crate::engine) const fn step(streams: bool, publish_reply: bool) -> Self {
         let tell = if streams { Tell::Tokens { publish_reply } } else { Tell::Silent };
-        Self { parent: None, depth: 0, tell }
+        Self { parent: None, tell }
     }
 
     /// The specialist that answers a call.
-    pub(super) const fn specialist(call_id: String, depth: u32) -> Self {
-        Self { parent: Some(call_id), depth, tell: Tell::Silent }
+    pub(super) const fn specialist(call_id: String) -> Self {
+        Self { parent: Some(call_id), tell: Tell::Silent }
     }
 
     /// The key of the n-th model call: the same when the step is entered again.
@@ -192,8 +190,10 @@ impl Speaker<'_> {
     fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
         let waiting = calls.into_iter().filter(|one| matches!(one.fate, Fate::Wait));
         let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
-        let message = words::waiting(&calls, &self.context.system().locale);
-        PauseReason::Approval { calls, message }
+        let message = words::waiting(calls.len(), &self.context.system().locale);
+        let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
+        let schemas = calls.iter().filter_map(schema).collect();
+        PauseReason::Approval { calls, message, schemas }
     }
 
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.

@@ -14,7 +14,7 @@ use crate::model::node::LlmNode;
 /// # Errors
 /// What the provider or the store says, or `structured_invalid`.
 pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
-    let profile = Profile::of_llm(context, node);
+    let profile = Profile::of_llm(context, node).await;
     let shape = match node.structured {
         true => Some(Shape::new(output_schema(context, node.schema.as_ref(), node.output_schema.as_deref()))?),
         false => None,

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use crate::engine::agent::reference_of;
 use crate::engine::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
-use crate::model::event::{Change, Fault, FaultCode};
+use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;
+use crate::model::run::Call;
 use crate::tools::{BoundTool, schema};
 
 /// Runs the node.
@@ -24,8 +25,7 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
         return Err(Fault::new(FaultCode::ToolFailed, text));
     }
     let name = tool.offer.name.clone();
-    // One call in a step: the step's id is unique in the run and stays when the step is entered again.
-    let call = ToolCall { id: format!("call_{}", context.step()), name: name.clone(), arguments, invalid: None };
+    let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
     let outcome = context.tool(&call, &tool, None).await?;
     if outcome.is_error {
         return Err(Fault::new(FaultCode::ToolFailed, outcome.result));
@@ -33,6 +33,23 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// One call for each attempt: the same one when the step is entered again, another one after it failed.
+fn call_id(context: &StepContext) -> String {
+    let id = |attempt: u32| match attempt {
+        1 => format!("call_{}", context.step()),
+        later => format!("call_{}_{later}", context.step()),
+    };
+    (1..context.attempt()).map(id).find(|id| !failed_before(context, id)).unwrap_or_else(|| id(context.attempt()))
+}
+
+fn failed_before(context: &StepContext, call_id: &str) -> bool {
+    let failed = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
+        Some(Call::Done(done)) => matches!(&done.outcome, CallOutcome::Tool(outcome) if outcome.is_error),
+        Some(Call::Open(_)) | None => false,
+    });
+    failed.unwrap_or(false)
 }
 
 async fn bind(context: &StepContext, node: &ToolNode) -> Result<BoundTool, Fault> {

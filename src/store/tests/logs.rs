@@ -114,7 +114,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(&folder);
     write(&store, |tx| {
-        runs::insert(tx, &RunRow { input: Some("a long input".into()), ..run(1) })?;
+        runs::insert(tx, &run(1))?;
         let child = RunRow { parent: Some(id(1)), started_at: Some(Timestamp(6)), ..run(2) };
         let span = |number, run| SpanRow {
             id: id(number),
@@ -152,7 +152,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
             "SELECT COUNT(*) FROM #progress",
             "SELECT COUNT(*) FROM #parts",
             "SELECT COUNT(*) FROM #run_parts",
-            "SELECT COUNT(*) FROM #run_texts",
+            "SELECT COUNT(*) FROM #run_replies",
             "SELECT COUNT(*) FROM #spans",
         ] {
             left.extend(tx.query_one(sql, &[], |row| row.int(0))?);
