@@ -29,7 +29,9 @@ impl Wiring {
         for (n, (edge, ends)) in graph.edges.iter().zip(&ends).enumerate() {
             let Some((source, target)) = *ends else { continue };
             if edge.is_binding() {
-                bound[target].push((n, source));
+                if !bound[target].iter().any(|(_, known)| *known == source) {
+                    bound[target].push((n, source));
+                }
             } else {
                 leaving[source].push((n, target));
                 entering[target].push((n, source));
@@ -68,7 +70,7 @@ impl Wiring {
         self.entering[at].iter().copied()
     }
 
-    /// The binding edges at an agent, with their sources, in the order of the edges.
+    /// The binding edges at an agent, with their sources, in the order of the edges; each source once.
     pub(super) fn bound(&self, agent: usize) -> impl Iterator<Item = (usize, usize)> {
         self.bound[agent].iter().copied()
     }

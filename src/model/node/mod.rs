@@ -3,6 +3,8 @@
 mod fields;
 pub mod keys;
 mod read;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
