@@ -1,10 +1,13 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
 pub mod clock;
+pub mod config;
 pub mod error;
 pub mod host;
+pub mod http;
 pub mod model;
 pub mod providers;
+pub mod store;
 pub mod studio;
 
 pub use error::{Error, Kind, Result};
