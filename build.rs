@@ -1,6 +1,6 @@
 //! Owns what is made before the library is compiled: the table of the pages' files.
 
-#[path = "build/assets.rs"]
+#[path = "src/http/pages/embed.rs"]
 mod assets;
 
 fn main() {

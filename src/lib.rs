@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod config;
+pub mod engine;
 pub mod error;
 pub mod host;
 pub mod http;

@@ -25,7 +25,7 @@ section!(Attachments { max_size_kb: u64 = 10_240 });
 section!(StreamAdapters { enabled: bool = true, route_prefix: String = "api/studio".into() });
 section!(UsageExport { enabled: bool = true, route_prefix: Option<String> = None });
 section!(UsageSettings { export: UsageExport = UsageExport::default() });
-section!(Codegen { enabled: Option<bool> = None });
+section!(Codegen { enabled: bool = true });
 section!(Config {
     environment: String = "production".into(), route_prefix: String = "studio".into(), base_url: Option<String> = None,
     locale: String = "en".into(), timezone: String = "UTC".into(), gate: String = "viewStudio".into(), csrf: Csrf = Csrf::default(),

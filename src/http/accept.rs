@@ -9,10 +9,11 @@ use super::idempotency::{Claimed, Key};
 use super::leash::Leash;
 use super::position::Position;
 use super::{answer, settings, sse};
+use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::model::event::EntityKind;
 use crate::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use crate::studio::{From, Scope, Started, Studio, Telling};
+use crate::studio::{Scope, Started, Studio};
 
 /// What is to be accepted, and of what.
 #[derive(Clone, Copy, Debug)]
@@ -105,8 +106,8 @@ impl Wish {
 
     /// In a task of its own: a client who leaves half-way leaves nothing half done.
     async fn accept(self) -> Result<Accepted> {
-        let task = self.studio.runtime()?.spawn(self.accept_once());
-        task.await.unwrap_or_else(|_| Err(Error::internal("the request could not be accepted")))
+        let studio = self.studio.clone();
+        studio.on_runtime(self.accept_once()).await
     }
 
     async fn accept_once(self) -> Result<Accepted> {
@@ -171,7 +172,7 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
     let first = accepted.told.get("after").and_then(Value::as_u64).unwrap_or(0);
     let fresh = From { order: position.order, after: first };
     let from = if accepted.replayed { position.not_before(first) } else { fresh };
-    let events = call.studio.events(&call.scope, run, from, Telling::Answer).await?;
+    let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
     Ok(sse::answer(events, slot, accepted.leash, silence(&call.studio)?))
 }
@@ -180,11 +181,11 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
 pub(super) async fn tail(call: Call) -> Result<Response> {
     let position = Position::of(&call)?;
     let slot = call.studio.stream_slot()?;
-    let events = call.studio.events(&call.scope, call.part("run"), position.not_before(0), Telling::Tail).await?;
+    let events = call.studio.events(&call.scope, call.part("run"), position.not_before(0), Follow::Tail).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
     Ok(sse::answer(events, slot, None, silence(&call.studio)?))
 }
 
 fn silence(studio: &Studio) -> Result<sse::Silence> {
-    Ok(sse::Silence::new(settings::heartbeat(studio.config()), &studio.runtime()?))
+    Ok(sse::Silence::new(settings::heartbeat(studio.config()), studio.runtime()?))
 }

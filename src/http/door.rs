@@ -44,7 +44,13 @@ pub(super) async fn answer(studio: &Studio, mut request: Request<Body>) -> Respo
     response
 }
 
-async fn enter(studio: &Studio, mut marks: HostMarks, area: Area, asker: Asker, mut request: Request<Body>) -> Result<Response> {
+async fn enter(
+    studio: &Studio,
+    mut marks: HostMarks,
+    area: Area,
+    asker: Asker,
+    mut request: Request<Body>,
+) -> Result<Response> {
     marks.user = marks.user.filter(|user| !user.is_null());
     let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
     match area.place {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Kind, Result};
-use crate::store::idempotency::{self, Claim};
+use crate::store::idempotency::{self, Seen};
 use crate::studio::{Scope, Studio};
 
 /// A key and the request that it was sent with.
@@ -43,15 +43,15 @@ impl Key {
         let (key, tenant) = (self.clone(), scope.tenant.clone());
         let now = studio.world().clock.now();
         let store = &studio.world().store;
-        let claim = store.write(move |tx| idempotency::claim(tx, &tenant, key.route, &key.key, &key.hash, now)).await?;
-        match claim {
-            Claim::Fresh => Ok(Claimed::First),
-            Claim::Answered(answer) => Ok(Claimed::Answered(answer)),
-            Claim::InProgress => {
+        let seen = store.write(move |tx| idempotency::begin(tx, &tenant, key.route, &key.key, &key.hash, now)).await?;
+        match seen {
+            Seen::First => Ok(Claimed::First),
+            Seen::Answered(answer) => Ok(Claimed::Answered(answer)),
+            Seen::InProgress => {
                 let told = "the first request with this Idempotency-Key is still being accepted";
                 Err(Error::new(Kind::IdempotencyInProgress, told))
             }
-            Claim::OtherRequest => {
+            Seen::Reused => {
                 let told = "this Idempotency-Key was sent with another body or path";
                 Err(Error::new(Kind::IdempotencyKeyReused, told))
             }
@@ -62,7 +62,7 @@ impl Key {
     pub(super) async fn settle(&self, studio: &Studio, scope: &Scope, answer: Value) {
         let (key, tenant) = (self.clone(), scope.tenant.clone());
         let store = &studio.world().store;
-        let kept = store.write(move |tx| idempotency::settle(tx, &tenant, key.route, &key.key, &answer)).await;
+        let kept = store.write(move |tx| idempotency::answered(tx, &tenant, key.route, &key.key, &answer)).await;
         if let Err(error) = kept.map_err(Error::from) {
             tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
         }
@@ -72,7 +72,7 @@ impl Key {
     pub(super) async fn release(&self, studio: &Studio, scope: &Scope) {
         let (key, tenant) = (self.clone(), scope.tenant.clone());
         let store = &studio.world().store;
-        let freed = store.write(move |tx| idempotency::release(tx, &tenant, key.route, &key.key)).await;
+        let freed = store.write(move |tx| idempotency::freed(tx, &tenant, key.route, &key.key)).await;
         if let Err(error) = freed.map_err(Error::from) {
             tracing::warn!("an Idempotency-Key could not be freed: {error}");
         }

@@ -66,10 +66,11 @@ pub fn router(studio: Studio) -> axum::Router {
         let studio = studio.clone();
         async move { Ok::<_, Infallible>(door::answer(&studio, request).await) }
     });
-    prefixes.iter().fold(axum::Router::new(), |router, prefix| {
+    prefixes.iter().map(|prefix| prefix.replace('{', "{{").replace('}', "}}")).fold(axum::Router::new(), |router, prefix| {
+        let router = router.without_v07_checks();
         let router = router.route_service(&format!("{prefix}/"), door.clone());
         let router = router.route_service(&format!("{prefix}/{{*path}}"), door.clone());
-        if prefix.is_empty() { router } else { router.route_service(prefix, door.clone()) }
+        if prefix.is_empty() { router } else { router.route_service(&prefix, door.clone()) }
     })
 }
 

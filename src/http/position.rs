@@ -1,9 +1,8 @@
 //! Owns where a reader wants a telling to go on: `Last-Event-ID`, `after` and `order`.
 
-use crate::error::{Error, Result};
-use crate::studio::{From, Order};
-
 use super::call::Call;
+use crate::engine::{From, Order};
+use crate::error::{Error, Result};
 
 /// What a reader asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +30,8 @@ impl Position {
             Some(_) => return Err(Error::field("order", "order must be `ordered` or `live`")),
         };
         let Some((field, id)) = given else { return Ok(Self { order: order.unwrap_or_default(), after: None }) };
-        let (form, after) = event_id(id).ok_or_else(|| Error::field(field, format!("{field} must be an event id, such as `7` or `L7`")))?;
+        let wrong = || Error::field(field, format!("{field} must be an event id, such as `7` or `L7`"));
+        let (form, after) = event_id(id).ok_or_else(wrong)?;
         if order.is_some_and(|order| order != form) {
             return Err(Error::field("order", format!("order does not fit {field} `{id}`")));
         }

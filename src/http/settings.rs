@@ -50,27 +50,27 @@ pub(super) fn base_url(config: &Config) -> Option<&str> {
 }
 
 /// Are routes of the usage export there?
-pub(super) const fn usage_export(config: &Config) -> bool {
+pub(super) fn usage_export(config: &Config) -> bool {
     config.usage.export.enabled
 }
 
 /// Are routes of the stream adapters there?
-pub(super) const fn stream_adapters(config: &Config) -> bool {
+pub(super) fn stream_adapters(config: &Config) -> bool {
     config.stream_adapters.enabled
 }
 
 /// May classes be read and written?
 pub(super) fn codegen(config: &Config) -> bool {
-    config.codegen.enabled.unwrap_or_else(|| is_local(config))
+    config.codegen.enabled
 }
 
 /// Kilobytes of a JSON body.
-pub(super) const fn body_kb(config: &Config) -> u64 {
+pub(super) fn body_kb(config: &Config) -> u64 {
     config.limits.body_kb
 }
 
 /// Kilobytes of an uploaded file.
-pub(super) const fn attachment_kb(config: &Config) -> u64 {
+pub(super) fn attachment_kb(config: &Config) -> u64 {
     config.attachments.max_size_kb
 }
 

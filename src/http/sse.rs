@@ -7,12 +7,15 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::{FutureExt as _, Stream};
+use futures_util::{FutureExt as _, Stream, stream};
 use http::{HeaderValue, header};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep};
 
 use super::leash::Leash;
-use crate::studio::{EventStream, Frame, StreamSlot};
+use crate::engine::EventStream;
+use crate::model::telling::Frame;
+use crate::studio::StreamSlot;
 
 /// A comment that keeps idle connections open.
 const HEARTBEAT: &[u8] = b": hb\n\n";
@@ -37,9 +40,9 @@ pub fn encode(frames: &[Frame], into: &mut Vec<u8>) {
 }
 
 /// The answer that tells a run. The leash cancels the run when the answer is dropped before its end.
-pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>, heartbeat: Silence) -> Response {
-    let body = EventBody { chunks: Encoded { events: Box::pin(events), over: false }, silence: heartbeat, opened: false, leash, _slot: slot };
-    let mut response = Response::new(Body::new(body));
+pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>, silence: Silence) -> Response {
+    let chunks = Box::pin(encoded(events.cut_when_behind()));
+    let mut response = Response::new(Body::new(EventBody { chunks, silence, opened: false, leash, _slot: slot }));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -50,13 +53,17 @@ pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>
 /// A clock of silence, bound to the studio's own runtime so that any executor may poll the body.
 pub(super) struct Silence {
     longest: Duration,
+    runtime: Handle,
     sleep: Pin<Box<Sleep>>,
 }
 
 impl Silence {
-    pub(super) fn new(longest: Duration, runtime: &tokio::runtime::Handle) -> Self {
-        let _entered = runtime.enter();
-        Self { longest, sleep: Box::pin(tokio::time::sleep(longest)) }
+    pub(super) fn new(longest: Duration, runtime: Handle) -> Self {
+        let sleep = {
+            let _entered = runtime.enter();
+            Box::pin(tokio::time::sleep(longest))
+        };
+        Self { longest, runtime, sleep }
     }
 
     fn broken(&mut self) {
@@ -73,27 +80,20 @@ impl Silence {
 /// The reader fell too far behind; what it missed it can ask for again.
 struct Cut;
 
-struct Encoded {
-    events: Pin<Box<EventStream>>,
-    over: bool,
-}
-
-impl Stream for Encoded {
-    type Item = Result<Bytes, Cut>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.over {
-            return Poll::Ready(None);
-        }
-        let Some(frames) = ready!(self.events.as_mut().poll_next(context)) else {
-            self.over = true;
-            return Poll::Ready(self.events.cut().then_some(Err(Cut)));
+/// A reader's batches as bytes; the last item says so when the reader was cut.
+fn encoded(events: EventStream) -> impl Stream<Item = Result<Bytes, Cut>> + Send {
+    stream::unfold(Some(events), |events| async move {
+        let mut events = events?;
+        let Some(frames) = events.next_batch().await else {
+            return events.was_cut().then_some((Err(Cut), None));
         };
         let mut bytes = Vec::with_capacity(frames.len() * 256);
         encode(&frames, &mut bytes);
-        Poll::Ready(Some(Ok(bytes.into())))
-    }
+        Some((Ok(bytes.into()), Some(events)))
+    })
 }
+
+type Part = http_body::Frame<Bytes>;
 
 struct EventBody<S> {
     chunks: S,
@@ -107,8 +107,10 @@ impl<S: Stream<Item = Result<Bytes, Cut>> + Unpin> http_body::Body for EventBody
     type Data = Bytes;
     type Error = std::convert::Infallible;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<http_body::Frame<Bytes>, Self::Error>>> {
-        let told = |bytes| Poll::Ready(Some(Ok(http_body::Frame::data(bytes))));
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Part, Self::Error>>> {
+        let runtime = self.silence.runtime.clone();
+        let _entered = runtime.enter();
+        let told = |bytes| Poll::Ready(Some(Ok(Part::data(bytes))));
         if !self.opened {
             self.opened = true;
             return told(Bytes::from_static(opening()));
@@ -120,7 +122,9 @@ impl<S: Stream<Item = Result<Bytes, Cut>> + Unpin> http_body::Body for EventBody
             }
             Poll::Ready(Some(Err(Cut))) => Poll::Ready(None),
             Poll::Ready(None) => {
-                self.leash.take().map(Leash::let_go);
+                if let Some(leash) = self.leash.take() {
+                    leash.let_go();
+                }
                 Poll::Ready(None)
             }
             Poll::Pending => {

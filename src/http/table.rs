@@ -48,7 +48,7 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// A route that reads nothing and answers 200 with JSON of the schema `Any`.
+    /// A route that reads nothing.
     pub(super) fn new<F, A>(method: Method, path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Call) -> A + Send + Sync + 'static,
@@ -65,6 +65,22 @@ impl Route {
         }
     }
 
+    pub(super) fn get<F, A>(path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response>> + Send + 'static,
+    {
+        Self::new(Method::GET, path, name, handler)
+    }
+
+    pub(super) fn post<F, A>(path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response>> + Send + 'static,
+    {
+        Self::new(Method::POST, path, name, handler)
+    }
+
     /// The same under another path.
     pub(super) fn also(mut self, path: impl Into<String>) -> Self {
         self.paths.push(path.into());
@@ -79,6 +95,11 @@ impl Route {
     pub(super) fn gives(mut self, status: u16, gives: Gives) -> Self {
         self.gives.push((status, gives));
         self
+    }
+
+    /// Tells a run as events, from a position; 204 when there is nothing to tell.
+    pub(super) fn tells(self) -> Self {
+        self.query(&["order", "after"]).gives(200, Gives::Events).gives(204, Gives::Nothing)
     }
 
     pub(super) const fn query(mut self, names: &'static [&'static str]) -> Self {

@@ -4,6 +4,7 @@ pub mod agent;
 pub mod chat;
 pub mod event;
 pub mod ids;
+pub mod telling;
 pub mod usage;
 
 pub use ids::{Id, Timestamp};

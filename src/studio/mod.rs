@@ -4,6 +4,6 @@ mod fields;
 pub mod lists;
 pub mod requests;
 pub mod slugs;
-mod stand_in;
+pub mod stand_in;
 
 pub use stand_in::*;

@@ -1,12 +1,9 @@
 //! Owns nothing: the facade's signatures until the real one is merged.
 #![expect(missing_docs, clippy::unused_async, reason = "a stand-in")]
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
 use serde_json::{Value, json};
 
 use super::lists::{ListQuery, Page};
@@ -52,7 +49,7 @@ pub enum Order { #[default] Ordered, Live }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct From { pub order: Order, pub after: u64 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling { Answer, Tail }
+pub enum Follow { Answer, Tail }
 #[derive(Clone, Debug, Default)]
 pub struct TraceQuery { pub graph: bool, pub messages: bool, pub children: bool, pub snapshots: bool, pub payloads: bool }
 #[derive(Clone, Debug)]
@@ -65,14 +62,11 @@ impl Frame {
     }
     pub fn write_data(&self, out: &mut Vec<u8>) { out.extend_from_slice(self.data.to_string().as_bytes()); }
 }
-pub struct EventStream(Vec<Frame>, bool);
-impl EventStream { pub fn cut(&self) -> bool { false } }
-impl Stream for EventStream {
-    type Item = Vec<Frame>;
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Vec<Frame>>> {
-        if self.0.is_empty() { return if self.1 { Poll::Pending } else { Poll::Ready(None) }; }
-        Poll::Ready(Some(std::mem::take(&mut self.0)))
-    }
+pub struct EventStream(Vec<Frame>);
+impl EventStream {
+    pub fn was_cut(&self) -> bool { false }
+    pub fn cut_when_behind(self) -> Self { self }
+    pub async fn next_batch(&mut self) -> Option<Vec<Frame>> { if self.0.is_empty() { None } else { Some(std::mem::take(&mut self.0)) } }
 }
 /// One of `limits.streams`.
 pub struct StreamSlot(Arc<AtomicUsize>);
@@ -95,6 +89,9 @@ impl Studio {
         let slot = StreamSlot(Arc::clone(&self.0.streams));
         if before < self.config().limits.streams { Ok(slot) } else { Err(Error::new(Kind::TooManyStreams, "too many streams are open")) }
     }
+    pub(crate) async fn on_runtime<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        self.runtime()?.spawn(work).await.unwrap_or_else(|_| Err(Error::internal("a fault")))
+    }
     pub fn started(&self) -> usize { self.0.started.load(Ordering::SeqCst) }
     pub fn cancelled(&self) -> usize { self.0.cancelled.load(Ordering::SeqCst) }
 
@@ -111,14 +108,13 @@ impl Studio {
         Ok((run.parse().map_err(|_| Error::not_found("run", run))?, Status::Cancelled))
     }
     pub async fn delete_run(&self, _: &Scope, run: &str) -> Result<()> { none("run", run) }
-    pub async fn events(&self, _: &Scope, run: &str, from: From, telling: Telling) -> Result<Option<EventStream>> {
-        if run == "open" { return Ok(Some(EventStream(Vec::new(), true))); }
+    pub async fn events(&self, _: &Scope, run: &str, from: From, telling: Follow) -> Result<Option<EventStream>> {
         if run.parse::<Id>().is_err() { return none("run", run); }
         let frame = |number, name| Frame { order: from.order, number, name, data: json!({"trace_id": run}) };
         let mut frames = vec![frame(1, "thread"), frame(2, "trace_completed")];
-        if telling == Telling::Tail { frames.push(frame(3, "run_terminal")); }
+        if telling == Follow::Tail { frames.push(frame(3, "run_terminal")); }
         frames.retain(|frame| frame.number > from.after);
-        Ok(if frames.is_empty() { None } else { Some(EventStream(frames, false)) })
+        Ok(if frames.is_empty() { None } else { Some(EventStream(frames)) })
     }
     pub async fn trace(&self, _: &Scope, run: &str, _: TraceQuery) -> Result<Value> { none("run", run) }
     pub async fn step(&self, _: &Scope, run: &str, _: &str, _: bool) -> Result<Value> { none("run", run) }

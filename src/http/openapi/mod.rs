@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use axum::response::Response;
-use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::answer;
@@ -20,7 +19,7 @@ const PARAMETERS: &str = include_str!("parameters.json");
 static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(Method::GET, "/api/openapi.json", "getOpenApi", describe).gives(200, Gives::Json("OpenApi"))]
+    vec![Route::get("/api/openapi.json", "getOpenApi", describe).gives(200, Gives::Json("OpenApi"))]
 }
 
 async fn describe(call: Call) -> Result<Response> {

@@ -35,7 +35,8 @@ pub(super) async fn file(call: Call) -> Result<Response> {
 
 fn serve(asset: &'static Asset, asked: &HeaderMap) -> Response {
     let (encoding, bytes) = packed(asset, asked);
-    let known = asked.get(header::IF_NONE_MATCH).is_some_and(|tags| tags.to_str().is_ok_and(|tags| tags.contains(asset.etag)));
+    let tags = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    let known = tags.is_some_and(|tags| tags.contains(asset.etag));
     let mut response = Response::new(if known { Body::empty() } else { Body::from(Bytes::from_static(bytes)) });
     if known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
@@ -56,7 +57,8 @@ fn packed(asset: &Asset, asked: &HeaderMap) -> (Option<&'static str>, &'static [
     let takes = |name: &str| {
         accepted.split(',').map(str::trim).any(|one| {
             let (coding, quality) = one.split_once(';').unwrap_or((one, ""));
-            coding.trim().eq_ignore_ascii_case(name) && quality.trim().strip_prefix("q=").is_none_or(|q| q.parse() != Ok(0.0))
+            let refused = quality.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+            coding.trim().eq_ignore_ascii_case(name) && !refused
         })
     };
     match (asset.br.filter(|_| takes("br")), asset.gz.filter(|_| takes("gzip"))) {

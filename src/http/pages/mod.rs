@@ -4,7 +4,7 @@ mod assets;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, StatusCode, header};
 
 use super::call::Call;
 use super::door::Visit;
@@ -48,11 +48,11 @@ const PATHS: [&str; 21] = [
 ];
 
 pub(super) fn routes() -> Vec<Route> {
-    let page = |path: &str| Route::new(Method::GET, path, format!("page{}", name(path)), page).gives(200, Gives::Page);
-    let preview = Route::new(Method::GET, "/workflows/preview", "pageWorkflowsPreview", preview)
+    let page = |path: &str| Route::get(path, format!("page{}", name(path)), page).gives(200, Gives::Page);
+    let preview = Route::get("/workflows/preview", "pageWorkflowsPreview", preview)
         .query(&["class", "json"])
         .gives(200, Gives::Page);
-    let file = Route::new(Method::GET, "/assets/{*path}", "readAsset", assets::file).gives(200, Gives::Bytes);
+    let file = Route::get("/assets/{*path}", "readAsset", assets::file).gives(200, Gives::Bytes);
     PATHS.into_iter().map(page).chain([preview, file]).collect()
 }
 
@@ -88,16 +88,22 @@ fn redirect(call: &Call) -> Response {
 /// The application's page with the way to its root, its language and what the host says of tokens.
 fn render(html: &str, visit: &Visit) -> String {
     let config = visit.studio.config();
-    let root = escape(&visit.area.root(visit.base_url.as_deref()));
-    let mut metas = format!(r#"<meta name="studio-root" content="{root}"><meta name="studio-locale" content="{}">"#, escape(&config.locale));
-    for (name, value) in [("header", &config.csrf.header), ("meta", &config.csrf.meta)] {
-        if let Some(value) = value {
-            metas.push_str(&format!(r#"<meta name="studio-csrf-{name}" content="{}">"#, escape(value)));
-        }
-    }
+    let root = visit.area.root(visit.base_url.as_deref());
+    let told = [
+        ("root", Some(root.as_str())),
+        ("locale", Some(config.locale.as_str())),
+        ("csrf-header", config.csrf.header.as_deref()),
+        ("csrf-meta", config.csrf.meta.as_deref()),
+    ];
+    let metas: String = told
+        .iter()
+        .filter_map(|(name, value)| value.map(|value| format!(r#"<meta name="studio-{name}" content="{}">"#, escape(value))))
+        .collect();
     let html = html.replace(r#"<meta name="studio-root" content="./" />"#, &metas);
     let html = html.replace(r#"<meta name="studio-root" content="./">"#, &metas);
-    let html = html.replace(r#""./assets/"#, &format!(r#""{root}assets/"#)).replace(r#""./api/"#, &format!(r#""{root}api/"#));
+    let below = escape(&root);
+    let html = html.replace(r#""./assets/"#, &format!(r#""{below}assets/"#));
+    let html = html.replace(r#""./api/"#, &format!(r#""{below}api/"#));
     html.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, visit.asker.language()), 1)
 }
 

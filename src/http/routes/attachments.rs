@@ -23,10 +23,10 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_'
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/attachments", "uploadAttachment", upload)
+        Route::post("/api/attachments", "uploadAttachment", upload)
             .reads(Reads::Upload("AttachmentForm"))
             .gives(201, Gives::Json("Attachment")),
-        Route::new(Method::GET, FILE, "readAttachment", read).query(&["storage_key"]).gives(200, Gives::Bytes),
+        Route::get(FILE, "readAttachment", read).query(&["storage_key"]).gives(200, Gives::Bytes),
         Route::new(Method::DELETE, FILE, "deleteAttachment", delete).query(&["storage_key"]).gives(204, Gives::Nothing),
     ]
 }
@@ -46,7 +46,8 @@ async fn upload(mut call: Call) -> Result<Response> {
 
 async fn read_form(mut request: Request<Body>, limit_kb: u64) -> Result<Upload> {
     if call::content_type(request.headers()).as_deref() != Some("multipart/form-data") {
-        return Err(Error::new(Kind::UnsupportedMediaType, "an upload must be sent with `Content-Type: multipart/form-data`"));
+        let told = "an upload must be sent with `Content-Type: multipart/form-data`";
+        return Err(Error::new(Kind::UnsupportedMediaType, told));
     }
     DefaultBodyLimit::max(bytes_of(limit_kb.saturating_add(ROOM_KB))).apply(&mut request);
     let mut form = Multipart::from_request(request, &()).await.map_err(|_| unreadable())?;
@@ -115,7 +116,8 @@ fn describe(file: &StoredFile, headers: &mut HeaderMap) {
     headers.insert(header::CONTENT_TYPE, HeaderValue::try_from(&file.mime_type).unwrap_or(unknown));
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     let shown = if file.mime_type.starts_with("image/") { "inline" } else { "attachment" };
-    let named = file.name.as_deref().map_or_else(String::new, |name| format!("; filename*=UTF-8''{}", utf8_percent_encode(name, PLAIN)));
+    let encoded = |name| format!("; filename*=UTF-8''{}", utf8_percent_encode(name, PLAIN));
+    let named = file.name.as_deref().map_or_else(String::new, encoded);
     if let Ok(value) = HeaderValue::try_from(format!("{shown}{named}")) {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }

@@ -1,7 +1,6 @@
 //! Owns the routes of a chat's sessions, of an agent or a workflow.
 
 use axum::response::Response;
-use http::Method;
 
 use crate::error::Result;
 use crate::http::answer;
@@ -13,19 +12,20 @@ use crate::model::event::EntityKind;
 const MESSAGES: usize = 100;
 
 pub(super) fn routes() -> Vec<Route> {
-    [(EntityKind::Agent, "agents", "Agent"), (EntityKind::Workflow, "workflows", "Workflow")].into_iter().flat_map(of).collect()
+    let of_agents = of(EntityKind::Agent, "agents", "Agent");
+    of_agents.into_iter().chain(of(EntityKind::Workflow, "workflows", "Workflow")).collect()
 }
 
-fn of((entity, word, name): (EntityKind, &str, &str)) -> [Route; 3] {
+fn of(entity: EntityKind, word: &str, name: &str) -> [Route; 3] {
     let path = format!("/{word}/{{id}}/chat/threads");
     [
-        Route::new(Method::GET, path.clone(), format!("list{name}Threads"), move |call| threads(call, entity))
+        Route::get(path.clone(), format!("list{name}Threads"), move |call| threads(call, entity))
             .query(&["limit", "cursor", "q"])
             .gives(200, Gives::List("ThreadSummary")),
-        Route::new(Method::GET, format!("{path}/{{thread}}"), format!("get{name}Thread"), move |call| messages(call, entity))
+        Route::get(format!("{path}/{{thread}}"), format!("get{name}Thread"), move |call| messages(call, entity))
             .query(&["limit", "cursor", "include"])
             .gives(200, Gives::Json("ThreadMessages")),
-        Route::new(Method::GET, format!("{path}/{{thread}}/runs"), format!("list{name}ThreadRuns"), move |call| runs(call, entity))
+        Route::get(format!("{path}/{{thread}}/runs"), format!("list{name}ThreadRuns"), move |call| runs(call, entity))
             .query(&["limit", "cursor"])
             .gives(200, Gives::List("RunSummary")),
     ]

@@ -9,6 +9,9 @@ use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
 use crate::studio::Resource;
 
+/// What lists may be asked; the last only that of workflows.
+const LIST: &[&str] = &["q", "limit", "cursor", "include"];
+
 /// Schemas of a resource: read, in lists, written.
 fn schemas(resource: Resource) -> (&'static str, &'static str, &'static str) {
     match resource {
@@ -28,15 +31,15 @@ fn of(resource: Resource) -> [Route; 7] {
     let (one, listed, body) = schemas(resource);
     let all = format!("/api/{}", resource.path());
     let each = format!("{all}/{{id}}");
-    let lists: &[&str] = if resource == Resource::Workflow { &["q", "limit", "cursor", "include"] } else { &["q", "limit", "cursor"] };
+    let lists = if resource == Resource::Workflow { &LIST[..] } else { &LIST[..3] };
     [
-        Route::new(Method::GET, all.clone(), format!("list{one}s"), move |call| list(call, resource))
+        Route::get(all.clone(), format!("list{one}s"), move |call| list(call, resource))
             .query(lists)
             .gives(200, Gives::List(listed)),
-        Route::new(Method::POST, all, format!("create{one}"), move |call| create(call, resource))
+        Route::post(all, format!("create{one}"), move |call| create(call, resource))
             .reads(Reads::Json(body))
             .gives(201, Gives::Json(one)),
-        Route::new(Method::GET, each.clone(), format!("get{one}"), move |call| get(call, resource)).gives(200, Gives::Json(one)),
+        Route::get(each.clone(), format!("get{one}"), move |call| get(call, resource)).gives(200, Gives::Json(one)),
         Route::new(Method::PUT, each.clone(), format!("replace{one}"), move |call| put(call, resource))
             .reads(Reads::Json(body))
             .gives(200, Gives::Json(one)),
@@ -47,7 +50,7 @@ fn of(resource: Resource) -> [Route; 7] {
             .reads(Reads::Json("DeleteBody"))
             .query(&["force"])
             .gives(204, Gives::Nothing),
-        Route::new(Method::POST, format!("{each}/duplicate"), format!("duplicate{one}"), move |call| duplicate(call, resource))
+        Route::post(format!("{each}/duplicate"), format!("duplicate{one}"), move |call| duplicate(call, resource))
             .gives(201, Gives::Json(one)),
     ]
 }

@@ -13,17 +13,17 @@ const REVISIONS: &str = "/api/workflows/{id}/revisions";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")),
+        Route::get(DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")),
         Route::new(Method::PUT, DRAFT, "putDraft", put).reads(Reads::Json("DraftBody")).gives(200, Gives::Json("Draft")),
         Route::new(Method::DELETE, DRAFT, "deleteDraft", delete).gives(204, Gives::Nothing),
-        Route::new(Method::POST, format!("{DRAFT}/save"), "saveDraft", save)
+        Route::post(format!("{DRAFT}/save"), "saveDraft", save)
             .reads(Reads::Json("DraftSaveBody"))
             .gives(200, Gives::Json("Workflow")),
-        Route::new(Method::GET, REVISIONS, "listRevisions", revisions)
+        Route::get(REVISIONS, "listRevisions", revisions)
             .query(&["limit", "cursor"])
             .gives(200, Gives::List("RevisionSummary")),
-        Route::new(Method::GET, format!("{REVISIONS}/{{revision}}"), "getRevision", revision).gives(200, Gives::Json("Workflow")),
-        Route::new(Method::POST, format!("{REVISIONS}/{{revision}}/restore"), "restoreRevision", restore)
+        Route::get(format!("{REVISIONS}/{{revision}}"), "getRevision", revision).gives(200, Gives::Json("Workflow")),
+        Route::post(format!("{REVISIONS}/{{revision}}/restore"), "restoreRevision", restore)
             .gives(200, Gives::Json("Workflow")),
     ]
 }

@@ -1,7 +1,6 @@
 //! Owns the routes that tell what there is: node types, tools, schemas, providers, settings; and whether a graph is right.
 
 use axum::response::Response;
-use http::Method;
 
 use crate::error::Result;
 use crate::http::answer;
@@ -10,14 +9,14 @@ use crate::http::table::{Gives, Reads, Route};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/graph/validate", "validateGraph", validate)
+        Route::post("/api/graph/validate", "validateGraph", validate)
             .reads(Reads::Json("GraphBody"))
             .gives(200, Gives::Json("Validation")),
-        Route::new(Method::GET, "/api/graph/schema", "getGraphSchema", schema).gives(200, Gives::Json("GraphSchema")),
-        Route::new(Method::GET, "/api/registry/tools", "listRegistryTools", tools).gives(200, Gives::Json("RegistryTools")),
-        Route::new(Method::GET, "/api/registry/schemas", "listRegistrySchemas", schemas).gives(200, Gives::Json("RegistrySchemas")),
-        Route::new(Method::GET, "/api/providers", "listProviders", providers).gives(200, Gives::Json("Providers")),
-        Route::new(Method::GET, "/api/settings", "getSettings", settings).gives(200, Gives::Json("Settings")),
+        Route::get("/api/graph/schema", "getGraphSchema", schema).gives(200, Gives::Json("GraphSchema")),
+        Route::get("/api/registry/tools", "listRegistryTools", tools).gives(200, Gives::Json("RegistryTools")),
+        Route::get("/api/registry/schemas", "listRegistrySchemas", schemas).gives(200, Gives::Json("RegistrySchemas")),
+        Route::get("/api/providers", "listProviders", providers).gives(200, Gives::Json("Providers")),
+        Route::get("/api/settings", "getSettings", settings).gives(200, Gives::Json("Settings")),
     ]
 }
 

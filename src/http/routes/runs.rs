@@ -14,8 +14,6 @@ use crate::model::event::EntityKind;
 use crate::studio::TraceQuery;
 
 const TRACE: &[&str] = &["include", "snapshots", "payloads"];
-const TELLING: &[&str] = &["order", "after"];
-
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = starting();
     routes.extend(running());
@@ -24,75 +22,69 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 fn starting() -> Vec<Route> {
+    let workflow = Act::Start(EntityKind::Workflow);
+    let agent = Act::Start(EntityKind::Agent);
     vec![
-        Route::new(Method::POST, "/workflows/{id}/run/stream", "streamRun", |call| stream(call, Act::Start(EntityKind::Workflow), "id"))
+        Route::post("/workflows/{id}/run/stream", "streamRun", move |call| stream(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
-            .query(TELLING)
-            .gives(200, Gives::Events)
-            .gives(204, Gives::Nothing),
-        Route::new(Method::POST, "/workflows/{id}/run", "queueRun", |call| queue(call, Act::Start(EntityKind::Workflow), "id"))
+            .tells(),
+        Route::post("/workflows/{id}/run", "queueRun", move |call| queue(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
             .gives(202, Gives::Json("RunQueued")),
-        Route::new(Method::POST, "/agents/{id}/chat/stream", "streamChat", |call| stream(call, Act::Start(EntityKind::Agent), "id"))
+        Route::post("/agents/{id}/chat/stream", "streamChat", move |call| stream(call, agent, "id"))
             .reads(Reads::Json("ChatBody"))
-            .query(TELLING)
-            .gives(200, Gives::Events)
-            .gives(204, Gives::Nothing),
+            .tells(),
     ]
 }
 
-/// What can be done to a run, under all three of its paths.
+/// What can be done to a run.
 fn running() -> Vec<Route> {
     vec![
-        of_run(Route::new(Method::POST, path("resume/stream"), "streamResume", |call| stream(call, Act::Resume, "run")), "resume/stream")
+        of_run("resume/stream", |path| Route::post(path, "streamResume", |call| stream(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
-            .query(TELLING)
-            .gives(200, Gives::Events)
-            .gives(204, Gives::Nothing),
-        of_run(Route::new(Method::POST, path("resume"), "queueResume", |call| queue(call, Act::Resume, "run")), "resume")
+            .tells(),
+        of_run("resume", |path| Route::post(path, "queueResume", |call| queue(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
             .gives(202, Gives::Json("ResumeQueued")),
-        of_run(Route::new(Method::POST, path("retry/stream"), "streamRetry", |call| stream(call, Act::Retry, "run")), "retry/stream")
+        of_run("retry/stream", |path| Route::post(path, "streamRetry", |call| stream(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
-            .query(TELLING)
-            .gives(200, Gives::Events)
-            .gives(204, Gives::Nothing),
-        of_run(Route::new(Method::POST, path("retry"), "queueRetry", |call| queue(call, Act::Retry, "run")), "retry")
+            .tells(),
+        of_run("retry", |path| Route::post(path, "queueRetry", |call| queue(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
             .gives(202, Gives::Json("RetryQueued")),
-        of_run(Route::new(Method::POST, path("cancel"), "cancelRun", cancel), "cancel").gives(202, Gives::Json("RunCancelled")),
-        of_run(Route::new(Method::GET, path("events/stream"), "tailRun", accept::tail), "events/stream")
-            .query(TELLING)
-            .gives(200, Gives::Events)
-            .gives(204, Gives::Nothing),
+        of_run("cancel", |path| Route::post(path, "cancelRun", cancel)).gives(202, Gives::Json("RunCancelled")),
+        of_run("events/stream", |path| Route::get(path, "tailRun", accept::tail)).tells(),
     ]
 }
 
-fn path(action: &str) -> String {
-    format!("/workflows/traces/{{run}}/{action}")
+/// An action under all three paths of a run.
+fn of_run(action: &str, route: impl FnOnce(String) -> Route) -> Route {
+    route(format!("/workflows/traces/{{run}}/{action}"))
+        .also(format!("/workflows/runs/{{run}}/{action}"))
+        .also(format!("/api/runs/{{run}}/{action}"))
 }
 
-fn of_run(route: Route, action: &str) -> Route {
-    route.also(format!("/workflows/runs/{{run}}/{action}")).also(format!("/api/runs/{{run}}/{action}"))
-}
+/// What the list of all runs may be asked.
+const LIST: &[&str] =
+    &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "limit", "cursor"];
 
 fn reading() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/api/runs/{run}", "getRun", trace)
+        Route::get("/api/runs/{run}", "getRun", trace)
             .also("/workflows/traces/{run}/json")
             .also("/workflows/runs/{run}/json")
             .also("/traces/{run}/json")
             .query(TRACE)
             .gives(200, Gives::Json("TraceAnswer")),
         Route::new(Method::DELETE, "/api/runs/{run}", "deleteRun", delete).gives(204, Gives::Nothing),
-        Route::new(Method::GET, "/api/runs/{run}/steps/{step}", "getStep", step)
+        Route::get("/api/runs/{run}/steps/{step}", "getStep", step)
             .query(&["full"])
             .gives(200, Gives::Json("WholeStep")),
-        Route::new(Method::GET, "/api/runs", "listRuns", list)
-            .query(&["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "limit", "cursor"])
+        Route::get("/api/runs", "listRuns", list)
+            .query(LIST)
             .gives(200, Gives::List("RunSummary")),
-        Route::new(Method::GET, "/api/runs/counts", "countRuns", counts).gives(200, Gives::Json("RunCounts")),
-        Route::new(Method::GET, "/workflows/{id}/traces/list", "listTraces", page)
+        Route::get("/api/runs/counts", "countRuns", counts).gives(200, Gives::Json("RunCounts")),
+        Route::get("/workflows/{id}/traces/list", "listTraces", page)
             .query(&["page", "per_page", "status"])
             .gives(200, Gives::Json("TracePage")),
     ]

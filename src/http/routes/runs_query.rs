@@ -11,7 +11,8 @@ use crate::model::Timestamp;
 use crate::studio::RunsQuery;
 
 /// What a run can be.
-const STATUSES: [&str; 7] = ["queued", "running", "awaiting_input", "awaiting_tool_approval", "completed", "failed", "cancelled"];
+const STATUSES: [&str; 7] =
+    ["queued", "running", "awaiting_input", "awaiting_tool_approval", "completed", "failed", "cancelled"];
 
 /// Items of a page when nothing else is said, and at most.
 const PER_PAGE: (u64, u64) = (25, 100);

@@ -14,14 +14,14 @@ const MESSAGES: usize = 100;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/api/threads", "listThreads", list)
+        Route::get("/api/threads", "listThreads", list)
             .query(&["entity_type", "entity_id", "q", "limit", "cursor"])
             .gives(200, Gives::List("ThreadSummary")),
-        Route::new(Method::GET, "/api/threads/{thread}", "getThread", get)
+        Route::get("/api/threads/{thread}", "getThread", get)
             .query(&["limit", "cursor", "include"])
             .gives(200, Gives::Json("Thread")),
         Route::new(Method::DELETE, "/api/threads/{thread}", "deleteThread", delete).gives(204, Gives::Nothing),
-        Route::new(Method::GET, "/api/checkpoints", "listCheckpoints", checkpoints)
+        Route::get("/api/checkpoints", "listCheckpoints", checkpoints)
             .query(&["trace_id"])
             .gives(200, Gives::Json("Checkpoints")),
         Route::new(Method::DELETE, "/api/checkpoints", "deleteCheckpoints", delete_checkpoints)
@@ -47,7 +47,7 @@ async fn delete(call: Call) -> Result<Response> {
 }
 
 async fn checkpoints(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.checkpoints(&call.scope, call.required_query("trace_id")?).await?))
+    Ok(answer::ok(&call.studio.checkpoints(&call.scope, call.query("trace_id").unwrap_or_default()).await?))
 }
 
 async fn delete_checkpoints(call: Call) -> Result<Response> {

@@ -15,7 +15,7 @@ fn studio() -> Studio {
 }
 
 fn body<S>(studio: &Studio, chunks: S, longest: Duration, leash: Option<Leash>) -> EventBody<S> {
-    let silence = Silence::new(longest, &studio.runtime().expect("a runtime"));
+    let silence = Silence::new(longest, studio.runtime().expect("a runtime"));
     EventBody { chunks, silence, opened: false, leash, _slot: studio.stream_slot().expect("a slot") }
 }
 
