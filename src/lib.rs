@@ -8,7 +8,10 @@ pub mod host;
 pub mod http;
 pub mod model;
 pub mod providers;
+pub mod secrets;
 pub mod store;
 pub mod studio;
+pub mod tools;
 
 pub use error::{Error, Kind, Result};
+pub use studio::{Scope, Studio};

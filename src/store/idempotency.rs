@@ -1,34 +1,86 @@
-//! Owns the records of answered requests. Stand-in until the real one is merged.
+//! Owns the answers to requests that may be sent twice.
+
 use serde_json::Value;
 
-use super::{StoreError, Tx};
+use super::db::{Tx, params, to_json};
+use super::error::StoreError;
 use crate::model::Timestamp;
 
-/// What a key is worth.
-#[derive(Debug, PartialEq)]
-#[expect(missing_docs, reason = "a stand-in")]
-pub enum Seen { First, InProgress, Reused, Answered(Value) }
+/// How long a key is kept.
+pub const LIFE_MS: i64 = 86_400_000;
+/// A request whose process died while it was being accepted blocks its key no longer than this.
+const ACCEPTING_MS: i64 = 60_000;
 
-fn at(tenant: &str, route: &str, key: &str) -> (String, String, String) {
-    (tenant.into(), route.into(), key.into())
+/// What is known of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// Nothing: the key is now held, and `answered` or `freed` must follow.
+    First,
+    /// The first request is still being accepted.
+    InProgress,
+    /// It belongs to another request: other body or path.
+    Reused,
+    /// The answer that was given.
+    Answered(Value),
 }
-/// Takes a key for a request, or says why not.
-pub fn begin(tx: &mut Tx<'_>, tenant: &str, route: &str, key: &str, request_hash: &str, _now: Timestamp) -> Result<Seen, StoreError> {
-    let at = at(tenant, route, key);
-    Ok(match tx.0.get(&at) {
-        None => { tx.0.insert(at, (request_hash.into(), None)); Seen::First }
-        Some((hash, _)) if hash != request_hash => Seen::Reused,
-        Some((_, None)) => Seen::InProgress,
-        Some((_, Some(answer))) => Seen::Answered(answer.clone()),
-    })
+
+/// Takes a key, or says what it was used for. `request` is a hash of path and body.
+pub fn begin(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    route: &str,
+    key: &str,
+    request: &str,
+    now: Timestamp,
+) -> Result<Seen, StoreError> {
+    let found = tx.query_one(
+        "SELECT request_hash, answer, created_at FROM #idempotency WHERE tenant = $1 AND route = $2 AND key = $3 AND expires_at > $4",
+        params![tenant, route, key, now.0],
+        |row| {
+            let same = row.text(0)? == request;
+            let seen = match row.opt_json(1)? {
+                _ if !same => Seen::Reused,
+                Some(answer) => Seen::Answered(answer),
+                None => Seen::InProgress,
+            };
+            Ok((seen, row.opt_text(1)?.is_none() && row.int(2)? < now.0 - ACCEPTING_MS))
+        },
+    )?;
+    if let Some((seen, false)) = found {
+        return Ok(seen);
+    }
+    tx.execute(
+        "INSERT INTO #idempotency (tenant, route, key, request_hash, answer, created_at, expires_at) VALUES ($1, $2, $3, $4, NULL, $5, $6) \
+         ON CONFLICT (tenant, route, key) DO UPDATE SET request_hash = excluded.request_hash, answer = NULL, \
+         created_at = excluded.created_at, expires_at = excluded.expires_at",
+        params![tenant, route, key, request, now.0, now.0 + LIFE_MS],
+    )?;
+    Ok(Seen::First)
 }
-/// Keeps the answer.
+
+/// The request was accepted with this answer.
 pub fn answered(tx: &mut Tx<'_>, tenant: &str, route: &str, key: &str, answer: &Value) -> Result<(), StoreError> {
-    if let Some(row) = tx.0.get_mut(&at(tenant, route, key)) { row.1 = Some(answer.clone()); }
+    tx.execute(
+        "UPDATE #idempotency SET answer = $1 WHERE tenant = $2 AND route = $3 AND key = $4",
+        params![&to_json(answer)?, tenant, route, key],
+    )?;
     Ok(())
 }
-/// Frees a key whose request was refused.
+
+/// The request was refused: the key is free.
 pub fn freed(tx: &mut Tx<'_>, tenant: &str, route: &str, key: &str) -> Result<(), StoreError> {
-    tx.0.remove(&at(tenant, route, key));
+    tx.execute(
+        "DELETE FROM #idempotency WHERE tenant = $1 AND route = $2 AND key = $3 AND answer IS NULL",
+        params![tenant, route, key],
+    )?;
     Ok(())
+}
+
+/// Removes keys whose time is over, of every tenant, at most `limit`; says how many.
+pub fn delete_expired(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<u64, StoreError> {
+    tx.execute(
+        "DELETE FROM #idempotency WHERE (tenant, route, key) IN \
+         (SELECT tenant, route, key FROM #idempotency WHERE expires_at <= $1 LIMIT $2)",
+        params![now.0, limit as u64],
+    )
 }

@@ -62,19 +62,9 @@ impl<'a> Fields<'a> {
         self.problems.add(path, told);
     }
 
-    /// Where problems go, for what lies deeper.
-    pub(super) const fn problems(&mut self) -> &mut Problems {
-        self.problems
-    }
-
     /// The value of a key that is there and not null.
     pub(super) fn value(&self, key: &str) -> Option<&'a Value> {
         self.given.get(key).filter(|value| !value.is_null())
-    }
-
-    /// Any value, or null.
-    pub(super) fn any(&self, key: &str) -> Value {
-        self.value(key).cloned().unwrap_or(Value::Null)
     }
 
     /// A text of at most so many characters.

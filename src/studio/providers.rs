@@ -1,0 +1,1 @@
+//! Owns the list of providers with their models, for pickers.
