@@ -204,7 +204,6 @@ fn first_row(world: &World, run: &Run, tenant: &Arc<str>, tenure: &Tenure, graph
         mode: tenure.mode.to_owned(),
         user_id: created.user.as_ref().and_then(names::user_id),
         input_preview: names::preview(&created.message),
-        input: Some(created.message.as_str().into()),
         graph: Some(Arc::clone(graph)),
         created_at: run.created_at,
         started_at: run.started_at,

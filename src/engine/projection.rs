@@ -272,7 +272,6 @@ fn child_row(run: &Run, id: Id, child: &Child, tenant: &Arc<str>, tenure: &Tenur
         mode: tenure.mode.to_owned(),
         user_id: run.created.user.as_ref().and_then(super::names::user_id),
         input_preview: super::names::preview(&run.created.message),
-        input: None,
         graph: None,
         created_at: child.started_at,
         started_at: Some(child.started_at),

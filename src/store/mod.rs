@@ -6,6 +6,7 @@ pub mod attachments;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;
+pub mod file_room;
 mod error;
 pub mod fork;
 pub mod idempotency;

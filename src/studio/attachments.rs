@@ -7,7 +7,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
+<<<<<<< HEAD
 use crate::store::file_room::FileRoom;
+=======
+>>>>>>> resources
 use super::reach::{Refusal, user_id};
 use super::requests::AttachmentInput;
 use super::sniff::{self, FileType};
@@ -15,6 +18,7 @@ use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
 use crate::model::chat::Attachment;
 use crate::store::attachments::{self as table, AttachmentRow};
+use crate::store::file_room::FileRoom;
 use crate::store::{StoreError, Tx};
 
 /// A file as it was sent.

@@ -118,7 +118,7 @@ impl Catalog {
             fork_branches: size(limits.fork_branches),
             loop_max_steps: limits.loop_max_steps,
             loop_default_steps: u64::from(self.config.loops.default_max_steps),
-            locale: if self.config.locale == "pt_BR" { Locale::PtBr } else { Locale::En },
+            locale: Locale::named(&self.config.locale).unwrap_or_default(),
         }
     }
 

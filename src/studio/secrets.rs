@@ -3,56 +3,19 @@
 use serde_json::{Map, Value};
 
 use super::fields::Fields;
-
-/// Words in the name of a header or variable whose value is a secret.
-const TELLING_NAMES: [&str; 12] = [
-    "authorization",
-    "apikey",
-    "api-key",
-    "api_key",
-    "token",
-    "secret",
-    "password",
-    "passwd",
-    "credential",
-    "cookie",
-    "private-key",
-    "private_key",
-];
-
-/// How well-known keys and tokens begin.
-const TELLING_STARTS: [&str; 18] = [
-    "sk-", "pk-", "rk_", "sk_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "akia", "asia", "aiza", "eyj", "bearer ",
-    "basic ", "-----begin",
-];
-
-/// Does a text name a secret: `secret:NAME`?
-#[must_use]
-pub(super) fn names_secret(text: &str) -> bool {
-    text.strip_prefix("secret:").is_some_and(|name| {
-        (1..=64).contains(&name.len())
-            && name.starts_with(|first: char| first.is_ascii_uppercase())
-            && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
-    })
-}
+use crate::model::secret;
 
 /// Does a value look like a secret itself, by the name that it has or by how it is written?
 #[must_use]
 pub(super) fn looks_secret(name: &str, value: &str) -> bool {
-    let (name, text) = (name.to_ascii_lowercase(), value.trim());
-    if text.is_empty() || names_secret(text) || text.parse::<f64>().is_ok() || matches!(text, "true" | "false") {
-        return false;
-    }
-    let lower = text.to_ascii_lowercase();
-    text.starts_with("secret:")
-        || TELLING_NAMES.iter().any(|word| name.contains(word))
-        || TELLING_STARTS.iter().any(|start| lower.starts_with(start))
-        || looks_random(text)
+    let text = value.trim();
+    let is_plain = text.parse::<f64>().is_ok() || matches!(text, "true" | "false");
+    !is_plain && (secret::looks_written_out(name, value) || text.starts_with("eyJ") || looks_random(text))
 }
 
 /// A long word of mixed letters and digits that no person wrote.
 fn looks_random(text: &str) -> bool {
-    let long = text.len() >= 32 && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
+    let long = text.len() >= 32 && !secret::is_reference(text) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'));
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     long && digits >= 4 && digits < text.len() && text.parse::<crate::model::Id>().is_err()
 }
@@ -60,7 +23,7 @@ fn looks_random(text: &str) -> bool {
 /// A field that holds the name of a secret, or nothing.
 pub(super) fn read_name(fields: &mut Fields<'_>, key: &str) -> Value {
     let Some(text) = fields.text(key, 80) else { return Value::Null };
-    if !names_secret(text) {
+    if !secret::is_reference(text) {
         fields.wrong(key, "must name a secret, as in `secret:NAME`");
     }
     Value::from(text)
@@ -93,16 +56,6 @@ pub(super) fn read_headers(fields: &mut Fields<'_>, key: &str) -> Map<String, Va
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_secrets_are_told_from_secrets() {
-        for good in ["secret:A", "secret:SHOP_TOKEN", "secret:K9"] {
-            assert!(names_secret(good), "{good}");
-        }
-        for bad in ["secret:", "secret:a", "secret:9A", "SECRET:A", "secret:A B", &format!("secret:{}", "A".repeat(65))] {
-            assert!(!names_secret(bad), "{bad}");
-        }
-    }
 
     #[test]
     fn secrets_are_seen_by_name_and_by_form() {

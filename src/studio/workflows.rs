@@ -11,6 +11,7 @@ use super::uses::{self, Use};
 use super::{Scope, Studio, definitions};
 use crate::error::{Error, Kind, Result};
 use crate::model::check::{self, Issue, Severity};
+use crate::model::palette;
 use crate::store::Tx;
 
 /// What is known of a graph beside itself.
@@ -134,6 +135,14 @@ impl Studio {
             Ok(verdict(&issues))
         })
         .await
+    }
+}
+
+impl Studio {
+    /// Node types with their keys and handles, connection rules and operators, as data.
+    #[must_use]
+    pub fn graph_schema(&self) -> Value {
+        palette::graph_schema(&self.catalog().graph_limits())
     }
 }
 

@@ -10,6 +10,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::ToolCall;
@@ -151,6 +154,14 @@ pub struct Toolbox {
 pub const NATIVE: &str = "provider:";
 
 impl Toolbox {
+    /// The tools of the host and the toolkits that are switched on.
+    #[must_use]
+    pub fn of(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Self {
+        let timeout = Duration::from_millis(config.timeouts.tool_ms);
+        let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
+        Self::new(vec![Arc::new(host::HostTools::new(host.clone(), timeout)), Arc::new(toolkits)])
+    }
+
     /// A toolbox of these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {

@@ -34,7 +34,7 @@ pub(in crate::engine) fn user_message(context: &StepContext, template: &Template
     let text = if text.trim().is_empty() { input() } else { text };
     let attachments = if vision { media::attachments(state.get("attachments").map(|value| &**value)) } else { Vec::new() };
     let only_files = text.trim().is_empty() && !attachments.is_empty();
-    let text = if only_files { words::look_at_files(&system.locale).to_owned() } else { text };
+    let text = if only_files { words::look_at_files(&system.locale) } else { text };
     Message { attachments, ..Message::text(Role::User, text) }
 }
 

@@ -190,7 +190,7 @@ impl Speaker<'_> {
     fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
         let waiting = calls.into_iter().filter(|one| matches!(one.fate, Fate::Wait));
         let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
-        let message = words::waiting(&calls, &self.context.system().locale);
+        let message = words::waiting(calls.len(), &self.context.system().locale);
         let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
         let schemas = calls.iter().filter_map(schema).collect();
         PauseReason::Approval { calls, message, schemas }

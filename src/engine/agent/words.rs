@@ -1,20 +1,16 @@
 //! Owns the few sentences that an agent's work says to people and to models.
 
-use crate::model::chat::ToolCall;
+use crate::model::texts::{Locale, text};
 
 /// What a user message says when it holds only files.
-pub(super) fn look_at_files(locale: &str) -> &'static str {
-    if locale.starts_with("pt") { "Veja os arquivos anexados e responda." } else { "Please look at the attached files and answer." }
+pub(super) fn look_at_files(locale: &str) -> String {
+    text(Locale::named(locale).unwrap_or_default(), "message.look_at_files", &[])
 }
 
 /// How many calls wait for a person.
-pub(super) fn waiting(calls: &[ToolCall], locale: &str) -> String {
-    match (calls.len(), locale.starts_with("pt")) {
-        (1, false) => "1 tool call is waiting for approval.".into(),
-        (count, false) => format!("{count} tool calls are waiting for approval."),
-        (1, true) => "1 chamada de ferramenta aguarda aprovação.".into(),
-        (count, true) => format!("{count} chamadas de ferramentas aguardam aprovação."),
-    }
+pub(super) fn waiting(count: usize, locale: &str) -> String {
+    let key = if count == 1 { "approval.one" } else { "approval.many" };
+    text(Locale::named(locale).unwrap_or_default(), key, &[("count", &count.to_string())])
 }
 
 /// What a model is told of a call that a person declined.

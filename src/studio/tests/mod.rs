@@ -3,6 +3,7 @@
 mod fields;
 mod files;
 mod graphs;
+mod registry;
 mod round_trips;
 mod tenants;
 mod threads;
@@ -12,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{Resource, Scope, Studio};
+use super::{Options, Resource, Scope, Studio};
 use crate::clock::Clock;
 use crate::error::{Error, Kind};
 use crate::model::{Id, Timestamp};
@@ -50,7 +51,7 @@ fn studio_with(more: &Value) -> Studio {
     });
     super::resource::merge(&mut settings, more);
     let config = crate::config::Config::with(settings).expect("a configuration");
-    Studio::open_with(config, Arc::new(Steps::default())).expect("a studio")
+    Studio::open_with(config, Options { clock: Some(Arc::new(Steps::default())), ..Options::default() }).expect("a studio")
 }
 
 fn studio() -> Studio {
