@@ -113,12 +113,6 @@ impl Journal {
         self.core.lock()
     }
 
-    /// The feed that tells it.
-    #[must_use]
-    pub const fn feed(&self) -> &Arc<Feed> {
-        &self.feed
-    }
-
     /// Who works on it.
     #[must_use]
     pub const fn tenure(&self) -> &Tenure {

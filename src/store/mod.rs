@@ -14,7 +14,6 @@ pub mod log;
 mod migrate;
 pub mod outbox;
 pub mod parts;
-pub mod file_room;
 pub mod purge;
 pub mod queue;
 pub mod run_delete;

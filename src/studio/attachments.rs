@@ -7,10 +7,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-<<<<<<< HEAD
-use crate::store::file_room::FileRoom;
-=======
->>>>>>> resources
 use super::reach::{Refusal, user_id};
 use super::requests::AttachmentInput;
 use super::sniff::{self, FileType};

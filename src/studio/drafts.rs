@@ -80,13 +80,8 @@ impl Writer {
     }
 }
 
-<<<<<<< HEAD
-/// The graph of a workflow's draft.
-pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &crate::model::Id) -> Result<Value, Refusal> {
-=======
 /// The graph of a draft, for a run of it.
 pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &Id) -> Result<Value, Refusal> {
->>>>>>> resources
     let draft = table::draft(tx, tenant, workflow)?;
     draft.map(|draft| draft.graph).ok_or_else(|| no_draft(&workflow.to_string()))
 }

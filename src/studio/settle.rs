@@ -62,11 +62,7 @@ fn settle_workflow(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &m
     let graph = written.body.get("graph").cloned().unwrap_or_default();
     let issues = workflows::check(tx, tenant, catalog, &graph, written.body.get("state_schema"))?;
     let warnings = workflows::must_be_valid(issues)?;
-<<<<<<< HEAD
-    let full = Graph::parse(&graph).map_or_else(|_| json!(graph), |graph| graph.to_json().clone());
-=======
     let full = Graph::parse(&graph).map_or_else(|_| graph.clone(), |graph| graph.to_json().clone());
->>>>>>> resources
     written.body.insert("graph".into(), full);
     Ok(Seen { warnings, agents: workflows::agents_of(tx, tenant, &graph)? })
 }
