@@ -5,6 +5,7 @@ pub mod config;
 pub mod engine;
 pub mod error;
 pub mod host;
+pub mod http;
 pub mod model;
 pub mod providers;
 pub mod secrets;
