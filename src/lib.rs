@@ -2,8 +2,11 @@
 
 pub mod clock;
 pub mod error;
+pub mod ffi;
 pub mod host;
 pub mod model;
 pub mod providers;
 
 pub use error::{Error, Kind, Result};
+
+uniffi::setup_scaffolding!();
