@@ -50,22 +50,24 @@ fn for_c(header: &str) -> String {
         }
         kept.push(line);
     }
-    kept.join("\n") + "\n"
+    let short = kept.join("\n").replace("\n */\n", " */\n").replace("/*\n   ", "/* ").replace("/*\n ", "/* ").replace("\n   */\n", " */\n");
+    short + "\n"
 }
 
 #[cfg(feature = "header")]
 fn without_preprocessor(header: &str) -> String {
-    let mut kept = String::new();
+    let mut kept: Vec<&str> = Vec::new();
     let mut inside_cplusplus = false;
     for line in header.lines() {
-        if line.starts_with("#ifdef __cplusplus") {
-            inside_cplusplus = true;
-        } else if line.starts_with("#endif") {
-            inside_cplusplus = false;
-        } else if !line.starts_with('#') && !inside_cplusplus {
-            kept.push_str(line);
-            kept.push('\n');
+        if line.starts_with("#define") && kept.last().is_some_and(|last| last.ends_with("*/")) {
+            let comment = kept.iter().rposition(|line| line.starts_with("/*")).unwrap_or(kept.len());
+            kept.truncate(comment);
+        }
+        inside_cplusplus = (inside_cplusplus || line.starts_with("#ifdef __cplusplus")) && !line.starts_with("#endif");
+        let again_empty = line.is_empty() && kept.last().is_some_and(|last| last.is_empty());
+        if !line.starts_with('#') && !inside_cplusplus && !again_empty {
+            kept.push(line);
         }
     }
-    kept
+    kept.join("\n") + "\n"
 }
