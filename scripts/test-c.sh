@@ -9,18 +9,9 @@ work=$target/c-tests
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
 
-need() { # program package
-    command -v "$1" >/dev/null || [ -e "$1" ] || missing+=("$2")
-}
-missing=()
-need gcc gcc
-need g++ g++
-need valgrind valgrind
-need curl curl
-need /usr/include/microhttpd.h libmicrohttpd-dev
-[ "${STUDIO_SANITIZE:-}" ] && { need clang clang; need /usr/lib/llvm-14/lib/clang/14.0.6/lib/linux libclang-rt-14-dev; }
-if [ ${#missing[@]} -gt 0 ]; then
-    apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+scripts/prepare.sh test
+if [ "${STUDIO_SANITIZE:-}" ] && ! ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan* >/dev/null 2>&1; then
+    apt-get update -qq && apt-get install -y -qq --no-install-recommends clang libclang-rt-14-dev >/dev/null
 fi
 
 say() { printf '== %s\n' "$*"; }

@@ -145,7 +145,12 @@ impl Engine {
         logging::tell_host(&self.hosting, None);
         self.hosting.close();
         if self.used.load(Ordering::Acquire) {
-            block_on(self.studio.shutdown(until.saturating_duration_since(Instant::now())));
+            let left = || until.saturating_duration_since(Instant::now());
+            if let Ok(runtime) = self.runtime() {
+                let _context = runtime.enter();
+                block_on(self.studio.shutdown(left()));
+            }
+            self.studio.stop_runtime(left());
         }
         Ok(())
     }

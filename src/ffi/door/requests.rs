@@ -8,11 +8,12 @@ use super::super::fault::{Code, Fault};
 use super::engine::Engine;
 use super::source::{self, Source};
 use super::stream::{Behind, Stream};
+use crate::engine::{From, Order};
 use crate::error::Error;
 use crate::http::sse;
 use crate::model::event::EntityKind;
 use crate::studio::requests::{ResumeRequest, RunRequest};
-use crate::studio::{From, Order, Scope, Started, Studio};
+use crate::studio::{Scope, Started, StreamSlot, Studio};
 
 /// Longest text that a call takes.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -90,11 +91,12 @@ pub(super) struct Ready {
     source: Source,
     behind: Behind,
     inline: bool,
+    slot: StreamSlot,
 }
 
 impl Ready {
     pub(super) fn into_stream(self, engine: &Arc<Engine>) -> Arc<Stream> {
-        Stream::new(engine, self.source, sse::opening(), Some(self.behind), self.inline)
+        Stream::new(engine, self.source, sse::opening(), Some((self.behind, self.slot)), self.inline)
     }
 }
 
@@ -106,7 +108,7 @@ pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault>
         (None, Some(id)) => (EntityKind::Agent, id.to_owned()),
         (None, None) | (Some(_), Some(_)) => return Err(Error::field("workflow", "either `workflow` or `agent` is required").into()),
     };
-    let told = Told::read(&request)?;
+    let told = Told::read(studio, &request)?;
     let body = RunRequest::parse(&Value::Object(request), entity)?;
     let cancel_on_leave = body.cancel_on_disconnect;
     let started = studio.start(&told.scope, entity, &id, body, false).await?;
@@ -117,7 +119,7 @@ pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault>
 pub(super) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
     let request = object(request)?;
     let run = required(&request, "trace_id")?.to_owned();
-    let told = Told::read(&request)?;
+    let told = Told::read(studio, &request)?;
     let body = ResumeRequest::parse(&Value::Object(request))?;
     let cancel_on_leave = body.cancel_on_disconnect;
     let started = studio.resume(&told.scope, &run, body, false).await?;
@@ -129,18 +131,20 @@ struct Told {
     scope: Scope,
     order: Order,
     inline: bool,
+    /// Taken before anything is done: too many open streams are refused, not half done.
+    slot: StreamSlot,
 }
 
 impl Told {
-    fn read(request: &Map<String, Value>) -> Result<Self, Fault> {
-        Ok(Self { scope: scope(request)?, order: order(request)?, inline: inline(request)? })
+    fn read(studio: &Studio, request: &Map<String, Value>) -> Result<Self, Fault> {
+        Ok(Self { scope: scope(request)?, order: order(request)?, inline: inline(request)?, slot: studio.stream_slot()? })
     }
 
     async fn ready(self, studio: &Studio, started: Started, cancel_on_leave: bool) -> Result<Ready, Fault> {
         let run = started.run.to_string();
         let from = From { order: self.order, after: started.after };
-        let source = source::events(studio.clone(), self.scope.clone(), run.clone(), from).await?;
-        Ok(Ready { source, behind: Behind { scope: self.scope, run, cancel_on_leave }, inline: self.inline })
+        let source = source::events(studio, &self.scope, &run, from).await?;
+        Ok(Ready { source, behind: Behind { scope: self.scope, run, cancel_on_leave }, inline: self.inline, slot: self.slot })
     }
 }
 

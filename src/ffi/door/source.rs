@@ -7,8 +7,10 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 
 use super::super::fault::{Code, Fault};
+use crate::engine::{Follow, From};
 use crate::http::sse;
-use crate::studio::{EventStream, Frame, From, Scope, Studio, Telling};
+use crate::model::telling::Frame;
+use crate::studio::{Scope, Studio};
 
 /// Pieces of a byte body are at most this long; a frame is never split.
 const PIECE: usize = 64 * 1024;
@@ -22,46 +24,13 @@ pub(super) enum Chunk {
 /// Where bytes come from.
 pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Chunk, Fault>> + Send>>;
 
-struct Reading {
-    studio: Studio,
-    scope: Scope,
-    run: String,
-    from: From,
-    events: Pin<Box<EventStream>>,
-}
-
 /// The events of a run's answer. A reader that fell behind goes on from the log: it loses nothing and the run never waits.
-pub(super) async fn events(studio: Studio, scope: Scope, run: String, from: From) -> Result<Source, Fault> {
-    let Some(events) = studio.events(&scope, &run, from, Telling::Answer).await? else {
-        return Ok(Box::pin(stream::empty()));
-    };
-    let reading = Reading { studio, scope, run, from, events: Box::pin(events) };
-    Ok(Box::pin(stream::unfold(Some(reading), |reading| async move { read(reading?).await })))
-}
-
-async fn read(mut reading: Reading) -> Option<(Result<Chunk, Fault>, Option<Reading>)> {
-    loop {
-        if let Some(frames) = reading.events.next().await {
-            reading.from.after = frames.last().map_or(reading.from.after, position);
-            return Some((Ok(Chunk::Frames(frames)), Some(reading)));
-        }
-        if !reading.events.cut() {
-            return None;
-        }
-        match reading.studio.events(&reading.scope, &reading.run, reading.from, Telling::Answer).await {
-            Ok(Some(events)) => reading.events = Box::pin(events),
-            Ok(None) => return None,
-            Err(error) => return Some((Err(error.into()), None)),
-        }
-    }
-}
-
-/// The number of a frame's id, `7` of `7` and of `L7`.
-fn position(frame: &Frame) -> u64 {
-    let mut id = Vec::new();
-    frame.write_id(&mut id);
-    let digits = id.strip_prefix(b"L").unwrap_or(&id);
-    std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+pub(super) async fn events(studio: &Studio, scope: &Scope, run: &str, from: From) -> Result<Source, Fault> {
+    let events = studio.events(scope, run, from, Follow::Answer).await?;
+    Ok(match events {
+        Some(events) => Box::pin(events.into_stream().map(|frames| Ok(Chunk::Frames(frames)))),
+        None => Box::pin(stream::empty()),
+    })
 }
 
 /// The body of an HTTP answer.

@@ -11,7 +11,7 @@ use super::callback::may_wait;
 use super::engine::Engine;
 use super::lock;
 use super::source::{Pieces, Source};
-use crate::studio::Scope;
+use crate::studio::{Scope, StreamSlot};
 
 /// Bytes of a batch when the caller does not say.
 const BATCH: usize = 64 * 1024;
@@ -52,6 +52,8 @@ pub(in crate::ffi) struct Stream {
     over: AtomicBool,
     cancelled: AtomicBool,
     closed: AtomicBool,
+    /// One of the streams that `limits.streams` bounds.
+    _slot: Option<StreamSlot>,
 }
 
 struct Reader {
@@ -62,8 +64,9 @@ struct Reader {
 }
 
 impl Stream {
-    pub(super) fn new(engine: &Arc<Engine>, source: Source, opening: &[u8], behind: Option<Behind>, brings_calls: bool) -> Arc<Self> {
+    pub(super) fn new(engine: &Arc<Engine>, source: Source, opening: &[u8], behind: Option<(Behind, StreamSlot)>, brings_calls: bool) -> Arc<Self> {
         let (bell, waker) = Bell::new();
+        let (behind, slot) = behind.unzip();
         let mut pieces = Pieces::default();
         if !opening.is_empty() {
             pieces.add_piece(opening);
@@ -81,6 +84,7 @@ impl Stream {
             over: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
             closed: AtomicBool::new(false),
+            _slot: slot,
         });
         if brings_calls {
             let run = stream.behind.as_ref().map(|behind| behind.run.clone());
