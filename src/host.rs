@@ -111,3 +111,60 @@ pub trait Host: Send + Sync {
     /// Answers a question. Dropping the future means that the answer is no longer wanted.
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>>;
 }
+
+/// The way to the host: whatever host is set at the moment of a question.
+#[derive(Clone, Default)]
+pub struct HostDoor(std::sync::Arc<parking_lot::RwLock<Embedded>>);
+
+#[derive(Clone, Default)]
+struct Embedded {
+    host: Option<std::sync::Arc<dyn Host>>,
+    declaration: std::sync::Arc<HostDeclaration>,
+}
+
+impl HostDoor {
+    /// Sets the host and what it declares; replaces the one before.
+    pub fn set(&self, host: std::sync::Arc<dyn Host>, declaration: HostDeclaration) {
+        *self.0.write() = Embedded { host: Some(host), declaration: std::sync::Arc::new(declaration) };
+    }
+
+    /// What the host declares.
+    #[must_use]
+    pub fn declaration(&self) -> std::sync::Arc<HostDeclaration> {
+        self.0.read().declaration.clone()
+    }
+
+    /// The host answers this op.
+    #[must_use]
+    pub fn answers(&self, op: HostOp) -> bool {
+        let embedded = self.0.read();
+        embedded.host.is_some() && embedded.declaration.ops.contains(&op)
+    }
+
+    /// Asks the host and waits at most `limit`.
+    ///
+    /// # Errors
+    /// The host failed, was silent, or does not answer this op.
+    pub async fn call(&self, op: HostOp, payload: Value, limit: std::time::Duration) -> Result<Value, HostFailure> {
+        let asked = tokio::time::timeout(limit, self.call_streaming(op, payload, None));
+        asked.await.unwrap_or_else(|_| Err(HostFailure(format!("the host did not answer `{}` within {} ms", op.as_str(), limit.as_millis()))))
+    }
+
+    /// Asks the host; chunks that come before the result go to `chunks`. The caller keeps the time.
+    ///
+    /// # Errors
+    /// The host failed, or does not answer this op.
+    pub async fn call_streaming(
+        &self,
+        op: HostOp,
+        payload: Value,
+        chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
+    ) -> Result<Value, HostFailure> {
+        if !self.answers(op) {
+            return Err(HostFailure(format!("the host does not answer `{}`", op.as_str())));
+        }
+        let host = self.0.read().host.clone();
+        let Some(host) = host else { return Err(HostFailure("there is no host".into())) };
+        host.call(HostCall { op, payload, chunks }).await
+    }
+}

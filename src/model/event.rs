@@ -38,7 +38,7 @@ pub struct Entry {
 pub enum Event {
     /// The run was made; nothing ran yet.
     Created(Box<Created>),
-    /// It began for the first time.
+    /// An owner goes to work on it: the first time, or after it waited in the queue.
     Began,
     /// A pause was answered.
     Resumed(Box<Resumed>),
@@ -126,7 +126,10 @@ pub enum Event {
     /// The lane waits for a person.
     Paused(Box<Pause>),
     /// The run waits: every lane is paused, waiting or done.
-    Rested,
+    Rested {
+        /// For what, by its earliest open pause.
+        status: super::run::Status,
+    },
     /// The run finished.
     Completed {
         /// The final state without internal keys.
@@ -381,6 +384,33 @@ pub struct Retried {
     /// A worker goes on, not the request.
     #[serde(default, rename = "async")]
     pub queued: bool,
+    /// With `from_step`: where it goes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<BackTo>,
+}
+
+/// Where a retry goes back to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackTo {
+    /// The lane.
+    pub lane: LaneId,
+    /// When the run was made, for branches that are opened again.
+    pub at: i64,
+    /// The branches that it is in, outermost first.
+    pub chain: Vec<BranchLink>,
+}
+
+/// A branch on the way to a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the run's branch")]
+pub struct BranchLink {
+    pub lane: LaneId,
+    pub parent: LaneId,
+    pub index: usize,
+    pub branch: Arc<str>,
+    pub fork: Id,
+    pub fork_node: Arc<str>,
+    pub branches: usize,
 }
 
 /// What to do with a call whose outcome nobody knows.
@@ -509,8 +539,13 @@ const fn is_zero(count: &u32) -> bool {
 pub struct Turn {
     /// Which history.
     pub history: String,
-    /// The messages (`model::chat::Message`), stored as parts.
-    pub messages: Vec<PartHash>,
+    /// The messages: what was said to the model, and its answer.
+    pub messages: Vec<super::chat::Message>,
+    /// Their ids in the thread.
+    pub ids: Vec<Id>,
+    /// The last assistant message, which readers are told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_id: Option<Id>,
     /// A driver that lives as long as the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_memory: bool,
@@ -563,6 +598,9 @@ pub struct CallStarted {
     /// What a model is sent, as parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<PartHash>,
+    /// Of a model: the node that asks; a specialist's differs from the step's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Arc<str>>,
 }
 
 /// A call ended.
@@ -579,6 +617,15 @@ pub struct CallFinished {
     pub usage: Option<Usage>,
     /// How long it took.
     pub duration_ms: u64,
+    /// Of a scripted model: which reply was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_index: Option<u64>,
+    /// Of a structured answer: the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Of a model: why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
 }
 
 /// How a call ended.
@@ -662,5 +709,8 @@ pub enum PauseReason {
         calls: Vec<ToolCall>,
         /// How many wait, for people.
         message: String,
+        /// What the arguments of each tool must fit, when a person edits them.
+        #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+        schemas: std::collections::BTreeMap<String, Value>,
     },
 }

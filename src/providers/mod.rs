@@ -1,5 +1,17 @@
 //! Owns the seam to model providers: one request, deltas while they come, one reply.
 
+pub mod demo;
+pub mod echo;
+pub mod hash;
+pub mod host;
+pub mod instruct;
+pub mod openai;
+pub mod outbound;
+pub mod refusal;
+pub mod registry;
+pub mod script;
+pub mod sse;
+
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
@@ -54,8 +66,28 @@ pub struct ChatRequest {
     pub stream: bool,
     /// Who asks: what `script` replies match on.
     pub asker: Asker,
-    /// The resolved credential.
-    pub credential: Option<Secret>,
+    /// `secret:NAME` of the agent or node, instead of the provider's.
+    pub credential: Option<String>,
+}
+
+impl ChatRequest {
+    /// A request of messages alone.
+    #[must_use]
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self {
+            model: model.into(),
+            messages,
+            media: Vec::new(),
+            tools: Vec::new(),
+            native_tools: Vec::new(),
+            parallel_tool_calls: None,
+            parameters: Parameters::default(),
+            schema: None,
+            stream: false,
+            asker: Asker::default(),
+            credential: None,
+        }
+    }
 }
 
 /// Who makes a model call.
@@ -152,8 +184,8 @@ pub struct EmbedRequest {
     pub query: bool,
     /// Wanted length of the vectors.
     pub dimensions: Option<u32>,
-    /// The resolved credential.
-    pub credential: Option<Secret>,
+    /// The tenant.
+    pub tenant: String,
 }
 
 /// The vectors, in the order of the texts.

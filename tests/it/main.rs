@@ -1,0 +1,5 @@
+//! The studio as its users meet it: through the facade, over HTTP, after crashes.
+
+mod support;
+
+mod scenarios;
