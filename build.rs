@@ -1,7 +1,12 @@
-//! Owns what is made while building: how the shared library is linked, and with feature `header` its C header.
+//! Owns what is made while building: the table of the pages' files, how the shared library is linked, and with feature
+//! `header` its C header.
+
+#[path = "src/http/pages/embed.rs"]
+mod assets;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    assets::write_table();
     link();
     #[cfg(feature = "header")]
     header();

@@ -6,6 +6,7 @@ pub mod engine;
 pub mod error;
 pub mod ffi;
 pub mod host;
+pub mod http;
 pub mod model;
 pub mod providers;
 pub mod secrets;
