@@ -28,13 +28,15 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// The longest prefix that fits wins.
+    /// Where a path is by the configured prefixes.
     pub(super) fn of(config: &Config, path: &str) -> Self {
-        let candidates = [
-            (Place::Studio, settings::studio_prefix(config)),
-            (Place::Export, settings::adapters_prefix(config)),
-            (Place::Export, settings::usage_prefix(config)),
-        ];
+        let exports = [settings::adapters_prefix(config), settings::usage_prefix(config)];
+        Self::among(settings::studio_prefix(config), exports, path)
+    }
+
+    /// The longest prefix that fits wins, the studio's own among equals.
+    fn among(studio: String, [adapters, usage]: [String; 2], path: &str) -> Self {
+        let candidates = [(Place::Studio, studio), (Place::Export, adapters), (Place::Export, usage)];
         let fitting = candidates.into_iter().filter(|(_, prefix)| below(path, prefix).is_some()).rev();
         let (place, prefix) = fitting.max_by_key(|(_, prefix)| prefix.len()).unwrap_or((Place::Elsewhere, String::new()));
         let rest = below(path, &prefix).unwrap_or(path);
@@ -84,25 +86,22 @@ pub(super) fn path_of(url: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ConfigSources;
-    use serde_json::json;
 
     fn area(prefix: &str, path: &str) -> Area {
-        let json = Some(json!({"route_prefix": prefix}));
-        Area::of(&Config::load(ConfigSources { json, ..ConfigSources::default() }).expect("a configuration"), path)
+        Area::among(prefix.to_owned(), ["/api/studio".to_owned(), "/api/studio".to_owned()], path)
     }
 
     #[test]
     fn the_longest_prefix_wins_and_only_on_a_segment_boundary() {
         for (prefix, path, place, rest) in [
-            ("studio", "/studio", Place::Studio, "/"),
-            ("studio", "/studio/api/runs/", Place::Studio, "/api/runs"),
-            ("studio", "/studios", Place::Elsewhere, "/studios"),
-            ("studio", "/api/studio/usage", Place::Export, "/usage"),
+            ("/studio", "/studio", Place::Studio, "/"),
+            ("/studio", "/studio/api/runs/", Place::Studio, "/api/runs"),
+            ("/studio", "/studios", Place::Elsewhere, "/studios"),
+            ("/studio", "/api/studio/usage", Place::Export, "/usage"),
             ("", "/api/runs", Place::Studio, "/api/runs"),
             ("", "/api/studio/usage", Place::Export, "/usage"),
-            ("/a/b/", "/a/b/traces", Place::Studio, "/traces"),
-            ("api/studio", "/api/studio/api/runs", Place::Studio, "/api/runs"),
+            ("/a/b", "/a/b/traces", Place::Studio, "/traces"),
+            ("/api/studio", "/api/studio/api/runs", Place::Studio, "/api/runs"),
         ] {
             let area = area(prefix, path);
             assert_eq!((area.place, area.rest.as_str()), (place, rest), "{prefix} {path}");
@@ -112,10 +111,10 @@ mod tests {
     #[test]
     fn a_page_finds_its_root_whatever_its_depth() {
         for (prefix, path, base, root) in [
-            ("studio", "/studio", None, "./studio/"),
-            ("studio", "/studio/workflows", None, "./"),
-            ("studio", "/studio/workflows/7/edit", None, "../../"),
-            ("a/b/c/d", "/a/b/c/d", None, "./d/"),
+            ("/studio", "/studio", None, "./studio/"),
+            ("/studio", "/studio/workflows", None, "./"),
+            ("/studio", "/studio/workflows/7/edit", None, "../../"),
+            ("/a/b/c/d", "/a/b/c/d", None, "./d/"),
             ("", "/", None, "./"),
             ("", "/", Some("https://shop.example/ai/"), "/ai/"),
             ("", "/traces/7", Some("https://shop.example/ai"), "../"),
@@ -127,9 +126,9 @@ mod tests {
     #[test]
     fn a_trailing_slash_has_a_bare_form() {
         for (prefix, path, slashes, bare) in [
-            ("studio", "/studio/", 1, "../studio"),
-            ("studio", "/studio/traces/7/", 1, "../7"),
-            ("studio", "/studio/traces//", 2, "../../traces"),
+            ("/studio", "/studio/", 1, "../studio"),
+            ("/studio", "/studio/traces/7/", 1, "../7"),
+            ("/studio", "/studio/traces//", 2, "../../traces"),
             ("", "/", 0, ""),
         ] {
             let area = area(prefix, path);

@@ -148,8 +148,9 @@ async fn a_replayed_resume_begins_at_its_own_part() {
     assert_eq!(lines(&first, "event: ").last().map(String::as_str), Some("trace_completed"), "{}", first.text());
     assert_eq!(lines(&first, "event: ").first().map(String::as_str), Some("step_started"));
     assert_eq!(first.text(), ask(&studio, resume()).await.text());
-    let other = request("POST", &format!("/studio/workflows/traces/{run}/resume/stream"), BODY);
-    assert_eq!(ask(&studio, other).await.code(), "already_resumed");
+    let other = r#"{"node_id":"human_1","message":"ho"}"#;
+    let again = ask(&studio, request("POST", &format!("/studio/workflows/traces/{run}/resume/stream"), other)).await;
+    assert_eq!(again.code(), "already_resumed", "without the key it is a second answer");
 }
 
 #[tokio::test]
