@@ -8,6 +8,7 @@ import { freshEdgeId, isBinding } from '../graph/document';
 import { t } from '../i18n';
 import { useRun } from '../run/store';
 import { StudioEdge } from './edge';
+import { fitAll } from './fit';
 import { FlowNodes, flowEdges } from './flow';
 import { useCanvasKeys } from './keyboard';
 import { Lanes } from './lanes';
@@ -38,6 +39,10 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const keys = useCanvasKeys(schema, providers, flow, { onMinimap });
 
   useEffect(() => setMoved(NONE), [graph]);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => fitAll(flow, false));
+    return () => cancelAnimationFrame(frame);
+  }, [flow]);
 
   const onNodesChange = useCallback((changes: NodeChange<Node<CardData>>[]) => {
     const spots: typeof NONE = {};
@@ -105,7 +110,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
         nodes={nodes} edges={edges} nodeTypes={nodeTypes} edgeTypes={edgeTypes} onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={onDragStop} onSelectionDragStop={(e, all) => all[0] && onDragStop(e, all[0], all)}
         onConnect={onConnect} onConnectEnd={onConnectEnd} isValidConnection={valid} nodesConnectable={editable} nodesDraggable={editable} elementsSelectable
         onlyRenderVisibleElements nodesFocusable={false} edgesFocusable={false} disableKeyboardA11y deleteKeyCode={null} selectionKeyCode="Shift" multiSelectionKeyCode={['Shift', 'Meta', 'Control']} panActivationKeyCode="Space"
-        selectionMode={SelectionMode.Partial} snapToGrid snapGrid={[10, 10]} minZoom={0.08} maxZoom={2} fitView fitViewOptions={{ padding: { top: '40px', left: '40px', right: '40px', bottom: '90px' }, maxZoom: 1 }} zoomOnDoubleClick={false} proOptions={{ hideAttribution: true }} connectionRadius={28}
+        selectionMode={SelectionMode.Partial} snapToGrid snapGrid={[10, 10]} minZoom={0.08} maxZoom={2} zoomOnDoubleClick={false} proOptions={{ hideAttribution: true }} connectionRadius={28}
         onPaneClick={() => document.getElementById('canvas')?.focus({ preventScroll: true })} onNodeClick={() => document.getElementById('canvas')?.focus({ preventScroll: true })}
       >
         <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--grid)" />

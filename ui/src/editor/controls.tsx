@@ -5,6 +5,7 @@ import type { ReactElement } from 'react';
 import { t } from '../i18n';
 import { percent } from '../i18n/figures';
 import { Button } from '../parts/button';
+import { fitAll } from './fit';
 
 export const calm = (): number => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 160);
 
@@ -14,9 +15,9 @@ export function CanvasControls({ minimap, onMinimap }: { minimap: boolean; onMin
   return (
     <div className="ctl" role="group" aria-label={t('editor.view')}>
       <Button look="ghost" small icon={Minus} label={t('editor.zoom.out')} onClick={() => void flow.zoomOut({ duration: calm() })} />
-      <button type="button" className="btn ghost sm mono" aria-label={t('editor.zoom.reset')} onClick={() => void flow.zoomTo(1, { duration: calm() })}>{percent(zoom, 0)}</button>
+      <button type="button" className="btn ghost sm mono" aria-label={`${percent(zoom, 0)}, ${t('editor.zoom.reset')}`} onClick={() => void flow.zoomTo(1, { duration: calm() })}>{percent(zoom, 0)}</button>
       <Button look="ghost" small icon={Plus} label={t('editor.zoom.in')} onClick={() => void flow.zoomIn({ duration: calm() })} />
-      <Button look="ghost" small icon={Maximize} label={t('editor.fit')} onClick={() => void flow.fitView({ duration: calm(), padding: 0.12, maxZoom: 1 })} />
+      <Button look="ghost" small icon={Maximize} label={t('editor.fit')} onClick={() => fitAll(flow)} />
       <Button look="ghost" small icon={MapIcon} label={t('editor.minimap')} aria-pressed={minimap} onClick={onMinimap} />
     </div>
   );

@@ -34,7 +34,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
   const end = useRef<HTMLDivElement>(null);
   const pause = view.pauses[0];
   const human = pause?.reason === 'human' ? pause : undefined;
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [view.reply, view.pauses.length, said]);
+  useEffect(() => { end.current?.scrollIntoView({ block: 'nearest' }); }, [view.reply, view.pauses.length, said]);
   const send = (): void => {
     const message = text.trim();
     if (streaming || (!message && files.length === 0)) return;

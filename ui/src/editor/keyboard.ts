@@ -10,6 +10,7 @@ import { say } from '../parts/toast';
 import { useRun } from '../run/store';
 import { copySelection, cutSelection, duplicateSelection, removeSelection } from './actions';
 import { calm } from './controls';
+import { fitAll } from './fit';
 import { landing, typeLabel } from './make';
 import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, select, tell, undoStep, useEditor } from './store';
@@ -95,7 +96,7 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
     switch (event.key.toLowerCase()) {
       case 'c': done(); if (one) startConnect(schema, one); return;
       case 'e': done(); if (one) { const mine = s.graph.edges.filter((e) => e.source === one || e.target === one); select([], mine.map((e) => e.id)); say(t('edges.selected', { n: mine.length })); } return;
-      case 'f': done(); void rf.fitView({ duration: calm(), padding: 0.12, maxZoom: 1 }); return;
+      case 'f': done(); fitAll(rf); return;
       case '1': done(); void rf.zoomTo(1, { duration: calm() }); return;
       case '+': case '=': done(); void rf.zoomIn({ duration: calm() }); return;
       case '-': done(); void rf.zoomOut({ duration: calm() }); return;

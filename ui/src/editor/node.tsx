@@ -62,7 +62,8 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
   const lit = useEditor((s) => s.highlight.includes(node.id));
   const overlay = useEditor((s) => s.mode === 'run');
   const step = useStepOf(node.id);
-  const look = `n ${box.shape} ${stateClass(step, overlay)}${selected ? ' sel' : ''}${lit ? ' lit' : ''}`;
+  const aside = box.shape === 'bound' || node.type === 'start';
+  const look = `n ${box.shape} ${aside ? '' : stateClass(step, overlay)}${selected ? ' sel' : ''}${lit ? ' lit' : ''}`;
   if (distance > 0) {
     return (
       <div className={`${look} lod ${NODE_LOOK[node.type]?.family ?? 'flow'}`}>
@@ -83,6 +84,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
 function stateClass(step: StepView | undefined, overlay: boolean): string {
   if (!overlay) return '';
   if (!step) return 'pend';
+  if (step.nodeType === 'fork' && step.state === 'running') return '';
   return { queued: 'pend', running: 'run', streaming: 'run', waiting: 'wait', done: 'done', reused: 'done', failed: 'fail', skipped: 'pend' }[step.state];
 }
 

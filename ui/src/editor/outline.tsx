@@ -14,6 +14,7 @@ import { Status } from '../parts/status';
 import { useRun } from '../run/store';
 import { addCommand, landing, makeNode, TYPE_GROUPS, typeLabel } from './make';
 import { describe } from './keyboard';
+import { panel } from './panel';
 import { act, select, useEditor } from './store';
 
 export function Outline({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement {
@@ -38,9 +39,9 @@ export function Outline({ schema, providers }: { schema: GraphSchema; providers?
           const step = mode === 'run' ? view.steps[view.latest[row.node.id] ?? ''] : undefined;
           return (
             <li key={`${row.node.id}${n}`} style={{ paddingLeft: row.depth * 16 }} className="row">
-              <button type="button" className={`orow${selection.includes(row.node.id) && !row.again ? ' on' : ''}`} aria-label={row.again ? t('outline.again', { name: titleOf(row.node) }) : describe(graph, row.node.id)} aria-current={selection.includes(row.node.id) ? 'true' : undefined} onClick={() => select([row.node.id])}>
+              <button type="button" className={`orow${selection.includes(row.node.id) && !row.again ? ' on' : ''}`} aria-current={selection.includes(row.node.id) ? 'true' : undefined} onClick={() => { select([row.node.id]); if (matchMedia('(max-width: 639px)').matches) panel({ side: 'inspector' }); }}>
                 {row.via && <span className="pill">{tx(`handle.${row.via}`, row.via)}</span>}
-                {row.again ? <span className="mut">→ {titleOf(row.node)}</span> : <><NodeTile type={row.node.type} /><span className="trunc">{titleOf(row.node)}</span></>}
+                {row.again ? <span className="mut">→ {titleOf(row.node)}</span> : <><NodeTile type={row.node.type} /><span className="trunc">{titleOf(row.node)}</span><span className="sr">{describe(graph, row.node.id).slice(titleOf(row.node).length)}</span></>}
               </button>
               {step && !row.again && <Status bare status={step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state} />}
               {!row.again && !off && (

@@ -33,7 +33,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
       {step.tools.length > 0 && <section><h2>{t('run.tools')}</h2>{step.tools.map((use) => <details key={use.callId} className="more"><summary className="mono"><b>{use.name}</b>({callText(use.inputs, 40)}) {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}</summary><Code value={use.result ?? ''} maxHeight={200} /></details>)}</section>}
       <StateTab step={step} />
       <section><h2>{t('run.usage')}</h2>
-        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{count(step.prompt)}</dd><dt>{t('usage.completion')}</dt><dd>{count(step.completion)}</dd><dt>{t('usage.cost')}</dt><dd>{step.unpriced ? t('usage.unpriced') : money(step.cost, step.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms)}</dd></dl>
+        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{step.tokens ? count(step.prompt) : '–'}</dd><dt>{t('usage.completion')}</dt><dd>{step.tokens ? count(step.completion) : '–'}</dd><dt>{t('usage.cost')}</dt><dd>{step.unpriced ? t('usage.unpriced') : money(step.cost, step.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms)}</dd></dl>
       </section>
       <section><h2>{t('run.from')}</h2><div className="acts">
         <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}><Icon as={RotateCcw} />{t('run.rerun')}</button>
@@ -55,6 +55,7 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
 }
 
 export function StateTab({ step }: { step?: StepView }): ReactElement | null {
+  if (step && step.end === null && !step.changes) return null;
   if (!step?.changes || Object.keys(step.changes).length === 0) return step ? <p className="mut small">{t('state.nochange')}</p> : null;
   return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={{}} after={step.changes} /></div></section>;
 }

@@ -19,6 +19,7 @@ import { Canvas } from './canvas';
 import { ConflictDialog, FindDialog, HelpDialog } from './dialogs';
 import { Dock } from './dock';
 import { saveVersion } from './draft';
+import { fitAll } from './fit';
 import { HistorySide } from './history-side';
 import { Inspector, Several } from './inspector';
 import { makeNode } from './make';
@@ -53,7 +54,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
     } catch (error) { toastError(error); }
   };
   const focusComposer = (): void => { panel({ dockOpen: true }); requestAnimationFrame(() => document.getElementById('composer')?.focus()); };
-  const tidy = (): void => void tidySelection(schema).then(() => flow.fitView({ padding: 0.12, maxZoom: 1 })).catch(toastError);
+  const tidy = (): void => void tidySelection(schema).then(() => requestAnimationFrame(() => fitAll(flow))).catch(toastError);
   const addAtCentre = (type: string): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
     const at = box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 80, y: 80 };
@@ -77,10 +78,12 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   ], [schema]);
   useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
+  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Outline schema={schema} providers={providers} /></div></aside>;
   const side = mode === 'history' ? <HistorySide />
     : panels.side === 'json' ? <Suspense fallback={<aside className="insp" />}><JsonView /></Suspense>
-    : panels.side === 'outline' ? <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Outline schema={schema} providers={providers} /></div></aside>
+    : panels.side === 'outline' ? outlineSide
     : chosen ? <Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} />
+    : phone ? outlineSide
     : selection.length > 1 ? <Several count={selection.length}><Aligner schema={schema} onTidy={tidy} /></Several> : null;
   return (
     <Names.Provider value={stock.nameOf}>

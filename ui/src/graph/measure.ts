@@ -4,7 +4,7 @@ import { isBound, sourceHandles, targetHandles } from './connect';
 import { isInline, titleOf } from './document';
 
 export type Face = 'plain' | 'footer' | 'stream' | 'ask';
-export interface HandleSpot { id: string; type: 'source' | 'target'; side: 'left' | 'right' | 'top' | 'bottom'; x: number; y: number; look: 'dot' | 'rejected' | 'square' }
+export interface HandleSpot { id: string; type: 'source' | 'target'; side: 'left' | 'right' | 'top' | 'bottom'; x: number; y: number; look: 'dot' | 'rejected' | 'square' | 'quiet' }
 export interface Box { width: number; height: number; shape: 'mini' | 'bound' | 'card' | 'note'; handles: HandleSpot[] }
 
 export const MINI = new Set(['start', 'stop', 'fork', 'join']);
@@ -46,7 +46,7 @@ function test(d: Record<string, unknown>): string {
 }
 
 export function measure(node: GraphNode, graph: Graph, schema: GraphSchema | undefined, face: Face): Box {
-  if (node.type === 'note') return { width: Number(node.data.width) || 224, height: Number(node.data.height) || 92, shape: 'note', handles: [] };
+  if (node.type === 'note') return { width: Number(node.data.width) || 224, height: Number(node.data.height) || noteHeight(String(node.data.text ?? '')), shape: 'note', handles: [] };
   const sources = sourceHandles(node, graph, schema);
   const targets = targetHandles(node);
   const title = titleOf(node);
@@ -54,7 +54,7 @@ export function measure(node: GraphNode, graph: Graph, schema: GraphSchema | und
     const width = Math.min(200, Math.max(112, 46 + title.length * 7.2));
     return { width, height: 40, shape: 'bound', handles: [
       ...sources.slice(0, 1).map((id): HandleSpot => ({ id, type: 'source', side: 'top', x: width / 2, y: 0, look: 'square' })),
-      { id: 'default', type: 'target', side: 'left', x: 0, y: 20, look: 'dot' },
+      { id: 'default', type: 'target', side: 'left', x: 0, y: 20, look: 'quiet' },
     ] };
   }
   if (MINI.has(node.type)) {
@@ -77,3 +77,5 @@ export function measure(node: GraphNode, graph: Graph, schema: GraphSchema | und
 const left = (ids: string[], y: number): HandleSpot[] => ids.map((id) => ({ id, type: 'target', side: 'left', x: 0, y, look: 'dot' }));
 const right = (ids: string[], width: number, y: number, step: number): HandleSpot[] =>
   ids.map((id, n) => ({ id, type: 'source', side: 'right', x: width, y: y + n * step, look: id === 'rejected' || id === 'error' ? 'rejected' : 'dot' }));
+
+const noteHeight = (words: string): number => Math.min(320, Math.max(52, 30 + 19 * words.split('\n').filter((l) => l.trim()).reduce((n, l) => n + Math.max(1, Math.ceil(l.length / 31)), 0)));

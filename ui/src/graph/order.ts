@@ -38,9 +38,9 @@ export function outline(graph: Graph): OutlineRow[] {
   const byId = new Map(graph.nodes.map((n) => [n.id, n]));
   const rows: OutlineRow[] = [];
   const seen = new Set<string>();
-  const visit = (id: string, depth: number, via: string | null): void => {
+  const visit = (id: string, depth: number, via: string | null, stops: string[] = []): void => {
     const node = byId.get(id);
-    if (!node) return;
+    if (!node || stops.includes(id)) return;
     if (seen.has(id)) {
       if (via) rows.push({ node, depth, via, again: true });
       return;
@@ -52,10 +52,15 @@ export function outline(graph: Graph): OutlineRow[] {
       if (tool && !seen.has(tool.id)) { seen.add(tool.id); rows.push({ node: tool, depth: depth + 1, via: 'tools', again: false }); }
     }
     const steps = next(graph, id);
-    const ordered = node.type === 'fork' ? [...steps.filter((s) => s.handle !== 'default'), ...steps.filter((s) => s.handle === 'default')] : steps;
-    for (const step of ordered) {
+    if (node.type === 'fork') {
+      const join = joinOf(graph, node);
+      for (const step of steps) if (step.to !== join) visit(step.to, depth + 1, step.handle, join ? [...stops, join] : stops);
+      if (join) visit(join, depth, null, stops);
+      return;
+    }
+    for (const step of [...steps.filter((s) => s.handle !== 'default'), ...steps.filter((s) => s.handle === 'default')]) {
       const named = step.handle !== 'default';
-      visit(step.to, named ? depth + 1 : depth, named ? step.handle : null);
+      visit(step.to, named ? depth + 1 : depth, named ? step.handle : null, stops);
     }
   };
   const start = graph.nodes.find((n) => n.type === 'start');

@@ -62,7 +62,7 @@ export const count = (value: number | null | undefined): string => (value == nul
 
 export function compact(value: number | null | undefined): string {
   if (value == null) return '–';
-  return value < 10000 ? count(value) : new Intl.NumberFormat(tag, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+  return value < 10000 ? count(value) : new Intl.NumberFormat(tag === 'en-GB' ? 'en' : tag, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
 const fixed = (value: number, digits: number): string => value.toLocaleString(tag, { minimumFractionDigits: digits, maximumFractionDigits: digits });

@@ -23,9 +23,9 @@ export function chosenLocale(): Locale {
 export async function loadLocale(next: Locale): Promise<void> {
   catalog = next === 'pt_BR' ? (await import('./pt_BR.json')).default : (await import('./en.json')).default;
   locale = next;
-  tag = next === 'pt_BR' ? 'pt-BR' : 'en';
+  tag = next === 'pt_BR' ? 'pt-BR' : 'en-GB';
   plural = new Intl.PluralRules(tag);
-  document.documentElement.lang = tag;
+  document.documentElement.lang = next === 'pt_BR' ? 'pt-BR' : 'en';
 }
 
 export function storeLocale(next: Locale): void {

@@ -10,14 +10,14 @@ export const Bar = memo(function Bar({ row, start, span, now }: Props): ReactEle
   const at = (time: number): number => Math.min(100, Math.max(0, ((time - start) / span) * 100));
   const from = at(row.start);
   const to = Math.max(from, at(end));
-  const left = to < 74;
+  const side = to < 78 ? { left: `calc(${to}% + 8px)` } : from > 16 ? { right: `calc(${100 - from}% + 8px)` } : { right: `calc(${100 - to}% + 6px)` };
   const text = row.text ?? (row.state === 'reused' || row.end !== null || row.ms !== null ? duration(row.ms ?? end - row.start) : duration(end - row.start));
   return (
     <>
       {pieces(row, end).map((p, n) => (
         <i key={n} className={p.wait ? 'hatch w' : row.state === 'run' ? 'r' : row.state === 'fail' ? 'f' : row.state === 'reused' ? 'hit' : row.state === 'cut' ? 't' : row.state === 'skipped' ? 'sk' : 'd'} style={{ left: `${at(p.from)}%`, width: `${Math.max(0, at(p.to) - at(p.from))}%` }} />
       ))}
-      <em style={left ? { left: `calc(${to}% + 8px)` } : { right: `calc(${100 - from}% + 8px)` }}>{text}</em>
+      <em className={to >= 78 && from <= 16 ? 'inside' : undefined} style={side}>{text}</em>
     </>
   );
 });

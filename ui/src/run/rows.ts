@@ -31,8 +31,9 @@ export function liveRows(view: RunView): Row[] {
     const step = view.steps[id];
     if (!step) return [];
     const state: Row['state'] = step.state === 'waiting' ? 'wait' : step.state === 'running' || step.state === 'streaming' ? 'run' : step.state === 'failed' ? 'fail' : step.state === 'reused' ? 'reused' : step.state === 'skipped' ? 'skipped' : 'done';
+    const resting = state === 'run' && view.status.startsWith('awaiting');
     return [{
-      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state, start: step.start, end: step.end,
+      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state: resting ? 'done' : state, start: step.start, end: step.end,
       waits: step.waits, text: state === 'wait' ? t('timeline.waiting') : null, tokens: step.tokens, cost: step.cost, children: 0, attempt: step.attempt, parent: null, ms: step.ms,
     }];
   });
@@ -44,7 +45,7 @@ export interface TraceRows { rows: Row[]; start: number; end: number }
 export function traceRows(answer: TraceAnswer): TraceRows {
   const { trace, steps, spans } = answer;
   const start = time(trace.started_at) ?? time(trace.created_at) ?? 0;
-  const end = time(trace.finished_at) ?? Math.max(start + 1, ...steps.slice(-50).map((s) => time(s.finished_at) ?? time(s.started_at) ?? start));
+  const end = Math.max(start + 1, time(trace.finished_at) ?? Date.now());
   const byStep = new Map<string, Span[]>();
   for (const span of spans) {
     const key = span.step_id ?? '';
@@ -57,7 +58,9 @@ export function traceRows(answer: TraceAnswer): TraceRows {
   for (const step of steps) {
     const depth = (step.branch_path ?? []).length;
     const own = byStep.get(step.id) ?? [];
-    rows.push(stepRow(step, depth, own.length, trace.pauses ?? []));
+    const row = stepRow(step, depth, own.length, trace.pauses ?? []);
+    if (row.state === 'run' && trace.status.startsWith('awaiting')) row.state = 'done';
+    rows.push(row);
     for (const span of own) {
       const at = span.parent_span_id ? (depths.get(span.parent_span_id) ?? depth) + 1 : depth + 1;
       depths.set(span.id, at);

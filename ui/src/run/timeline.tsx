@@ -20,7 +20,7 @@ export function Timeline({ chosen, onChoose }: { chosen: string | null; onChoose
   const rows = useMemo(() => liveRows(view), [view]);
   if (rows.length === 0) return <p className="mut" style={{ padding: 16 }}>{t('timeline.empty')}</p>;
   const end = view.end ?? Math.max(now, ...rows.map((r) => r.end ?? r.start));
-  const span = Math.max(400, (end - view.start) * 1.16);
+  const span = Math.max(400, (end - view.start) * 1.3);
   return (
     <div className="tl scroll" ref={box} tabIndex={0} role="group" aria-label={t('tab.timeline')}>
       <div className="ax" aria-hidden="true">{ticks(span, 640).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{ms === 0 ? '0' : duration(ms)}</span>)}</div>

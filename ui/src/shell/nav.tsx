@@ -62,7 +62,7 @@ export function Nav(): ReactElement {
 function LanguageMenu({ small }: { small?: boolean }): ReactElement {
   const other = locale === 'en' ? 'pt_BR' : 'en';
   return (
-    <MenuButton label={t('language')}
+    <MenuButton label={small ? t('language') : `${t('language')}: ${t(`language.${locale}`)}`}
       button={<Button look="ghost" small icon={Languages} label={t('language')}>{small ? undefined : t(`language.${locale}`)}</Button>}
       entries={[{ label: t(`language.${locale}`), onSelect: () => {} }, { label: t(`language.${other}`), onSelect: () => storeLocale(other) }]} />
   );

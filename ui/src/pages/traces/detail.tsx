@@ -56,7 +56,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   ];
   return (
     <>
-      <Top crumbs={crumbs} title={title} live={trace.status === 'running'}>
+      <Top crumbs={crumbs} title={title} live={trace.status === 'running'} middle={trace.entity_type === 'workflow' && <Segments label={t('trace.view')} value={view} onChange={(v) => setParams({ view: v === 'graph' ? 'graph' : null })} options={[{ id: 'timeline', label: t('tab.timeline') }, { id: 'graph', label: t('trace.graph') }]} />}>
         <span className="hide-s"><Button look="ghost" icon={Download} onClick={() => void exportJson()}>{t('export.json')}</Button></span>
         {editor && <LinkButton to={editor} icon={Waypoints}>{t('trace.editor')}</LinkButton>}
         {!atRest(trace.status) ? <Button icon={Square} onClick={() => void post(`/workflows/traces/${id}/cancel`).then(() => refresh('/api/runs')).catch(toastError)}>{t('run.stop')}</Button>
@@ -70,7 +70,6 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
           <div className="wf">
             {view === 'graph' ? <Suspense fallback={<div className="cv" />}><Replay id={id} onChoose={(step) => setParams({ step })} /></Suspense>
               : <Waterfall made={made} chosen={row?.id ?? null} zoom={zoom} onZoom={setZoom} onChoose={(step) => setParams({ step })} live={!atRest(trace.status)} />}
-            <div className="viewpick">{trace.entity_type === 'workflow' && <Segments small label={t('trace.view')} value={view} onChange={(v) => setParams({ view: v === 'graph' ? 'graph' : null })} options={[{ id: 'timeline', label: t('tab.timeline') }, { id: 'graph', label: t('trace.graph') }]} />}</div>
           </div>
           <aside className="dt" aria-label={t('trace.step')}>
             <Pauses answer={answer} />

@@ -102,9 +102,9 @@ function TraceRow({ run, plain, picked, onPick, onOpen }: { run: RunSummary; pla
   return (
     <tr className="click" onClick={(e) => { if (!(e.target as HTMLElement).closest('a,button,input')) onOpen(); }}>
       <td><input type="checkbox" checked={picked} onChange={onPick} aria-label={t('traces.pick.one', { name: label })} style={{ width: 16, height: 16, display: 'block', accentColor: 'var(--accent)' }} /></td>
-      <td style={{ maxWidth: 380 }}><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
-      <td><Status status={run.status} bare />{run.error && <span className="mono mut"> {run.error.code}</span>}</td>
-      {!plain && <td className="hide-m" style={{ maxWidth: 240 }}><span className="name2"><EntityTile type={run.entity_type} /><span className="trunc">{run.entity_name ?? t('traces.deleted')}</span></span></td>}
+      <td style={{ maxWidth: 300 }}><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
+      <td title={run.error ? `${run.error.code}: ${run.error.message}` : undefined}><Status status={run.status} bare /></td>
+      {!plain && <td className="hide-m" style={{ maxWidth: 210 }}><span className="name2"><EntityTile type={run.entity_type} /><span className="trunc">{run.entity_name ?? t('traces.deleted')}</span></span></td>}
       <td className="num" title={run.waiting_ms ? t('traces.split', { work: duration(run.working_ms), wait: duration(run.waiting_ms) }) : undefined}>{run.working_ms != null && run.waiting_ms ? <>{duration(run.working_ms)} <span className="mut">+ {duration(run.waiting_ms)}</span></> : duration(run.duration_ms)}</td>
       <td className="hide-s mut" title={dateTime(run.started_at ?? run.created_at)}>{ago(run.started_at ?? run.created_at)}</td>
       <td className="num hide-s">{run.total_tokens ? compact(run.total_tokens) : '–'}</td>

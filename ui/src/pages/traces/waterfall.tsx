@@ -17,6 +17,12 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
   const [folded, setFolded] = useState<Set<string>>(() => new Set());
   const [now, setNow] = useState(made.end);
   const box = useRef<HTMLDivElement>(null);
+  const [axis, setAxis] = useState(320);
+  useEffect(() => {
+    const watch = new ResizeObserver(([entry]) => setAxis(Math.max(110, (entry?.contentRect.width ?? 700) - 440)));
+    if (box.current) watch.observe(box.current);
+    return () => watch.disconnect();
+  }, []);
   useEffect(() => {
     if (!live) { setNow(made.end); return; }
     const timer = setInterval(() => setNow(Date.now()), 500);
@@ -46,7 +52,7 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
         <div className="row" style={{ paddingLeft: 12 }}><span className="field" style={{ height: 26, flex: '0 1 190px' }}><Icon as={Search} /><input type="search" aria-label={t('trace.filter')} placeholder={t('trace.filter')} value={q} onChange={(e) => setQ(e.target.value)} /></span>
           <Segments small label={t('trace.rows')} value={spans} onChange={setSpans} options={[{ id: 'steps', label: t('trace.steps') }, { id: 'spans', label: t('trace.spanstab') }]} /></div>
         <div className="num hide-s">{t('trace.tokens')}</div><div className="num hide-s">{t('trace.cost')}</div>
-        <div className="wb ax" aria-hidden="true">{ticks(span, 640).filter((ms) => ms / span < 0.97).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{ms === 0 ? '0' : duration(ms)}</span>)}</div>
+        <div className="wb ax" aria-hidden="true">{ticks(span, axis).filter((ms) => ms / span < 0.97).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{ms === 0 ? '0' : duration(ms)}</span>)}</div>
       </div>
       <div className="wbody" ref={box} role="treegrid" aria-label={t('tab.timeline')} aria-rowcount={rows.length} aria-colcount={4} tabIndex={0} onKeyDown={onKey} aria-activedescendant={at >= 0 ? `w-${rows[at]?.id}` : undefined}>
         {rows.length === 0 && <div role="row"><p className="mut" role="gridcell" style={{ padding: 16 }}>{made.rows.length ? t('palette.none') : t('timeline.empty')}</p></div>}
@@ -59,7 +65,7 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
       </div>
       <div className="wfoot mut">
         <span><i className="lk" />{t('trace.working')}</span><span><i className="lk hatch" />{t('timeline.waiting')}</span><span><i className="lk h2" />{t('trace.checkpointreused')}</span><span><i className="lk t2" />{t('trace.cutlegend')}</span>
-        <span className="sp" /><span className="hide-m" aria-hidden="true"><kbd>↑</kbd> <kbd>↓</kbd> {t('trace.key.step')} &nbsp; <kbd>←</kbd> <kbd>→</kbd> {t('trace.key.fold')} &nbsp; <kbd>Z</kbd> {t('trace.key.zoom')}</span>
+        <span className="sp" /><span className="hide-l" aria-hidden="true"><kbd>↑</kbd> <kbd>↓</kbd> {t('trace.key.step')} &nbsp; <kbd>←</kbd> <kbd>→</kbd> {t('trace.key.fold')} &nbsp; <kbd>Z</kbd> {t('trace.key.zoom')}</span>
       </div>
     </>
   );

@@ -69,7 +69,7 @@ export default function Usage(): ReactElement {
               </section>
               <Models data={models} currency={currency} total={totals.data.totals.estimated_cost} />
             </div>
-            <div className="g3"><Entities data={entities} scope={scope} runs={runs.data ?? []} currency={currency} /><DearRuns runs={runs.data ?? []} /></div>
+            <div className="g3"><Entities data={entities} scope={scope} runs={runs.data ?? []} /><DearRuns runs={runs.data ?? []} /></div>
           </>
         )}
       </div></div>

@@ -33,7 +33,7 @@ export function Models({ data, currency, total }: { data: UseQueryResult<UsageAn
   );
 }
 
-export function Entities({ data, scope, runs, currency }: { data: UseQueryResult<UsageAnswer>; scope: Scope; runs: RunSummary[]; currency: string }): ReactElement {
+export function Entities({ data, scope, runs }: { data: UseQueryResult<UsageAnswer>; scope: Scope; runs: RunSummary[] }): ReactElement {
   const [all, setAll] = useState(false);
   const list = dear(data.data?.breakdown ?? []);
   const shown = all ? list : list.slice(0, 6);
@@ -42,13 +42,13 @@ export function Entities({ data, scope, runs, currency }: { data: UseQueryResult
       <div className="row between hd2"><h2>{t('usage.entities')}</h2>{list.length > 6 && <span className="mut small">{t('ask.of', { n: shown.length, m: list.length })} · <button type="button" className="link" onClick={() => setAll(!all)}>{all ? t('usage.less') : t('usage.all')}</button></span>}</div>
       {data.isPending ? <SkeletonRows /> : (
         <table><thead><tr><th scope="col">{t('name')}</th><th scope="col" className="hide-m">{t('usage.trend')}</th><th scope="col" className="num">{t('agents.runs')}</th><th scope="col" className="num hide-s">{t('trace.tokens')}</th><th scope="col" className="num">{t('trace.cost')}</th><th scope="col" className="num hide-s">{t('usage.perrun')}</th><th scope="col" className="num hide-s">{t('status.failed')}</th></tr></thead>
-          <tbody>{shown.map((e) => <EntityRow key={`${e.entity_type}${e.entity_id}`} entry={e} scope={scope} runs={runs.filter((r) => r.entity_id === e.entity_id)} currency={currency} />)}</tbody></table>
+          <tbody>{shown.map((e) => <EntityRow key={`${e.entity_type}${e.entity_id}`} entry={e} scope={scope} runs={runs.filter((r) => r.entity_id === e.entity_id)} />)}</tbody></table>
       )}
     </section>
   );
 }
 
-function EntityRow({ entry: e, scope, runs, currency }: { entry: UsageEntry; scope: Scope; runs: RunSummary[]; currency: string }): ReactElement {
+function EntityRow({ entry: e, scope, runs }: { entry: UsageEntry; scope: Scope; runs: RunSummary[] }): ReactElement {
   const mine = { ...scope, entity_type: e.entity_type, entity_id: e.entity_id };
   const trend = useQuery({ queryKey: ['/api/usage', mine, 'day'], queryFn: () => get<UsageAnswer>('/api/usage', { ...mine, group_by: 'day' }), staleTime: 60_000 });
   const byDay = new Map(trend.data?.breakdown.map((x) => [x.date, Number(micros(x.estimated_cost) || BigInt(x.total_tokens))]));
@@ -58,7 +58,7 @@ function EntityRow({ entry: e, scope, runs, currency }: { entry: UsageEntry; sco
     <tr>
       <td style={{ maxWidth: 280 }}><Link to={to} className="rowlink"><EntityTile type={e.entity_type ?? 'workflow'} /><span className="trunc">{e.entity_name ?? t('traces.deleted')}</span></Link> <span className="mut small">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span></td>
       <td className="hide-m"><Sparkline values={daysBetween(scope.from, scope.to).map((d) => byDay.get(d) ?? 0)} label={t('usage.trend')} /></td>
-      <td className="num">{count(e.run_count)}</td><td className="num hide-s">{compact(e.total_tokens)}</td><td className="num"><b style={{ fontWeight: 600 }}>{money(e.estimated_cost, currency)}</b></td>
+      <td className="num">{count(e.run_count)}</td><td className="num hide-s">{compact(e.total_tokens)}</td><td className="num"><b style={{ fontWeight: 600 }}>{decimal(e.estimated_cost, micros(e.estimated_cost) < 1_000_000n ? 6 : 2)}</b></td>
       <td className="num mono hide-s">{decimal(divideMoney(e.estimated_cost, e.run_count ?? 0))}</td>
       <td className="num hide-s" style={failed !== null && failed > 0.05 ? { color: 'var(--fail)' } : undefined}>{failed === null ? '–' : percent(failed)}</td>
     </tr>

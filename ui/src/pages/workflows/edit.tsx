@@ -1,9 +1,10 @@
 /** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
 import { ReactFlowProvider } from '@xyflow/react';
 import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
+import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
 import { isProblem } from '../../api/problem';
-import type { GraphSchema, Providers } from '../../api/types';
+import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { Failure } from '../../parts/states';
 import { toast, toastError } from '../../parts/toast';
@@ -62,6 +63,12 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
     openRun(trace).then((answer) => useComposer.setState({ said: answer.trace.input?.message ?? answer.trace.input_preview, sentFiles: answer.trace.input?.attachments ?? [] })).catch(toastError);
   }, [trace]);
   useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
+  const again = params.get('again');
+  useEffect(() => {
+    if (!again) return;
+    setParams({ again: null });
+    get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' }).then(({ trace: t0 }) => { useComposer.setState({ text: t0.input?.message ?? t0.input_preview, state: t0.input?.state ?? {}, files: t0.input?.attachments ?? [] }); document.getElementById('composer')?.focus(); }).catch(toastError);
+  }, [again]);
   const run = useCallback(async (message: string): Promise<void> => {
     const { files, state } = useComposer.getState();
     try {
