@@ -1,0 +1,234 @@
+//! Owns what follows from the keys: flags, effective defaults, secrets, and what the settings show.
+
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::keys::{KEYS, Shown};
+use super::{Config, Keys};
+use crate::providers::Secret;
+
+/// What is on, taken together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the fields are the flags of the contract")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are independent of each other")]
+pub struct Flags {
+    pub can_export: bool,
+    pub can_preview: bool,
+    pub can_import: bool,
+    pub can_build_tools: bool,
+    pub async_runs: bool,
+    pub usage_export: bool,
+    pub stream_adapters: bool,
+    pub templates: bool,
+}
+
+impl Keys {
+    /// Everything is open for a developer.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.environment == "local"
+    }
+
+    /// Where days begin and clocks are read.
+    #[must_use]
+    pub fn time_zone(&self) -> TimeZone {
+        zone(&self.timezone).unwrap_or(TimeZone::UTC)
+    }
+
+    /// What is on.
+    #[must_use]
+    pub const fn flags(&self) -> Flags {
+        let codegen = &self.codegen;
+        Flags {
+            can_export: codegen.enabled && codegen.export,
+            can_preview: codegen.enabled && codegen.preview,
+            can_import: codegen.enabled,
+            can_build_tools: self.allow_builder_tools,
+            async_runs: self.async_runs_enabled,
+            usage_export: self.usage.export.enabled,
+            stream_adapters: self.stream_adapters.enabled,
+            templates: self.templates_enabled,
+        }
+    }
+
+    /// Where the usage export is mounted.
+    #[must_use]
+    pub fn usage_export_prefix(&self) -> &str {
+        self.usage.export.route_prefix.as_deref().unwrap_or(&self.stream_adapters.route_prefix)
+    }
+
+    /// What the host runs before the usage export.
+    #[must_use]
+    pub fn usage_export_middleware(&self) -> &[String] {
+        self.usage.export.middleware.as_deref().unwrap_or(&self.stream_adapters.middleware)
+    }
+
+    /// The database's file; none when it is in memory or on a server.
+    #[must_use]
+    pub fn database_file(&self) -> Option<&Path> {
+        let path = match self.database.url.as_deref() {
+            Some(url) => url.strip_prefix("sqlite:")?,
+            None => &self.database.path,
+        };
+        (path != ":memory:").then(|| Path::new(path))
+    }
+
+    /// Where uploaded files are kept; none = in the database.
+    #[must_use]
+    pub fn attachments_folder(&self) -> Option<PathBuf> {
+        match self.attachments.path.as_deref() {
+            Some("") => None,
+            Some(path) => Some(PathBuf::from(path)),
+            None => self.database_file().map(|file| file.with_file_name("attachments")),
+        }
+    }
+}
+
+impl Config {
+    /// The value of a secret: from `secrets`, else the environment. The host is asked before, by others.
+    #[must_use]
+    pub fn secret(&self, name: &str) -> Option<Secret> {
+        let found = self.secrets.get(name).or_else(|| self.environment.get(name));
+        found.filter(|value| !value.is_empty()).map(|value| Secret(value.as_str().into()))
+    }
+
+    /// The name of the secret that a provider uses.
+    #[must_use]
+    pub fn credential_of(&self, provider: &str) -> Option<String> {
+        if let Some(configured) = self.providers.get(provider).and_then(|provider| provider.credential.as_deref()) {
+            return configured.strip_prefix("secret:").map(str::to_owned);
+        }
+        let name = match provider {
+            "openai" | "openai-responses" => "OPENAI_API_KEY",
+            "anthropic" => "ANTHROPIC_API_KEY",
+            "gemini" => "GEMINI_API_KEY",
+            "mistral" => "MISTRAL_API_KEY",
+            "cohere" => "COHERE_API_KEY",
+            "deepseek" => "DEEPSEEK_API_KEY",
+            "xai" => "XAI_API_KEY",
+            "groq" => "GROQ_API_KEY",
+            "openrouter" => "OPENROUTER_API_KEY",
+            "azure-openai" => "AZURE_OPENAI_API_KEY",
+            "voyage" => "VOYAGE_API_KEY",
+            _ => return None,
+        };
+        Some(name.to_owned())
+    }
+
+    /// Provider and model where none is given; `resolves` says whether a secret has a value, the host's answer included.
+    #[must_use]
+    pub fn effective_default_model(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
+        let openai = self.default_provider.is_none() && resolves("OPENAI_API_KEY");
+        let provider = self.default_provider.clone().unwrap_or_else(|| (if openai { "openai" } else { "script" }).to_owned());
+        let usual = match provider.as_str() {
+            "script" => "demo",
+            _ => "gpt-4o-mini",
+        };
+        let model = self.default_model.clone().unwrap_or_else(|| usual.to_owned());
+        (provider, model)
+    }
+
+    /// Embeddings provider and model where none is given.
+    #[must_use]
+    pub fn effective_embeddings(&self, resolves: impl Fn(&str) -> bool) -> (String, String) {
+        let openai = self.rag.embeddings_provider.is_none() && resolves("OPENAI_API_KEY");
+        let provider =
+            self.rag.embeddings_provider.clone().unwrap_or_else(|| (if openai { "openai" } else { "hash" }).to_owned());
+        let usual = if provider == "hash" { "hash-256" } else { "text-embedding-3-small" };
+        let model = self.rag.embeddings_model.clone().unwrap_or_else(|| usual.to_owned());
+        (provider, model)
+    }
+
+    /// What `GET /api/settings` answers; never a secret.
+    #[must_use]
+    pub fn settings_json(&self) -> Value {
+        let shown = |(key, (path, value, source)): (&super::keys::Key, &(&str, Value, super::Source))| {
+            json!({"key": path, "value": shown_value(key.shown, value), "source": source.as_str(), "gates": key.gates})
+        };
+        let keys: Vec<Value> = KEYS.iter().zip(self.origin.iter()).map(shown).collect();
+        json!({"flags": self.flags(), "keys": keys})
+    }
+}
+
+fn shown_value(shown: Shown, value: &Value) -> Value {
+    match (shown, value) {
+        (Shown::Whole, value) => value.clone(),
+        (Shown::IsSet, Value::Null) => Value::Null,
+        (Shown::IsSet, _) => json!("(set)"),
+        (Shown::Names, Value::Object(fields)) => fields.keys().cloned().collect::<Vec<_>>().into(),
+        (Shown::Names, _) => Value::Null,
+    }
+}
+
+/// A time zone by name; UTC also where the system knows no time zones.
+fn zone(name: &str) -> Option<TimeZone> {
+    if matches!(name, "UTC" | "Etc/UTC") { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() }
+}
+
+/// What a kind alone cannot say of a value.
+pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
+    let text = |pointer: &str| tree.pointer(pointer).and_then(Value::as_str);
+    let mut refuse = |path: &str, why: &str| problems.push((path.to_owned(), why.to_owned()));
+    if text("/table_prefix").is_some_and(|prefix| !is_table_prefix(prefix)) {
+        refuse("table_prefix", "must match ^[a-z_][a-z0-9_]{0,30}$");
+    }
+    if text("/timezone").is_some_and(|name| zone(name).is_none()) {
+        refuse("timezone", "must be the name of a time zone, such as `Europe/Lisbon`");
+    }
+    if text("/usage/currency").is_some_and(|code| code.len() != 3 || !code.bytes().all(|letter| letter.is_ascii_uppercase())) {
+        refuse("usage.currency", "must be a currency code of three letters, such as `USD`");
+    }
+    if text("/base_url").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        refuse("base_url", "must begin with http:// or https://");
+    }
+    if text("/database/url").is_some_and(|url| !["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))) {
+        refuse("database.url", "must begin with sqlite: or postgres://");
+    }
+    for path in ["route_prefix", "stream_adapters.route_prefix", "usage.export.route_prefix"] {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        if text(&pointer).is_some_and(|prefix| !is_route_prefix(prefix)) {
+            refuse(path, "must be path segments of letters, digits, `-`, `_`, `.`, without a slash at either end");
+        }
+    }
+    let words = |name: &str| tree.pointer(&format!("/rag/{name}")).and_then(Value::as_u64);
+    if words("chunk_overlap_words") >= words("chunk_max_words") {
+        refuse("rag.chunk_overlap_words", "must be less than rag.chunk_max_words");
+    }
+    for name in tree.pointer("/secrets").and_then(Value::as_object).into_iter().flat_map(|secrets| secrets.keys()) {
+        if !is_secret_name(name) {
+            refuse("secrets", "must have names that match ^[A-Z][A-Z0-9_]{0,63}$");
+        }
+    }
+    for (id, provider) in tree.pointer("/providers").and_then(Value::as_object).into_iter().flatten() {
+        let credential = provider.get("credential").and_then(Value::as_str);
+        if credential.is_some_and(|text| !text.strip_prefix("secret:").is_some_and(is_secret_name)) {
+            refuse(&format!("providers.{id}.credential"), "must be secret:NAME; the value itself belongs into `secrets`");
+        }
+    }
+    for (slug, server) in tree.pointer("/mcp/servers").and_then(Value::as_object).into_iter().flatten() {
+        if !server.is_object() {
+            refuse(&format!("mcp.servers.{slug}"), "must be an object");
+        }
+    }
+}
+
+fn is_table_prefix(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    text.len() <= 31
+        && text.starts_with(plain)
+        && text.chars().all(|letter| plain(letter) || letter.is_ascii_digit())
+}
+
+fn is_route_prefix(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    text.split('/').all(|part| !part.is_empty() && part != "." && part != ".." && part.chars().all(plain))
+}
+
+fn is_secret_name(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    text.len() <= 64 && text.starts_with(|letter: char| letter.is_ascii_uppercase()) && text.chars().all(plain)
+}

@@ -1,0 +1,164 @@
+//! Owns the tools of one agent: those of its references, of `tools` edges, and the specialists of Tool Mode.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::profile::Profile;
+use super::specialist::{self, Specialist};
+use crate::engine::context::StepContext;
+use crate::model::agent::ToolRef;
+use crate::model::event::{Fault, FaultCode};
+use crate::model::node::{McpNode, Node, ToolNode};
+use crate::model::plan::NodeIndex;
+use crate::providers::ToolOffer;
+use crate::tools::{BoundTool, NATIVE};
+
+/// What a tool name stands for.
+pub(super) enum Bound<'a> {
+    /// A tool.
+    Tool(Box<BoundTool>),
+    /// An agent in Tool Mode.
+    Specialist(Specialist<'a>),
+}
+
+impl Bound<'_> {
+    pub(super) fn offer(&self) -> &ToolOffer {
+        match self {
+            Self::Tool(tool) => &tool.offer,
+            Self::Specialist(specialist) => &specialist.offer,
+        }
+    }
+}
+
+/// The tools of one agent, by the names that its model sees.
+#[derive(Default)]
+pub(in crate::engine) struct ToolTable<'a> {
+    bound: Vec<Bound<'a>>,
+    pub(super) native: Vec<String>,
+    approves_all: bool,
+}
+
+impl<'a> ToolTable<'a> {
+    /// The tools of the agent at a node, `depth` specialists deep.
+    pub(super) async fn of_agent(context: &'a StepContext, at: NodeIndex, profile: &Profile, depth: u32) -> Result<Self, Fault> {
+        let mut table = Self { approves_all: profile.approves_all, ..Self::default() };
+        let mut found = Vec::new();
+        for reference in &profile.tools {
+            match reference.reference.strip_prefix(NATIVE) {
+                Some(kind) => table.native.push(kind.to_owned()),
+                None => found.extend(bind(context, reference).await?),
+            }
+        }
+        for source in context.plan().tool_bindings(at) {
+            let source_node = context.plan().node(*source);
+            match &source_node.node {
+                Node::Tool(node) => found.extend(bind_tool_node(context, node).await?),
+                Node::Mcp(node) => found.extend(bind_mcp_node(context, node).await?),
+                Node::Agent(node) => {
+                    let specialist = specialist::of(node, *source, &source_node.id, depth);
+                    table.bound.extend(specialist.map(Bound::Specialist));
+                }
+                Node::Start
+                | Node::Stop(_)
+                | Node::Llm(_)
+                | Node::Rag(_)
+                | Node::Human(_)
+                | Node::Fork(_)
+                | Node::Join(_)
+                | Node::Loop(_)
+                | Node::SetState(_)
+                | Node::Condition(_)
+                | Node::Note => {}
+            }
+        }
+        table.take(found);
+        Ok(table)
+    }
+
+    /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
+    fn take(&mut self, found: Vec<Found>) {
+        let mut names: HashMap<String, u32> = HashMap::new();
+        let taken = self.bound.iter().map(|bound| bound.offer().name.clone());
+        for name in taken.chain(found.iter().map(|one| one.tool.offer.name.clone())) {
+            *names.entry(name).or_default() += 1;
+        }
+        for Found { mut tool, server } in found {
+            if let Some(server) = server.filter(|_| names.get(&tool.offer.name).is_some_and(|count| *count > 1)) {
+                tool.offer.name = format!("{server}__{}", tool.offer.name);
+            }
+            if self.find(&tool.offer.name).is_none() {
+                self.bound.push(Bound::Tool(Box::new(tool)));
+            }
+        }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<&Bound<'a>> {
+        self.bound.iter().find(|bound| bound.offer().name == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.bound.iter().map(|bound| bound.offer().name.as_str())
+    }
+
+    pub(super) fn offers(&self) -> Vec<ToolOffer> {
+        self.bound.iter().map(|bound| bound.offer().clone()).collect()
+    }
+
+    /// A call of this waits for a person.
+    pub(super) fn is_gated(&self, bound: &Bound<'_>) -> bool {
+        self.approves_all
+            || match bound {
+                Bound::Tool(tool) => tool.require_approval,
+                Bound::Specialist(_) => false,
+            }
+    }
+
+    /// Some call may wait for a person.
+    pub(super) fn can_pause(&self) -> bool {
+        self.bound.iter().any(|bound| self.is_gated(bound))
+    }
+}
+
+struct Found {
+    tool: BoundTool,
+    server: Option<String>,
+}
+
+async fn bind(context: &StepContext, reference: &ToolRef) -> Result<Vec<Found>, Fault> {
+    let world = context.world();
+    let bound = world.tools.bind(reference, context.definitions(), &context.run().tenant).await?;
+    let server = reference.reference.strip_prefix("mcp:").and_then(|key| key.split('/').next()).map(str::to_owned);
+    Ok(bound.into_iter().map(|tool| Found { tool, server: server.clone() }).collect())
+}
+
+fn plain(reference: String) -> ToolRef {
+    let (only, require_approval, idempotent) = (None, None, None);
+    ToolRef { reference, config: serde_json::Map::new(), only, exclude: Vec::new(), require_approval, idempotent }
+}
+
+/// The reference of a tool node.
+pub(in crate::engine) fn reference_of(node: &ToolNode) -> Result<ToolRef, Fault> {
+    let reference = node.tool_ref.clone().ok_or_else(|| Fault::new(FaultCode::ToolNotFound, "the node names no tool"))?;
+    Ok(ToolRef { config: node.config.clone(), idempotent: node.idempotent.then_some(true), ..plain(reference) })
+}
+
+async fn bind_tool_node(context: &StepContext, node: &ToolNode) -> Result<Vec<Found>, Fault> {
+    let fixed = node.parameters.resolve(context.state(), &context.system());
+    let found = bind(context, &reference_of(node)?).await?;
+    Ok(found.into_iter().map(|one| Found { tool: one.tool.fixing(fixed.clone()), ..one }).collect())
+}
+
+async fn bind_mcp_node(context: &StepContext, node: &McpNode) -> Result<Vec<Found>, Fault> {
+    let server = node.mcp_server.clone().ok_or_else(|| Fault::new(FaultCode::ToolNotFound, "the node names no MCP server"))?;
+    let only = node.tool_name.clone().map(|name| vec![name]);
+    let reference = ToolRef { only, idempotent: node.idempotent.then_some(true), ..plain(format!("mcp:{server}")) };
+    let fixed = node.parameters.resolve(context.state(), &context.system());
+    let found = bind(context, &reference).await?;
+    Ok(found.into_iter().map(|one| Found { tool: one.tool.fixing(fixed.clone()), ..one }).collect())
+}
+
+/// The schema of a tool with one text argument.
+pub(super) fn one_input(description: &str) -> Value {
+    crate::tools::schema::object(&[("input", "string", description)])
+}

@@ -1,0 +1,150 @@
+//! Owns who speaks: everything about an agent that its node, its stored definition and a chat turn decide together.
+
+use std::sync::Arc;
+
+use crate::engine::context::{ChatOverrides, StepContext};
+use crate::model::Id;
+use crate::model::agent::{Agent, MemoryConfig, Parameters, ToolRef};
+use crate::model::event::{Fault, FaultCode};
+use crate::model::node::{AgentNode, LlmNode};
+
+/// One who speaks with a model.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Profile {
+    pub(super) node_id: Arc<str>,
+    pub(super) agent_id: Option<Id>,
+    pub(super) slug: Option<String>,
+    pub(super) provider: String,
+    pub(super) model: String,
+    pub(super) credential: Option<String>,
+    pub(super) instructions: String,
+    pub(super) parameters: Parameters,
+    pub(super) tools: Vec<ToolRef>,
+    /// Every call waits for a person.
+    pub(super) approves_all: bool,
+    pub(super) tool_max_runs: u32,
+    pub(super) parallel_tool_calls: Option<bool>,
+    pub(super) memory: MemoryConfig,
+    /// Of the stored agent.
+    pub(super) output_schema: Option<String>,
+    pub(super) schema: Option<serde_json::Value>,
+}
+
+impl Profile {
+    /// The profile of an agent node, which may be another one than the step's.
+    pub(super) fn of_agent(context: &StepContext, node: &AgentNode, node_id: &Arc<str>) -> Result<Self, Fault> {
+        let profile = if node.is_inline() { Self::inline(context, node, node_id)? } else { Self::stored(context, node, node_id)? };
+        Ok(match context.run().chat.as_ref() {
+            Some(chat) => profile.overridden(chat),
+            None => profile,
+        })
+    }
+
+    fn stored(context: &StepContext, node: &AgentNode, node_id: &Arc<str>) -> Result<Self, Fault> {
+        let id = node.agent_id.as_deref().unwrap_or_default();
+        let agent: &Agent = context.definitions().agents.get(id).ok_or_else(|| missing(id))?;
+        Ok(Self {
+            node_id: Arc::clone(node_id),
+            agent_id: agent.id,
+            slug: agent.slug.clone(),
+            provider: agent.provider.clone(),
+            model: agent.model.clone(),
+            credential: agent.credential.clone(),
+            instructions: agent.instructions.clone(),
+            parameters: agent.parameters.clone(),
+            tools: agent.tools.clone(),
+            approves_all: node.require_tool_approval.unwrap_or(agent.require_tool_approval),
+            tool_max_runs: node.tool_max_runs.unwrap_or(agent.tool_max_runs),
+            parallel_tool_calls: node.parallel_tool_calls.or(agent.parallel_tool_calls),
+            memory: merged(&node.memory_config, agent.memory_config.as_ref()),
+            output_schema: agent.output_schema.clone(),
+            schema: agent.schema.clone(),
+        })
+    }
+
+    fn inline(context: &StepContext, node: &AgentNode, node_id: &Arc<str>) -> Result<Self, Fault> {
+        let (Some(provider), Some(model)) = (node.provider.clone(), node.model.clone()) else {
+            return Err(Fault::new(FaultCode::Internal, format!("the agent node `{node_id}` has no provider and model")));
+        };
+        Ok(Self {
+            node_id: Arc::clone(node_id),
+            agent_id: None,
+            slug: None,
+            provider,
+            model,
+            credential: node.credential.clone(),
+            instructions: node.instructions.render(context.state(), &context.system()),
+            parameters: node.parameters.clone(),
+            tools: node.tools.clone(),
+            approves_all: node.require_tool_approval.unwrap_or(false),
+            tool_max_runs: node.tool_max_runs.unwrap_or(10),
+            parallel_tool_calls: node.parallel_tool_calls,
+            memory: merged(&node.memory_config, None),
+            output_schema: None,
+            schema: None,
+        })
+    }
+
+    /// The profile of an llm node: no tools, no memory.
+    pub(in crate::engine) async fn of_llm(context: &StepContext, node: &LlmNode) -> Self {
+        let (provider, model) = context.world().providers.default_model(&context.run().tenant).await;
+        Self {
+            node_id: Arc::clone(&context.node().id),
+            agent_id: None,
+            slug: None,
+            provider: node.provider.clone().unwrap_or(provider),
+            model: node.model.clone().unwrap_or(model),
+            credential: node.credential.clone(),
+            instructions: node.instructions.render(context.state(), &context.system()),
+            parameters: node.parameters.clone(),
+            tools: Vec::new(),
+            approves_all: false,
+            tool_max_runs: 1,
+            parallel_tool_calls: None,
+            memory: MemoryConfig { budget_rag: node.budget_rag, budget_state: node.budget_state, ..MemoryConfig::default() },
+            output_schema: None,
+            schema: None,
+        }
+    }
+
+    /// As a chat turn wants it.
+    fn overridden(mut self, chat: &ChatOverrides) -> Self {
+        if let Some(instructions) = &chat.instructions {
+            self.instructions.clone_from(instructions);
+        }
+        if let Some(context) = &chat.context {
+            let blank = if self.instructions.is_empty() { "" } else { "\n\n" };
+            self.instructions = format!("{}{blank}{context}", self.instructions);
+        }
+        if let Some(wanted) = &chat.parameters {
+            let own = std::mem::take(&mut self.parameters);
+            self.parameters = Parameters {
+                temperature: wanted.temperature.or(own.temperature),
+                top_p: wanted.top_p.or(own.top_p),
+                max_tokens: wanted.max_tokens.or(own.max_tokens),
+                reasoning_effort: wanted.reasoning_effort.clone().or(own.reasoning_effort),
+                stop: wanted.stop.clone().or(own.stop),
+            };
+        }
+        self
+    }
+}
+
+fn missing(id: &str) -> Fault {
+    Fault::new(FaultCode::Internal, format!("the agent `{id}` is not among the definitions of this run"))
+}
+
+/// Key by key: the node's, else the agent's.
+fn merged(node: &MemoryConfig, agent: Option<&MemoryConfig>) -> MemoryConfig {
+    let none = MemoryConfig::default();
+    let agent = agent.unwrap_or(&none);
+    MemoryConfig {
+        context_window: node.context_window.or(agent.context_window),
+        driver: node.driver.clone().or_else(|| agent.driver.clone()),
+        summarization_enabled: node.summarization_enabled.or(agent.summarization_enabled),
+        summarization_threshold: node.summarization_threshold.or(agent.summarization_threshold),
+        budget_rag: node.budget_rag.or(agent.budget_rag),
+        budget_tool_results: node.budget_tool_results.or(agent.budget_tool_results),
+        budget_state: node.budget_state.or(agent.budget_state),
+    }
+}

@@ -1,0 +1,210 @@
+//! Owns the turns of an agent: the model speaks, its tool calls are made, until it answers without any or a person must decide.
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+use super::approval::{self, Fate, Planned};
+use super::binding::{Bound, ToolTable};
+use super::ids::CallIds;
+use super::profile::Profile;
+use super::structured::Shape;
+use super::{media, memory, specialist, words};
+use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
+use crate::engine::context::StepContext;
+use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::event::{Fault, FaultCode, PauseReason, ToolOutcome};
+use crate::providers::{Asker, ChatRequest, Media};
+
+/// Calls of one turn that run at the same time.
+const AT_ONCE: usize = 8;
+
+/// Where in a step somebody speaks.
+pub(in crate::engine) struct Scope {
+    /// The call that a specialist answers; none for the step's own agent.
+    pub(super) parent: Option<String>,
+    tell: Tell,
+}
+
+impl Scope {
+    /// The node's own agent or model.
+    pub(in crate::engine) const fn step(streams: bool, publish_reply: bool) -> Self {
+        let tell = if streams { Tell::Tokens { publish_reply } } else { Tell::Silent };
+        Self { parent: None, tell }
+    }
+
+    /// The specialist that answers a call.
+    pub(super) const fn specialist(call_id: String) -> Self {
+        Self { parent: Some(call_id), tell: Tell::Silent }
+    }
+
+    /// The key of the n-th model call: the same when the step is entered again.
+    fn model_key(&self, number: u32) -> String {
+        match &self.parent {
+            Some(parent) => format!("{parent}/model:{number}"),
+            None => format!("model:{number}"),
+        }
+    }
+}
+
+/// One who speaks with a model inside a step.
+pub(in crate::engine) struct Speaker<'a> {
+    pub(in crate::engine) context: &'a StepContext,
+    pub(in crate::engine) profile: &'a Profile,
+    pub(in crate::engine) tools: &'a ToolTable<'a>,
+    pub(in crate::engine) shape: Option<&'a Shape>,
+    pub(in crate::engine) scope: Scope,
+}
+
+/// How a conversation ended.
+pub(in crate::engine) enum Spoken {
+    /// With an answer.
+    Answer(Answer),
+    /// A person has to decide first.
+    Pause(PauseReason),
+}
+
+/// The end of a conversation.
+pub(in crate::engine) struct Answer {
+    /// The text of the last turn.
+    pub(in crate::engine) text: String,
+    /// Its structured value.
+    pub(in crate::engine) value: Option<serde_json::Value>,
+    /// The user message and all that followed.
+    pub(in crate::engine) messages: Vec<Message>,
+    /// Every call of the last pause was declined.
+    pub(in crate::engine) rejected: bool,
+}
+
+/// A conversation while it goes on.
+struct Conversation {
+    /// As the model is sent it.
+    sent: Vec<Message>,
+    /// The user message and all that followed, with whole results.
+    kept: Vec<Message>,
+    media: Vec<Media>,
+}
+
+impl Conversation {
+    fn push(&mut self, message: Message) {
+        self.kept.push(message.clone());
+        self.sent.push(message);
+    }
+}
+
+impl Speaker<'_> {
+    /// Speaks until there is an answer, or a person must decide.
+    pub(in crate::engine) async fn talk(&self, prompt: Vec<Message>) -> Result<Spoken, Fault> {
+        let media = media::load(self.context, &prompt).await?;
+        let kept = prompt.last().cloned().into_iter().collect();
+        let mut conversation = Conversation { sent: prompt, kept, media };
+        let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
+        let mut rejected = false;
+        let mut number = 1;
+        loop {
+            let mut answer = self.ask(number, &conversation.sent, &conversation.media, true).await?;
+            if answer.message.tool_calls.is_empty() {
+                return self.end(number, answer, conversation, rejected).await.map(Spoken::Answer);
+            }
+            if number > self.profile.tool_max_runs {
+                let text = format!("the model wanted tools in more than {} turns", self.profile.tool_max_runs);
+                return Err(Fault::new(FaultCode::ToolLimit, text));
+            }
+            ids.settle(number, &mut answer.message.tool_calls);
+            let mut calls = approval::plan(self.context, self.tools, self.scope.parent.is_none(), &answer.message.tool_calls);
+            let Some(results) = self.make(&mut calls).await? else { return Ok(Spoken::Pause(self.pause(calls))) };
+            if calls.iter().any(|one| one.gated) {
+                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, Fate::Declined(_)));
+            }
+            answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
+            conversation.push(answer.message);
+            self.add_results(&mut conversation, results).await?;
+            number += 1;
+        }
+    }
+
+    /// Asks the model once.
+    pub(super) async fn ask(&self, number: u32, messages: &[Message], media: &[Media], tools: bool) -> Result<ModelAnswer, Fault> {
+        let profile = self.profile;
+        let mut request = ChatRequest::new(profile.model.as_str(), messages.to_vec());
+        request.media = media.to_vec();
+        request.parameters = profile.parameters.clone();
+        request.schema = self.shape.map(|shape| shape.schema.clone());
+        request.stream = self.scope.tell != Tell::Silent;
+        request.credential.clone_from(&profile.credential);
+        request.asker = Asker { node_id: Some(profile.node_id.to_string()), agent: profile.slug.clone(), ..Asker::default() };
+        if tools {
+            request.tools = self.tools.offers();
+            request.native_tools.clone_from(&self.tools.native);
+            request.parallel_tool_calls = profile.parallel_tool_calls;
+        }
+        let call = ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell };
+        self.context.model(&self.scope.model_key(number), call).await
+    }
+
+    async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
+        let Conversation { sent, kept: mut messages, media } = conversation;
+        let (message, value) = match self.shape {
+            Some(shape) => shape.settle(self, number, answer, sent, &media).await.map(|(message, value)| (message, Some(value)))?,
+            None => (answer.message, None),
+        };
+        let text = message.content.clone();
+        messages.push(message);
+        Ok(Answer { text, value, messages, rejected })
+    }
+
+    /// Makes the calls of a turn: first those that need nobody, then those that a person decided. None: a person must decide first.
+    async fn make(&self, calls: &mut [Planned<'_, '_>]) -> Result<Option<Vec<ToolOutcome>>, Fault> {
+        let free: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| !one.gated).collect();
+        let mut results = self.make_together(&free).await?;
+        if calls.iter().any(|one| matches!(one.fate, Fate::Wait)) {
+            return Ok(None);
+        }
+        let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
+        results.extend(self.make_together(&decided).await?);
+        let place = |outcome: &ToolOutcome| calls.iter().position(|one| one.call.id == outcome.call_id);
+        results.sort_by_key(place);
+        Ok(Some(results))
+    }
+
+    /// Tells all calls, then makes them at the same time.
+    async fn make_together(&self, calls: &[&Planned<'_, '_>]) -> Result<Vec<ToolOutcome>, Fault> {
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
+        let told: Vec<ToolCall> = calls.iter().map(|one| one.call.clone()).collect();
+        self.context.announce_tools(&told, self.scope.parent.as_deref()).await?;
+        let made = calls.iter().map(|one| self.make_one(one));
+        stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).try_collect().await
+    }
+
+    async fn make_one(&self, planned: &Planned<'_, '_>) -> Result<ToolOutcome, Fault> {
+        let (call, parent) = (&planned.call, self.scope.parent.as_deref());
+        match &planned.fate {
+            Fate::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
+            Fate::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,
+            Fate::Refuse(text) => self.context.refuse_tool(call, text, false, parent).await,
+            Fate::Declined(text) => self.context.refuse_tool(call, text, true, parent).await,
+            Fate::Wait => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
+        }
+    }
+
+    fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
+        let waiting = calls.into_iter().filter(|one| matches!(one.fate, Fate::Wait));
+        let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
+        let message = words::waiting(calls.len(), &self.context.system().locale);
+        let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));
+        let schemas = calls.iter().filter_map(schema).collect();
+        PauseReason::Approval { calls, message, schemas }
+    }
+
+    /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.
+    async fn add_results(&self, conversation: &mut Conversation, results: Vec<ToolOutcome>) -> Result<(), Fault> {
+        for outcome in results {
+            let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name.clone()), outcome.is_error);
+            let whole = Message { tool_call_id, name, is_error, ..Message::text(Role::Tool, outcome.result) };
+            let content = memory::enter(self.context, self.profile, &outcome.name, whole.content.clone()).await?;
+            conversation.sent.push(Message { content, ..whole.clone() });
+            conversation.kept.push(whole);
+        }
+        Ok(())
+    }
+}

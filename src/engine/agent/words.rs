@@ -1,0 +1,33 @@
+//! Owns the few sentences that an agent's work says to people and to models.
+
+use crate::model::texts::{Locale, text};
+
+/// What a user message says when it holds only files.
+pub(super) fn look_at_files(locale: &str) -> String {
+    text(Locale::named(locale).unwrap_or_default(), "message.look_at_files", &[])
+}
+
+/// How many calls wait for a person.
+pub(super) fn waiting(count: usize, locale: &str) -> String {
+    let key = if count == 1 { "approval.one" } else { "approval.many" };
+    text(Locale::named(locale).unwrap_or_default(), key, &[("count", &count.to_string())])
+}
+
+/// What a model is told of a call that a person declined.
+pub(super) fn declined(reason: Option<&str>) -> String {
+    let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+    let reason = reason.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("The reason given: \"{reason}\"."));
+    format!("The person declined this call; it did not run. {reason} Do not make this call again unless the person asks for it.")
+}
+
+/// What a model is told of arguments that do not fit.
+pub(super) fn misfit(tool: &str, problems: &[String]) -> String {
+    format!("The arguments do not fit `{tool}`, the call did not run: {}", problems.join("; "))
+}
+
+/// What a model is told of a tool that is not there.
+pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<_> = known.collect();
+    let known = if known.is_empty() { "there are no tools".to_owned() } else { format!("the tools are {}", known.join(", ")) };
+    format!("There is no tool `{name}`; {known}.")
+}

@@ -1,0 +1,411 @@
+//! Owns what people do to a run that rests or works: answer a pause, retry, cancel. Of two at once exactly one wins.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::create::Ticket;
+use super::journal::Tenure;
+use super::load::{self, Loaded};
+use super::tenure::{self, Start};
+use super::world::World;
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::model::chat::{Attachment, ToolCall};
+use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Entry, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
+use crate::model::run::{Run, Status};
+use crate::store::log::{self, Append};
+use crate::store::{StoreError, queue, runs};
+use crate::tools::schema::argument_problems;
+
+/// What a person says to a pause, its shape checked.
+#[derive(Clone, Debug, Default)]
+pub struct Reply {
+    /// The node, when given.
+    pub node_id: Option<String>,
+    /// The pause, when given.
+    pub pause_id: Option<String>,
+    /// For all pending calls.
+    pub approval: Option<bool>,
+    /// The text.
+    pub message: Option<String>,
+    /// Files sent along.
+    pub attachments: Vec<Attachment>,
+    /// For single calls.
+    pub decisions: Option<Vec<Decision>>,
+}
+
+/// How a failed run is tried again, its shape checked.
+#[derive(Clone, Debug, Default)]
+pub struct Again {
+    /// From this completed step.
+    pub from_step: Option<Id>,
+    /// Merged into the state.
+    pub state: serde_json::Map<String, Value>,
+    /// What to do with calls in doubt.
+    pub in_doubt: Vec<DoubtAnswer>,
+}
+
+/// Answers a pause and goes on, here or through the queue. Also gives the pause.
+///
+/// # Errors
+/// Every refusal of the contract; a refused answer changes nothing.
+pub async fn resume(
+    world: &Arc<World>,
+    tenant: &Arc<str>,
+    run: &str,
+    reply: &Reply,
+    queued: bool,
+) -> Result<(Ticket, Id)> {
+    for _ in 0..3 {
+        let loaded = load_top(world, tenant, run).await?;
+        let folded = loaded.fold(None)?;
+        let pause = find_pause(&folded, reply)?.clone();
+        if queued && folded.created.entity == EntityKind::Agent {
+            return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));
+        }
+        let answer = answer_of(&pause, reply)?;
+        let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued }));
+        if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
+            return Ok((ticket, pause.id));
+        }
+    }
+    Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
+}
+
+async fn load_top(world: &World, tenant: &str, run: &str) -> Result<Loaded> {
+    let loaded = load::load(world, tenant, run).await?;
+    if let Some(parent) = loaded.row.parent {
+        let text = format!("this is a child run; act on run {parent} instead");
+        return Err(Error::new(Kind::InvalidState, text).with("run_status", loaded.row.status.as_str()));
+    }
+    Ok(loaded)
+}
+
+fn state_error(run: &Run, text: impl Into<String>) -> Error {
+    Error::new(Kind::InvalidState, text).with("run_status", run.status.as_str())
+}
+
+fn find_pause<'a>(run: &'a Run, reply: &Reply) -> Result<&'a Pause> {
+    let open: Vec<&Pause> = run.pauses().into_iter().map(|(_, pause)| pause).collect();
+    let already = || {
+        let text = "that pause was answered already; nothing was changed";
+        Error::new(Kind::AlreadyResumed, text).with("run_status", run.status.as_str())
+    };
+    if run.status == Status::Cancelled {
+        return Err(state_error(run, "the run was cancelled; it cannot go on"));
+    }
+    if let Some(id) = &reply.pause_id {
+        let answered = id.parse().ok().and_then(|id: Id| run.answered.get(&id));
+        let node_fits = |node: &str| reply.node_id.as_deref().is_none_or(|wanted| wanted == node);
+        if answered.is_some_and(|node| node_fits(node)) {
+            return Err(already());
+        }
+        let found = open.iter().find(|pause| pause.id.to_string() == *id && node_fits(&pause.node)).copied();
+        return paused(run, found.ok_or_else(|| not_pending(run, &open))?);
+    }
+    if let Some(node) = &reply.node_id {
+        let at_node: Vec<&Pause> = open.iter().filter(|pause| *pause.node == **node).copied().collect();
+        return match at_node.as_slice() {
+            [one] => paused(run, one),
+            [] if run.answered.values().any(|answered| **answered == **node) => Err(already()),
+            [] => Err(not_pending(run, &open)),
+            [_, ..] => Err(Error::new(Kind::PauseAmbiguous, format!("several pauses are open at `{node}`; name one with `pause_id`"))
+                .with("pauses", pauses_json(run))),
+        };
+    }
+    match open.first() {
+        Some(pause) => paused(run, pause),
+        None => Err(state_error(run, format!("the run is {}; only a paused run can be resumed", run.status.as_str()))),
+    }
+}
+
+fn paused<'a>(run: &Run, pause: &'a Pause) -> Result<&'a Pause> {
+    if run.status.paused() {
+        return Ok(pause);
+    }
+    Err(state_error(run, format!("the run is {}; wait until it rests", run.status.as_str())))
+}
+
+fn not_pending(run: &Run, open: &[&Pause]) -> Error {
+    if open.is_empty() && run.answered.is_empty() && !run.status.paused() {
+        return state_error(run, format!("the run is {}; only a paused run can be resumed", run.status.as_str()));
+    }
+    Error::new(Kind::PauseNotPending, "there is no such open pause in this run; nothing was changed")
+        .with("run_status", run.status.as_str())
+        .with("pauses", pauses_json(run))
+}
+
+fn pauses_json(run: &Run) -> Value {
+    Value::Array(run.pauses().iter().map(|(_, pause)| json!({"pause_id": pause.id, "node_id": pause.node})).collect())
+}
+
+fn wrong_kind(expected: &str, text: String) -> Error {
+    Error::new(Kind::WrongAnswerKind, text).with("expected", expected)
+}
+
+fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
+    match &pause.reason {
+        PauseReason::Human { prompt, .. } => {
+            if reply.approval.is_some() || reply.decisions.is_some() {
+                return Err(wrong_kind("human", format!("the run waits for an answer to: {prompt}")));
+            }
+            let message = reply.message.clone().unwrap_or_default();
+            if message.trim().is_empty() && reply.attachments.is_empty() {
+                return Err(Error::field("message", "message is required"));
+            }
+            Ok(Answer::Human { message, attachments: reply.attachments.clone() })
+        }
+        PauseReason::Approval { calls, schemas, .. } => {
+            if (reply.approval.is_none() && reply.decisions.is_none()) || !reply.attachments.is_empty() {
+                let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+                let text = format!("the run waits for a decision on: {}", names.join(", "));
+                return Err(wrong_kind("tool_approval", text));
+            }
+            decisions(calls, schemas, reply)
+        }
+    }
+}
+
+fn decisions(calls: &[ToolCall], schemas: &BTreeMap<String, Value>, reply: &Reply) -> Result<Answer> {
+    let given = reply.decisions.as_deref().unwrap_or_default();
+    let mut wrong = Vec::new();
+    let mut seen = HashSet::new();
+    for (index, decision) in given.iter().enumerate() {
+        let at = format!("decisions.{index}");
+        let Some(call) = calls.iter().find(|call| call.id == decision.call_id) else {
+            wrong.push((format!("{at}.call_id"), format!("`{}` does not wait for approval", decision.call_id)));
+            continue;
+        };
+        if !seen.insert(&decision.call_id) {
+            wrong.push((format!("{at}.call_id"), format!("`{}` is listed twice", decision.call_id)));
+        }
+        if let Some(arguments) = &decision.arguments {
+            let problems = schemas.get(&call.name).map(|schema| argument_problems(schema, arguments)).unwrap_or_default();
+            wrong.extend(problems.into_iter().map(|text| (format!("{at}.arguments"), text)));
+        }
+    }
+    let covered = calls.iter().all(|call| seen.contains(&call.id));
+    if reply.approval.is_none() && !covered && wrong.is_empty() {
+        wrong.push(("decisions".to_owned(), "without `approval`, a decision is needed for every waiting call".to_owned()));
+    }
+    if !wrong.is_empty() {
+        return Err(Error::fields(wrong));
+    }
+    let decide = |call: &ToolCall| {
+        let own = given.iter().find(|decision| decision.call_id == call.id);
+        Decision {
+            call_id: call.id.clone(),
+            approved: own.map_or(reply.approval.unwrap_or(false), |own| own.approved),
+            arguments: own.and_then(|own| own.arguments.clone()),
+            message: own.and_then(|own| own.message.clone()).or_else(|| reply.message.clone()),
+        }
+    };
+    Ok(Answer::Approval { decisions: calls.iter().map(decide).collect() })
+}
+
+/// Tries a failed run again.
+///
+/// # Errors
+/// Every refusal of the contract; a refused retry changes nothing.
+pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Again, queued: bool) -> Result<Ticket> {
+    for _ in 0..3 {
+        let loaded = load_top(world, tenant, run).await?;
+        let folded = loaded.fold(again.from_step)?;
+        if folded.status != Status::Failed {
+            return Err(state_error(&folded, format!("the run is {}; only a failed run can be retried", folded.status.as_str())));
+        }
+        let back = match again.from_step {
+            Some(step) => Some(folded.way_back(step).ok_or_else(|| {
+                Error::field("from_step_id", "this run has no such completed step")
+            })?),
+            None => None,
+        };
+        check_doubts(&folded, &again.in_doubt)?;
+        let event = Event::Retried(Box::new(Retried {
+            from_step: again.from_step,
+            state: again.state.clone(),
+            in_doubt: again.in_doubt.clone(),
+            queued,
+            back,
+        }));
+        if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
+            return Ok(ticket);
+        }
+    }
+    Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
+}
+
+fn check_doubts(run: &Run, answers: &[DoubtAnswer]) -> Result<()> {
+    let calls = match &run.failure {
+        Some((fault, _)) if fault.code == FaultCode::InDoubt => fault.calls.as_slice(),
+        Some(_) | None => &[],
+    };
+    let mut wrong = Vec::new();
+    for (index, answer) in answers.iter().enumerate() {
+        if !calls.iter().any(|call| call.call_id == answer.call_id) {
+            wrong.push((format!("in_doubt.{index}.call_id"), format!("`{}` is not in doubt", answer.call_id)));
+        }
+    }
+    for call in calls {
+        if answers.iter().filter(|answer| answer.call_id == call.call_id).count() != 1 {
+            wrong.push(("in_doubt".to_owned(), format!("one decision is needed for call `{}` of `{}`", call.call_id, call.name)));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Error::fields(wrong)) }
+}
+
+/// Appends the entry that makes a resting run go on; none when somebody else was first.
+async fn go_on(
+    world: &Arc<World>,
+    tenant: &Arc<str>,
+    loaded: &Loaded,
+    mut run: Run,
+    event: Event,
+    queued: bool,
+) -> Result<Option<Ticket>> {
+    let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
+    if !queued && world.sync_runs() >= limit {
+        return Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")));
+    }
+    let mut telling = loaded.telling(world, false);
+    let ticket = Ticket { run: run.id, thread: run.created.thread, entity: run.created.entity, after: telling.ordered.last };
+    let tenure = Tenure {
+        owner: Arc::clone(&world.owner),
+        fence: loaded.row.fence + 1,
+        mode: if queued { "async" } else { "sync" },
+        queue: queued.then(|| world.config.queue.as_str().into()),
+        tries: 0,
+    };
+    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane: 0, event });
+    let lane = pause_lane(&run, &entry.event).unwrap_or(0);
+    let entry = Arc::new(Entry { lane, ..(*entry).clone() });
+    let head = run.head;
+    let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, super::projection::row_of(world, &run, &tenure, 0));
+    append.messages = super::projection::answer_message(world, &run, &entry);
+    run.apply(&entry);
+    telling.tell(&crate::model::telling::Told::Entry(Arc::clone(&entry)));
+    append.row = super::projection::row_of(world, &run, &tenure, telling.ordered.last);
+    append.entries = vec![Arc::clone(&entry)];
+    append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
+    let (scope, fence, owner, until) =
+        (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
+    let id = run.id;
+    let won = world
+        .store
+        .write(move |tx| {
+            if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
+                return Err(StoreError::Fenced);
+            }
+            log::append(tx, &append)
+        })
+        .await;
+    match won {
+        Ok(()) => {}
+        Err(StoreError::Fenced) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    }
+    if queued {
+        world.wake.notify_one();
+        return Ok(Some(ticket));
+    }
+    let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
+    let start = Start { telling: loaded.telling(world, false), told: vec![entry] };
+    tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
+    Ok(Some(ticket))
+}
+
+fn pause_lane(run: &Run, event: &Event) -> Option<crate::model::event::LaneId> {
+    let Event::Resumed(resumed) = event else { return None };
+    run.pauses().into_iter().find(|(_, pause)| pause.id == resumed.pause).map(|(lane, _)| lane.id)
+}
+
+/// Cancels a run: at once when nobody works on it, else its owner is told. The status afterwards.
+///
+/// # Errors
+/// An unknown run, a child run, a run that is over.
+pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<(Id, Status)> {
+    for _ in 0..3 {
+        let loaded = load_top(world, tenant, run).await?;
+        let id = loaded.row.id;
+        let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
+        match status {
+            Status::Cancelled => return Ok((id, status)),
+            Status::Completed | Status::Failed => {
+                let text = format!("the run is {}; it cannot be cancelled", status.as_str());
+                return Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()));
+            }
+            Status::Running => return cancel_working(world, tenant, id).await,
+            Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => {
+                if cancel_resting(world, tenant, &loaded).await? {
+                    return Ok((id, Status::Cancelled));
+                }
+            }
+        }
+    }
+    Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
+}
+
+async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<(Id, Status)> {
+    let scope = Arc::clone(tenant);
+    world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await?;
+    let here = world.active.lock().get(&id).cloned();
+    if let Some(active) = here {
+        active.signals.cancel.cancel();
+        let patience = Duration::from_millis(world.config.timeouts.cancel_grace_ms + 500);
+        let _still_at_work = tokio::time::timeout(patience, active.over.cancelled()).await;
+    }
+    let scope = Arc::clone(tenant);
+    let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
+    let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+    match status {
+        Status::Completed | Status::Failed => {
+            let text = format!("the run was {} before the cancel reached it", status.as_str());
+            Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()))
+        }
+        Status::Cancelled => Ok((id, Status::Cancelled)),
+        Status::Queued | Status::Running | Status::AwaitingInput | Status::AwaitingToolApproval => Ok((id, Status::Running)),
+    }
+}
+
+/// Ends a run that nobody works on; false when somebody took it meanwhile.
+async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) -> Result<bool> {
+    let mut run = loaded.fold(None)?;
+    let node = run.pauses().first().map(|(_, pause)| Arc::clone(&pause.node));
+    let tenure = Tenure {
+        owner: Arc::clone(&world.owner),
+        fence: loaded.row.fence + 1,
+        mode: if loaded.row.mode == "async" { "async" } else { "sync" },
+        queue: None,
+        tries: loaded.row.tries,
+    };
+    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane: 0, event: Event::Cancelled { node } });
+    let mut telling = loaded.telling(world, false);
+    telling.tell(&crate::model::telling::Told::Entry(Arc::clone(&entry)));
+    let head = run.head;
+    run.apply(&entry);
+    let row = super::projection::row_of(world, &run, &tenure, telling.ordered.last);
+    let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
+    append.entries = vec![entry];
+    append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
+    append.outbox = super::recorded::recorded(world, &run, tenant).into_iter().collect();
+    let (scope, fence, owner, until) =
+        (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
+    let id = run.id;
+    let won = world
+        .store
+        .write(move |tx| {
+            if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
+                return Err(StoreError::Fenced);
+            }
+            log::append(tx, &append)
+        })
+        .await;
+    match won {
+        Ok(()) => Ok(true),
+        Err(StoreError::Fenced) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

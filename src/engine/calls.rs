@@ -1,0 +1,472 @@
+//! Owns calls: everything that costs money or touches the world, recorded before and after, never made again once it ended well.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::context::{StepContext, lost, store_fault};
+use super::journal::Lost;
+use crate::model::chat::{Message, Tokens, ToolCall};
+use crate::model::event::{
+    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, Measured, PartHash, ToolOutcome,
+};
+use crate::model::run::{Call, Finished};
+use crate::model::usage::Usage;
+use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
+use crate::tools::{BoundTool, Caller};
+
+/// A model call.
+#[derive(Debug)]
+pub struct ModelCall {
+    /// `chat` or `summarize`.
+    pub name: &'static str,
+    /// The provider's id.
+    pub provider: String,
+    /// What it is asked.
+    pub request: ChatRequest,
+    /// Who hears the text while it comes.
+    pub tell: Tell,
+}
+
+/// Who hears a model's text while it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// Nobody.
+    Silent,
+    /// Readers of the run.
+    Tokens {
+        /// The text is meant for the chat user.
+        publish_reply: bool,
+    },
+}
+
+/// What a model answered, now or before.
+#[derive(Clone, Debug)]
+pub struct ModelAnswer {
+    /// Its message.
+    pub message: Message,
+    /// Its structured answer, when the provider speaks that natively.
+    pub structured: Option<Value>,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+/// What a metered call other than a model's took.
+#[derive(Clone, Debug)]
+pub struct Metered {
+    /// The provider's id.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Its report.
+    pub tokens: Option<Tokens>,
+}
+
+impl StepContext {
+    /// The conversation that the step begins with: built once, read back when the step is entered again.
+    ///
+    /// # Errors
+    /// What building fails with, or the store.
+    pub async fn prompt(
+        &self,
+        name: &str,
+        build: impl Future<Output = Result<Vec<Message>, Fault>> + Send,
+    ) -> Result<Vec<Message>, Fault> {
+        if let Some(parts) = self.open(|step| step.prompts.get(name).cloned()).flatten() {
+            return self.messages(&parts).await;
+        }
+        let messages = build.await?;
+        let parts = self.keep(&messages)?;
+        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts })?;
+        Ok(messages)
+    }
+
+    fn keep(&self, messages: &[Message]) -> Result<Vec<PartHash>, Fault> {
+        messages
+            .iter()
+            .map(|message| {
+                let text = serde_json::to_string(message)
+                    .map_err(|error| Fault::new(FaultCode::Internal, format!("a message has no JSON form: {error}")))?;
+                Ok(self.journal().part(text.into()))
+            })
+            .collect()
+    }
+
+    async fn messages(&self, parts: &[PartHash]) -> Result<Vec<Message>, Fault> {
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let (tenant, wanted) = (Arc::clone(&self.run().tenant), parts.to_vec());
+        let read = move |tx: &mut crate::store::Tx<'_>| {
+            wanted.iter().map(|hash| crate::store::parts::part(tx, &tenant, hash)).collect::<Result<Vec<_>, _>>()
+        };
+        let texts = self.world().store.read(read).await.map_err(|error| store_fault(&error))?;
+        texts
+            .into_iter()
+            .map(|text| {
+                let text = text.ok_or_else(|| Fault::new(FaultCode::Internal, "a stored message is missing"))?;
+                serde_json::from_str(&text)
+                    .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))
+            })
+            .collect()
+    }
+
+    fn done(&self, key: &str) -> Option<Finished> {
+        self.open(|step| match step.calls.get(key) {
+            Some(Call::Done(done)) => Some((**done).clone()),
+            Some(Call::Open(_)) | None => None,
+        })
+        .flatten()
+    }
+
+    /// Asks a model, or gives back what it answered before.
+    ///
+    /// # Errors
+    /// The provider's failure; a cancel; the store.
+    pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
+        if let Some(done) = self.done(key)
+            && let CallOutcome::Message(part) = &done.outcome
+        {
+            let message = self.messages(std::slice::from_ref(part)).await?.pop();
+            let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
+            return Ok(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) });
+        }
+        let ModelCall { name, provider, mut request, tell } = call;
+        let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
+        if let Some(asker) = &asker {
+            let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
+            (request.asker.calls_before, request.asker.replies_used) = (used.calls, used.replies);
+        }
+        request.asker.run = self.run().id.to_string();
+        request.asker.tenant = self.run().tenant.to_string();
+        let prompt = self.keep(&request.messages)?;
+        self.record(Event::CallStarted(Box::new(CallStarted {
+            step: self.step(),
+            key: key.to_owned(),
+            kind: CallKind::Model,
+            span: self.world().clock.id(),
+            name: name.to_owned(),
+            call_id: None,
+            arguments: None,
+            repeatable: true,
+            streams: tell != Tell::Silent,
+            provider: Some(provider.clone()),
+            model: Some(request.model.clone()),
+            prompt,
+            asker,
+        })))?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let started = Instant::now();
+        let result = tokio::select! {
+            result = self.ask(&provider, &request, tell) => result,
+            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+        };
+        self.answered(key, &provider, &request.model, result, started.elapsed())
+    }
+
+    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell) -> Result<ChatReply, ProviderFailure> {
+        let provider = self.world().providers.get(provider)?;
+        match tell {
+            Tell::Silent => provider.chat(request, &|_| ()).await,
+            Tell::Tokens { publish_reply } => {
+                let (journal, lane, step) = (self.journal(), self.lane(), self.step());
+                let hear = |delta: Delta| match delta {
+                    Delta::Text(text) if !text.is_empty() => journal.token(lane, step, publish_reply, &text),
+                    Delta::Text(_) | Delta::Reasoning(_) => {}
+                };
+                provider.chat(request, &hear).await
+            }
+        }
+    }
+
+    fn answered(
+        &self,
+        key: &str,
+        provider: &str,
+        model: &str,
+        result: Result<ChatReply, ProviderFailure>,
+        took: Duration,
+    ) -> Result<ModelAnswer, Fault> {
+        let finished = |outcome, usage| CallFinished {
+            step: self.step(),
+            key: key.to_owned(),
+            outcome,
+            usage,
+            duration_ms: millis(took),
+            reply_index: None,
+            structured: None,
+            finish: None,
+        };
+        match result {
+            Ok(reply) => {
+                let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
+                let part = part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?;
+                let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens)));
+                call.reply_index = reply.reply_index;
+                call.structured.clone_from(&reply.structured);
+                call.finish = Some(finish_name(reply.finish).to_owned());
+                self.record(Event::CallFinished(Box::new(call)))?;
+                Ok(ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish })
+            }
+            Err(failure) => {
+                let usage = failure.tokens.map(|tokens| self.meter(provider, model, Some(tokens)));
+                let call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
+                self.record(Event::CallFinished(Box::new(call)))?;
+                Err(failure.fault)
+            }
+        }
+    }
+
+    /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
+    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>) -> Usage {
+        let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
+        match self.world().prices.lookup(provider, model, self.world().clock.now()) {
+            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
+            None => Usage { tokens, unpriced: true, ..Usage::default() },
+        }
+    }
+
+    /// Tells readers which tools the model asks for; each call once.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub async fn announce_tools(&self, calls: &[ToolCall], parent: Option<&str>) -> Result<(), Fault> {
+        let known = self.open(|step| step.announced.clone()).unwrap_or_default();
+        let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains(&call.id)).cloned().collect();
+        if calls.is_empty() {
+            return Ok(());
+        }
+        self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned) })
+    }
+
+    /// Runs a tool, or gives back what it gave before.
+    ///
+    /// # Errors
+    /// A cancel or the store; a tool's own failure is a result.
+    pub async fn tool(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
+        let key = format!("tool:{}", call.id);
+        if let Some(done) = self.done(&key)
+            && let CallOutcome::Tool(outcome) = done.outcome
+        {
+            return Ok(outcome);
+        }
+        if let Some(outcome) = self.unknown(&key, call, parent) {
+            return self.tool_ended(&key, outcome, Duration::ZERO);
+        }
+        self.record(Event::CallStarted(Box::new(CallStarted {
+            step: self.step(),
+            key: key.clone(),
+            kind: CallKind::Tool,
+            span: self.world().clock.id(),
+            name: call.name.clone(),
+            call_id: Some(call.id.clone()),
+            arguments: Some(call.arguments.clone()),
+            repeatable: tool.idempotent,
+            streams: false,
+            provider: None,
+            model: None,
+            prompt: Vec::new(),
+            asker: None,
+        })))?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let started = Instant::now();
+        let outcome = self.invoke(call, tool, parent).await;
+        let cut = outcome.is_error && self.cancelled().is_cancelled();
+        let outcome = self.tool_ended(&key, outcome, started.elapsed())?;
+        if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
+    }
+
+    /// A call that was cut in mid air earlier: a person's word, or never again.
+    fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Option<ToolOutcome> {
+        let (open, doubt) = self.open(|step| (step.calls.get(key).cloned(), step.doubts.get(&call.id).cloned()))?;
+        let Call::Open(open) = open? else { return None };
+        let outcome = |result: String, is_error, skipped| ToolOutcome {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            inputs: call.arguments.clone(),
+            result,
+            is_error,
+            skipped,
+            parent_call_id: parent.map(str::to_owned),
+        };
+        match doubt {
+            Some(answer) => match answer.action {
+                DoubtAction::Rerun => None,
+                DoubtAction::Skip => Some(outcome("The call was skipped; it is not known whether it ran.".into(), false, true)),
+                DoubtAction::Use => Some(outcome(answer.result.unwrap_or_default(), false, false)),
+            },
+            None if open.repeatable => None,
+            None => Some(outcome("The call was cut short; it is not known whether it ran, so it was not repeated.".into(), true, false)),
+        }
+    }
+
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> ToolOutcome {
+        let facts = self.run();
+        let caller = Caller {
+            run: facts.id,
+            node_id: Arc::clone(&self.node().id),
+            tenant: Arc::clone(&facts.tenant),
+            user: facts.user.clone(),
+        };
+        let invocation = tool.invocation(call, &caller);
+        let reply = tokio::select! {
+            reply = tokio::time::timeout(tool.timeout, tool.tool.call(invocation)) => reply.ok(),
+            () = self.cancelled().cancelled() => Some(crate::tools::ToolReply::error("the run was cancelled; the call was abandoned")),
+        };
+        let reply = reply.unwrap_or_else(|| {
+            crate::tools::ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()))
+        });
+        ToolOutcome {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            inputs: call.arguments.clone(),
+            result: capped(reply.text, self.world().result_bytes()),
+            is_error: reply.is_error,
+            skipped: false,
+            parent_call_id: parent.map(str::to_owned),
+        }
+    }
+
+    /// Gives a model a result without running anything.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub async fn refuse_tool(&self, call: &ToolCall, text: &str, skipped: bool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
+        let key = format!("tool:{}", call.id);
+        if let Some(done) = self.done(&key)
+            && let CallOutcome::Tool(outcome) = done.outcome
+        {
+            return Ok(outcome);
+        }
+        let outcome = ToolOutcome {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            inputs: call.arguments.clone(),
+            result: text.to_owned(),
+            is_error: !skipped,
+            skipped,
+            parent_call_id: parent.map(str::to_owned),
+        };
+        self.tool_ended(&key, outcome, Duration::ZERO)
+    }
+
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
+        self.record(Event::CallFinished(Box::new(CallFinished {
+            step: self.step(),
+            key: key.to_owned(),
+            outcome: CallOutcome::Tool(outcome.clone()),
+            usage: None,
+            duration_ms: millis(took),
+            reply_index: None,
+            structured: None,
+            finish: None,
+        })))?;
+        Ok(outcome)
+    }
+
+    /// Any other call that is made once: an embedding, a retrieval.
+    ///
+    /// # Errors
+    /// What the call fails with; a cancel; the store.
+    pub async fn value(
+        &self,
+        key: &str,
+        kind: CallKind,
+        name: &str,
+        make: impl Future<Output = Result<(Value, Option<Metered>), Fault>> + Send,
+    ) -> Result<Value, Fault> {
+        if let Some(done) = self.done(key)
+            && let CallOutcome::Value(value) = done.outcome
+        {
+            return Ok(value);
+        }
+        self.record(Event::CallStarted(Box::new(CallStarted {
+            step: self.step(),
+            key: key.to_owned(),
+            kind,
+            span: self.world().clock.id(),
+            name: name.to_owned(),
+            call_id: None,
+            arguments: None,
+            repeatable: true,
+            streams: false,
+            provider: None,
+            model: None,
+            prompt: Vec::new(),
+            asker: None,
+        })))?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let started = Instant::now();
+        let result = tokio::select! {
+            result = make => result,
+            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+        };
+        let (outcome, usage, result) = match result {
+            Ok((value, metered)) => {
+                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens));
+                (CallOutcome::Value(value.clone()), usage, Ok(value))
+            }
+            Err(fault) => (CallOutcome::Failed(fault.clone()), None, Err(fault)),
+        };
+        self.record(Event::CallFinished(Box::new(CallFinished {
+            step: self.step(),
+            key: key.to_owned(),
+            outcome,
+            usage,
+            duration_ms: millis(started.elapsed()),
+            reply_index: None,
+            structured: None,
+            finish: None,
+        })))?;
+        result
+    }
+
+    /// Records a measured piece that is no call.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub async fn measure(&self, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
+        let span = self.world().clock.id();
+        self.record(Event::Measured(Box::new(Measured {
+            step: self.step(),
+            span,
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            output,
+        })))
+    }
+}
+
+fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+const fn finish_name(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Stop => "stop",
+        Finish::ToolCalls => "tool_calls",
+        Finish::Length => "length",
+        Finish::ContentFilter => "content_filter",
+    }
+}
+
+fn finish_of(name: Option<&str>) -> Finish {
+    match name {
+        Some("tool_calls") => Finish::ToolCalls,
+        Some("length") => Finish::Length,
+        Some("content_filter") => Finish::ContentFilter,
+        Some(_) | None => Finish::Stop,
+    }
+}
+
+/// A tool's text, cut at the limit with a mark.
+fn capped(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let mut end = limit;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push_str("\n\n[truncated]");
+    }
+    text
+}

@@ -1,0 +1,369 @@
+//! Owns driving a run until it rests: which lane goes next, which branches run at once, when the run ends.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio_util::sync::CancellationToken;
+
+use super::advance::{self, Advance};
+use super::journal::Journal;
+use super::step;
+use super::world::World;
+use crate::model::agent::Definitions;
+use crate::model::event::{Event, Fault, FaultCode, LaneId, StepCompleted};
+use crate::model::run::{At, BranchState, Run, Status};
+use crate::model::Id;
+
+/// Why driving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drove {
+    /// The run rests.
+    Rested(Status),
+    /// It goes on later, by itself: a queued retry.
+    Requeued,
+    /// The engine shuts down; whoever takes the run over goes on.
+    Interrupted,
+    /// Somebody else owns the run now, or the store failed: nothing more was written.
+    Lost,
+}
+
+/// How a lane's effect step ended.
+#[derive(Debug)]
+pub(super) enum StepOver {
+    /// The lane goes on.
+    Goes,
+    /// It waits for a person.
+    Paused,
+    /// It failed; the run will.
+    Failed(Fault, Arc<str>),
+    /// It was cut short by a cancel, a limit or a shutdown.
+    Cut,
+    /// Nothing more can be written.
+    Lost,
+}
+
+/// Signals from outside to a driven run.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// A person cancels the run.
+    pub cancel: CancellationToken,
+    /// The engine shuts down.
+    pub stop: CancellationToken,
+}
+
+/// What drives one run.
+pub struct Drive {
+    pub(super) world: Arc<World>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) definitions: Arc<Definitions>,
+    pub(super) signals: Signals,
+    /// A retryable failure may be tried again by the queue so many more times.
+    pub(super) tries_left: u32,
+}
+
+/// What is under way in one stretch of driving.
+struct Stretch {
+    ready: VecDeque<LaneId>,
+    busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
+    paused_forks: HashSet<Id>,
+    failed: Option<(Fault, Arc<str>)>,
+    /// Cuts calls that are under way.
+    cut: CancellationToken,
+}
+
+enum Ending {
+    Cancel,
+    Stop,
+    Timeout,
+}
+
+impl Drive {
+    /// Drives until the run rests.
+    pub async fn run(self) -> Drove {
+        if self.journal.status() != Status::Running {
+            let _lost = self.journal.durable().await;
+            return Drove::Rested(self.journal.status());
+        }
+        let mut stretch = Stretch {
+            ready: self.first_lanes(),
+            busy: FuturesUnordered::new(),
+            paused_forks: HashSet::new(),
+            failed: None,
+            cut: CancellationToken::new(),
+        };
+        let left = self.time_left();
+        let deadline = tokio::time::sleep(left);
+        tokio::pin!(deadline);
+        loop {
+            if self.journal.lost() {
+                return Drove::Lost;
+            }
+            if self.signals.cancel.is_cancelled() {
+                return self.end(stretch, Ending::Cancel).await;
+            }
+            if self.signals.stop.is_cancelled() {
+                return self.end(stretch, Ending::Stop).await;
+            }
+            if self.advance_ready(&mut stretch) {
+                self.journal.keep_up().await;
+                tokio::task::yield_now().await;
+                if deadline.is_elapsed() {
+                    return self.end(stretch, Ending::Timeout).await;
+                }
+                continue;
+            }
+            if stretch.busy.is_empty() {
+                return self.rest(stretch).await;
+            }
+            tokio::select! {
+                biased;
+                () = self.signals.cancel.cancelled() => {}
+                () = self.signals.stop.cancelled() => {}
+                () = self.journal.broken() => {}
+                () = &mut deadline => return self.end(stretch, Ending::Timeout).await,
+                Some((lane, over)) = stretch.busy.next() => self.step_over(&mut stretch, lane, over),
+            }
+        }
+    }
+
+    fn time_left(&self) -> Duration {
+        let limit = self.world.config.timeouts.run_seconds * 1000;
+        let worked = self.journal.with(|run| run.worked(self.world.clock.now()));
+        Duration::from_millis(limit.saturating_sub(worked))
+    }
+
+    /// Lanes that can go on when driving begins.
+    fn first_lanes(&self) -> VecDeque<LaneId> {
+        let mut lanes: Vec<(Vec<usize>, LaneId)> = self.journal.with(|run| {
+            let goes = |lane: &&crate::model::run::Lane| lane.pause().is_none() && lane.fork().is_none();
+            run.lanes.values().filter(goes).map(|lane| (lane.order().to_vec(), lane.id)).collect()
+        });
+        lanes.sort();
+        let mut ready: VecDeque<LaneId> = lanes.into_iter().map(|(_, lane)| lane).collect();
+        let forks: Vec<LaneId> =
+            self.journal.with(|run| run.lanes.values().filter(|lane| lane.fork().is_some()).map(|lane| lane.id).collect());
+        for parent in forks {
+            self.fill_fork(&mut ready, parent);
+        }
+        ready
+    }
+
+    /// Starts waiting branches of an open fork as far as concurrency allows; closes the fork when all ended.
+    fn fill_fork(&self, ready: &mut VecDeque<LaneId>, parent: LaneId) {
+        let most = usize::try_from(self.world.config.parallel.concurrency.max(1)).unwrap_or(8);
+        while let Some((fork, branch, lane)) = self.journal.with(|run| next_branch(run, parent, most)) {
+            if self.journal.emit(lane, Event::BranchStarted { fork, branch, parent }).is_err() {
+                return;
+            }
+            ready.push_back(lane);
+        }
+        let closing = self.journal.with(|run| closable(run, parent));
+        if let Some(step) = closing {
+            let done = StepCompleted {
+                step,
+                handle: "default".into(),
+                change: crate::model::event::Change::new(),
+                error: None,
+                checkpoint_hit: false,
+                turn: None,
+                attachment_count: 0,
+            };
+            if self.journal.emit(parent, Event::StepCompleted(Box::new(done))).is_ok() {
+                ready.push_back(parent);
+            }
+        }
+    }
+
+    /// Takes every ready lane as far as it goes without the world. True when some lane only made a break.
+    fn advance_ready(&self, stretch: &mut Stretch) -> bool {
+        let mut breaks = Vec::new();
+        while let Some(lane) = stretch.ready.pop_front() {
+            if stretch.failed.is_some() {
+                continue;
+            }
+            match advance::advance(&self.world, &self.journal, lane) {
+                Advance::Break => breaks.push(lane),
+                Advance::Effect => stretch.busy.push(self.effect(lane, &stretch.cut)),
+                Advance::Forked => self.fill_fork(&mut stretch.ready, lane),
+                Advance::Ended => self.lane_ended(stretch, lane),
+                Advance::Paused => self.lane_paused(stretch, lane),
+                Advance::Failed(fault, node) => {
+                    stretch.failed.get_or_insert((fault, node));
+                }
+                Advance::Lost => return false,
+            }
+        }
+        stretch.ready.extend(breaks);
+        !stretch.ready.is_empty()
+    }
+
+    fn effect(&self, lane: LaneId, cut: &CancellationToken) -> BoxFuture<'static, (LaneId, StepOver)> {
+        let (world, journal, definitions) =
+            (Arc::clone(&self.world), Arc::clone(&self.journal), Arc::clone(&self.definitions));
+        let cut = cut.clone();
+        Box::pin(async move {
+            let over = step::run(&world, &journal, &definitions, lane, &cut).await;
+            (lane, over)
+        })
+    }
+
+    fn step_over(&self, stretch: &mut Stretch, lane: LaneId, over: StepOver) {
+        match over {
+            StepOver::Goes => stretch.ready.push_back(lane),
+            StepOver::Paused => self.lane_paused(stretch, lane),
+            StepOver::Failed(fault, node) => {
+                stretch.failed.get_or_insert((fault, node));
+            }
+            StepOver::Cut | StepOver::Lost => {}
+        }
+    }
+
+    fn lane_paused(&self, stretch: &mut Stretch, lane: LaneId) {
+        let mut at = Some(lane);
+        while let Some(lane) = at {
+            let above = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|of| (of.parent, of.fork)));
+            stretch.paused_forks.extend(above.map(|(_, fork)| fork));
+            at = above.map(|(parent, _)| parent);
+        }
+    }
+
+    fn lane_ended(&self, stretch: &mut Stretch, lane: LaneId) {
+        if lane == 0 {
+            return;
+        }
+        let Some((parent, fork)) =
+            self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|branch| (branch.parent, branch.fork)))
+        else {
+            return;
+        };
+        if self.journal.emit(lane, Event::BranchEnded).is_err() {
+            return;
+        }
+        if stretch.paused_forks.contains(&fork) {
+            return;
+        }
+        self.fill_fork(&mut stretch.ready, parent);
+    }
+
+    /// No lane can go on: the run failed, finished, or waits.
+    async fn rest(&self, stretch: Stretch) -> Drove {
+        if let Some((fault, node)) = stretch.failed {
+            return self.fail(fault, Some(node)).await;
+        }
+        let paused = self.journal.with(Run::paused_status);
+        let event = match paused {
+            Some(status) => Event::Rested { status },
+            None => self.journal.with(|run| Event::Completed {
+                output: run.lanes.get(&0).map(|lane| lane.state.to_json(false)).unwrap_or_default(),
+                reply: run.answer(),
+            }),
+        };
+        self.close(event).await
+    }
+
+    async fn fail(&self, fault: Fault, node: Option<Arc<str>>) -> Drove {
+        if self.tries_left > 0 && retryable(fault.code) {
+            let delay_ms = self.world.config.queue_backoff * 1000;
+            return match self.close(Event::Requeued { fault, delay_ms }).await {
+                Drove::Rested(_) => Drove::Requeued,
+                other @ (Drove::Requeued | Drove::Interrupted | Drove::Lost) => other,
+            };
+        }
+        self.close(Event::Failed { fault, node }).await
+    }
+
+    /// The last entry of the stretch, durable before anybody is told.
+    async fn close(&self, event: Event) -> Drove {
+        if self.journal.emit(0, event).is_err() || self.journal.durable().await.is_err() {
+            return Drove::Lost;
+        }
+        Drove::Rested(self.journal.with(|run| run.status))
+    }
+
+    /// Ends from outside: calls under way are cut, given a moment, then abandoned.
+    async fn end(&self, mut stretch: Stretch, ending: Ending) -> Drove {
+        let node = self.journal.with(|run| node_at_work(run));
+        stretch.cut.cancel();
+        let grace = Duration::from_millis(self.world.config.timeouts.cancel_grace_ms);
+        let settle = async { while stretch.busy.next().await.is_some() {} };
+        let _abandoned = tokio::time::timeout(grace, settle).await;
+        drop(stretch);
+        match ending {
+            Ending::Cancel => self.close(Event::Cancelled { node }).await,
+            Ending::Timeout => {
+                let seconds = self.world.config.timeouts.run_seconds;
+                let text = format!("the run was at work for more than {seconds} s (`timeouts.run_seconds`) and was ended");
+                self.close(Event::Failed { fault: Fault::new(FaultCode::RunTimeout, text), node: None }).await
+            }
+            Ending::Stop => {
+                self.journal.release();
+                let _stored = self.journal.durable().await;
+                Drove::Interrupted
+            }
+        }
+    }
+}
+
+/// The next branch to start under a lane's open fork, with the lane number that it gets.
+fn next_branch(run: &Run, parent: LaneId, most: usize) -> Option<(Id, Arc<str>, LaneId)> {
+    let lane = run.lanes.get(&parent)?;
+    let step = lane.step.as_deref()?;
+    let fork = step.fork.as_deref()?;
+    let active = fork.branches.iter().filter(|branch| match branch {
+        BranchState::Open(lane) => !waits(run, *lane),
+        BranchState::Waiting | BranchState::Done(_) => false,
+    });
+    if active.count() >= most {
+        return None;
+    }
+    let index = fork.branches.iter().position(|branch| matches!(branch, BranchState::Waiting))?;
+    Some((step.id, Arc::clone(&run.plan.branches(step.node)[index].id), run.next_lane))
+}
+
+/// Whether a lane stands still because it, or a branch under it, waits for a person.
+fn waits(run: &Run, lane: LaneId) -> bool {
+    let Some(lane) = run.lanes.get(&lane) else { return false };
+    if lane.pause().is_some() {
+        return true;
+    }
+    let Some(fork) = lane.fork() else { return false };
+    let mut any = false;
+    for branch in &fork.branches {
+        match branch {
+            BranchState::Open(child) if waits(run, *child) => any = true,
+            BranchState::Open(_) => return false,
+            BranchState::Waiting | BranchState::Done(_) => {}
+        }
+    }
+    any
+}
+
+fn closable(run: &Run, parent: LaneId) -> Option<Id> {
+    let step = run.lanes.get(&parent)?.step.as_deref()?;
+    let fork = step.fork.as_deref()?;
+    fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
+}
+
+fn node_at_work(run: &Run) -> Option<Arc<str>> {
+    let mut lanes: Vec<_> = run.lanes.values().filter(|lane| lane.fork().is_none()).collect();
+    lanes.sort_by(|left, right| left.order().cmp(right.order()));
+    lanes.first().and_then(|lane| match lane.at {
+        At::Node(node) => Some(Arc::clone(&run.plan.node(node).id)),
+        At::End => None,
+    })
+}
+
+const fn retryable(code: FaultCode) -> bool {
+    matches!(
+        code,
+        FaultCode::ProviderRateLimited
+            | FaultCode::ProviderUnavailable
+            | FaultCode::ProviderTimeout
+            | FaultCode::McpUnavailable
+            | FaultCode::StoreUnavailable
+    )
+}

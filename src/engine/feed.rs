@@ -1,0 +1,272 @@
+//! Owns what readers of a run in this process follow: frames in a bounded ring, told once for all of them.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::model::Id;
+use crate::model::event::{Entry, LaneId, Seq};
+use crate::model::telling::{Frame, Telling, Told, Tokens};
+
+/// In which order a reader is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Branches one after another, as declared.
+    #[default]
+    Ordered,
+    /// As it happens.
+    Live,
+}
+
+/// What a reader finds in a feed.
+#[derive(Debug)]
+pub enum Found {
+    /// Frames after its position.
+    Frames(Vec<Frame>),
+    /// Nothing yet.
+    Nothing,
+    /// The feed has let go of what comes next; the log has it.
+    Behind,
+    /// Nothing follows.
+    Closed,
+}
+
+/// The frames of one run that is driven here.
+#[derive(Debug)]
+pub struct Feed {
+    inner: Mutex<Inner>,
+    changed: Notify,
+    taken: Notify,
+}
+
+#[derive(Debug)]
+struct Inner {
+    telling: Telling,
+    ordered: Ring,
+    live: Option<Ring>,
+    staged: Seq,
+    durable: Seq,
+    token_rows: u64,
+    closed: bool,
+    limit: usize,
+    /// Readers that have found something, and how far the one that is furthest is.
+    taken: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Ring {
+    /// The last number that is not here any more.
+    gone: u64,
+    frames: VecDeque<Frame>,
+    weight: usize,
+    /// Frames of entries that are not durable yet.
+    held: VecDeque<(Seq, Frame)>,
+}
+
+impl Ring {
+    const fn after(gone: u64) -> Self {
+        Self { gone, frames: VecDeque::new(), weight: 0, held: VecDeque::new() }
+    }
+
+    fn hold(&mut self, seq: Seq, frames: &mut Vec<Frame>) {
+        self.held.extend(frames.drain(..).map(|frame| (seq, frame)));
+    }
+
+    /// Shows what has become durable, and lets go of what is too old to keep.
+    fn release(&mut self, durable: Seq, limit: usize) {
+        while self.held.front().is_some_and(|(seq, _)| *seq <= durable)
+            && let Some((_, frame)) = self.held.pop_front()
+        {
+            self.weight += frame.weight();
+            self.frames.push_back(frame);
+        }
+        while self.weight > limit
+            && let Some(old) = self.frames.pop_front()
+        {
+            self.weight -= old.weight();
+            self.gone = old.number();
+        }
+    }
+
+    fn find(&self, after: u64, most: usize) -> Found {
+        if after < self.gone {
+            return Found::Behind;
+        }
+        let start = self.frames.partition_point(|frame| frame.number() <= after);
+        let found: Vec<Frame> = self.frames.iter().skip(start).take(most).cloned().collect();
+        if found.is_empty() { Found::Nothing } else { Found::Frames(found) }
+    }
+}
+
+impl Feed {
+    /// A feed that goes on from what was told already.
+    #[must_use]
+    pub fn new(mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
+        telling.ordered.frames.clear();
+        telling.live.frames.clear();
+        let ordered = Ring::after(telling.ordered.last);
+        let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None };
+        Self { inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
+    }
+
+    /// Tells an entry; readers see it once it is durable.
+    pub fn stage(&self, entry: &Arc<Entry>) {
+        let mut inner = self.inner.lock();
+        inner.staged = entry.seq;
+        inner.telling.tell(&Told::Entry(Arc::clone(entry)));
+        inner.hold();
+    }
+
+    /// Tells a piece of text, and says what row keeps it. Readers see it at once when all before it is durable.
+    pub fn stage_token(&self, lane: LaneId, step: Id, publish_reply: bool, delta: &Arc<str>) -> Arc<Tokens> {
+        let mut inner = self.inner.lock();
+        inner.token_rows += 1;
+        let tokens = Arc::new(Tokens {
+            n: inner.token_rows,
+            after: inner.staged,
+            lane,
+            step,
+            publish_reply,
+            count: 1,
+            deltas: vec![Arc::clone(delta)],
+        });
+        inner.telling.tell(&Told::Tokens(Arc::clone(&tokens)));
+        inner.hold();
+        let durable = inner.durable;
+        inner.release(durable);
+        drop(inner);
+        self.changed.notify_waiters();
+        tokens
+    }
+
+    /// Entries up to this one are durable.
+    pub fn release(&self, durable: Seq) {
+        self.inner.lock().release(durable);
+        self.changed.notify_waiters();
+    }
+
+    /// Nothing follows: the run came to rest, or goes on elsewhere.
+    pub fn close(&self) {
+        self.inner.lock().closed = true;
+        self.changed.notify_waiters();
+    }
+
+    /// Waits while the reader is so far behind that frames would be let go of; not for ever.
+    pub async fn room(&self) {
+        self.wait_for_reader(Inner::crowded).await;
+    }
+
+    /// Waits until a reader has seen everything; not for ever.
+    pub async fn read_out(&self) {
+        self.wait_for_reader(Inner::unread).await;
+    }
+
+    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool) {
+        let patience = tokio::time::sleep(std::time::Duration::from_secs(5));
+        tokio::pin!(patience);
+        loop {
+            let taken = self.taken.notified();
+            if !still(&self.inner.lock()) {
+                return;
+            }
+            tokio::select! {
+                () = taken => {}
+                () = &mut patience => return,
+            }
+        }
+    }
+
+    /// The last number told in an order.
+    #[must_use]
+    pub fn last(&self, order: Order) -> u64 {
+        let inner = self.inner.lock();
+        match order {
+            Order::Ordered => inner.telling.ordered.last,
+            Order::Live => inner.telling.live.last,
+        }
+    }
+
+    /// Frames after a position, at most so many.
+    #[must_use]
+    pub fn find(&self, order: Order, after: u64, most: usize) -> Found {
+        let mut inner = self.inner.lock();
+        inner.taken = Some(after);
+        self.taken.notify_one();
+        let found = match order {
+            Order::Ordered => inner.ordered.find(after, most),
+            Order::Live => inner.live_ring().find(after, most),
+        };
+        match found {
+            Found::Nothing if inner.closed => Found::Closed,
+            Found::Frames(_) | Found::Nothing | Found::Behind | Found::Closed => found,
+        }
+    }
+
+    /// Waits until there may be more than at the last look. Take it before looking.
+    pub fn changed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.changed.notified()
+    }
+}
+
+impl Inner {
+    /// A reader has begun, and half of what is kept waits for it.
+    fn crowded(&self) -> bool {
+        self.unread() && self.ordered.weight > self.limit / 2
+    }
+
+    fn unread(&self) -> bool {
+        self.taken.is_none_or(|taken| taken < self.ordered.frames.back().map_or(0, Frame::number))
+    }
+
+    fn hold(&mut self) {
+        let seq = self.staged;
+        self.ordered.hold(seq, &mut self.telling.ordered.frames);
+        match &mut self.live {
+            Some(live) => live.hold(seq, &mut self.telling.live.frames),
+            None => self.telling.live.frames.clear(),
+        }
+    }
+
+    fn release(&mut self, durable: Seq) {
+        self.durable = self.durable.max(durable);
+        self.ordered.release(self.durable, self.limit);
+        if let Some(live) = &mut self.live {
+            live.release(self.durable, self.limit);
+        }
+    }
+
+    fn live_ring(&mut self) -> &Ring {
+        let last = self.telling.live.last;
+        self.telling.want_live();
+        self.live.get_or_insert_with(|| Ring::after(last))
+    }
+}
+
+/// The feeds of all runs that are driven in this process.
+#[derive(Debug, Default)]
+pub struct Hub {
+    feeds: Mutex<HashMap<Id, Arc<Feed>>>,
+}
+
+impl Hub {
+    /// The feed of a run that is driven here.
+    #[must_use]
+    pub fn get(&self, run: Id) -> Option<Arc<Feed>> {
+        self.feeds.lock().get(&run).cloned()
+    }
+
+    /// A run is driven here from now on.
+    pub fn put(&self, run: Id, feed: Arc<Feed>) {
+        self.feeds.lock().insert(run, feed);
+    }
+
+    /// It is not any more.
+    pub fn remove(&self, run: Id, feed: &Arc<Feed>) {
+        let mut feeds = self.feeds.lock();
+        if feeds.get(&run).is_some_and(|known| Arc::ptr_eq(known, feed)) {
+            feeds.remove(&run);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Owns the one way into a run's log: accept, fold, tell, store. Nothing else appends.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::feed::{Feed, Order};
+use super::projection;
+use super::world::World;
+use crate::model::Id;
+use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
+use crate::model::run::{Run, Status};
+use crate::store::StoreError;
+use crate::store::log::{Append, TokenRow};
+
+/// Nothing more can be written for this run here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost;
+
+/// When the append hook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boundary {
+    /// The entry is about to be stored.
+    Before,
+    /// It is durable.
+    After,
+}
+
+/// Entries that may wait for the disk before pure steps wait for it too.
+const AHEAD: usize = 4096;
+/// Pieces of text that may wait before they are stored without an entry.
+const TEXTS: usize = 256;
+
+/// Who works on a run, and how it came to them.
+#[derive(Clone, Debug)]
+pub struct Tenure {
+    /// The engine that owns the lease.
+    pub owner: Arc<str>,
+    /// Its token.
+    pub fence: i64,
+    /// `sync` or `async`.
+    pub mode: &'static str,
+    /// The queue that it came from.
+    pub queue: Option<Arc<str>>,
+    /// Executions of the job so far.
+    pub tries: u32,
+}
+
+/// A run and what waits to be stored of it.
+pub struct Core {
+    /// The fold of everything appended, durable or not.
+    pub run: Run,
+    pub(super) pending: Pending,
+}
+
+#[derive(Default)]
+pub(super) struct Pending {
+    pub(super) entries: Vec<Arc<Entry>>,
+    pub(super) append: projection::Rows,
+    tokens: Vec<TokenRow>,
+    texts: usize,
+    queued: bool,
+    flush_planned: bool,
+    stored_head: Seq,
+    released: bool,
+}
+
+/// The log of a run that is driven here.
+pub struct Journal {
+    /// The run.
+    pub run: Id,
+    /// Its tenant.
+    pub tenant: Arc<str>,
+    world: Arc<World>,
+    feed: Arc<Feed>,
+    tenure: Tenure,
+    keep_tokens: bool,
+    core: Mutex<Core>,
+    durable: AtomicU64,
+    changed: Notify,
+    broken: CancellationToken,
+}
+
+impl Journal {
+    /// The journal of a run whose log is stored up to its head.
+    #[must_use]
+    pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure) -> Arc<Self> {
+        let keep_tokens = world.config.async_progress.enabled || !run.created.queued;
+        let pending = Pending { stored_head: run.head, ..Pending::default() };
+        Arc::new(Self {
+            run: run.id,
+            tenant,
+            durable: AtomicU64::new(run.head),
+            core: Mutex::new(Core { run, pending }),
+            world,
+            feed,
+            tenure,
+            keep_tokens,
+            changed: Notify::new(),
+            broken: CancellationToken::new(),
+        })
+    }
+
+    /// Looks at the run.
+    pub fn with<T>(&self, look: impl FnOnce(&Run) -> T) -> T {
+        look(&self.core.lock().run)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock()
+    }
+
+    /// Who works on it.
+    #[must_use]
+    pub const fn tenure(&self) -> &Tenure {
+        &self.tenure
+    }
+
+    /// Appends an entry.
+    ///
+    /// # Errors
+    /// When the run is lost to this owner, or the entry cannot follow.
+    pub fn emit(self: &Arc<Self>, lane: LaneId, event: Event) -> Result<Seq, Lost> {
+        self.emit_in(&mut self.core.lock(), lane, event)
+    }
+
+    /// Appends an entry while the run is looked at.
+    pub(super) fn emit_in(self: &Arc<Self>, core: &mut Core, lane: LaneId, event: Event) -> Result<Seq, Lost> {
+        if self.broken.is_cancelled() {
+            return Err(Lost);
+        }
+        if let Err(refusal) = core.run.accepts(lane, &event) {
+            tracing::error!(run = %self.run, %refusal, "an entry was refused; the run stops here");
+            self.broken.cancel();
+            return Err(Lost);
+        }
+        let entry = Arc::new(Entry { seq: core.run.head + 1, at: self.world.clock.now(), lane, event });
+        let child = projection::child_of(core, &entry);
+        projection::before(&self.world, core, &entry);
+        core.run.apply(&entry);
+        projection::after(&self.world, core, &entry, child, self);
+        self.feed.stage(&entry);
+        let seq = entry.seq;
+        core.pending.entries.push(entry);
+        self.queue(core);
+        Ok(seq)
+    }
+
+    /// Keeps a text that an entry is about to name by its hash.
+    pub fn part(&self, text: Arc<str>) -> PartHash {
+        let hash = projection::hash(&text);
+        self.core.lock().pending.append.parts.push((Arc::clone(&hash), text));
+        hash
+    }
+
+    /// Adds rows that are stored with the next entry.
+    pub(super) fn add(&self, add: impl FnOnce(&mut projection::Rows)) {
+        add(&mut self.core.lock().pending.append);
+    }
+
+    /// Tells a piece of text at once; it is stored soon.
+    pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, publish_reply: bool, delta: &str) {
+        let delta: Arc<str> = delta.into();
+        let mut core = self.core.lock();
+        let told = self.feed.stage_token(lane, step, publish_reply, &delta);
+        if !self.keep_tokens {
+            return;
+        }
+        let pending = &mut core.pending;
+        pending.texts += 1;
+        match pending.tokens.last_mut() {
+            Some(row) if row.step == step && row.after_seq == told.after && row.publish_reply == publish_reply => {
+                row.count += 1;
+                row.deltas.push(delta);
+            }
+            Some(_) | None => pending.tokens.push(TokenRow {
+                n: told.n,
+                after_seq: told.after,
+                lane,
+                step,
+                publish_reply,
+                count: 1,
+                deltas: vec![delta],
+            }),
+        }
+        if pending.texts >= TEXTS {
+            self.queue(&mut core);
+        } else if !pending.flush_planned {
+            pending.flush_planned = true;
+            self.plan_flush();
+        }
+    }
+
+    fn plan_flush(self: &Arc<Self>) {
+        let journal = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            let mut core = journal.core.lock();
+            core.pending.flush_planned = false;
+            if core.pending.texts > 0 {
+                journal.queue(&mut core);
+            }
+        });
+    }
+
+    /// Gives the lease back with the next write: the run is left for whoever takes it over.
+    pub fn release(self: &Arc<Self>) {
+        let mut core = self.core.lock();
+        core.pending.released = true;
+        self.queue(&mut core);
+    }
+
+    fn queue(self: &Arc<Self>, core: &mut Core) {
+        if self.world.keeps_nothing() {
+            core.pending = Pending { stored_head: core.run.head, ..Pending::default() };
+            return;
+        }
+        if std::mem::replace(&mut core.pending.queued, true) {
+            return;
+        }
+        let (write, then) = (Arc::clone(self), Arc::clone(self));
+        let stored = Arc::new(AtomicU64::new(0));
+        let written = Arc::clone(&stored);
+        self.world.store.write_then(
+            Box::new(move |tx| {
+                let append = write.take();
+                write.world.boundary(Boundary::Before, write.run, append.expect_head);
+                written.store(append.expect_head + append.entries.len() as u64, Ordering::Relaxed);
+                crate::store::log::append(tx, &append)
+            }),
+            Box::new(move |result| then.stored(result, stored.load(Ordering::Relaxed))),
+        );
+    }
+
+    fn take(&self) -> Append {
+        let mut core = self.core.lock();
+        let core = &mut *core;
+        core.pending.queued = false;
+        core.pending.texts = 0;
+        let rows = std::mem::take(&mut core.pending.append);
+        let row = projection::row(&self.world, &core.run, self, core.pending.released);
+        let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
+        append.entries = std::mem::take(&mut core.pending.entries);
+        append.tokens = std::mem::take(&mut core.pending.tokens);
+        core.pending.stored_head += append.entries.len() as u64;
+        rows.into(append)
+    }
+
+    fn stored(&self, result: Result<(), StoreError>, head: Seq) {
+        match result {
+            Ok(()) => {
+                self.world.boundary(Boundary::After, self.run, head);
+                self.durable.store(head, Ordering::Release);
+                self.feed.release(head);
+            }
+            Err(error) => {
+                tracing::error!(run = %self.run, %error, "the run's log could not be stored; it stops here");
+                self.broken.cancel();
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until everything appended so far is durable.
+    ///
+    /// # Errors
+    /// When it never will be.
+    pub async fn durable(&self) -> Result<(), Lost> {
+        let head = self.core.lock().run.head;
+        if self.world.keeps_nothing() {
+            return self.show(head).await;
+        }
+        self.durable_to(head).await
+    }
+
+    /// Shows what nobody stores; waits while a reader is far behind, since there is no log to read it back from.
+    async fn show(&self, head: Seq) -> Result<(), Lost> {
+        self.durable.store(head, Ordering::Release);
+        self.feed.release(head);
+        self.changed.notify_waiters();
+        self.feed.room().await;
+        if self.lost() { Err(Lost) } else { Ok(()) }
+    }
+
+    async fn durable_to(&self, head: Seq) -> Result<(), Lost> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.durable.load(Ordering::Acquire) >= head {
+                return Ok(());
+            }
+            tokio::select! {
+                () = &mut changed => {}
+                () = self.broken.cancelled() => return Err(Lost),
+            }
+        }
+    }
+
+    /// Waits while too much is not stored yet, or while anything is when every step must be durable.
+    pub async fn keep_up(&self) {
+        let (head, waiting) = {
+            let core = self.core.lock();
+            (core.run.head, core.pending.entries.len())
+        };
+        if self.world.keeps_nothing() {
+            let _lost_is_seen_by_the_caller = self.show(head).await;
+        } else if self.world.step_durable() || waiting > AHEAD {
+            let _lost_is_seen_by_the_caller = self.durable_to(head).await;
+        }
+    }
+
+    /// Whether nothing more can be written.
+    #[must_use]
+    pub fn lost(&self) -> bool {
+        self.broken.is_cancelled()
+    }
+
+    /// Waits until nothing more can be written.
+    pub async fn broken(&self) {
+        self.broken.cancelled().await;
+    }
+
+    /// Its last number in the order of branches.
+    #[must_use]
+    pub fn last_told(&self) -> u64 {
+        self.feed.last(Order::Ordered)
+    }
+
+    /// Where the run stands.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.core.lock().run.status
+    }
+}

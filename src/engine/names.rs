@@ -1,0 +1,68 @@
+//! Owns small facts that several places show of a run: previews, user ids, agents of child runs, template keys.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::world::World;
+use crate::model::Id;
+use crate::model::agent::Definitions;
+use crate::model::node::{AgentNode, Node};
+use crate::model::run::{Lane, Run};
+use crate::model::template_text::System;
+
+/// The first 120 characters of a message.
+pub(crate) fn preview(message: &str) -> String {
+    message.chars().take(120).collect()
+}
+
+/// The `id` of a user as the host gave it.
+pub(crate) fn user_id(user: &Value) -> Option<String> {
+    match user.get("id")? {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The stored agent that a node's child run is a run of.
+pub(super) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id, String) {
+    let reference = run.plan.find(node).and_then(|at| match &run.plan.node(at).node {
+        Node::Agent(agent) => stored(agent).map(str::to_owned),
+        _other => None,
+    });
+    let agent = reference.and_then(|reference| definitions.agents.get(&reference));
+    agent.map_or_else(
+        || (run.created.entity_id, node.to_owned()),
+        |agent| (agent.id.unwrap_or(run.created.entity_id), agent.name.clone()),
+    )
+}
+
+/// The stored agent that a node names; none when its definition is in the node.
+pub(super) fn stored(agent: &AgentNode) -> Option<&str> {
+    if agent.is_inline() { None } else { agent.agent_id.as_deref() }
+}
+
+/// The `__studio_*` keys of templates at this moment.
+pub(super) fn system(run: &Run, lane: &Lane, world: &World) -> System {
+    let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str());
+    let zone = own("__studio_timezone").unwrap_or(&world.config.timezone);
+    System {
+        thread_id: run.created.thread,
+        now: world.clock.now(),
+        timezone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
+        locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
+    }
+}
+
+impl Run {
+    pub(super) fn system(&self, lane: &Lane, world: &World) -> System {
+        system(self, lane, world)
+    }
+}
+
+/// An owner's name: unique among engines.
+pub(super) fn owner(id: Id) -> Arc<str> {
+    format!("{}-{id}", std::process::id()).into()
+}

@@ -1,0 +1,38 @@
+//! Owns the llm node: one model call, no history, no tools.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, output_schema, system_message, user_message};
+use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::model::event::Change;
+use crate::model::node::LlmNode;
+
+/// Runs the node.
+///
+/// # Errors
+/// What the provider or the store says, or `structured_invalid`.
+pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
+    let profile = Profile::of_llm(context, node).await;
+    let shape = match node.structured {
+        true => Some(Shape::new(output_schema(context, node.schema.as_ref(), node.output_schema.as_deref()))?),
+        false => None,
+    };
+    let user = user_message(context, &node.prompt, node.vision, &profile);
+    let build = async { Ok(system_message(&profile).into_iter().chain([user]).collect()) };
+    let messages = context.prompt("agent", build).await?;
+    let scope = Scope::step(node.stream && shape.is_none(), node.publish_reply);
+    let tools = ToolTable::default();
+    let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
+    match speaker.talk(messages).await? {
+        Spoken::Pause(reason) => Ok(StepEnd::Pause(reason)),
+        Spoken::Answer(answer) => {
+            let attachment_count = answer.messages.first().map_or(0, |message| message.attachments.len());
+            let value = answer.value.unwrap_or(Value::String(answer.text));
+            let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(value))]);
+            let attachment_count = u32::try_from(attachment_count).unwrap_or(u32::MAX);
+            Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count })
+        }
+    }
+}

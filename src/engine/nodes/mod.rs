@@ -1,0 +1,36 @@
+//! Owns what each kind of node does that needs the world.
+
+pub mod agent;
+pub mod llm;
+pub mod tool;
+pub mod rag;
+
+use super::context::{StepContext, StepResult};
+use crate::model::event::{Fault, FaultCode};
+use crate::model::node::Node;
+
+/// Runs the node that a step is of.
+///
+/// # Errors
+/// What the node fails with.
+pub(super) async fn run(context: &StepContext) -> StepResult {
+    match &context.node().node {
+        Node::Agent(node) => Box::pin(agent::run(context, node)).await,
+        Node::Llm(node) => Box::pin(llm::run(context, node)).await,
+        Node::Tool(node) => Box::pin(tool::run(context, node)).await,
+        Node::Rag(node) => rag::run(context, node).await,
+        Node::Mcp(node) => {
+            let text = format!("the MCP server `{}` cannot be reached from here", node.mcp_server.as_deref().unwrap_or_default());
+            Err(Fault::new(FaultCode::McpUnavailable, text))
+        }
+        Node::Start
+        | Node::Stop(_)
+        | Node::Human(_)
+        | Node::Fork(_)
+        | Node::Join(_)
+        | Node::Loop(_)
+        | Node::SetState(_)
+        | Node::Condition(_)
+        | Node::Note => Err(Fault::new(FaultCode::Internal, "this node needs nothing from the world")),
+    }
+}

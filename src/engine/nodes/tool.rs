@@ -1,0 +1,69 @@
+//! Owns the tool node: one call with the node's parameters.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::engine::agent::reference_of;
+use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::model::chat::ToolCall;
+use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
+use crate::model::node::ToolNode;
+use crate::model::run::Call;
+use crate::tools::{BoundTool, schema};
+
+/// Runs the node.
+///
+/// # Errors
+/// `tool_not_found`, or `tool_failed` with what the tool says.
+pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
+    let tool = bind(context, node).await?;
+    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
+    let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
+    if !problems.is_empty() {
+        let text = format!("the parameters do not fit `{}`: {}", tool.offer.name, problems.join("; "));
+        return Err(Fault::new(FaultCode::ToolFailed, text));
+    }
+    let name = tool.offer.name.clone();
+    let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
+    let outcome = context.tool(&call, &tool, None).await?;
+    if outcome.is_error {
+        return Err(Fault::new(FaultCode::ToolFailed, told(outcome.result)));
+    }
+    let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
+    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
+    Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// The sentence of a failure that was told as `{"error": text}`.
+fn told(result: String) -> String {
+    let parsed: Option<Value> = serde_json::from_str(&result).ok();
+    parsed.and_then(|value| Some(value.get("error")?.as_str()?.to_owned())).unwrap_or(result)
+}
+
+/// One call for each attempt: the same one when the step is entered again, another one after it failed.
+fn call_id(context: &StepContext) -> String {
+    let id = |attempt: u32| match attempt {
+        1 => format!("call_{}", context.step()),
+        later => format!("call_{}_{later}", context.step()),
+    };
+    (1..context.attempt()).map(id).find(|id| !failed_before(context, id)).unwrap_or_else(|| id(context.attempt()))
+}
+
+fn failed_before(context: &StepContext, call_id: &str) -> bool {
+    let failed = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
+        Some(Call::Done(done)) => matches!(&done.outcome, CallOutcome::Tool(outcome) if outcome.is_error),
+        Some(Call::Open(_)) | None => false,
+    });
+    failed.unwrap_or(false)
+}
+
+async fn bind(context: &StepContext, node: &ToolNode) -> Result<BoundTool, Fault> {
+    let reference = reference_of(node)?;
+    let found = context.world().tools.bind(&reference, context.definitions(), &context.run().tenant).await?;
+    let [tool] = <[BoundTool; 1]>::try_from(found).map_err(|found| {
+        let text = format!("`{}` names {} tools; a tool node calls one: name it as `…/<tool>`", reference.reference, found.len());
+        Fault::new(FaultCode::ToolNotFound, text)
+    })?;
+    Ok(tool)
+}

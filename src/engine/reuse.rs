@@ -1,0 +1,68 @@
+//! Owns node checkpoints: a node that opted in does not run again on the same input in the same run.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::context::StepContext;
+use super::journal::Lost;
+use crate::model::event::{Change, Event, StepCompleted};
+use crate::model::reads::input_hash as input_hash_of;
+use crate::model::Timestamp;
+use crate::store::checkpoints::{self, CheckpointRow};
+
+/// Uses a stored result when there is one. True when the step is done with it.
+pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
+    let Some(input_hash) = input_hash(context) else { return Ok(false) };
+    let key = key(context, &input_hash);
+    let (tenant, now) = (Arc::clone(&context.run().tenant), context.world().clock.now());
+    let found = context.world().store.read(move |tx| checkpoints::find(tx, &tenant, &key, now)).await;
+    let Ok(Some((handle, Value::Object(fields)))) = found else { return Ok(false) };
+    context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
+    let change: Change = fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect();
+    let done = StepCompleted {
+        step: context.step(),
+        handle: handle.as_str().into(),
+        change,
+        error: None,
+        checkpoint_hit: true,
+        turn: None,
+        attachment_count: 0,
+    };
+    context.emit(Event::StepCompleted(Box::new(done)))?;
+    Ok(true)
+}
+
+/// Keeps a result; it is stored in the same write as the step's end.
+pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
+    let Some(input_hash) = input_hash(context) else { return };
+    let world = context.world();
+    let now = world.clock.now();
+    let ttl = i64::try_from(world.config.checkpoints.ttl).unwrap_or(0) * 1000;
+    let fields = change.iter().map(|(key, value)| (key.to_string(), (**value).clone())).collect();
+    let row = CheckpointRow {
+        key: key(context, &input_hash),
+        run: context.run().id,
+        node_id: context.node().id.to_string(),
+        iteration_path: context.scope_path().to_owned(),
+        input_hash,
+        handle: handle.to_owned(),
+        change: Value::Object(fields).to_string(),
+        created_at: now,
+        expires_at: (ttl > 0).then_some(Timestamp(now.0 + ttl)),
+    };
+    context.journal().add(|rows| rows.checkpoints.push(row));
+}
+
+fn input_hash(context: &StepContext) -> Option<String> {
+    if !context.node().node.has_checkpoint() || !context.world().config.checkpoints.enabled {
+        return None;
+    }
+    Some(input_hash_of(&context.plan().reads(context.at()), context.state()))
+}
+
+fn key(context: &StepContext, input_hash: &str) -> String {
+    let text = format!("{}|{}|{}|{input_hash}", context.run().id, context.node().id, context.scope_path());
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}

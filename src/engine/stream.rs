@@ -1,0 +1,301 @@
+//! Owns following a run: frames from the feed of this process, else from the log, from any position, in either order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+
+use super::feed::{Feed, Found, Order};
+use super::load;
+use super::world::World;
+use crate::error::Result;
+use crate::model::Id;
+use crate::model::event::Seq;
+use crate::model::run::Status;
+use crate::model::telling::{Frame, Telling};
+use crate::store::{log, runs};
+
+/// Where a reader starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct From {
+    /// In which order.
+    pub order: Order,
+    /// Right after this number.
+    pub after: u64,
+}
+
+/// What a reader follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// One answer: it ends when the run rests, without `run_terminal`.
+    Answer,
+    /// The run: `run_terminal` is its last frame.
+    Tail,
+}
+
+/// Frames given at once.
+const BATCH: usize = 512;
+
+/// A reader of a run.
+pub struct EventStream {
+    world: Arc<World>,
+    tenant: Arc<str>,
+    run: Id,
+    from: From,
+    follow: Follow,
+    source: Source,
+    ready: VecDeque<Frame>,
+    bounded: bool,
+    progress: bool,
+    cut: bool,
+}
+
+enum Source {
+    Feed(Arc<Feed>),
+    Log(Box<LogReader>),
+    Over,
+}
+
+struct LogReader {
+    telling: Telling,
+    seq: Seq,
+    tokens: u64,
+}
+
+impl EventStream {
+    /// A reader from a position; none when the run rests and nothing follows the position.
+    pub(crate) async fn open(
+        world: &Arc<World>,
+        tenant: &Arc<str>,
+        run: &str,
+        from: From,
+        follow: Follow,
+    ) -> Result<Option<Self>> {
+        let id: Id = run.parse().map_err(|_| crate::Error::not_found("run", run))?;
+        let feed = world.hub.get(id);
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
+            (Source::Feed(Arc::clone(feed)), true)
+        } else if let Some(feed) = feed {
+            let scope = Arc::clone(tenant);
+            let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
+            let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;
+            (Source::Feed(feed), row.mode == "sync" || world.config.async_progress.enabled)
+        } else {
+            let loaded = load::load(world, tenant, run).await?;
+            let reader = LogReader::new(world, &loaded, from.order == Order::Live);
+            let last = reader.last(from.order);
+            let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
+            if status.at_rest() && from.after >= last {
+                return Ok(None);
+            }
+            let progress = loaded.row.mode == "sync" || world.config.async_progress.enabled;
+            (Source::Log(Box::new(reader)), progress)
+        };
+        Ok(Some(Self {
+            world: Arc::clone(world),
+            tenant: Arc::clone(tenant),
+            run: id,
+            from,
+            follow,
+            source,
+            ready: VecDeque::new(),
+            bounded: false,
+            progress,
+            cut: false,
+        }))
+    }
+
+    /// A reader that falls behind the kept frames is cut instead of reading them back from the log.
+    #[must_use]
+    pub const fn cut_when_behind(mut self) -> Self {
+        self.bounded = true;
+        self
+    }
+
+    /// The stream ended because its reader fell behind; it may come back with its position.
+    #[must_use]
+    pub const fn was_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// The run that it follows.
+    #[must_use]
+    pub const fn run(&self) -> Id {
+        self.run
+    }
+
+    /// What is there, at least one frame; none when the stream is over.
+    pub async fn next_batch(&mut self) -> Option<Vec<Frame>> {
+        loop {
+            let batch: Vec<Frame> = self.ready.drain(..).collect();
+            let batch = self.shown(batch);
+            if !batch.is_empty() {
+                return Some(batch);
+            }
+            match &mut self.source {
+                Source::Over => return None,
+                Source::Feed(feed) => {
+                    let feed = Arc::clone(feed);
+                    self.from_feed(&feed).await;
+                }
+                Source::Log(_) => self.from_log().await,
+            }
+        }
+    }
+
+    /// Frames that this reader is told. `run_terminal` only on tails, and only as the last.
+    fn shown(&self, batch: Vec<Frame>) -> Vec<Frame> {
+        let over = matches!(self.source, Source::Over);
+        let last = batch.len().saturating_sub(1);
+        let tell = |index: usize, frame: &Frame| {
+            if frame.is_terminal() {
+                return over && index == last && self.follow == Follow::Tail;
+            }
+            self.progress || self.follow == Follow::Answer
+        };
+        batch.into_iter().enumerate().filter(|(index, frame)| tell(*index, frame)).map(|(_, frame)| frame).collect()
+    }
+
+    async fn from_feed(&mut self, feed: &Feed) {
+        let changed = feed.changed();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        match feed.find(self.from.order, self.from.after, BATCH) {
+            Found::Frames(frames) => {
+                self.took(&frames);
+                let ends = frames.last().is_some_and(Frame::is_terminal);
+                self.ready.extend(frames);
+                if ends {
+                    self.source = Source::Over;
+                }
+            }
+            Found::Nothing => changed.await,
+            Found::Behind if self.bounded && self.from.after > 0 => {
+                self.cut = true;
+                self.source = Source::Over;
+            }
+            Found::Behind | Found::Closed => self.read_back().await,
+        }
+    }
+
+    fn took(&mut self, frames: &[Frame]) {
+        if let Some(last) = frames.last() {
+            self.from.after = last.number();
+        }
+    }
+
+    /// Goes on from the log: the feed let go of what comes next, or the run goes on elsewhere.
+    async fn read_back(&mut self) {
+        match load::load(&self.world, &self.tenant, &self.run.to_string()).await {
+            Ok(loaded) => {
+                let reader = LogReader::new(&self.world, &loaded, self.from.order == Order::Live);
+                self.source = Source::Log(Box::new(reader));
+            }
+            Err(error) => {
+                tracing::warn!(run = %self.run, %error, "a reader could not be served from the log");
+                self.cut = true;
+                self.source = Source::Over;
+            }
+        }
+    }
+
+    async fn from_log(&mut self) {
+        let Source::Log(reader) = &mut self.source else { return };
+        let found = reader.take(self.from, BATCH);
+        if let Some(last) = found.last() {
+            self.from.after = last.number();
+            let rests = last.is_terminal() && reader.at_rest(self.from);
+            self.ready.extend(found);
+            if rests {
+                self.source = Source::Over;
+            }
+            return;
+        }
+        if reader.at_rest(self.from) {
+            self.source = Source::Over;
+            return;
+        }
+        if let Some(feed) = self.world.hub.get(self.run)
+            && !matches!(feed.find(self.from.order, self.from.after, 1), Found::Behind | Found::Closed)
+        {
+            self.source = Source::Feed(feed);
+            return;
+        }
+        if !self.read_more().await {
+            let wait = Duration::from_millis(self.world.config.async_progress.poll_ms.max(50));
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Reads what was stored since; true when there was something.
+    async fn read_more(&mut self) -> bool {
+        let Source::Log(reader) = &mut self.source else { return false };
+        let (scope, run, seq, tokens) = (Arc::clone(&self.tenant), self.run, reader.seq, reader.tokens);
+        let read = move |tx: &mut crate::store::Tx<'_>| {
+            let row = runs::get(tx, &scope, &run)?;
+            Ok((log::entries(tx, &scope, &run, seq, 4096)?, log::tokens(tx, &scope, &run, tokens, 4096)?, row.is_some()))
+        };
+        match self.world.store.read(read).await {
+            Ok((entries, tokens, true)) => {
+                let any = !entries.is_empty() || !tokens.is_empty();
+                let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
+                let tokens: Vec<_> = tokens.into_iter().map(|row| Arc::new(load::tokens_of(row))).collect();
+                reader.tell(&entries, &tokens);
+                any
+            }
+            Ok((_, _, false)) => {
+                self.source = Source::Over;
+                true
+            }
+            Err(error) => {
+                tracing::warn!(run = %self.run, %error, "a tail could not be read; it is tried again");
+                false
+            }
+        }
+    }
+}
+
+impl LogReader {
+    fn new(world: &World, loaded: &load::Loaded, live: bool) -> Self {
+        let telling = loaded.telling(world, live);
+        let seq = loaded.entries.last().map_or(0, |entry| entry.seq);
+        Self { telling, seq, tokens: loaded.tokens.last().map_or(0, |tokens| tokens.n) }
+    }
+
+    const fn last(&self, order: Order) -> u64 {
+        match order {
+            Order::Ordered => self.telling.ordered.last,
+            Order::Live => self.telling.live.last,
+        }
+    }
+
+    fn at_rest(&self, from: From) -> bool {
+        self.telling.status().at_rest() && from.after >= self.last(from.order)
+    }
+
+    fn tell(&mut self, entries: &[Arc<crate::model::event::Entry>], tokens: &[Arc<crate::model::telling::Tokens>]) {
+        load::tell_all(&mut self.telling, entries, tokens);
+        self.seq = entries.last().map_or(self.seq, |entry| entry.seq);
+        self.tokens = tokens.last().map_or(self.tokens, |tokens| tokens.n);
+    }
+
+    fn take(&mut self, from: From, most: usize) -> Vec<Frame> {
+        let sink = match from.order {
+            Order::Ordered => &mut self.telling.ordered,
+            Order::Live => &mut self.telling.live,
+        };
+        let start = sink.frames.partition_point(|frame| frame.number() <= from.after);
+        let end = sink.frames.len().min(start + most);
+        let found: Vec<Frame> = sink.frames[start..end].to_vec();
+        sink.frames.drain(..end);
+        found
+    }
+}
+
+impl EventStream {
+    /// As a stream of batches.
+    pub fn into_stream(self) -> impl Stream<Item = Vec<Frame>> + Send + 'static {
+        futures_util::stream::unfold(self, |mut stream| async move { stream.next_batch().await.map(|batch| (batch, stream)) })
+    }
+}

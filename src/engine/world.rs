@@ -1,0 +1,223 @@
+//! Owns what the engine works with: configuration, clock, store, providers, tools, host, and the runs at work here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::Signals;
+use super::feed::Hub;
+use super::journal::Boundary;
+use crate::clock::Clock;
+use crate::config::{Config, Durability};
+use crate::host::HostDoor;
+use crate::model::Id;
+use crate::model::agent::Definitions;
+use crate::model::chat::Attachment;
+use crate::model::event::{Fault, FaultCode, PartHash, Seq};
+use crate::model::graph::Graph;
+use crate::model::plan::Plan;
+use crate::model::prices::PriceTable;
+use crate::model::telling::Wire;
+use crate::model::texts::{self, Locale};
+use crate::providers::Media;
+use crate::providers::registry::Providers;
+use crate::store::file_room::FileRoom;
+use crate::store::{Store, attachments};
+use crate::tools::Toolbox;
+
+/// Called at the border of each write of a run's log: crash tests kill the process there.
+pub type AppendHook = Arc<dyn Fn(Boundary, Id, Seq) + Send + Sync>;
+
+/// What the engine works with.
+pub struct World {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// Time, ids, randomness.
+    pub clock: Arc<dyn Clock>,
+    /// The database.
+    pub store: Store,
+    /// Model providers.
+    pub providers: Providers,
+    /// The embedding application.
+    pub host: HostDoor,
+    /// What tokens cost.
+    pub prices: Arc<PriceTable>,
+    /// Tools by reference.
+    pub tools: Toolbox,
+    /// The configured language.
+    pub locale: Locale,
+    /// Feeds of the runs that are driven here.
+    pub hub: Hub,
+    /// The name under which this engine holds leases.
+    pub owner: Arc<str>,
+    /// The engine shuts down.
+    pub stopping: CancellationToken,
+    /// There may be a job in the queue.
+    pub wake: Notify,
+    /// Where uploaded files lie; none when the database keeps them.
+    pub files: Option<FileRoom>,
+    pub(super) active: Mutex<HashMap<Id, Active>>,
+    pub(super) hook: Option<AppendHook>,
+    plans: Mutex<HashMap<PartHash, Arc<Plan>>>,
+}
+
+/// A run that is driven here.
+#[derive(Clone)]
+pub(super) struct Active {
+    pub(super) signals: Signals,
+    pub(super) definitions: Arc<Definitions>,
+    /// Cancelled when driving has ended.
+    pub(super) over: CancellationToken,
+    pub(super) queued: bool,
+}
+
+/// What a world is made of.
+pub struct Parts {
+    /// The configuration.
+    pub config: Arc<Config>,
+    /// Time, ids, randomness.
+    pub clock: Arc<dyn Clock>,
+    /// The database.
+    pub store: Store,
+    /// Model providers.
+    pub providers: Providers,
+    /// The embedding application.
+    pub host: HostDoor,
+    /// What tokens cost.
+    pub prices: Arc<PriceTable>,
+    /// Tools by reference.
+    pub tools: Toolbox,
+    /// Called at the border of each write.
+    pub hook: Option<AppendHook>,
+}
+
+/// Plans that are kept ready.
+const PLANS: usize = 256;
+
+impl World {
+    /// A world of these parts.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        let files = parts.config.attachments_folder().map(FileRoom::new);
+        let owner = super::names::owner(parts.clock.id());
+        let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
+        Self {
+            config: parts.config,
+            clock: parts.clock,
+            store: parts.store,
+            providers: parts.providers,
+            host: parts.host,
+            prices: parts.prices,
+            tools: parts.tools,
+            locale,
+            hub: Hub::default(),
+            owner,
+            stopping: CancellationToken::new(),
+            wake: Notify::new(),
+            files,
+            active: Mutex::new(HashMap::new()),
+            hook: parts.hook,
+            plans: Mutex::new(HashMap::new()),
+        }
+    }
+
+    pub(super) fn boundary(&self, boundary: Boundary, run: Id, head: Seq) {
+        if let Some(hook) = &self.hook {
+            hook(boundary, run, head);
+        }
+    }
+
+    /// Every step is durable before the next begins.
+    #[must_use]
+    pub fn step_durable(&self) -> bool {
+        self.config.database.durability == Durability::Step
+    }
+
+    /// Runs leave nothing behind.
+    #[must_use]
+    pub fn keeps_nothing(&self) -> bool {
+        self.config.database.durability == Durability::None
+    }
+
+    /// The plan of a graph, made once.
+    ///
+    /// # Errors
+    /// When the stored graph cannot be read.
+    pub fn plan(&self, hash: &PartHash, graph: &str) -> Result<Arc<Plan>, String> {
+        if let Some(plan) = self.plans.lock().get(hash) {
+            return Ok(Arc::clone(plan));
+        }
+        let json = serde_json::from_str(graph).map_err(|error| error.to_string())?;
+        let graph = Graph::parse(&json).map_err(|issues| issues.first().map(|issue| issue.message.clone()).unwrap_or_default())?;
+        let plan = Arc::new(Plan::new(Arc::new(graph)));
+        let mut plans = self.plans.lock();
+        if plans.len() >= PLANS {
+            plans.clear();
+        }
+        plans.insert(Arc::clone(hash), Arc::clone(&plan));
+        Ok(plan)
+    }
+
+    /// A text in the configured language.
+    #[must_use]
+    pub fn text(&self, key: &str) -> String {
+        texts::text(self.locale, key, &[])
+    }
+
+    /// How much of a tool's answer a model sees.
+    pub(super) fn result_bytes(&self) -> usize {
+        usize::try_from(self.config.limits.tool_result_kb).unwrap_or(256) * 1024
+    }
+
+    /// How many runs are driven here.
+    #[must_use]
+    pub fn at_work(&self) -> usize {
+        self.active.lock().len()
+    }
+
+    /// The bytes of files that a conversation sends along.
+    ///
+    /// # Errors
+    /// When a file is gone or cannot be read.
+    pub async fn media(&self, tenant: &str, files: &[&Attachment]) -> Result<Vec<Media>, Fault> {
+        let mut media = Vec::with_capacity(files.len());
+        for file in files {
+            let (scope, key, room) = (tenant.to_owned(), file.storage_key.clone(), self.files.clone());
+            let found = self.store.read(move |tx| {
+                let kept = attachments::content(tx, &scope, &key)?;
+                Ok(kept.or_else(|| room.and_then(|room| room.get(&scope, &key).ok())))
+            });
+            let bytes = found.await.map_err(|error| super::context::store_fault(&error))?;
+            let gone = || Fault::new(FaultCode::Internal, format!("the file `{}` is gone", file.name.as_deref().unwrap_or("attachment")));
+            let bytes = bytes.ok_or_else(gone)?.into();
+            media.push(Media {
+                storage_key: file.storage_key.clone(),
+                mime_type: file.mime_type.clone(),
+                name: file.name.clone(),
+                bytes,
+            });
+        }
+        Ok(media)
+    }
+
+    /// How frames look.
+    #[must_use]
+    pub fn wire(&self) -> Wire {
+        let kb = usize::try_from(self.config.limits.event_value_kb).unwrap_or(64);
+        Wire { value_bytes: kb * 1024, currency: self.config.usage.currency.as_str().into() }
+    }
+
+    /// The pinned definitions of a run that is driven here.
+    pub(super) fn pinned(&self, run: Id) -> Option<Arc<Definitions>> {
+        self.active.lock().get(&run).map(|active| Arc::clone(&active.definitions))
+    }
+
+    /// Runs that are driven here for somebody who waits.
+    #[must_use]
+    pub fn sync_runs(&self) -> usize {
+        self.active.lock().values().filter(|active| !active.queued).count()
+    }
+}

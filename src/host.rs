@@ -1,0 +1,170 @@
+//! Owns what the embedding application answers: tools, the gate, secrets, models, usage, logs. One door for all of it.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a host may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum HostOp {
+    /// Run a tool: `{name, arguments, call_id, idempotency_key, trace_id, node_id, tenant, user}`.
+    #[serde(rename = "tool.call")]
+    ToolCall,
+    /// A tool's result is no longer wanted: `{call_id}`.
+    #[serde(rename = "tool.cancel")]
+    ToolCancel,
+    /// May this user come in: `{gate, user, tenant, method, path}` gives `{allow}`.
+    #[serde(rename = "gate")]
+    Gate,
+    /// A secret by name: `{name, tenant}` gives `{value}`.
+    #[serde(rename = "secret.get")]
+    SecretGet,
+    /// A model that the host provides.
+    #[serde(rename = "provider.chat")]
+    ProviderChat,
+    /// A run ended; told again until it is answered.
+    #[serde(rename = "usage.recorded")]
+    UsageRecorded,
+    /// A line of log.
+    #[serde(rename = "log")]
+    Log,
+}
+
+impl HostOp {
+    /// As it is told to hosts.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolCall => "tool.call",
+            Self::ToolCancel => "tool.cancel",
+            Self::Gate => "gate",
+            Self::SecretGet => "secret.get",
+            Self::ProviderChat => "provider.chat",
+            Self::UsageRecorded => "usage.recorded",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// A tool that the host runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostTool {
+    /// As models see it.
+    pub name: String,
+    /// As models see it.
+    #[serde(default)]
+    pub description: String,
+    /// JSON Schema of its arguments.
+    #[serde(default = "any_object")]
+    pub input_schema: Value,
+    /// A person approves each call.
+    #[serde(default)]
+    pub require_approval: bool,
+    /// Calling it twice does no harm.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// Instead of the configured limit.
+    #[serde(default)]
+    pub timeout_ms: Option<u64>,
+}
+
+fn any_object() -> Value {
+    serde_json::json!({"type": "object"})
+}
+
+/// What the host declares: what it answers, its tools, its output schemas, its registered classes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostDeclaration {
+    /// The ops that it answers.
+    #[serde(default)]
+    pub ops: Vec<HostOp>,
+    /// Its tools.
+    #[serde(default)]
+    pub tools: Vec<HostTool>,
+    /// Output schemas by name.
+    #[serde(default)]
+    pub schemas: BTreeMap<String, Value>,
+    /// Definitions by class name.
+    #[serde(default)]
+    pub classes: BTreeMap<String, Value>,
+}
+
+/// A host could not answer; the text is shown as the tool's or the provider's failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFailure(pub String);
+
+/// One question to the host.
+pub struct HostCall {
+    /// What is asked.
+    pub op: HostOp,
+    /// Its details.
+    pub payload: Value,
+    /// Where chunks go that come before the result (`provider.chat`).
+    pub chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
+}
+
+/// The embedding application.
+pub trait Host: Send + Sync {
+    /// Answers a question. Dropping the future means that the answer is no longer wanted.
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>>;
+}
+
+/// The way to the host: whatever host is set at the moment of a question.
+#[derive(Clone, Default)]
+pub struct HostDoor(std::sync::Arc<parking_lot::RwLock<Embedded>>);
+
+#[derive(Clone, Default)]
+struct Embedded {
+    host: Option<std::sync::Arc<dyn Host>>,
+    declaration: std::sync::Arc<HostDeclaration>,
+}
+
+impl HostDoor {
+    /// Sets the host and what it declares; replaces the one before.
+    pub fn set(&self, host: std::sync::Arc<dyn Host>, declaration: HostDeclaration) {
+        *self.0.write() = Embedded { host: Some(host), declaration: std::sync::Arc::new(declaration) };
+    }
+
+    /// What the host declares.
+    #[must_use]
+    pub fn declaration(&self) -> std::sync::Arc<HostDeclaration> {
+        self.0.read().declaration.clone()
+    }
+
+    /// The host answers this op.
+    #[must_use]
+    pub fn answers(&self, op: HostOp) -> bool {
+        let embedded = self.0.read();
+        embedded.host.is_some() && embedded.declaration.ops.contains(&op)
+    }
+
+    /// Asks the host and waits at most `limit`.
+    ///
+    /// # Errors
+    /// The host failed, was silent, or does not answer this op.
+    pub async fn call(&self, op: HostOp, payload: Value, limit: std::time::Duration) -> Result<Value, HostFailure> {
+        let asked = tokio::time::timeout(limit, self.call_streaming(op, payload, None));
+        asked.await.unwrap_or_else(|_| Err(HostFailure(format!("the host did not answer `{}` within {} ms", op.as_str(), limit.as_millis()))))
+    }
+
+    /// Asks the host; chunks that come before the result go to `chunks`. The caller keeps the time.
+    ///
+    /// # Errors
+    /// The host failed, or does not answer this op.
+    pub async fn call_streaming(
+        &self,
+        op: HostOp,
+        payload: Value,
+        chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
+    ) -> Result<Value, HostFailure> {
+        if !self.answers(op) {
+            return Err(HostFailure(format!("the host does not answer `{}`", op.as_str())));
+        }
+        let host = self.0.read().host.clone();
+        let Some(host) = host else { return Err(HostFailure("there is no host".into())) };
+        host.call(HostCall { op, payload, chunks }).await
+    }
+}

@@ -1,0 +1,20 @@
+//! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
+
+pub mod clock;
+pub mod config;
+pub mod engine;
+pub mod error;
+pub mod ffi;
+pub mod host;
+pub mod http;
+pub mod model;
+pub mod providers;
+pub mod secrets;
+pub mod store;
+pub mod studio;
+pub mod tools;
+
+pub use error::{Error, Kind, Result};
+pub use studio::{Scope, Studio};
+
+uniffi::setup_scaffolding!();

@@ -1,0 +1,129 @@
+//! Owns what is stored of agents, tools and MCP servers, as far as a run needs it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// A reference to a tool in an agent's `tools`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolRef {
+    /// `host:<name>`, `tool:<id or slug>`, `toolkit:<key>`, `mcp:<slug>`, `provider:<type>`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// Per-use configuration.
+    #[serde(default)]
+    pub config: Map<String, Value>,
+    /// Only these tools of a toolkit or server; absent = all.
+    #[serde(default)]
+    pub only: Option<Vec<String>>,
+    /// Not these.
+    #[serde(default)]
+    pub exclude: Vec<String>,
+    /// Overrides what the tool says of itself.
+    #[serde(default)]
+    pub require_approval: Option<bool>,
+    /// Overrides what the tool says of itself.
+    #[serde(default)]
+    pub idempotent: Option<bool>,
+}
+
+/// Settings that go to the model with each call; absent ones are the provider's defaults.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// 0 to 2.
+    #[serde(default)]
+    pub temperature: Option<f64>,
+    /// 0 to 1.
+    #[serde(default)]
+    pub top_p: Option<f64>,
+    /// At least 1.
+    #[serde(default)]
+    pub max_tokens: Option<u64>,
+    /// Such as `low`, `high`.
+    #[serde(default)]
+    pub reasoning_effort: Option<String>,
+    /// Texts that end the answer.
+    #[serde(default)]
+    pub stop: Option<Vec<String>>,
+}
+
+/// How much of a conversation is kept and sent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryConfig {
+    /// Tokens.
+    #[serde(default)]
+    pub context_window: Option<u64>,
+    /// `database` or `in_memory`.
+    #[serde(default)]
+    pub driver: Option<String>,
+    /// Older turns are summarised instead of left out.
+    #[serde(default)]
+    pub summarization_enabled: Option<bool>,
+    /// Share of the window at which that begins.
+    #[serde(default)]
+    pub summarization_threshold: Option<f64>,
+    /// Tokens that retrieved text may take in a prompt.
+    #[serde(default)]
+    pub budget_rag: Option<u64>,
+    /// Tokens that one tool result may take.
+    #[serde(default)]
+    pub budget_tool_results: Option<u64>,
+    /// Tokens that one state value may take.
+    #[serde(default)]
+    pub budget_state: Option<u64>,
+}
+
+/// An agent as it was when a run began, stored or inline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the agent resource")]
+pub struct Agent {
+    /// Absent for an inline agent.
+    #[serde(default)]
+    pub id: Option<super::Id>,
+    #[serde(default)]
+    pub slug: Option<String>,
+    #[serde(default)]
+    pub name: String,
+    pub provider: String,
+    pub model: String,
+    #[serde(default)]
+    pub credential: Option<String>,
+    #[serde(default)]
+    pub instructions: String,
+    #[serde(default)]
+    pub tools: Vec<ToolRef>,
+    #[serde(default)]
+    pub require_tool_approval: bool,
+    #[serde(default = "ten")]
+    pub tool_max_runs: u32,
+    #[serde(default)]
+    pub parallel_tool_calls: Option<bool>,
+    #[serde(default)]
+    pub parameters: Parameters,
+    #[serde(default)]
+    pub output_schema: Option<String>,
+    #[serde(default)]
+    pub schema: Option<Value>,
+    #[serde(default)]
+    pub memory_config: Option<MemoryConfig>,
+}
+
+const fn ten() -> u32 {
+    10
+}
+
+/// The definitions that a run uses, pinned when it starts so that later edits do not reach it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Definitions {
+    /// By id, and again by slug.
+    #[serde(default)]
+    pub agents: std::collections::BTreeMap<String, Agent>,
+    /// Stored tools, as their resource JSON, by id and by slug.
+    #[serde(default)]
+    pub tools: std::collections::BTreeMap<String, Value>,
+    /// MCP servers, as their resource JSON, by id and by slug.
+    #[serde(default)]
+    pub mcp_servers: std::collections::BTreeMap<String, Value>,
+    /// Output schemas by name.
+    #[serde(default)]
+    pub schemas: std::collections::BTreeMap<String, Value>,
+}

@@ -1,0 +1,118 @@
+//! Owns a conversation as models see it: messages, tool calls, attachments, token counts.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// The person, or what stands for one.
+    User,
+    /// The model.
+    Assistant,
+    /// The answer of a tool.
+    Tool,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// The text; of a tool message its result.
+    #[serde(default)]
+    pub content: String,
+    /// Files that go with a user message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+    /// Calls that an assistant message asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Of a tool message: the call that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// Of a tool message: the tool's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Of a tool message: the result tells a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// The provider's own blocks of an assistant message (reasoning, signatures), sent back to it unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<ProviderBlocks>,
+}
+
+/// What a provider wants back unchanged with its assistant message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProviderBlocks {
+    /// The wire family that made them; another family never sees them.
+    pub family: String,
+    /// The blocks as they came.
+    pub value: Value,
+}
+
+impl Message {
+    /// A message of text alone.
+    pub fn text(role: Role, content: impl Into<String>) -> Self {
+        Self {
+            role,
+            content: content.into(),
+            attachments: Vec::new(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            name: None,
+            is_error: false,
+            blocks: None,
+        }
+    }
+}
+
+/// A tool call that a model asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call, unique in the run.
+    pub id: String,
+    /// The tool's name as offered.
+    pub name: String,
+    /// The arguments; the text itself when it was not a JSON object.
+    pub arguments: Value,
+    /// Why `arguments` cannot be used (not JSON, not an object), said to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invalid: Option<String>,
+}
+
+/// A file sent along with a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// `image`, `audio`, `video` or `document`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Such as `image/png`.
+    pub mime_type: String,
+    /// Where the bytes are kept.
+    pub storage_key: String,
+    /// The file's name, when known.
+    #[serde(default)]
+    pub name: Option<String>,
+}
+
+/// Token counts as contract `usage` normalises them: the last three are parts of the first two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// All input tokens.
+    pub prompt: u64,
+    /// All output tokens.
+    pub completion: u64,
+    /// Read from a provider's cache; part of `prompt`.
+    #[serde(default)]
+    pub cached: u64,
+    /// Written to one; part of `prompt`.
+    #[serde(default)]
+    pub cache_write: u64,
+    /// Spent on reasoning; part of `completion`.
+    #[serde(default)]
+    pub reasoning: u64,
+}

@@ -1,0 +1,203 @@
+//! Owns the operators: their names, what value each needs, and when each holds.
+
+use std::cmp::Ordering;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::compare::{Numeric, as_text, date, equal, is_empty, length, truth};
+
+/// How a state value is compared with a given one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the operators of the contract")]
+pub enum Operator {
+    NotEmpty,
+    Empty,
+    Equals,
+    NotEquals,
+    Contains,
+    NotContains,
+    In,
+    NotIn,
+    StartsWith,
+    EndsWith,
+    Regex,
+    IsTrue,
+    IsFalse,
+    IsNull,
+    IsNotNull,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+    LengthEq,
+    LengthGt,
+    LengthGte,
+    LengthLt,
+    LengthLte,
+}
+
+/// What kind of value an operator needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// None.
+    Nothing,
+    /// Any JSON.
+    Any,
+    /// Text, taken as it is written.
+    Text,
+    /// A list.
+    List,
+    /// A number.
+    Number,
+    /// A number or a date.
+    Order,
+}
+
+impl Needs {
+    /// As the graph schema says it.
+    #[must_use]
+    pub const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing => None,
+            Self::Any => Some("any"),
+            Self::Text => Some("string"),
+            Self::List => Some("array"),
+            Self::Number => Some("number"),
+            Self::Order => Some("number|date"),
+        }
+    }
+
+    /// Is the value converted by `value_type: auto`?
+    pub(super) const fn converts(self) -> bool {
+        match self {
+            Self::Any | Self::List | Self::Number | Self::Order => true,
+            Self::Nothing | Self::Text => false,
+        }
+    }
+}
+
+/// All operators by name, in the order of the contract.
+pub const OPERATORS: [(&str, Operator); 24] = [
+    ("not_empty", Operator::NotEmpty),
+    ("empty", Operator::Empty),
+    ("equals", Operator::Equals),
+    ("not_equals", Operator::NotEquals),
+    ("contains", Operator::Contains),
+    ("not_contains", Operator::NotContains),
+    ("in", Operator::In),
+    ("not_in", Operator::NotIn),
+    ("starts_with", Operator::StartsWith),
+    ("ends_with", Operator::EndsWith),
+    ("regex", Operator::Regex),
+    ("is_true", Operator::IsTrue),
+    ("is_false", Operator::IsFalse),
+    ("is_null", Operator::IsNull),
+    ("is_not_null", Operator::IsNotNull),
+    ("gt", Operator::Gt),
+    ("gte", Operator::Gte),
+    ("lt", Operator::Lt),
+    ("lte", Operator::Lte),
+    ("length_eq", Operator::LengthEq),
+    ("length_gt", Operator::LengthGt),
+    ("length_gte", Operator::LengthGte),
+    ("length_lt", Operator::LengthLt),
+    ("length_lte", Operator::LengthLte),
+];
+
+/// What `value_type` may say.
+pub const VALUE_TYPES: [&str; 6] = ["auto", "string", "number", "boolean", "null", "date"];
+
+/// The given value, made ready once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Operand {
+    /// After its conversion.
+    pub(super) value: Value,
+    /// Of an operator that compares text.
+    pub(super) text: Option<Box<str>>,
+    /// Of `regex`.
+    pub(super) regex: Option<Regex>,
+    /// `value_type` is `date`.
+    pub(super) dates: bool,
+}
+
+impl Operator {
+    /// The operator of a name; `is_empty` is another name of `empty`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let name = if name == "is_empty" { "empty" } else { name };
+        OPERATORS.iter().find(|(known, _)| *known == name).map(|(_, operator)| *operator)
+    }
+
+    /// What kind of value it needs.
+    #[must_use]
+    pub const fn needs(self) -> Needs {
+        match self {
+            Self::NotEmpty | Self::Empty | Self::IsTrue | Self::IsFalse | Self::IsNull | Self::IsNotNull => Needs::Nothing,
+            Self::Equals | Self::NotEquals => Needs::Any,
+            Self::Contains | Self::NotContains | Self::StartsWith | Self::EndsWith | Self::Regex => Needs::Text,
+            Self::In | Self::NotIn => Needs::List,
+            Self::Gt | Self::Gte | Self::Lt | Self::Lte => Needs::Order,
+            Self::LengthEq | Self::LengthGt | Self::LengthGte | Self::LengthLt | Self::LengthLte => Needs::Number,
+        }
+    }
+
+    /// Does it hold for a state value (null when missing)?
+    pub(super) fn holds(self, state: &Value, given: &Operand, strict: bool) -> bool {
+        match self {
+            Self::NotEmpty => !is_empty(state),
+            Self::Empty => is_empty(state),
+            Self::Equals => equal(state, &given.value, strict),
+            Self::NotEquals => !equal(state, &given.value, strict),
+            Self::Contains => contains(state, given, strict),
+            Self::NotContains => !contains(state, given, strict),
+            Self::In => is_in(state, given, strict),
+            Self::NotIn => !is_in(state, given, strict),
+            Self::StartsWith => on_text(state, given, |text, part| text.starts_with(part)),
+            Self::EndsWith => on_text(state, given, |text, part| text.ends_with(part)),
+            Self::Regex => given.regex.as_ref().is_some_and(|regex| as_text(state).is_some_and(|text| regex.is_match(&text))),
+            Self::IsTrue => truth(state) == Some(true),
+            Self::IsFalse => truth(state) == Some(false),
+            Self::IsNull => state.is_null(),
+            Self::IsNotNull => !state.is_null(),
+            Self::Gt => order(state, given) == Some(Ordering::Greater),
+            Self::Gte => order(state, given).is_some_and(Ordering::is_ge),
+            Self::Lt => order(state, given) == Some(Ordering::Less),
+            Self::Lte => order(state, given).is_some_and(Ordering::is_le),
+            Self::LengthEq => length_order(state, given) == Some(Ordering::Equal),
+            Self::LengthGt => length_order(state, given) == Some(Ordering::Greater),
+            Self::LengthGte => length_order(state, given).is_some_and(Ordering::is_ge),
+            Self::LengthLt => length_order(state, given) == Some(Ordering::Less),
+            Self::LengthLte => length_order(state, given).is_some_and(Ordering::is_le),
+        }
+    }
+}
+
+fn contains(state: &Value, given: &Operand, strict: bool) -> bool {
+    match state {
+        Value::Array(items) => items.iter().any(|item| equal(item, &given.value, strict)),
+        Value::Object(fields) => given.text.as_deref().is_some_and(|key| fields.contains_key(key)),
+        Value::String(_) | Value::Number(_) | Value::Bool(_) => on_text(state, given, |text, part| text.contains(part)),
+        Value::Null => false,
+    }
+}
+
+fn is_in(state: &Value, given: &Operand, strict: bool) -> bool {
+    given.value.as_array().is_some_and(|items| items.iter().any(|item| equal(state, item, strict)))
+}
+
+fn on_text(state: &Value, given: &Operand, test: impl Fn(&str, &str) -> bool) -> bool {
+    let part = given.text.as_deref();
+    as_text(state).zip(part).is_some_and(|(text, part)| test(&text, part))
+}
+
+fn order(state: &Value, given: &Operand) -> Option<Ordering> {
+    if let (Some(left), Some(right)) = (Numeric::of(state), Numeric::of(&given.value)) {
+        return left.order(right);
+    }
+    if given.dates { Some(date(state)?.cmp(&date(&given.value)?)) } else { None }
+}
+
+fn length_order(state: &Value, given: &Operand) -> Option<Ordering> {
+    Numeric::Whole(length(state) as i128).order(Numeric::of(&given.value)?)
+}

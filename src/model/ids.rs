@@ -1,0 +1,61 @@
+//! Owns ids and points in time as they are stored and shown.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A UUID, shown in lower case.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Id(pub uuid::Uuid);
+
+impl Id {
+    /// A version 7 id of its parts: milliseconds, 12 bits of order, 62 random bits.
+    #[must_use]
+    pub fn v7(millis: u64, order: u16, random: u64) -> Self {
+        let high = (millis << 16) | 0x7000 | u64::from(order & 0xfff);
+        let low = (random & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
+        Self(uuid::Uuid::from_u64_pair(high, low))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0.as_hyphenated(), out)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl FromStr for Id {
+    type Err = uuid::Error;
+    fn from_str(text: &str) -> Result<Self, uuid::Error> {
+        uuid::Uuid::try_parse(text).map(Self)
+    }
+}
+
+/// Milliseconds since 1970 in UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// `2026-11-20T20:39:54.123+00:00`.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
+        let utc = at.to_zoned(jiff::tz::TimeZone::UTC);
+        utc.strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00").to_string()
+    }
+
+    /// Milliseconds from `earlier` to this, not below zero.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> u64 {
+        u64::try_from(self.0 - earlier.0).unwrap_or(0)
+    }
+}

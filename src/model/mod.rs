@@ -1,0 +1,29 @@
+//! Owns what things are: graph, state, events, runs, traces, usage. Pure: no I/O, no async, no clock, no randomness.
+
+pub mod agent;
+pub mod arguments;
+pub mod chat;
+pub mod check;
+pub mod condition;
+pub mod event;
+pub mod graph;
+pub mod ids;
+pub mod node;
+pub mod palette;
+pub mod path;
+pub mod plan;
+pub mod prices;
+pub mod reads;
+pub mod run;
+pub mod secret;
+#[doc(hidden)]
+pub mod sketch;
+pub mod state;
+pub mod telling;
+pub mod template_text;
+pub mod texts;
+pub mod trace;
+pub mod usage;
+mod wiring;
+
+pub use ids::{Id, Timestamp};

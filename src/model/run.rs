@@ -1,0 +1,323 @@
+//! Owns what a run is: the fold of its log. There is no other definition of its status, state, lanes or pauses.
+
+mod apply;
+mod lane;
+mod rewind;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use lane::{At, Branch, BranchDone, BranchState, Call, Finished, Frame, Lane, OpenFork, OpenStep};
+
+use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq};
+use super::plan::Plan;
+use super::state::State;
+use super::usage::Usage;
+use super::{Id, Timestamp};
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Waits for a worker.
+    Queued,
+    /// Somebody works on it.
+    Running,
+    /// Waits at a human node.
+    AwaitingInput,
+    /// Waits before an approval-gated tool.
+    AwaitingToolApproval,
+    /// Finished.
+    Completed,
+    /// Ended by an error; can be retried.
+    Failed,
+    /// Ended by a cancel request.
+    Cancelled,
+}
+
+impl Status {
+    /// As it is told.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::AwaitingInput => "awaiting_input",
+            Self::AwaitingToolApproval => "awaiting_tool_approval",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The status of that name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Queued, Self::Running, Self::AwaitingInput, Self::AwaitingToolApproval];
+        let ends = [Self::Completed, Self::Failed, Self::Cancelled];
+        all.into_iter().chain(ends).find(|status| status.as_str() == text)
+    }
+
+    /// Nobody works on it and nobody will by itself.
+    #[must_use]
+    pub const fn at_rest(self) -> bool {
+        match self {
+            Self::Queued | Self::Running => false,
+            Self::AwaitingInput | Self::AwaitingToolApproval | Self::Completed | Self::Failed | Self::Cancelled => true,
+        }
+    }
+
+    /// It waits for a person.
+    #[must_use]
+    pub const fn paused(self) -> bool {
+        matches!(self, Self::AwaitingInput | Self::AwaitingToolApproval)
+    }
+
+    /// It is over.
+    #[must_use]
+    pub const fn terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// Why a log entry cannot follow.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run cannot take this entry: {0}")]
+pub struct Refusal(pub &'static str);
+
+/// A run: what its log says.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its id.
+    pub id: Id,
+    /// How it was made.
+    pub created: Arc<Created>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Its graph.
+    pub plan: Arc<Plan>,
+    /// Where it stands.
+    pub status: Status,
+    /// Its last entry.
+    pub head: Seq,
+    /// Its lanes; the root is 0.
+    pub lanes: BTreeMap<LaneId, Lane>,
+    /// The next lane's number.
+    pub next_lane: LaneId,
+    /// When it first began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// When it last came to rest.
+    pub rested_at: Option<Timestamp>,
+    /// Time at work before the current stretch.
+    pub working_ms: u64,
+    /// Time that it waited for people.
+    pub waiting_ms: u64,
+    /// Since when it is at work.
+    pub working_since: Option<Timestamp>,
+    /// What its own calls took.
+    pub own: Usage,
+    /// What its children's calls took.
+    pub children: BTreeMap<Id, Child>,
+    /// Why it failed, and where.
+    pub failure: Option<(Fault, Option<Arc<str>>)>,
+    /// What it gave.
+    pub output: Option<Arc<serde_json::Map<String, Value>>>,
+    /// What it answered.
+    pub reply: Option<String>,
+    /// Steps begun, superseded ones too.
+    pub steps: u64,
+    /// From 1; a retry is the next.
+    pub attempt: u32,
+    /// Takeovers since a step completed.
+    pub takeovers: u32,
+    /// Answered pauses, with the node that they were at.
+    pub answered: HashMap<Id, Arc<str>>,
+    /// Replies that scripted models used, by asking node.
+    pub scripted: HashMap<Arc<str>, Scripted>,
+    /// Ids of all tool calls so far.
+    pub call_ids: HashSet<String>,
+    /// How long it waits in the queue before it goes on.
+    pub delay_ms: i64,
+    /// Turns of histories that live as long as the run.
+    pub memory: Vec<super::event::Turn>,
+    marks: rewind::Marks,
+}
+
+/// A child run: the step of a stored agent.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// The agent's node.
+    pub node: Arc<str>,
+    /// What its calls took.
+    pub usage: Usage,
+    /// How it stands.
+    pub status: Status,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Why it failed.
+    pub fault: Option<Fault>,
+}
+
+/// What a scripted node has used so far.
+#[derive(Clone, Debug, Default)]
+pub struct Scripted {
+    /// Calls made.
+    pub calls: u64,
+    /// Indexes of the replies, in order.
+    pub replies: Vec<u64>,
+}
+
+impl Run {
+    /// The run that a creating entry makes.
+    #[must_use]
+    pub fn new(id: Id, entry: &Entry, created: Arc<Created>, plan: Arc<Plan>) -> Self {
+        let mut state = State::from_json(created.state.clone());
+        state.set("input".into(), Arc::new(Value::String(created.message.clone())));
+        if !created.attachments.is_empty() {
+            state.set("attachments".into(), Arc::new(serde_json::json!(created.attachments)));
+        }
+        let at = plan.entry().map_or(At::End, At::Node);
+        let mut lanes = BTreeMap::new();
+        lanes.insert(0, Lane::root(state, at));
+        Self {
+            id,
+            created,
+            created_at: entry.at,
+            plan,
+            status: Status::Queued,
+            head: entry.seq,
+            lanes,
+            next_lane: 1,
+            started_at: None,
+            finished_at: None,
+            rested_at: None,
+            working_ms: 0,
+            waiting_ms: 0,
+            working_since: None,
+            own: Usage::default(),
+            children: BTreeMap::new(),
+            failure: None,
+            output: None,
+            reply: None,
+            steps: 0,
+            attempt: 1,
+            takeovers: 0,
+            answered: HashMap::new(),
+            scripted: HashMap::new(),
+            call_ids: HashSet::new(),
+            delay_ms: 0,
+            memory: Vec::new(),
+            marks: rewind::Marks::default(),
+        }
+    }
+
+    /// Folds a whole log. `plan` makes the graph's plan of what the first entry says.
+    ///
+    /// # Errors
+    /// When an entry cannot follow those before it.
+    pub fn fold(id: Id, log: &[Entry], plan: Arc<Plan>) -> Result<Self, Refusal> {
+        Self::fold_towards(id, log, plan, None)
+    }
+
+    /// Folds a whole log, ready to go back to a step.
+    ///
+    /// # Errors
+    /// When an entry cannot follow those before it.
+    pub fn fold_towards(id: Id, log: &[Entry], plan: Arc<Plan>, step: Option<Id>) -> Result<Self, Refusal> {
+        let Some((first, rest)) = log.split_first() else { return Err(Refusal("the log is empty")) };
+        let Event::Created(created) = &first.event else { return Err(Refusal("it does not begin with its creation")) };
+        let mut run = Self::new(id, first, Arc::new((**created).clone()), plan);
+        run.marks.wanted = wanted_steps(rest).chain(step).collect();
+        for entry in rest {
+            run.accepts(entry.lane, &entry.event)?;
+            run.apply(entry);
+        }
+        Ok(run)
+    }
+
+    /// All open pauses, earliest first: declaration order of branches, outermost fork first.
+    #[must_use]
+    pub fn pauses(&self) -> Vec<(&Lane, &Pause)> {
+        let mut open: Vec<_> = self.lanes.values().filter_map(|lane| Some((lane, lane.pause()?))).collect();
+        open.sort_by(|left, right| left.0.order().cmp(right.0.order()));
+        open
+    }
+
+    /// The status of the earliest open pause.
+    #[must_use]
+    pub fn paused_status(&self) -> Option<Status> {
+        self.pauses().first().map(|(_, pause)| match pause.reason {
+            PauseReason::Human { .. } => Status::AwaitingInput,
+            PauseReason::Approval { .. } => Status::AwaitingToolApproval,
+        })
+    }
+
+    /// What it took with its children.
+    #[must_use]
+    pub fn total(&self) -> Usage {
+        let mut total = self.own;
+        for child in self.children.values() {
+            total.add(&child.usage);
+        }
+        total
+    }
+
+    /// Time at work up to now.
+    #[must_use]
+    pub fn worked(&self, now: Timestamp) -> u64 {
+        self.working_ms + self.working_since.map_or(0, |since| now.since(since))
+    }
+
+    /// The text that the run answers: a stop node's, else the last published.
+    #[must_use]
+    pub fn answer(&self) -> Option<String> {
+        self.reply.clone().or_else(|| self.lanes.get(&0)?.reply.clone())
+    }
+
+    /// Calls of tools that may not be made twice and whose outcome nobody knows.
+    #[must_use]
+    pub fn in_doubt(&self) -> Vec<super::event::DoubtfulCall> {
+        let steps = self.lanes.values().filter_map(|lane| lane.step.as_ref());
+        let mut found = Vec::new();
+        for step in steps {
+            for call in step.calls.values() {
+                let Call::Open(call) = call else { continue };
+                let id = call.call_id.clone().unwrap_or_default();
+                if !call.repeatable && !step.doubts.contains_key(&id) {
+                    found.push(super::event::DoubtfulCall {
+                        call_id: id,
+                        name: call.name.clone(),
+                        arguments: call.arguments.clone().unwrap_or(Value::Null),
+                        node_id: self.plan.node(step.node).id.to_string(),
+                    });
+                }
+            }
+        }
+        found.sort_by(|left, right| left.call_id.cmp(&right.call_id));
+        found
+    }
+}
+
+fn wanted_steps(log: &[Entry]) -> impl Iterator<Item = Id> + '_ {
+    log.iter().filter_map(|entry| if let Event::Retried(retried) = &entry.event { retried.from_step } else { None })
+}
+
+impl Run {
+    /// Steps that a later retry goes back to.
+    #[must_use]
+    pub fn can_go_back_to(&self, step: Id) -> bool {
+        self.marks.has(step)
+    }
+
+    /// Steps that later entries go back to.
+    pub(super) fn want(&mut self, steps: impl Iterator<Item = Id>) {
+        self.marks.wanted.extend(steps);
+    }
+}

@@ -1,0 +1,257 @@
+//! Owns the workflow state: values by key, cheap to clone, its size and depth known without looking again.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::event::{Change, Fault, FaultCode};
+use super::path::Path;
+
+/// A value nested deeper could not be read back from the log.
+pub const MAX_DEPTH: u32 = 96;
+
+/// Is a key one of the engine's own, which never leave it?
+#[must_use]
+pub fn is_internal(key: &str) -> bool {
+    key.starts_with("__")
+}
+
+/// The state of a run or of one of its branches. A clone shares all values until one of both is changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    slots: Arc<IndexMap<Arc<str>, Slot>>,
+    bytes: usize,
+    depth: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    value: Arc<Value>,
+    bytes: usize,
+}
+
+impl PartialEq for Slot {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.value, &other.value) || self.value == other.value
+    }
+}
+
+impl State {
+    /// A state without keys.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The state that an object says.
+    #[must_use]
+    pub fn from_json(fields: Map<String, Value>) -> Self {
+        let mut state = Self::new();
+        for (key, value) in fields {
+            state.set(key.into(), Arc::new(value));
+        }
+        state
+    }
+
+    /// The value of a key.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Arc<Value>> {
+        self.slots.get(key).map(|slot| &slot.value)
+    }
+
+    /// Writes a key.
+    pub fn set(&mut self, key: Arc<str>, value: Arc<Value>) {
+        let (size, depth) = measure(&value);
+        let slot = Slot { value, bytes: size + key.len() + 4 };
+        self.bytes += slot.bytes;
+        self.depth = self.depth.max(depth);
+        if let Some(before) = Arc::make_mut(&mut self.slots).insert(key, slot) {
+            self.bytes -= before.bytes;
+        }
+    }
+
+    /// Writes all keys of a change.
+    pub fn apply(&mut self, change: &Change) {
+        for (key, value) in change {
+            self.set(Arc::clone(key), Arc::clone(value));
+        }
+    }
+
+    /// What a path leads to.
+    #[must_use]
+    pub fn lookup(&self, path: &Path) -> Option<&Value> {
+        path.within(self.get(path.root())?)
+    }
+
+    /// All keys with their values, in the order in which they were first written.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<Value>)> {
+        self.slots.iter().map(|(key, slot)| (key, &slot.value))
+    }
+
+    /// The state as an object, with or without the engine's own keys.
+    #[must_use]
+    pub fn to_json(&self, internal: bool) -> Map<String, Value> {
+        let shown = self.iter().filter(|(key, _)| internal || !is_internal(key));
+        shown.map(|(key, value)| (key.to_string(), (**value).clone())).collect()
+    }
+
+    /// About how long its compact JSON is.
+    #[must_use]
+    pub const fn size_bytes(&self) -> usize {
+        self.bytes + 2
+    }
+
+    /// Refuses a state that is larger than its limit, or nested deeper than it could be stored.
+    ///
+    /// # Errors
+    /// `state_too_large`.
+    pub fn within_limit(&self, limit_kb: u64) -> Result<(), Fault> {
+        let refuse = |message: String| Err(Fault::new(FaultCode::StateTooLarge, message));
+        if self.size_bytes() as u64 > limit_kb.saturating_mul(1024) {
+            return refuse(format!(
+                "the workflow state is larger than {limit_kb} KiB; write less into it or raise `limits.state_kb`"
+            ));
+        }
+        if self.depth > MAX_DEPTH {
+            return refuse(format!("a state value is nested deeper than {MAX_DEPTH} levels; do not put a value into itself"));
+        }
+        Ok(())
+    }
+
+    /// The keys whose values differ from those of an earlier state.
+    #[must_use]
+    pub fn diff_from(&self, start: &Self) -> Change {
+        let changed = self.slots.iter().filter(|(key, slot)| start.slots.get(*key) != Some(*slot));
+        changed.map(|(key, slot)| (Arc::clone(key), Arc::clone(&slot.value))).collect()
+    }
+
+    /// What a branch that began with `start` gives to its join: its one changed value, or all of them by key.
+    #[must_use]
+    pub fn branch_result(&self, start: &Self) -> Arc<Value> {
+        let mut change = self.diff_from(start);
+        change.retain(|key, _| !is_internal(key) && !matches!(&**key, "input" | "attachments"));
+        if change.len() == 1
+            && let Some((_, value)) = change.pop()
+        {
+            return value;
+        }
+        Arc::new(Value::Object(change.into_iter().map(|(key, value)| (key.to_string(), Arc::unwrap_or_clone(value))).collect()))
+    }
+}
+
+/// About how long the compact JSON of a value is, and how deep it is nested.
+pub(super) fn measure(value: &Value) -> (usize, u32) {
+    match value {
+        Value::Null | Value::Bool(true) => (4, 0),
+        Value::Bool(false) => (5, 0),
+        Value::Number(number) => (number_length(number), 0),
+        Value::String(text) => (text_length(text), 0),
+        Value::Array(items) => items.iter().map(|item| (1, item)).fold((2, 1), wider),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (text_length(key) + 2, value)).fold((2, 1), wider),
+    }
+}
+
+fn wider((size, depth): (usize, u32), (around, value): (usize, &Value)) -> (usize, u32) {
+    let (inner, deep) = measure(value);
+    (size + around + inner, depth.max(deep + 1))
+}
+
+fn text_length(text: &str) -> usize {
+    text.len() + 2 + text.bytes().filter(|b| matches!(b, 0..0x20 | b'"' | b'\\')).count()
+}
+
+fn number_length(number: &serde_json::Number) -> usize {
+    match number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs)) {
+        Some(whole) => whole.checked_ilog10().unwrap_or(0) as usize + 1 + usize::from(number.is_i64() && !number.is_u64()),
+        None => 12,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::sketch::any_json;
+
+    fn state(value: &Value) -> State {
+        State::from_json(value.as_object().cloned().unwrap_or_default())
+    }
+
+    #[test]
+    fn a_clone_is_not_reached_by_later_writes() {
+        let mut first = state(&json!({"a": 1}));
+        let second = first.clone();
+        first.set("a".into(), Arc::new(json!(2)));
+        assert_eq!(second.get("a"), Some(&Arc::new(json!(1))));
+        assert_eq!(first.get("a"), Some(&Arc::new(json!(2))));
+    }
+
+    #[test]
+    fn a_branch_gives_its_one_value_or_all_of_them() {
+        let start = state(&json!({"input": "x", "a": 1}));
+        for (writes, result) in [
+            (json!({"b": [1]}), json!([1])),
+            (json!({"b": 1, "a": 2, "input": "y", "attachments": [], "__k": 1}), json!({"a": 2, "b": 1})),
+            (json!({"a": 1, "input": "y"}), json!({})),
+        ] {
+            let mut branch = start.clone();
+            for (key, value) in writes.as_object().unwrap() {
+                branch.set(key.as_str().into(), Arc::new(value.clone()));
+            }
+            assert_eq!(*branch.branch_result(&start), result);
+        }
+    }
+
+    #[test]
+    fn internal_keys_stay_inside() {
+        let state = state(&json!({"a": 1, "__studio_x": 2}));
+        assert_eq!(Value::Object(state.to_json(false)), json!({"a": 1}));
+        assert_eq!(Value::Object(state.to_json(true)), json!({"a": 1, "__studio_x": 2}));
+    }
+
+    #[test]
+    fn a_state_over_its_limits_is_refused() {
+        let wide = state(&json!({"a": "x".repeat(2000)}));
+        assert!(wide.within_limit(2).is_ok());
+        assert_eq!(wide.within_limit(1).unwrap_err().code, FaultCode::StateTooLarge);
+        let deep = (0..=MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
+        assert_eq!(state(&json!({"a": deep})).within_limit(1024).unwrap_err().code, FaultCode::StateTooLarge);
+    }
+
+    proptest! {
+        #[test]
+        fn a_difference_applied_gives_the_state_again(first in any_json(), second in any_json()) {
+            let start = state(&json!({"a": first, "kept": 1}));
+            let mut end = start.clone();
+            end.set("a".into(), Arc::new(second.clone()));
+            end.set("b".into(), Arc::new(second));
+            let mut again = start.clone();
+            again.apply(&end.diff_from(&start));
+            prop_assert_eq!(&again, &end);
+            prop_assert_eq!(again.size_bytes(), end.size_bytes());
+            prop_assert!(end.diff_from(&end).is_empty());
+        }
+
+        #[test]
+        fn the_size_is_that_of_its_json(value in any_json()) {
+            let state = state(&json!({"key": value}));
+            let exact = serde_json::to_string(&state.to_json(true)).unwrap().len();
+            let size = state.size_bytes();
+            prop_assert!(size * 10 + 100 >= exact && size <= exact * 13 + 100, "{size} for {exact}");
+        }
+
+        #[test]
+        fn a_rewritten_key_leaves_no_size_behind(values in prop::collection::vec(any_json(), 1..8)) {
+            let mut many = State::new();
+            for value in &values {
+                many.set("k".into(), Arc::new(value.clone()));
+            }
+            let mut once = State::new();
+            once.set("k".into(), Arc::new(values[values.len() - 1].clone()));
+            prop_assert_eq!(many.size_bytes(), once.size_bytes());
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Owns the order in which branches are told: one after another as declared, though they ran at once.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::super::event::{BackTo, CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, LaneId, StepStarted};
+use super::super::plan::NodeIndex;
+use super::super::usage::Usage;
+use super::super::{Id, Timestamp};
+use super::Telling;
+use super::encode::{Frame, Place, StepFacts};
+
+/// What waits to be told in a lane.
+#[derive(Debug)]
+pub(super) enum Item {
+    /// A frame.
+    Frame(Frame),
+    /// Here the branches of a fork are told.
+    Fork,
+    /// Numbers that nothing is told under.
+    Skip(u64),
+}
+
+/// A lane as it is told.
+#[derive(Debug)]
+pub(super) struct Lane {
+    pub(super) place: Arc<Place>,
+    pub(super) node: NodeIndex,
+    pub(super) told_live: bool,
+    above: Option<LaneId>,
+    order: Vec<usize>,
+    open: bool,
+    settled: bool,
+    waiting: VecDeque<Item>,
+    forks: VecDeque<Fork>,
+    step: Option<Step>,
+    results: Vec<ToolTurn>,
+    started_at: Timestamp,
+}
+
+/// A fork of a lane; the lane may have closed it and opened the next before the first is told.
+#[derive(Debug)]
+struct Fork {
+    step: Id,
+    children: Vec<Option<LaneId>>,
+    current: usize,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct Step {
+    id: Id,
+    facts: StepFacts,
+    entered_at: Option<Timestamp>,
+    calls: HashMap<String, (CallKind, bool)>,
+}
+
+/// The tool calls of one model turn, told back in model order.
+#[derive(Debug)]
+struct ToolTurn {
+    calls: VecDeque<(String, Option<Arc<Entry>>)>,
+}
+
+/// What the teller needs of a call that ended.
+#[derive(Debug, Default)]
+pub(super) struct EndedCall {
+    pub(super) kind: Option<CallKind>,
+    pub(super) streamed: bool,
+}
+
+pub(super) fn nowhere() -> Arc<Place> {
+    Arc::new(Place::default())
+}
+
+impl Lane {
+    pub(super) fn root() -> Self {
+        Self::new(nowhere(), None, Vec::new(), Timestamp(0), true)
+    }
+
+    fn new(place: Arc<Place>, above: Option<LaneId>, order: Vec<usize>, started_at: Timestamp, open: bool) -> Self {
+        Self {
+            place,
+            node: 0,
+            told_live: false,
+            above,
+            order,
+            open,
+            settled: false,
+            waiting: VecDeque::new(),
+            forks: VecDeque::new(),
+            step: None,
+            results: Vec::new(),
+            started_at,
+        }
+    }
+
+    pub(super) fn iteration(&self) -> Option<u32> {
+        self.step.as_ref().and_then(|step| step.facts.iteration)
+    }
+
+    pub(super) fn unsettle(&mut self) {
+        self.settled = false;
+    }
+
+    pub(super) fn begin_step(&mut self, started: &StepStarted, node: NodeIndex, at: Timestamp, branches: usize) {
+        self.node = node;
+        if let Some(step) = self.step.as_mut().filter(|step| started.resumed && step.id == started.step) {
+            step.entered_at = Some(at);
+            return;
+        }
+        self.results.clear();
+        let facts = StepFacts { iteration: started.iteration, ..StepFacts::default() };
+        self.step = Some(Step { id: started.step, facts, entered_at: Some(at), calls: HashMap::new() });
+        if branches > 0 {
+            self.forks.push_back(Fork { step: started.step, children: vec![None; branches], current: 0, closed: false });
+        }
+    }
+
+    pub(super) fn wait(&mut self, at: Timestamp) {
+        if let Some(step) = &mut self.step {
+            step.facts.worked_ms += step.entered_at.take().map_or(0, |since| at.since(since));
+        }
+        self.settled = true;
+    }
+
+    /// The step's figures, and whether it was a fork.
+    pub(super) fn end_step(&mut self, at: Timestamp) -> (StepFacts, bool) {
+        self.wait(at);
+        self.settled = false;
+        let (facts, id) = self.step.take().map(|step| (step.facts, Some(step.id))).unwrap_or_default();
+        self.results.clear();
+        let forked = self.forks.back().is_some_and(|fork| Some(fork.step) == id);
+        (facts, forked)
+    }
+
+    pub(super) fn fail_step(&mut self, at: Timestamp) -> StepFacts {
+        self.wait(at);
+        self.settled = false;
+        self.step.as_ref().map(|step| step.facts.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn call_started(&mut self, call: &CallStarted) {
+        let Some(step) = &mut self.step else { return };
+        step.calls.insert(call.key.clone(), (call.kind, call.streams));
+        if matches!(call.kind, CallKind::Model | CallKind::Embedding) && call.name != "summarize" {
+            step.facts.provider.clone_from(&call.provider);
+            step.facts.model.clone_from(&call.model);
+        }
+    }
+
+    pub(super) fn call_finished(&mut self, call: &CallFinished) -> EndedCall {
+        let Some(step) = &mut self.step else { return EndedCall::default() };
+        if let Some(usage) = &call.usage {
+            step.facts.usage.get_or_insert_with(Usage::default).add(usage);
+        }
+        step.calls.remove(&call.key).map_or_else(EndedCall::default, |(kind, streamed)| EndedCall { kind: Some(kind), streamed })
+    }
+
+    /// A streaming call that nobody will finish.
+    pub(super) fn cut_stream(&mut self) -> bool {
+        let Some(step) = &mut self.step else { return false };
+        let before = step.calls.len();
+        step.calls.retain(|_, (_, streams)| !*streams);
+        step.calls.len() != before
+    }
+
+    pub(super) fn expect_tools(&mut self, event: &Event) {
+        if let Event::ToolsCalled { calls, .. } = event {
+            self.results.push(ToolTurn { calls: calls.iter().map(|call| (call.id.clone(), None)).collect() });
+        }
+    }
+
+    /// Results that can be told now: those before them in their turn are.
+    pub(super) fn tool_results(&mut self, call_id: &str, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
+        let turn = self.results.iter_mut().rev().find(|turn| turn.calls.iter().any(|(id, _)| id == call_id));
+        let Some(turn) = turn else { return vec![Arc::clone(entry)] };
+        for (id, result) in &mut turn.calls {
+            if id == call_id {
+                *result = Some(Arc::clone(entry));
+            }
+        }
+        let mut ready = Vec::new();
+        while let Some((_, Some(result))) = turn.calls.front() {
+            ready.push(Arc::clone(result));
+            turn.calls.pop_front();
+        }
+        ready
+    }
+}
+
+impl Telling {
+    pub(super) fn order(&self, lane: LaneId) -> &[usize] {
+        self.lanes.get(&lane).map_or(&[], |lane| &lane.order)
+    }
+
+    pub(super) fn queue(&mut self, id: LaneId, item: Item) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        if lane.open && lane.waiting.is_empty() {
+            match item {
+                Item::Frame(frame) => return self.ordered.push(frame),
+                Item::Skip(count) => {
+                    self.ordered.last += count;
+                    return;
+                }
+                Item::Fork => lane.waiting.push_back(Item::Fork),
+            }
+        } else {
+            lane.waiting.push_back(item);
+        }
+        if lane.open {
+            self.pump(id);
+        }
+    }
+
+    pub(super) fn skip(&mut self, lane: LaneId, count: u64) {
+        self.queue(lane, Item::Skip(count));
+    }
+
+    /// Tells what can be told of a lane whose turn it is.
+    fn pump(&mut self, id: LaneId) {
+        loop {
+            let Some(lane) = self.lanes.get_mut(&id) else { return };
+            match lane.waiting.front() {
+                None => return,
+                Some(Item::Fork) => {
+                    if !self.pump_fork(id) {
+                        return;
+                    }
+                }
+                Some(Item::Frame(_) | Item::Skip(_)) => match lane.waiting.pop_front() {
+                    Some(Item::Frame(frame)) => self.ordered.push(frame),
+                    Some(Item::Skip(count)) => self.ordered.last += count,
+                    Some(Item::Fork) | None => {}
+                },
+            }
+        }
+    }
+
+    /// Tells branches in turn; true when the fork is closed and all of it is told.
+    fn pump_fork(&mut self, id: LaneId) -> bool {
+        loop {
+            let Some(lane) = self.lanes.get_mut(&id) else { return false };
+            let Some(fork) = lane.forks.front() else {
+                lane.waiting.pop_front();
+                return true;
+            };
+            let Some(child) = fork.children.get(fork.current) else {
+                if fork.closed {
+                    self.forget_fork(id);
+                    return true;
+                }
+                return false;
+            };
+            let Some(child) = *child else { return false };
+            if let Some(lane) = self.lanes.get_mut(&child) {
+                lane.open = true;
+            }
+            self.pump(child);
+            if !self.told(child) {
+                return false;
+            }
+            if let Some(lane) = self.lanes.get_mut(&child) {
+                lane.open = false;
+            }
+            if let Some(fork) = self.lanes.get_mut(&id).and_then(|lane| lane.forks.front_mut()) {
+                fork.current += 1;
+            }
+        }
+    }
+
+    fn forget_fork(&mut self, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        lane.waiting.pop_front();
+        for child in lane.forks.pop_front().into_iter().flat_map(|fork| fork.children).flatten() {
+            self.lanes.remove(&child);
+        }
+    }
+
+    /// Everything of a lane is told, as far as this stretch goes.
+    fn told(&self, id: LaneId) -> bool {
+        let Some(lane) = self.lanes.get(&id) else { return true };
+        match (lane.waiting.front(), lane.forks.front()) {
+            (None, _) => lane.settled,
+            (Some(Item::Fork), Some(fork)) if lane.waiting.len() == 1 => {
+                !fork.closed && fork.current >= fork.children.len() && self.waits(id)
+            }
+            (Some(_), _) => false,
+        }
+    }
+
+    /// A lane comes to a stop in this stretch: the next branch has its turn.
+    pub(super) fn settle(&mut self, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        lane.settled = true;
+        if lane.open {
+            self.pump(0);
+        }
+    }
+
+    /// Whether an open pause is in a lane or under it.
+    fn waits(&self, id: LaneId) -> bool {
+        self.open.iter().any(|(lane, _)| {
+            let above = |lane: &LaneId| self.lanes.get(lane).and_then(|lane| lane.above);
+            std::iter::successors(Some(*lane), above).any(|lane| lane == id)
+        })
+    }
+
+    pub(super) fn branch_started(&mut self, entry: &Arc<Entry>, fork: Id, branch: &Arc<str>, parent: LaneId) {
+        let Some(above) = self.lanes.get_mut(&parent) else { return };
+        let Some(open) = above.forks.iter_mut().rev().find(|open| open.step == fork) else { return };
+        let Some(index) = open.children.iter().position(Option::is_none) else { return };
+        open.children[index] = Some(entry.lane);
+        self.add_branch(entry.lane, parent, index, branch, fork, entry.at);
+        self.pump(0);
+        self.say_body(entry.lane, super::Body::BranchStarted);
+    }
+
+    fn add_branch(&mut self, id: LaneId, parent: LaneId, index: usize, branch: &Arc<str>, fork: Id, at: Timestamp) {
+        let Some(above) = self.lanes.get(&parent) else { return };
+        let path: Vec<Arc<str>> = above.place.path.iter().cloned().chain([Arc::clone(branch)]).collect();
+        let order: Vec<usize> = above.order.iter().copied().chain([index]).collect();
+        let place = Place { branch: Some(Arc::clone(branch)), path, fork: Some((fork, above.node)) };
+        self.lanes.insert(id, Lane::new(Arc::new(place), Some(parent), order, at, false));
+    }
+
+    pub(super) fn branch_ended(&mut self, entry: &Arc<Entry>) {
+        let Some(lane) = self.lanes.get(&entry.lane) else { return };
+        let duration_ms = entry.at.since(lane.started_at);
+        self.say_body(entry.lane, super::Body::BranchEnded { duration_ms });
+        self.settle(entry.lane);
+    }
+
+    /// The fork's step ended: what follows in its lane comes after all branches.
+    pub(super) fn close_fork(&mut self, id: LaneId) {
+        if let Some(fork) = self.lanes.get_mut(&id).and_then(|lane| lane.forks.back_mut()) {
+            fork.closed = true;
+        }
+        self.pump(0);
+    }
+
+    /// Work goes on after a rest: branches that go on have their turn again.
+    pub(super) fn reopen_forks(&mut self) {
+        let ids: Vec<LaneId> = self.lanes.keys().copied().collect();
+        for id in ids {
+            let Some(children) = self.lanes.get(&id).and_then(|lane| lane.forks.front()).map(|fork| fork.children.clone())
+            else {
+                continue;
+            };
+            let first = children.iter().position(|child| child.is_none_or(|child| !self.quiet(child)));
+            for child in children.iter().flatten() {
+                if let Some(lane) = self.lanes.get_mut(child) {
+                    lane.open = false;
+                }
+            }
+            if let Some(fork) = self.lanes.get_mut(&id).and_then(|lane| lane.forks.front_mut()) {
+                fork.current = first.unwrap_or(children.len());
+            }
+        }
+        self.pump(0);
+    }
+
+    /// A lane that tells nothing more before the next answer.
+    fn quiet(&self, id: LaneId) -> bool {
+        let Some(lane) = self.lanes.get(&id) else { return true };
+        match lane.forks.front() {
+            Some(fork) if !fork.closed => fork.children.iter().all(|child| child.is_some_and(|child| self.quiet(child))),
+            Some(_) | None => lane.settled,
+        }
+    }
+
+    /// Tells everything that waits, branch by branch: the run came to rest.
+    pub(super) fn flush(&mut self, id: LaneId) {
+        let Some(lane) = self.lanes.get_mut(&id) else { return };
+        let waiting = std::mem::take(&mut lane.waiting);
+        for item in waiting {
+            match item {
+                Item::Frame(frame) => self.ordered.push(frame),
+                Item::Skip(count) => self.ordered.last += count,
+                Item::Fork => self.flush_fork(id),
+            }
+        }
+    }
+
+    fn flush_fork(&mut self, id: LaneId) {
+        let Some(fork) = self.lanes.get_mut(&id).and_then(|lane| lane.forks.pop_front()) else { return };
+        for child in fork.children.iter().flatten() {
+            self.flush(*child);
+        }
+        if fork.closed {
+            for child in fork.children.iter().flatten() {
+                self.lanes.remove(child);
+            }
+        } else if let Some(lane) = self.lanes.get_mut(&id) {
+            lane.forks.push_front(fork);
+            lane.waiting.push_back(Item::Fork);
+        }
+    }
+
+    /// A retry goes back to a step: its lane starts from there, closed forks around it are open again.
+    pub(super) fn go_back(&mut self, back: &BackTo) {
+        for link in &back.chain {
+            let known = self.lanes.get(&link.parent).is_some_and(|lane| lane.forks.iter().any(|fork| fork.step == link.fork));
+            if !known && let Some(above) = self.lanes.get_mut(&link.parent) {
+                let mut children = vec![Some(LaneId::MAX); link.branches];
+                if let Some(place) = children.get_mut(link.index) {
+                    *place = Some(link.lane);
+                }
+                above.node = self.facts.plan.find(&link.fork_node).unwrap_or_default();
+                above.forks = VecDeque::from([Fork { step: link.fork, children, current: 0, closed: false }]);
+                above.waiting = VecDeque::from([Item::Fork]);
+                above.step = Some(Step { id: link.fork, facts: StepFacts::default(), entered_at: None, calls: HashMap::new() });
+                self.add_branch(link.lane, link.parent, link.index, &link.branch, link.fork, Timestamp(back.at));
+            }
+        }
+        if let Some(lane) = self.lanes.get_mut(&back.lane) {
+            lane.forks.clear();
+            lane.waiting.clear();
+            lane.step = None;
+            lane.settled = false;
+        }
+        self.reopen_forks();
+    }
+}
+
+impl CallOutcome {
+    /// Whether it ended well.
+    #[must_use]
+    pub const fn ok(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+}

@@ -1,0 +1,144 @@
+//! Owns one measured piece of a run as people read it: a model call, a tool call, a retrieval, a compaction, a cut.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, Fault, Measured, PartHash};
+use super::super::usage::Usage;
+use super::super::{Id, Timestamp};
+
+/// One span of a trace.
+#[derive(Debug)]
+#[expect(missing_docs, reason = "the fields are those of the span in the trace JSON")]
+pub struct Span {
+    pub id: Id,
+    pub step: Id,
+    pub node: Option<Arc<str>>,
+    pub kind: &'static str,
+    pub name: String,
+    pub status: &'static str,
+    pub provider: Option<String>,
+    pub model: Option<String>,
+    pub usage: Option<Usage>,
+    pub started_at: Timestamp,
+    pub finished_at: Option<Timestamp>,
+    pub fault: Option<Fault>,
+    pub input: Option<Value>,
+    pub output: Option<Value>,
+    /// What a model was sent, as parts.
+    pub prompt: Vec<PartHash>,
+    /// What it answered, as a part.
+    pub answer: Option<PartHash>,
+}
+
+impl Span {
+    pub(super) fn begin(at: Timestamp, call: &CallStarted, node: Option<Arc<str>>) -> Self {
+        let kind = match call.kind {
+            CallKind::Model => "llm",
+            CallKind::Tool => "tool",
+            CallKind::Embedding => "embedding",
+            CallKind::Retrieval => "rag",
+        };
+        Self {
+            id: call.span,
+            step: call.step,
+            node,
+            kind,
+            name: call.name.clone(),
+            status: "running",
+            provider: call.provider.clone(),
+            model: call.model.clone(),
+            usage: None,
+            started_at: at,
+            finished_at: None,
+            fault: None,
+            input: call.arguments.clone(),
+            output: None,
+            prompt: call.prompt.clone(),
+            answer: None,
+        }
+    }
+
+    pub(super) fn measured(at: Timestamp, measured: &Measured, node: Option<Arc<str>>) -> Self {
+        Self {
+            id: measured.span,
+            step: measured.step,
+            node,
+            kind: if measured.kind == "memory" { "memory" } else { "context" },
+            name: measured.name.clone(),
+            status: "completed",
+            provider: None,
+            model: None,
+            usage: None,
+            started_at: at,
+            finished_at: Some(at),
+            fault: None,
+            input: None,
+            output: Some(measured.output.clone()),
+            prompt: Vec::new(),
+            answer: None,
+        }
+    }
+
+    pub(super) fn finish(&mut self, at: Timestamp, call: &CallFinished) {
+        self.finished_at = Some(at);
+        self.usage = call.usage;
+        self.status = if call.outcome.ok() { "completed" } else { "failed" };
+        match &call.outcome {
+            CallOutcome::Message(part) => self.answer = Some(Arc::clone(part)),
+            CallOutcome::Tool(outcome) => {
+                self.output = Some(json!({"result": outcome.result, "is_error": outcome.is_error, "skipped": outcome.skipped}));
+                if outcome.is_error {
+                    self.status = "failed";
+                }
+            }
+            CallOutcome::Value(value) => self.output = Some(value.clone()),
+            CallOutcome::Failed(fault) => self.fault = Some(fault.clone()),
+        }
+    }
+
+    pub(super) fn cut(&mut self, at: Timestamp) {
+        if self.finished_at.is_none() {
+            self.finished_at = Some(at);
+            self.status = "cancelled";
+        }
+    }
+
+    /// What a step shows of a retrieval.
+    pub(super) fn retrieved(&self, call: &CallFinished) -> Option<Value> {
+        let CallOutcome::Value(value) = &call.outcome else { return None };
+        if self.kind != "rag" {
+            return None;
+        }
+        let mut shown = Map::new();
+        for name in ["chunk_count", "top_score", "citations"] {
+            shown.insert(name.to_owned(), value.get(name).cloned().unwrap_or(Value::Null));
+        }
+        Some(Value::Object(shown))
+    }
+
+    /// The span as the trace JSON has it. `messages` gives what a model was sent and what it answered.
+    #[must_use]
+    pub fn json(&self, messages: Option<(Value, Value)>, payloads: bool, usage: impl Fn(&Usage) -> Map<String, Value>) -> Value {
+        let (input, output) = match messages {
+            Some((input, output)) => (Some(input), Some(output)),
+            None => (self.input.clone(), self.output.clone()),
+        };
+        let error = self.fault.as_ref().map(|fault| json!({"code": fault.code.as_str(), "message": fault.message}));
+        let ended = self.finished_at.unwrap_or(self.started_at);
+        let mut shown = json!({
+            "id": self.id, "parent_span_id": null, "step_id": self.step, "node_id": self.node, "type": self.kind,
+            "name": self.name, "status": self.status, "provider": self.provider, "model": self.model,
+            "input": input.filter(|_| payloads), "output": output.filter(|_| payloads), "error": error,
+            "started_at": self.started_at.rfc3339(), "finished_at": self.finished_at.map(Timestamp::rfc3339),
+            "duration_ms": ended.since(self.started_at),
+        });
+        if let Value::Object(fields) = &mut shown
+            && matches!(self.kind, "llm" | "embedding")
+        {
+            fields.extend(usage(&self.usage.unwrap_or_default()));
+        }
+        shown
+    }
+}

@@ -1,0 +1,59 @@
+//! Owns money and usage: exact sums, rounded once where they are shown.
+
+use serde::{Deserialize, Serialize};
+
+use super::chat::Tokens;
+
+/// Money in 10⁻¹² of the currency unit: a rate has at most six digits per million tokens, so this is exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Picos(pub i64);
+
+impl Picos {
+    /// `0.000450`: rounded half up to six digits.
+    #[must_use]
+    pub fn shown(self) -> String {
+        show_picos(i128::from(self.0))
+    }
+}
+
+/// A sum of money that may be larger than one amount can be.
+#[must_use]
+pub fn show_picos(picos: i128) -> String {
+    let sign = if picos < 0 { "-" } else { "" };
+    let micros = (picos.unsigned_abs() + 500_000) / 1_000_000;
+    format!("{sign}{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// What calls took: tokens and exact cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Token counts.
+    #[serde(flatten)]
+    pub tokens: Tokens,
+    /// Exact cost.
+    #[serde(default)]
+    pub cost: Picos,
+    /// Some part had no price, or no report.
+    #[serde(default)]
+    pub unpriced: bool,
+}
+
+impl Usage {
+    /// Nothing was used.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds what another call took.
+    pub fn add(&mut self, other: &Self) {
+        self.tokens.prompt += other.tokens.prompt;
+        self.tokens.completion += other.tokens.completion;
+        self.tokens.cached += other.tokens.cached;
+        self.tokens.cache_write += other.tokens.cache_write;
+        self.tokens.reasoning += other.tokens.reasoning;
+        self.cost.0 = self.cost.0.saturating_add(other.cost.0);
+        self.unpriced |= other.unpriced;
+    }
+}

@@ -1,0 +1,15 @@
+//! Owns the model that plays the bundled templates: its rules are data in the form of any other script.
+
+use std::sync::LazyLock;
+
+use super::script::Script;
+
+static DEMO: LazyLock<Option<Script>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("demo.json")).ok().and_then(|rules| Script::parse(&rules).ok())
+});
+
+/// The script of model `demo`; the rules are checked by a test.
+#[must_use]
+pub fn script() -> Option<&'static Script> {
+    DEMO.as_ref()
+}

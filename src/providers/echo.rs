@@ -1,0 +1,15 @@
+//! Owns the simplest model there is: it answers what it was told.
+
+use crate::model::chat::{Message, Role};
+
+/// The answer of model `echo`.
+#[must_use]
+pub fn answer(messages: &[Message]) -> String {
+    format!("You said: {}", last_user(messages))
+}
+
+/// The text of the last user message.
+#[must_use]
+pub fn last_user(messages: &[Message]) -> &str {
+    messages.iter().rev().find(|message| message.role == Role::User).map_or("", |message| &message.content)
+}

@@ -1,0 +1,189 @@
+//! Owns models that the host provides: one host call, chunks while they come.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::openai;
+use super::outbound::Patience;
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Provider, ProviderFailure};
+use crate::host::{HostDoor, HostFailure, HostOp};
+use crate::model::chat::{Message, Role, Tokens, ToolCall};
+use crate::model::event::FaultCode;
+
+/// A provider of kind `host`.
+pub struct HostModels {
+    /// Its id in the configuration.
+    pub id: String,
+    /// The way to the host.
+    pub door: HostDoor,
+    /// How long it may take.
+    pub patience: Patience,
+}
+
+impl HostModels {
+    async fn ask(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+        let (sender, mut chunks) = mpsc::unbounded_channel();
+        let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, self.payload(request), Some(sender)));
+        let mut limit = self.patience.first_byte;
+        let mut heard = Heard::default();
+        loop {
+            tokio::select! {
+                biased;
+                Some(chunk) = chunks.recv() => {
+                    limit = self.patience.idle;
+                    heard.take(&chunk, deltas);
+                }
+                answer = &mut asked => {
+                    while let Ok(chunk) = chunks.try_recv() {
+                        heard.take(&chunk, deltas);
+                    }
+                    return heard.end(&answer.map_err(failed)?, request);
+                }
+                () = tokio::time::sleep(limit) => return Err(silent(limit)),
+            }
+        }
+    }
+
+    fn payload(&self, request: &ChatRequest) -> Value {
+        let tools = request.tools.iter().map(|tool| {
+            json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
+        });
+        let messages = request.messages.iter().map(|message| Message { blocks: None, ..message.clone() });
+        let mut payload = json!({
+            "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<_>>(),
+            "tools": tools.collect::<Vec<_>>(), "parameters": request.parameters, "stream": request.stream,
+        });
+        if let (Some(schema), Some(payload)) = (&request.schema, payload.as_object_mut()) {
+            payload.insert("schema".into(), schema.clone());
+        }
+        payload
+    }
+}
+
+/// What came in chunks.
+#[derive(Default)]
+struct Heard {
+    text: String,
+    calls: Vec<ToolCall>,
+}
+
+impl Heard {
+    fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
+        if let Some(delta) = chunk.get("delta").and_then(Value::as_str).filter(|delta| !delta.is_empty()) {
+            self.text.push_str(delta);
+            deltas(Delta::Text(delta.to_owned()));
+        }
+        self.calls.extend(chunk.get("tool_call").map(tool_call));
+    }
+
+    /// The last answer wins over what came in chunks, except that text which was told stays told.
+    fn end(self, answer: &Value, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        let whole = answer.get("message").map(|message| message.get("content").unwrap_or(message));
+        let text = if self.text.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { self.text };
+        let told = answer.get("tool_calls").and_then(Value::as_array);
+        let tool_calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
+        let tokens = answer.get("usage").and_then(tokens);
+        let finish = match answer.get("finish_reason").and_then(Value::as_str) {
+            Some("content_filter") => {
+                let failure = ProviderFailure::new(FaultCode::ProviderContentFiltered, "the provider's filter stopped the answer");
+                return Err(ProviderFailure { tokens, ..failure });
+            }
+            _ if !tool_calls.is_empty() => Finish::ToolCalls,
+            Some("length") => Finish::Length,
+            _ => Finish::Stop,
+        };
+        let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&text).ok());
+        let message = Message { tool_calls, ..Message::text(Role::Assistant, text) };
+        Ok(ChatReply { message, structured, tokens, finish, reply_index: None })
+    }
+}
+
+fn tool_call(call: &Value) -> ToolCall {
+    let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
+    let arguments = match call.get("arguments") {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    };
+    openai::tool_call(text("id"), text("name"), &arguments)
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+    count("prompt_tokens").or(count("completion_tokens"))?;
+    Some(Tokens {
+        prompt: count("prompt_tokens").unwrap_or(0),
+        completion: count("completion_tokens").unwrap_or(0),
+        cached: count("cached_tokens").unwrap_or(0),
+        cache_write: count("cache_write_tokens").unwrap_or(0),
+        reasoning: count("reasoning_tokens").unwrap_or(0),
+    })
+}
+
+fn failed(failure: HostFailure) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderUnavailable, failure.0)
+}
+
+fn silent(limit: Duration) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderTimeout, format!("the host sent nothing within {} ms", limit.as_millis()))
+}
+
+impl Provider for HostModels {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(self.ask(request, deltas))
+    }
+
+    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        let text = "providers of kind `host` make no embeddings";
+        Box::pin(async move { Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::host::{Host, HostCall, HostDeclaration};
+
+    struct Chatty;
+
+    impl Host for Chatty {
+        fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+            Box::pin(async move {
+                let chunks = call.chunks.ok_or_else(|| HostFailure("no way for chunks".into()))?;
+                for delta in ["Hel", "lo"] {
+                    chunks.send(json!({ "delta": delta })).map_err(|_| HostFailure("gone".into()))?;
+                }
+                chunks.send(json!({"tool_call": {"id": "1", "name": "t", "arguments": {"a": 1}}})).ok();
+                Ok(json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "finish_reason": "tool_calls"}))
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn chunks_are_told_and_joined() {
+        let door = HostDoor::default();
+        door.set(Arc::new(Chatty), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
+        let second = Duration::from_secs(1);
+        let models = HostModels { id: "mine".into(), door, patience: Patience { first_byte: second, idle: second, retries: 0 } };
+        let told = parking_lot::Mutex::new(Vec::new());
+        let request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+        let reply = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
+        assert_eq!(*told.lock(), [Delta::Text("Hel".into()), Delta::Text("lo".into())]);
+        assert_eq!((reply.message.content.as_str(), reply.message.tool_calls.len()), ("Hello", 1));
+        assert_eq!(reply.tokens.map(|tokens| (tokens.prompt, tokens.completion)), Some((3, 2)));
+    }
+
+    #[tokio::test]
+    async fn a_host_that_does_not_answer_is_unavailable() {
+        let second = Duration::from_secs(1);
+        let patience = Patience { first_byte: second, idle: second, retries: 0 };
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
+        let failure = models.chat(&ChatRequest::new("m", Vec::new()), &|_| {}).await.expect_err("no host");
+        assert_eq!(failure.fault.code, FaultCode::ProviderUnavailable);
+    }
+}

@@ -1,0 +1,23 @@
+//! Owns what models without a structured mode are told: the schema as part of their instructions.
+
+use serde_json::Value;
+
+use crate::model::chat::{Message, Role};
+
+/// The sentence that asks for JSON of a schema.
+#[must_use]
+pub fn schema_instruction(schema: &Value) -> String {
+    format!("Answer with one JSON value that fits this JSON Schema, and with nothing else:\n{schema}")
+}
+
+/// The messages with the schema added to the system prompt.
+#[must_use]
+pub fn with_schema(messages: &[Message], schema: &Value) -> Vec<Message> {
+    let mut messages = messages.to_vec();
+    let instruction = schema_instruction(schema);
+    match messages.first_mut().filter(|first| first.role == Role::System) {
+        Some(system) => system.content = format!("{}\n\n{instruction}", system.content),
+        None => messages.insert(0, Message::text(Role::System, instruction)),
+    }
+    messages
+}

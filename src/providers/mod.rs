@@ -1,0 +1,207 @@
+//! Owns the seam to model providers: one request, deltas while they come, one reply.
+
+pub mod demo;
+pub mod echo;
+pub mod hash;
+pub mod host;
+pub mod instruct;
+pub mod openai;
+pub mod outbound;
+pub mod refusal;
+pub mod registry;
+pub mod script;
+pub mod sse;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use crate::model::agent::Parameters;
+use crate::model::chat::{Message, Tokens};
+use crate::model::event::{Fault, FaultCode};
+
+/// A tool as it is offered to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOffer {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+}
+
+/// A file's bytes, resolved for the provider.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// The storage key in the message's attachment.
+    pub storage_key: String,
+    /// Such as `image/png`.
+    pub mime_type: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// Its bytes.
+    pub bytes: bytes::Bytes,
+}
+
+/// One model call.
+#[derive(Clone, Debug)]
+pub struct ChatRequest {
+    /// The model's name.
+    pub model: String,
+    /// System prompt, history and new messages; system messages come first.
+    pub messages: Vec<Message>,
+    /// The bytes of the messages' attachments that are sent.
+    pub media: Vec<Media>,
+    /// Tools that the model may call.
+    pub tools: Vec<ToolOffer>,
+    /// Provider-native tools, by type (`provider:<type>`).
+    pub native_tools: Vec<String>,
+    /// Several calls in one turn; none = the provider's default.
+    pub parallel_tool_calls: Option<bool>,
+    /// Settings.
+    pub parameters: Parameters,
+    /// The answer must fit this JSON Schema.
+    pub schema: Option<Value>,
+    /// Deltas are wanted.
+    pub stream: bool,
+    /// Who asks: what `script` replies match on.
+    pub asker: Asker,
+    /// `secret:NAME` of the agent or node, instead of the provider's.
+    pub credential: Option<String>,
+}
+
+impl ChatRequest {
+    /// A request of messages alone.
+    #[must_use]
+    pub fn new(model: impl Into<String>, messages: Vec<Message>) -> Self {
+        Self {
+            model: model.into(),
+            messages,
+            media: Vec::new(),
+            tools: Vec::new(),
+            native_tools: Vec::new(),
+            parallel_tool_calls: None,
+            parameters: Parameters::default(),
+            schema: None,
+            stream: false,
+            asker: Asker::default(),
+            credential: None,
+        }
+    }
+}
+
+/// Who makes a model call.
+#[derive(Clone, Debug, Default)]
+pub struct Asker {
+    /// The node; none for a summariser call.
+    pub node_id: Option<String>,
+    /// The slug of the stored agent.
+    pub agent: Option<String>,
+    /// Calls made before by this node in this run, over all passes.
+    pub calls_before: u64,
+    /// Uses of each scripted reply by this node in this run, in order of those calls (indexes into `replies`).
+    pub replies_used: Vec<u64>,
+    /// The run, for hosts that provide models.
+    pub run: String,
+    /// The tenant.
+    pub tenant: String,
+}
+
+/// A secret value: never shown, logged or stored.
+#[derive(Clone)]
+pub struct Secret(pub std::sync::Arc<str>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Secret")
+    }
+}
+
+/// A piece of a streamed answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta {
+    /// Text for readers.
+    Text(String),
+    /// The model thinks; not told.
+    Reasoning(String),
+}
+
+/// What takes the pieces of a streamed answer. Called on the provider's task, must not block.
+pub type Deltas<'a> = &'a (dyn Fn(Delta) + Send + Sync);
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub struct ChatReply {
+    /// The assistant's message with text, tool calls and the provider's own blocks.
+    pub message: Message,
+    /// The structured answer, when a schema was given and the provider speaks it natively.
+    pub structured: Option<Value>,
+    /// Token counts; none when the provider reported none.
+    pub tokens: Option<Tokens>,
+    /// Why it ended.
+    pub finish: Finish,
+    /// `script`: the index of the reply that was used, kept in the log.
+    pub reply_index: Option<u64>,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// It was complete.
+    Stop,
+    /// It asks for tools.
+    ToolCalls,
+    /// It ran into its token limit.
+    Length,
+    /// A filter stopped it.
+    ContentFilter,
+}
+
+/// A provider's failure.
+#[derive(Clone, Debug)]
+pub struct ProviderFailure {
+    /// The run code and the text.
+    pub fault: Fault,
+    /// Tokens that were reported before it failed.
+    pub tokens: Option<Tokens>,
+}
+
+impl ProviderFailure {
+    /// A failure without a usage report.
+    pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
+        Self { fault: Fault::new(code, message), tokens: None }
+    }
+}
+
+/// Texts become vectors.
+#[derive(Clone, Debug)]
+pub struct EmbedRequest {
+    /// The model's name.
+    pub model: String,
+    /// The texts.
+    pub texts: Vec<String>,
+    /// Queries and documents are embedded differently by some models.
+    pub query: bool,
+    /// Wanted length of the vectors.
+    pub dimensions: Option<u32>,
+    /// The tenant.
+    pub tenant: String,
+}
+
+/// The vectors, in the order of the texts.
+#[derive(Clone, Debug)]
+pub struct Embeddings {
+    /// One for each text.
+    pub vectors: Vec<Vec<f32>>,
+    /// Token counts; none when the provider reported none.
+    pub tokens: Option<Tokens>,
+}
+
+/// A model provider. Dropping a returned future aborts the request.
+pub trait Provider: Send + Sync {
+    /// Makes one model call.
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>>;
+
+    /// Embeds texts.
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>>;
+}

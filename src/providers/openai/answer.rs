@@ -1,0 +1,121 @@
+//! Owns the pieces of an answer: texts, tool call fragments, token counts.
+
+use serde_json::Value;
+
+use crate::model::chat::{Tokens, ToolCall};
+
+/// A tool call while its fragments come.
+#[derive(Debug, Default)]
+pub(super) struct Fragment {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// Tool calls while their fragments come.
+#[derive(Debug, Default)]
+pub(super) struct Fragments(Vec<Fragment>);
+
+impl Fragments {
+    /// Takes the `tool_calls` of a message or a delta.
+    pub(super) fn take(&mut self, calls: Option<&Value>) {
+        for call in calls.and_then(Value::as_array).into_iter().flatten() {
+            self.take_one(call);
+        }
+    }
+
+    fn take_one(&mut self, call: &Value) {
+        let function = call.get("function").unwrap_or(&Value::Null);
+        let index = call.get("index").and_then(Value::as_u64);
+        let id = text(call.get("id"));
+        let name = text(function.get("name"));
+        let at = self.place(index, id, name);
+        let Some(fragment) = self.0.get_mut(at) else { return };
+        if fragment.id.is_empty() {
+            id.clone_into(&mut fragment.id);
+        }
+        if fragment.name.is_empty() {
+            name.clone_into(&mut fragment.name);
+        }
+        match function.get("arguments") {
+            Some(Value::String(piece)) => fragment.arguments.push_str(piece),
+            Some(whole @ Value::Object(_)) => fragment.arguments = whole.to_string(),
+            Some(_) | None => {}
+        }
+    }
+
+    /// Where a fragment belongs. Some servers leave out the index, or give every call the same one with its own id.
+    fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
+        let known = match index {
+            Some(index) => self.0.iter().rposition(|one| one.index == Some(index)),
+            None if !id.is_empty() => self.0.iter().rposition(|one| one.id == id),
+            None if name.is_empty() => self.0.len().checked_sub(1),
+            None => None,
+        };
+        let known = known.filter(|at| {
+            let other_id = self.0.get(*at).is_some_and(|one| !one.id.is_empty() && !id.is_empty() && one.id != id);
+            !(other_id && !name.is_empty())
+        });
+        known.unwrap_or_else(|| {
+            self.0.push(Fragment { index, ..Fragment::default() });
+            self.0.len() - 1
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn calls(self) -> Vec<ToolCall> {
+        let mut fragments = self.0;
+        fragments.sort_by_key(|one| one.index.unwrap_or(u64::MAX));
+        fragments.into_iter().map(|one| tool_call(one.id, one.name, &one.arguments)).collect()
+    }
+}
+
+/// A tool call whose arguments came as text; nothing at all means none.
+pub(crate) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
+    let text = arguments.trim();
+    let parsed = if text.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { serde_json::from_str::<Value>(text) };
+    let (arguments, invalid) = match parsed {
+        Ok(object @ Value::Object(_)) => (object, None),
+        Ok(_) => (Value::String(arguments.to_owned()), Some("the arguments are not a JSON object".to_owned())),
+        Err(problem) => (Value::String(arguments.to_owned()), Some(format!("the arguments are not valid JSON: {problem}"))),
+    };
+    ToolCall { id, name, arguments, invalid }
+}
+
+/// The text of a `content`: a string, or a list of parts of which the text ones count.
+pub(super) fn content(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter(|part| part.get("type").is_none_or(|kind| kind == "text"));
+            texts.map(|part| text(part.get("text"))).collect()
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+pub(super) fn text(value: Option<&Value>) -> &str {
+    value.and_then(Value::as_str).unwrap_or("")
+}
+
+/// Token counts of a `usage` object.
+pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
+    let count = |path: &[&str]| path.iter().try_fold(usage, |value, key| value.get(key)).and_then(Value::as_u64);
+    let prompt = count(&["prompt_tokens"]);
+    let completion = count(&["completion_tokens"]);
+    prompt.or(completion)?;
+    let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
+    let cached = count(&["prompt_tokens_details", "cached_tokens"]).or_else(|| count(&["prompt_cache_hit_tokens"]));
+    let cached = cached.unwrap_or(0).min(prompt);
+    Some(Tokens {
+        prompt,
+        completion,
+        cached,
+        cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]).unwrap_or(0).min(prompt - cached),
+        reasoning: count(&["completion_tokens_details", "reasoning_tokens"]).unwrap_or(0).min(completion),
+    })
+}

@@ -1,0 +1,127 @@
+//! Owns how the speakers of OpenAI's chat completions differ from each other.
+
+use std::collections::BTreeMap;
+
+/// What one of them wants.
+#[derive(Clone, Debug)]
+pub struct Dialect {
+    /// How the credential is sent.
+    pub authorization: Authorization,
+    /// The key of the token limit.
+    pub max_tokens: &'static str,
+    /// Usage must be asked for in streams.
+    pub asks_usage: bool,
+    /// How it gives structured answers.
+    pub structure: Structure,
+    /// Keys of its assistant messages that it wants back.
+    pub echo: &'static [&'static str],
+    /// How it makes embeddings.
+    pub embedding: EmbeddingKeys,
+    /// Azure: the deployments by model and the version of the interface.
+    pub azure: Option<Azure>,
+}
+
+/// How a credential is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// `Authorization: Bearer`.
+    Bearer,
+    /// `api-key`.
+    ApiKey,
+}
+
+/// How a structured answer is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Structure {
+    /// By its JSON Schema.
+    Schema,
+    /// JSON of any form; the schema is told in words.
+    AnyJson,
+}
+
+/// The keys of an embeddings request beside `model` and `input`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EmbeddingKeys {
+    /// The wanted length.
+    pub dimensions: &'static str,
+    /// Tells queries from documents.
+    pub input_type: bool,
+}
+
+/// Where Azure keeps models.
+#[derive(Clone, Debug, Default)]
+pub struct Azure {
+    /// Deployment by model; absent ones have the model's name.
+    pub deployments: BTreeMap<String, String>,
+    /// The version of the interface.
+    pub api_version: String,
+}
+
+const PLAIN: Dialect = Dialect {
+    authorization: Authorization::Bearer,
+    max_tokens: "max_tokens",
+    asks_usage: true,
+    structure: Structure::Schema,
+    echo: &[],
+    embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
+    azure: None,
+};
+
+impl Dialect {
+    /// The dialect of a provider by its kind; unknown ones are taken as plain speakers.
+    #[must_use]
+    pub fn of(kind: &str) -> Self {
+        match kind {
+            "openai" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
+            "azure-openai" => Self {
+                authorization: Authorization::ApiKey,
+                max_tokens: "max_completion_tokens",
+                azure: Some(Azure::default()),
+                ..PLAIN
+            },
+            "groq" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
+            "deepseek" => Self { structure: Structure::AnyJson, echo: &["reasoning_content"], ..PLAIN },
+            "openrouter" => Self { echo: &["reasoning_details"], ..PLAIN },
+            "mistral" => Self {
+                asks_usage: false,
+                embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false },
+                ..PLAIN
+            },
+            "voyage" => Self { embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: true }, ..PLAIN },
+            _ => PLAIN,
+        }
+    }
+
+    /// The URL of a path for a model.
+    #[must_use]
+    pub fn url(&self, base_url: &str, path: &str, model: &str) -> String {
+        let base = base_url.trim_end_matches('/');
+        match &self.azure {
+            Some(azure) if !base.ends_with("/v1") => {
+                let deployment = azure.deployments.get(model).map_or(model, String::as_str);
+                let deployment = percent_encoding::utf8_percent_encode(deployment, percent_encoding::NON_ALPHANUMERIC);
+                format!("{base}/openai/deployments/{deployment}/{path}?api-version={}", azure.api_version)
+            }
+            _ => format!("{base}/{path}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_the_base_and_the_path() {
+        let plain = Dialect::of("openai");
+        assert_eq!(plain.url("https://api.openai.com/v1/", "chat/completions", "m"), "https://api.openai.com/v1/chat/completions");
+        let deployments = BTreeMap::from([("gpt-4o".to_owned(), "my deployment".to_owned())]);
+        let azure = Azure { deployments, api_version: "2024-10-21".into() };
+        let azure = Dialect { azure: Some(azure), ..Dialect::of("azure-openai") };
+        assert_eq!(
+            azure.url("https://x.example", "embeddings", "gpt-4o"),
+            "https://x.example/openai/deployments/my%20deployment/embeddings?api-version=2024-10-21"
+        );
+        assert_eq!(azure.url("https://x.example/openai/v1", "embeddings", "m"), "https://x.example/openai/v1/embeddings");
+    }
+}

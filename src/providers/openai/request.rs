@@ -1,0 +1,159 @@
+//! Owns the body of a chat completion request.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use super::FAMILY;
+use super::dialect::{Dialect, Structure};
+use crate::model::agent::Parameters;
+use crate::model::chat::{Attachment, Message, Role, ToolCall};
+use crate::providers::{ChatRequest, Media, instruct};
+
+pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let told = told_schema(request, dialect);
+    let messages = told.map(|schema| instruct::with_schema(&request.messages, schema));
+    let messages = messages.as_deref().unwrap_or(&request.messages);
+    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media)).collect());
+    add_tools(&mut body, request);
+    add_parameters(&mut body, &request.parameters, dialect);
+    add_format(&mut body, request, told.is_some());
+    if request.stream {
+        body.insert("stream".into(), true.into());
+        if dialect.asks_usage {
+            body.insert("stream_options".into(), json!({"include_usage": true}));
+        }
+    }
+    Value::Object(body)
+}
+
+/// The schema when it has to be said in words.
+fn told_schema<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<&'a Value> {
+    let schema = request.schema.as_ref()?;
+    let native = dialect.structure == Structure::Schema && schema.get("type").is_some_and(|kind| kind == "object");
+    (!native).then_some(schema)
+}
+
+fn add_format(body: &mut Map<String, Value>, request: &ChatRequest, told: bool) {
+    let Some(schema) = &request.schema else { return };
+    let object = schema.get("type").is_none_or(|kind| kind == "object");
+    let format = match (told, object) {
+        (false, _) => json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": is_strict(schema)}}),
+        (true, true) => json!({"type": "json_object"}),
+        (true, false) => return,
+    };
+    body.insert("response_format".into(), format);
+}
+
+/// Strict mode takes only schemas whose objects are closed and whose keys are all required.
+fn is_strict(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            let closed = match members.get("properties").and_then(Value::as_object) {
+                Some(properties) => {
+                    let required = members.get("required").and_then(Value::as_array);
+                    let all = required.is_some_and(|required| properties.keys().all(|key| required.iter().any(|one| one == key)));
+                    all && members.get("additionalProperties") == Some(&Value::Bool(false))
+                }
+                None => members.get("type").is_none_or(|kind| kind != "object"),
+            };
+            closed && members.values().all(is_strict)
+        }
+        Value::Array(items) => items.iter().all(is_strict),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let functions = request.tools.iter().map(|tool| {
+        json!({"type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
+    });
+    let native = request.native_tools.iter().map(|kind| json!({ "type": kind }));
+    let tools: Vec<Value> = functions.chain(native).collect();
+    if tools.is_empty() {
+        return;
+    }
+    body.insert("tools".into(), tools.into());
+    if let Some(parallel) = request.parallel_tool_calls {
+        body.insert("parallel_tool_calls".into(), parallel.into());
+    }
+}
+
+fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialect: &Dialect) {
+    let settings = [
+        ("temperature", parameters.temperature.map(Value::from)),
+        ("top_p", parameters.top_p.map(Value::from)),
+        (dialect.max_tokens, parameters.max_tokens.map(Value::from)),
+        ("reasoning_effort", parameters.reasoning_effort.clone().map(Value::from)),
+        ("stop", parameters.stop.clone().map(Value::from)),
+    ];
+    for (key, value) in settings {
+        if let Some(value) = value {
+            body.insert(key.into(), value);
+        }
+    }
+}
+
+fn message(message: &Message, media: &[Media]) -> Value {
+    match message.role {
+        Role::System => json!({"role": "system", "content": message.content}),
+        Role::User => json!({"role": "user", "content": content(message, media)}),
+        Role::Assistant => assistant(message),
+        Role::Tool => json!({"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}),
+    }
+}
+
+fn assistant(message: &Message) -> Value {
+    let mut told = Map::new();
+    told.insert("role".into(), "assistant".into());
+    let only_calls = message.content.is_empty() && !message.tool_calls.is_empty();
+    told.insert("content".into(), if only_calls { Value::Null } else { message.content.as_str().into() });
+    if !message.tool_calls.is_empty() {
+        told.insert("tool_calls".into(), message.tool_calls.iter().map(call).collect());
+    }
+    if let Some(Value::Object(own)) = message.blocks.as_ref().filter(|own| own.family == FAMILY).map(|own| &own.value) {
+        told.extend(own.clone());
+    }
+    Value::Object(told)
+}
+
+fn call(call: &ToolCall) -> Value {
+    let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".into() };
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+}
+
+fn content(message: &Message, media: &[Media]) -> Value {
+    let parts = message.attachments.iter().filter_map(|file| part(file, media));
+    let parts: Vec<Value> = parts.collect();
+    if parts.is_empty() {
+        return message.content.as_str().into();
+    }
+    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
+    text.into_iter().chain(parts).collect()
+}
+
+fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// None when the file's bytes are not sent.
+fn part(file: &Attachment, media: &[Media]) -> Option<Value> {
+    let found = media.iter().find(|media| media.storage_key == file.storage_key)?;
+    let name = found.name.as_deref().unwrap_or("file");
+    let mime = found.mime_type.as_str();
+    let data = || STANDARD.encode(&found.bytes);
+    let data_url = || format!("data:{mime};base64,{}", data());
+    Some(match mime.split_once('/') {
+        Some(("image", _)) => json!({"type": "image_url", "image_url": {"url": data_url()}}),
+        Some(("audio", "wav" | "mpeg")) => {
+            let format = if mime == "audio/wav" { "wav" } else { "mp3" };
+            json!({"type": "input_audio", "input_audio": {"data": data(), "format": format}})
+        }
+        Some(("text", _)) => text_part(&format!("File {name}:\n{}", String::from_utf8_lossy(&found.bytes))),
+        Some(("application", "pdf")) => json!({"type": "file", "file": {"filename": name, "file_data": data_url()}}),
+        _ => text_part(&format!("[The file {name} of type {mime} cannot be shown to this model.]")),
+    })
+}

@@ -1,0 +1,239 @@
+//! Owns the way out to model providers: the HTTP client, its patience, its retries, the limits of what it reads.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use parking_lot::Mutex;
+
+use super::ProviderFailure;
+use super::refusal::{self, Refused};
+use crate::clock::Clock;
+use crate::model::event::FaultCode;
+
+/// What one answer may measure.
+const ANSWER_LIMIT: usize = 8 << 20;
+/// What is read of an answer that tells an error.
+const ERROR_LIMIT: usize = 64 << 10;
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+/// A longer wait that a provider asks for is not waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The wait before the first retry when the provider names none.
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// How long a provider may take, and how often it is asked again.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// To the first byte of the answer.
+    pub first_byte: Duration,
+    /// Between bytes.
+    pub idle: Duration,
+    /// Further attempts.
+    pub retries: u32,
+}
+
+/// One request to a provider: always a POST of JSON.
+#[derive(Debug)]
+pub struct Request {
+    /// The whole URL.
+    pub url: String,
+    /// Besides the content type.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// The JSON.
+    pub body: Bytes,
+}
+
+/// The client for configured providers. Made at the first call, so that a process may fork before.
+pub struct Outbound {
+    client: OnceLock<Result<reqwest::Client, String>>,
+    making: Mutex<()>,
+    clock: Arc<dyn Clock>,
+    proxies: bool,
+}
+
+impl Outbound {
+    /// A way out; nothing is opened yet.
+    #[must_use]
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { client: OnceLock::new(), making: Mutex::new(()), clock, proxies: true }
+    }
+
+    /// A way out that ignores the proxies of the environment.
+    #[must_use]
+    pub fn direct(clock: Arc<dyn Clock>) -> Self {
+        Self { proxies: false, ..Self::new(clock) }
+    }
+
+    fn client(&self) -> Result<&reqwest::Client, ProviderFailure> {
+        let making = self.making.lock();
+        let client = self.client.get_or_init(|| build(self.proxies));
+        drop(making);
+        client.as_ref().map_err(|problem| ProviderFailure::new(FaultCode::ProviderUnavailable, problem.clone()))
+    }
+
+    /// Sends a request and waits for the first byte of its answer, again when that may help and nothing came yet.
+    ///
+    /// # Errors
+    /// The provider refused, could not be reached or kept silent.
+    pub async fn open(&self, request: &Request, patience: &Patience) -> Result<Answer, ProviderFailure> {
+        let client = self.client()?;
+        let mut attempt = 0;
+        loop {
+            let refused = match self.once(client, request, patience).await {
+                Ok(answer) => return Ok(answer),
+                Err(refused) => refused,
+            };
+            let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
+            let Some(wait) = wait.filter(|_| attempt < patience.retries) else { return Err(refused.failure) };
+            tokio::time::sleep(wait).await;
+            attempt += 1;
+        }
+    }
+
+    /// None when the provider asks for a longer wait than a run should make.
+    fn wait(&self, refused: &Refused, attempt: u32) -> Option<Duration> {
+        if let Some(wait) = refused.wait {
+            return (wait <= LONGEST_WAIT).then_some(wait);
+        }
+        let mut random = [0; 1];
+        self.clock.random(&mut random);
+        let wait = FIRST_WAIT.saturating_mul(1 << attempt.min(6));
+        Some(wait.mul_f32(0.75 + f32::from(random[0]) / 512.0))
+    }
+
+    async fn once(&self, client: &reqwest::Client, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
+        let attempt = tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle));
+        attempt.await.unwrap_or_else(|_| {
+            let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
+            Err(Refused::last(ProviderFailure::new(FaultCode::ProviderTimeout, text)))
+        })
+    }
+
+    async fn first_byte(&self, client: &reqwest::Client, request: &Request, idle: Duration) -> Result<Answer, Refused> {
+        let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
+        for (name, value) in &request.headers {
+            call = call.header(name, value);
+        }
+        let response = call.body(request.body.clone()).send().await.map_err(|problem| unreachable_provider(&problem))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut answer = Answer { first: None, rest: response.bytes_stream().boxed(), idle, left: ANSWER_LIMIT };
+        if !(200..300).contains(&status) {
+            answer.left = ERROR_LIMIT;
+            return Err(self.refusal(status, &headers, answer).await);
+        }
+        answer.first = match answer.rest.next().await {
+            Some(Ok(bytes)) => Some(bytes),
+            Some(Err(problem)) => return Err(unreachable_provider(&problem)),
+            None => None,
+        };
+        Ok(answer)
+    }
+
+    async fn refusal(&self, status: u16, headers: &HeaderMap, answer: Answer) -> Refused {
+        let body = answer.as_much_as_allowed().await;
+        refusal::read(status, headers, &body, self.clock.now())
+    }
+}
+
+/// The bytes of an answer while they come. Dropping it ends the request.
+pub struct Answer {
+    first: Option<Bytes>,
+    rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    idle: Duration,
+    left: usize,
+}
+
+impl Answer {
+    /// The next bytes; none at the end.
+    ///
+    /// # Errors
+    /// The connection broke, the provider kept silent or sent too much.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ProviderFailure> {
+        let piece = match self.first.take() {
+            Some(first) => first,
+            None => match tokio::time::timeout(self.idle, self.rest.next()).await {
+                Err(_) => return Err(silent(self.idle)),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(problem))) => return Err(cut(&problem)),
+                Ok(Some(Ok(bytes))) => bytes,
+            },
+        };
+        self.left = self.left.checked_sub(piece.len()).ok_or_else(too_much)?;
+        Ok(Some(piece))
+    }
+
+    /// The whole answer.
+    ///
+    /// # Errors
+    /// As `next`.
+    pub async fn whole(mut self) -> Result<Bytes, ProviderFailure> {
+        let mut whole = BytesMut::new();
+        while let Some(piece) = self.next().await? {
+            whole.extend_from_slice(&piece);
+        }
+        Ok(whole.freeze())
+    }
+
+    async fn as_much_as_allowed(mut self) -> Bytes {
+        let mut whole = BytesMut::new();
+        while let Ok(Some(piece)) = self.next().await {
+            whole.extend_from_slice(&piece);
+        }
+        whole.freeze()
+    }
+}
+
+fn silent(idle: Duration) -> ProviderFailure {
+    let text = format!("the provider stopped sending for {} ms", idle.as_millis());
+    ProviderFailure::new(FaultCode::ProviderTimeout, text)
+}
+
+fn too_much() -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is larger than {ANSWER_LIMIT} bytes"))
+}
+
+fn cut(problem: &reqwest::Error) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer was cut off: {}", cause(problem)))
+}
+
+fn unreachable_provider(problem: &reqwest::Error) -> Refused {
+    let text = format!("the provider could not be reached: {}", cause(problem));
+    Refused { failure: ProviderFailure::new(FaultCode::ProviderUnavailable, text), retry: !problem.is_builder(), wait: None }
+}
+
+/// The innermost cause: it never names the URL, which may hold a key.
+fn cause(problem: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = problem;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    if std::ptr::addr_eq(cause, problem) { "the request could not be sent".into() } else { cause.to_string() }
+}
+
+fn build(proxies: bool) -> Result<reqwest::Client, String> {
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls()?).connect_timeout(CONNECT);
+    let builder = builder.redirect(reqwest::redirect::Policy::none());
+    let builder = if proxies { builder } else { builder.no_proxy() };
+    builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", cause(&problem)))
+}
+
+/// TLS with the platform's roots and a crypto provider of its own: a library must not install a global one.
+fn tls() -> Result<rustls::ClientConfig, String> {
+    use rustls_platform_verifier::BuilderVerifierExt;
+    let told = |problem: rustls::Error| format!("TLS could not be set up: {problem}");
+    let builder = || {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
+    };
+    let mut config = match builder().map_err(told)?.with_platform_verifier() {
+        Ok(verified) => verified.with_no_client_auth(),
+        // A machine without root certificates can still reach providers by plain HTTP.
+        Err(_) => builder().map_err(told)?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}

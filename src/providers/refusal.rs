@@ -1,0 +1,188 @@
+//! Owns the reading of a provider's refusal: which run code it is, what to tell, whether and when to ask again.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::ProviderFailure;
+use crate::model::Timestamp;
+use crate::model::event::FaultCode;
+
+/// The longest text that is kept of a refusal.
+const TEXT_LIMIT: usize = 500;
+
+/// A refused attempt.
+#[derive(Debug)]
+pub struct Refused {
+    /// What to tell when it is the last one.
+    pub failure: ProviderFailure,
+    /// Asking again may help.
+    pub retry: bool,
+    /// The wait that the provider asked for.
+    pub wait: Option<Duration>,
+}
+
+impl Refused {
+    /// A failure that asking again does not help.
+    #[must_use]
+    pub const fn last(failure: ProviderFailure) -> Self {
+        Self { failure, retry: false, wait: None }
+    }
+}
+
+/// What an answer with an error status says.
+#[must_use]
+pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Refused {
+    let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
+    let told = Said::of(&json);
+    let text = told.text.clone().unwrap_or_else(|| shorten(&String::from_utf8_lossy(body)));
+    let code = code(status, &told);
+    let quota = code == FaultCode::ProviderRateLimited && told.mentions(&["insufficient_quota", "billing_hard_limit"]);
+    let retry = (matches!(status, 408 | 409 | 429) || status >= 500) && !quota;
+    let text = if text.is_empty() { format!("the provider answered {status}") } else { format!("the provider answered {status}: {text}") };
+    Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now) }
+}
+
+/// What an error inside an answer says; `error` is the object that tells it.
+#[must_use]
+pub fn read_inside(error: &Value) -> ProviderFailure {
+    let told = Said::of(&serde_json::json!({ "error": error }));
+    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let status = status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or(500);
+    let text = told.text.clone().unwrap_or_else(|| shorten(&error.to_string()));
+    ProviderFailure::new(code(status, &told), format!("the provider broke off: {text}"))
+}
+
+fn code(status: u16, told: &Said) -> FaultCode {
+    if told.mentions(&FILTER_MARKS) {
+        return FaultCode::ProviderContentFiltered;
+    }
+    if (400..500).contains(&status) && status != 429 && told.mentions(&CONTEXT_MARKS) {
+        return FaultCode::ContextOverflow;
+    }
+    match status {
+        401 | 403 => FaultCode::ProviderAuth,
+        429 => FaultCode::ProviderRateLimited,
+        500.. => FaultCode::ProviderUnavailable,
+        _ => FaultCode::ProviderBadRequest,
+    }
+}
+
+const FILTER_MARKS: [&str; 4] = ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_blocked"];
+const CONTEXT_MARKS: [&str; 9] = [
+    "context_length_exceeded",
+    "exceed_context_size",
+    "context length",
+    "context window",
+    "context size",
+    "maximum context",
+    "prompt is too long",
+    "too many tokens",
+    "input token count",
+];
+
+/// What the usual shapes of error bodies say.
+struct Said {
+    text: Option<String>,
+    marks: Vec<String>,
+}
+
+impl Said {
+    fn of(json: &Value) -> Self {
+        let error = json.get("error").unwrap_or(json);
+        let inner = error.get("innererror").unwrap_or(&Value::Null);
+        let text = [error.get("message"), error.get("detail"), json.get("message"), json.get("detail"), Some(error)];
+        let text = text.into_iter().flatten().find_map(Value::as_str).map(shorten);
+        let marks = [error.get("code"), error.get("type"), error.get("status"), inner.get("code"), json.get("type")];
+        let marks = marks.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Self { marks: marks.chain(text.clone()).collect(), text }
+    }
+
+    fn mentions(&self, any: &[&str]) -> bool {
+        self.marks.iter().any(|mark| any.iter().any(|wanted| mark.contains(wanted)))
+    }
+}
+
+fn shorten(text: &str) -> String {
+    text.trim().chars().take(TEXT_LIMIT).collect()
+}
+
+fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(millis) = header("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
+        return Duration::try_from_secs_f64(millis / 1000.0).ok();
+    }
+    let after = header("retry-after")?;
+    match after.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => {
+            let at = jiff::fmt::rfc2822::parse(after).ok()?.timestamp().as_millisecond();
+            Some(Duration::from_millis(Timestamp(at).since(now)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16, header: Option<(&'static str, &str)>, body: &str) -> String {
+        let mut headers = HeaderMap::new();
+        if let Some((name, value)) = header {
+            headers.insert(name, value.parse().expect("a header"));
+        }
+        let refused = read(status, &headers, body.as_bytes(), Timestamp(1_000));
+        format!("{} {} {:?} {}", refused.failure.fault.code.as_str(), refused.retry, refused.wait, refused.failure.fault.message)
+    }
+
+    #[test]
+    fn refusals_become_codes() {
+        let table = [
+            (401, r#"{"error":{"message":"bad key"}}"#, "provider_auth false None the provider answered 401: bad key"),
+            (403, "", "provider_auth false None the provider answered 403"),
+            (429, r#"{"error":{"message":"slow"}}"#, "provider_rate_limited true None the provider answered 429: slow"),
+            (
+                429,
+                r#"{"error":{"message":"pay","code":"insufficient_quota"}}"#,
+                "provider_rate_limited false None the provider answered 429: pay",
+            ),
+            (503, "down", "provider_unavailable true None the provider answered 503: down"),
+            (
+                400,
+                r#"{"error":{"message":"x","code":"context_length_exceeded"}}"#,
+                "context_overflow false None the provider answered 400: x",
+            ),
+            (
+                400,
+                r#"{"error":{"code":400,"message":"y","type":"exceed_context_size_error"}}"#,
+                "context_overflow false None the provider answered 400: y",
+            ),
+            (
+                400,
+                r#"{"error":{"message":"z","code":"content_filter"}}"#,
+                "provider_content_filtered false None the provider answered 400: z",
+            ),
+            (422, r#"{"detail":"w"}"#, "provider_bad_request false None the provider answered 422: w"),
+            (404, r#"{"error":"no model"}"#, "provider_bad_request false None the provider answered 404: no model"),
+        ];
+        for (status, body, wanted) in table {
+            assert_eq!(refused(status, None, body), wanted);
+        }
+    }
+
+    #[test]
+    fn the_wait_that_was_asked_for_is_read() {
+        let limited = "provider_rate_limited true";
+        let tail = "the provider answered 429";
+        for (name, value, wait) in [
+            ("retry-after", "2", "Some(2s)"),
+            ("retry-after-ms", "15", "Some(15ms)"),
+            ("retry-after", "Thu, 01 Jan 1970 00:00:05 GMT", "Some(4s)"),
+            ("retry-after", "soon", "None"),
+            ("retry-after", "-1", "None"),
+        ] {
+            assert_eq!(refused(429, Some((name, value)), ""), format!("{limited} {wait} {tail}"));
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! Owns the known providers: how an id becomes a provider, and the one door to all of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, HeaderValue};
+
+use super::hash::Hash;
+use super::host::HostModels;
+use super::openai::OpenAi;
+use super::openai::dialect::Dialect;
+use super::outbound::{Outbound, Patience};
+use super::script::Scripts;
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use crate::config::{Config, ProviderConfig};
+use crate::host::HostDoor;
+use crate::model::event::{Fault, FaultCode};
+use crate::secrets::{PREFIX, Secrets};
+
+/// The kinds of providers that there are. A wire family is a file of its own and a row here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    OpenAi,
+    Script,
+    Hash,
+    Host,
+}
+
+/// A provider that is known by itself: id, label, family, base URL.
+struct Known(&'static str, &'static str, Family, &'static str);
+
+const KNOWN: [Known; 10] = [
+    Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
+    Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
+    Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
+    Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
+    Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
+    Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
+    Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
+    Known("script", "Script", Family::Script, ""),
+    Known("hash", "Hash", Family::Hash, ""),
+];
+
+fn known(id: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.0 == id)
+}
+
+/// A provider with what it needs before it can be asked.
+struct Entry {
+    family: Family,
+    dialect: String,
+    base_url: String,
+    credential: Option<String>,
+    patience: Patience,
+    settings: ProviderConfig,
+}
+
+/// All providers.
+pub struct Providers {
+    entries: BTreeMap<String, Entry>,
+    scripts: Scripts,
+    config: Arc<Config>,
+    outbound: Arc<Outbound>,
+    host: HostDoor,
+    secrets: Secrets,
+}
+
+impl Providers {
+    /// The known providers and the configured ones.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, one sentence each.
+    pub fn new(config: &Arc<Config>, outbound: Arc<Outbound>, host: HostDoor) -> Result<Self, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut entries = BTreeMap::new();
+        for id in KNOWN.iter().map(|known| known.0).chain(config.providers.keys().map(String::as_str)) {
+            match Entry::new(id, config) {
+                Ok(entry) => {
+                    entries.insert(id.to_owned(), entry);
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let script = config.providers.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
+        let scripts = Scripts::parse(&script).unwrap_or_else(|problem| {
+            problems.push(problem);
+            Scripts::default()
+        });
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
+        if problems.is_empty() { Ok(Self { entries, scripts, config: Arc::clone(config), outbound, host, secrets }) } else { Err(problems) }
+    }
+
+    /// Provider and model where none is given.
+    pub async fn default_model(&self, tenant: &str) -> (String, String) {
+        let key = self.secrets.find("OPENAI_API_KEY", tenant).await.is_some();
+        self.config.effective_default_model(|name| name == "OPENAI_API_KEY" && key)
+    }
+
+    /// Where secrets are found.
+    #[must_use]
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// The provider of an id. Its credential is looked up when it is asked.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
+        Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
+    }
+
+    /// The ids of all providers, with their labels.
+    pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.keys().map(|id| (id.as_str(), known(id).map_or(id.as_str(), |known| known.1)))
+    }
+
+    /// Everything that the provider needs is set.
+    pub async fn is_configured(&self, provider: &str, tenant: &str) -> bool {
+        let Ok(entry) = self.entry(provider) else { return false };
+        if entry.family == Family::OpenAi && entry.base_url.is_empty() {
+            return false;
+        }
+        match &entry.credential {
+            Some(name) => self.secrets.find(name, tenant).await.is_some(),
+            None => true,
+        }
+    }
+
+    fn entry(&self, provider: &str) -> Result<&Entry, ProviderFailure> {
+        self.entries.get(provider).ok_or_else(|| {
+            let text = format!("there is no provider `{provider}`; configure `providers.{provider}`");
+            ProviderFailure::new(FaultCode::ProviderBadRequest, text)
+        })
+    }
+
+    async fn credential(&self, name: Option<&String>, tenant: &str) -> Result<Option<Secret>, ProviderFailure> {
+        let Some(name) = name else { return Ok(None) };
+        self.secrets.get(name, tenant).await.map(Some).map_err(failure)
+    }
+
+    async fn open_ai(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<OpenAi, ProviderFailure> {
+        Ok(OpenAi {
+            base_url: entry.base_url(id)?,
+            dialect: entry.dialect(),
+            credential: secret.cloned(),
+            headers: self.headers(entry, tenant).await?,
+            patience: entry.patience,
+            outbound: Arc::clone(&self.outbound),
+        })
+    }
+
+    async fn headers(&self, entry: &Entry, tenant: &str) -> Result<Vec<(HeaderName, HeaderValue)>, ProviderFailure> {
+        let mut headers = Vec::new();
+        for (name, value) in &entry.settings.headers {
+            let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await.map_err(failure)?) } else { None };
+            let text = secret.as_ref().map_or(value.as_str(), |secret| &secret.0);
+            let header = HeaderName::try_from(name.as_str()).ok().zip(HeaderValue::from_str(text).ok());
+            let Some((name, mut value)) = header else {
+                let text = format!("the configured header `{name}` is not valid");
+                return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
+            };
+            value.set_sensitive(secret.is_some());
+            headers.push((name, value));
+        }
+        Ok(headers)
+    }
+}
+
+/// A provider by its id: how the rest of the studio asks it.
+pub struct Named<'a> {
+    all: &'a Providers,
+    id: &'a str,
+    entry: &'a Entry,
+}
+
+impl Named<'_> {
+    /// The provider itself, with its secret looked up.
+    async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
+        let Self { all, id, entry } = self;
+        Ok(match entry.family {
+            Family::Script => Ready::Borrowed(&all.scripts),
+            Family::Hash => Ready::Borrowed(&Hash),
+            Family::Host => {
+                let (id, door) = ((*id).to_owned(), all.host.clone());
+                Ready::Owned(Box::new(HostModels { id, door, patience: entry.patience }))
+            }
+            Family::OpenAi => Ready::Owned(Box::new(all.open_ai(id, entry, secret, tenant).await?)),
+        })
+    }
+}
+
+impl Provider for Named<'_> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            let tenant = &request.asker.tenant;
+            let name = request.credential.as_ref().or(self.entry.credential.as_ref());
+            let secret = self.all.credential(name, tenant).await?;
+            let ready = self.ready(secret.as_ref(), tenant).await?;
+            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(async move {
+            let secret = self.all.credential(self.entry.credential.as_ref(), &request.tenant).await?;
+            let ready = self.ready(secret.as_ref(), &request.tenant).await?;
+            ready.provider().embed(request).await.map_err(|failure| masked(failure, secret.as_ref()))
+        })
+    }
+}
+
+enum Ready<'a> {
+    Borrowed(&'a dyn Provider),
+    Owned(Box<dyn Provider>),
+}
+
+impl Ready<'_> {
+    fn provider(&self) -> &dyn Provider {
+        match self {
+            Ready::Borrowed(provider) => *provider,
+            Ready::Owned(provider) => provider.as_ref(),
+        }
+    }
+}
+
+impl Entry {
+    fn new(id: &str, config: &Config) -> Result<Self, String> {
+        let settings = config.providers.get(id).cloned().unwrap_or_default();
+        let kind = settings.kind.as_deref().unwrap_or(id).to_owned();
+        let known = known(&kind);
+        let family = match (kind.as_str(), known) {
+            (_, Some(known)) => known.2,
+            ("host", None) => Family::Host,
+            ("openai-compatible", None) => Family::OpenAi,
+            (kind, None) => return Err(format!("providers.{id}.kind: `{kind}` is no kind of provider")),
+        };
+        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
+        let patience = Patience {
+            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_ms)),
+            idle: Duration::from_millis(config.timeouts.model_idle_ms),
+            retries: settings.max_retries.unwrap_or(2),
+        };
+        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings })
+    }
+
+    fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
+        if self.base_url.is_empty() {
+            let text = format!("`providers.{id}.base_url` is not set");
+            return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
+        }
+        Ok(self.base_url.clone())
+    }
+
+    fn dialect(&self) -> Dialect {
+        let mut dialect = Dialect::of(&self.dialect);
+        if let Some(azure) = &mut dialect.azure {
+            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
+            let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));
+            azure.deployments = named.collect();
+        }
+        dialect
+    }
+}
+
+const fn failure(fault: Fault) -> ProviderFailure {
+    ProviderFailure { fault, tokens: None }
+}
+
+/// Providers repeat keys in their error texts.
+fn masked(mut failure: ProviderFailure, credential: Option<&Secret>) -> ProviderFailure {
+    if let Some(secret) = credential.filter(|secret| !secret.0.is_empty()) {
+        failure.fault.message = failure.fault.message.replace(&*secret.0, "***");
+    }
+    failure
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::model::chat::{Message, Role};
+
+    fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
+        let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
+        let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+        Providers::new(&Arc::new(config), outbound, HostDoor::default())
+    }
+
+    async fn asked(providers: &Providers, id: &str) -> String {
+        let request = ChatRequest::new("echo", vec![Message::text(Role::User, "hi")]);
+        let answer = match providers.get(id) {
+            Ok(provider) => provider.chat(&request, &|_| {}).await,
+            Err(failure) => Err(failure),
+        };
+        answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn ids_become_providers() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "credential": "secret:SET"},
+            "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
+        });
+        let providers = providers(&configured).ok().expect("valid");
+        assert_eq!(asked(&providers, "script").await, "You said: hi");
+        assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
+        assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
+        assert_eq!(asked(&providers, "mine").await, "provider_bad_request: `providers.mine.base_url` is not set");
+        assert!(asked(&providers, "local").await.starts_with("provider_unavailable"));
+        assert_eq!(asked(&providers, "keyed").await, "provider_bad_request: the configured header `x s3cret` is not valid");
+        assert!(asked(&providers, "hash").await.starts_with("provider_bad_request: the provider `hash` makes embeddings only"));
+        assert!(providers.is_configured("local", "").await && providers.is_configured("keyed", "").await);
+        assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
+    }
+
+    #[test]
+    fn wrong_settings_are_all_told() {
+        let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
+        let problems = providers(&configured).err().expect("wrong");
+        assert_eq!(problems, [
+            "providers.a.kind: `x` is no kind of provider",
+            "providers.b.kind: `b` is no kind of provider",
+            "providers.script.scripts.m: a script is an object",
+        ]);
+    }
+}

@@ -1,0 +1,175 @@
+//! Owns what a scripted reply becomes: text with its placeholders filled, pieces, tool calls, usage.
+
+use serde_json::Value;
+
+use super::{Reply, ToldCall, ToldUsage};
+use crate::model::chat::{Message, Role, Tokens, ToolCall};
+use crate::model::event::FaultCode;
+use crate::providers::{ChatReply, ChatRequest, Finish, ProviderFailure, echo};
+
+/// One answer of a scripted model, ready to be told.
+#[derive(Debug)]
+pub(super) struct Act {
+    text: String,
+    chunks: Option<Vec<String>>,
+    calls: Vec<ToolCall>,
+    structured: Option<Value>,
+    error: Option<FaultCode>,
+    usage: Option<ToldUsage>,
+    index: Option<u64>,
+    pub(super) delay_ms: u64,
+}
+
+/// What stands for the placeholders of a reply.
+struct Words<'a> {
+    last_user: &'a str,
+    tool_result: &'a str,
+    found: &'a str,
+}
+
+impl Act {
+    pub(super) fn echo(request: &ChatRequest) -> Self {
+        let text = echo::answer(&request.messages);
+        Self { text, chunks: None, calls: Vec::new(), structured: None, error: None, usage: None, index: None, delay_ms: 0 }
+    }
+
+    pub(super) fn play(reply: &Reply, index: u64, request: &ChatRequest) -> Self {
+        let words = Words::of(reply, request);
+        let told = &reply.told;
+        let chunks: Option<Vec<_>> = told.chunks.as_ref().map(|all| all.iter().map(|one| words.fill(one)).collect());
+        let structured = told.structured.clone();
+        let text = match (&chunks, &told.text, &structured) {
+            (Some(chunks), _, _) => chunks.concat(),
+            (None, Some(text), _) => words.fill(text),
+            (None, None, Some(value)) => value.to_string(),
+            (None, None, None) => String::new(),
+        };
+        let calls = told.tool_calls.iter().enumerate().map(|(at, call)| words.call(call, at, request)).collect();
+        Self { text, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), delay_ms: told.delay_ms }
+    }
+
+    /// What is told piece by piece; one piece when nobody listens.
+    pub(super) fn pieces(&self, stream: bool) -> Vec<String> {
+        match &self.chunks {
+            _ if self.error.is_some() => vec![String::new()],
+            _ if !stream => vec![self.text.clone()],
+            Some(chunks) => chunks.clone(),
+            None => split_after_blanks(&self.text),
+        }
+    }
+
+    pub(super) fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        let given = self.usage.map(tokens);
+        if let Some(code) = self.error {
+            let told = if self.text.is_empty() { format!("the script says `{}`", code.as_str()) } else { self.text };
+            return Err(ProviderFailure { tokens: given, ..ProviderFailure::new(code, told) });
+        }
+        let finish = if self.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+        let message = Message { tool_calls: self.calls, ..Message::text(Role::Assistant, self.text) };
+        let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
+        Ok(ChatReply { message, structured: self.structured, tokens, finish, reply_index: self.index })
+    }
+}
+
+impl<'a> Words<'a> {
+    fn of(reply: &Reply, request: &'a ChatRequest) -> Self {
+        let messages = &request.messages;
+        let last = messages.last().map_or("", |message| &message.content);
+        let tool = messages.iter().rev().find(|message| message.role == Role::Tool);
+        Self {
+            last_user: echo::last_user(messages),
+            tool_result: tool.map_or("", |message| &message.content),
+            found: reply.found(last),
+        }
+    }
+
+    /// One pass: what is put in is not looked at again.
+    fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            filled.push_str(before);
+            let named = after.split_once("}}").and_then(|(name, after)| Some((self.word(name.trim())?, after)));
+            let (word, after) = named.unwrap_or(("{{", after));
+            filled.push_str(word);
+            rest = after;
+        }
+        filled + rest
+    }
+
+    fn word(&self, name: &str) -> Option<&'a str>
+    where
+        Self: 'a,
+    {
+        match name {
+            "last_user" => Some(self.last_user),
+            "tool_result" => Some(self.tool_result),
+            "match" => Some(self.found),
+            _ => None,
+        }
+    }
+
+    fn fill_value(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.fill(text)),
+            Value::Array(items) => items.iter().map(|item| self.fill_value(item)).collect(),
+            Value::Object(members) => {
+                members.iter().map(|(name, member)| (name.clone(), self.fill_value(member))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
+    fn call(&self, call: &ToldCall, at: usize, request: &ChatRequest) -> ToolCall {
+        let id = call.id.clone().unwrap_or_else(|| call_id(at, request));
+        let (arguments, invalid) = match self.fill_value(&call.arguments) {
+            Value::Null => (Value::Object(serde_json::Map::new()), None),
+            Value::Object(members) => (Value::Object(members), None),
+            other => (other, Some("the arguments are not a JSON object".to_owned())),
+        };
+        ToolCall { id, name: call.name.clone(), arguments, invalid }
+    }
+}
+
+/// The same in every run: node, number of its call, place in the turn.
+fn call_id(at: usize, request: &ChatRequest) -> String {
+    let node = request.asker.node_id.as_deref().unwrap_or("model");
+    let node: String = node.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let call = request.asker.calls_before + 1;
+    if at == 0 { format!("call_{node}_{call}") } else { format!("call_{node}_{call}_{}", at + 1) }
+}
+
+fn split_after_blanks(text: &str) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut blank = false;
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let only_blank = piece.chars().all(char::is_whitespace);
+        match pieces.last_mut().filter(|_| blank && only_blank) {
+            Some(last) => last.push_str(piece),
+            None => pieces.push(piece.to_owned()),
+        }
+        blank = piece.ends_with(char::is_whitespace);
+    }
+    pieces
+}
+
+const fn tokens(usage: ToldUsage) -> Tokens {
+    Tokens {
+        prompt: usage.prompt_tokens,
+        completion: usage.completion_tokens,
+        cached: usage.cached_tokens,
+        cache_write: usage.cache_write_tokens,
+        reasoning: usage.reasoning_tokens,
+    }
+}
+
+fn estimate(request: &ChatRequest, answer: &Message) -> Tokens {
+    let prompt = request.messages.iter().map(characters).sum::<usize>();
+    let quarter = |characters: usize| characters.div_ceil(4) as u64;
+    Tokens { prompt: quarter(prompt), completion: quarter(characters(answer)), ..Tokens::default() }
+}
+
+fn characters(message: &Message) -> usize {
+    let calls = message.tool_calls.iter().map(|call| call.name.chars().count() + call.arguments.to_string().chars().count());
+    message.content.chars().count() + calls.sum::<usize>()
+}

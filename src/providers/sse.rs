@@ -1,0 +1,185 @@
+//! Owns the reading of streamed answers: bytes in any pieces become lines, and lines become server-sent events.
+
+/// A line or an event is longer than a provider may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a streamed line is longer than {0} bytes")]
+pub struct TooLong(pub usize);
+
+/// Cuts bytes into lines at LF, CR or CRLF, however they were split on the way. Also the reader of NDJSON.
+#[derive(Debug)]
+pub struct Lines {
+    pending: Vec<u8>,
+    after_return: bool,
+    limit: usize,
+}
+
+impl Lines {
+    /// A reader that refuses lines longer than `limit` bytes.
+    #[must_use]
+    pub const fn new(limit: usize) -> Self {
+        Self { pending: Vec::new(), after_return: false, limit }
+    }
+
+    /// Takes bytes and gives the lines that they complete. Bytes that are no UTF-8 become U+FFFD.
+    ///
+    /// # Errors
+    /// A line is over the limit.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
+        let mut lines = Vec::new();
+        for &byte in bytes {
+            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
+            match byte {
+                b'\n' if after_return => {}
+                b'\n' | b'\r' => lines.push(self.cut()),
+                _ if self.pending.len() >= self.limit => return Err(TooLong(self.limit)),
+                _ => self.pending.push(byte),
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The last line when the bytes ended without a line end.
+    #[must_use]
+    pub fn rest(mut self) -> Option<String> {
+        (!self.pending.is_empty()).then(|| self.cut())
+    }
+
+    fn cut(&mut self) -> String {
+        let line = String::from_utf8_lossy(&self.pending).into_owned();
+        self.pending.clear();
+        line
+    }
+}
+
+/// One server-sent event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerEvent {
+    /// Its `event` field, else `message`.
+    pub name: String,
+    /// Its `data` lines, joined by line breaks; never empty.
+    pub data: String,
+}
+
+/// Reads server-sent events as browsers do: comments skipped, events without data not told, a cut one at the end dropped.
+#[derive(Debug)]
+pub struct Events {
+    lines: Lines,
+    begun: bool,
+    name: String,
+    data: Option<String>,
+}
+
+impl Events {
+    /// A reader that refuses lines and events longer than `limit` bytes.
+    #[must_use]
+    pub const fn new(limit: usize) -> Self {
+        Self { lines: Lines::new(limit), begun: false, name: String::new(), data: None }
+    }
+
+    /// Takes bytes and gives the events that they complete.
+    ///
+    /// # Errors
+    /// A line or an event is over the limit.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<ServerEvent>, TooLong> {
+        let mut events = Vec::new();
+        for line in self.lines.feed(bytes)? {
+            let first = !std::mem::replace(&mut self.begun, true);
+            let line = if first { line.trim_start_matches('\u{feff}') } else { &line };
+            if line.is_empty() {
+                events.extend(self.dispatch());
+            } else {
+                self.field(line)?;
+            }
+        }
+        Ok(events)
+    }
+
+    fn dispatch(&mut self) -> Option<ServerEvent> {
+        let name = std::mem::take(&mut self.name);
+        let data = self.data.take().filter(|data| !data.is_empty())?;
+        Some(ServerEvent { name: if name.is_empty() { "message".into() } else { name }, data })
+    }
+
+    fn field(&mut self, line: &str) -> Result<(), TooLong> {
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        if field == "event" {
+            value.clone_into(&mut self.name);
+        }
+        if field == "data" {
+            self.add_data(value)?;
+        }
+        Ok(())
+    }
+
+    fn add_data(&mut self, value: &str) -> Result<(), TooLong> {
+        let limit = self.lines.limit;
+        match &mut self.data {
+            Some(data) if data.len() + value.len() >= limit => return Err(TooLong(limit)),
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+            None => self.data = Some(value.to_owned()),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Vec<(String, String)> {
+        let mut events = Events::new(1024);
+        let found = pieces.iter().flat_map(|piece| events.feed(piece).expect("within the limit"));
+        found.map(|event| (event.name, event.data)).collect()
+    }
+
+    fn pair(name: &str, data: &str) -> (String, String) {
+        (name.into(), data.into())
+    }
+
+    #[test]
+    fn reads_names_data_comments_and_all_line_ends() {
+        let text = "\u{feff}: hello\nevent: a\r\ndata: 1\rdata:2\n\nid: 7\n\ndata\n\ndata:  x\n\ndata: cut off";
+        assert_eq!(read(&[text.as_bytes()]), [pair("a", "1\n2"), pair("message", " x")]);
+    }
+
+    #[test]
+    fn a_line_over_the_limit_is_refused() {
+        let mut events = Events::new(8);
+        assert_eq!(events.feed(b"data: 123456789"), Err(TooLong(8)));
+        let mut many = Events::new(8);
+        assert_eq!(many.feed(b"data: 12\ndata: 34\ndata: 56\ndata: 78\n"), Err(TooLong(8)));
+    }
+
+    #[test]
+    fn a_last_line_without_end_is_kept_for_ndjson() {
+        let mut lines = Lines::new(64);
+        assert_eq!(lines.feed(b"{\"a\":1}\n{\"b\"").expect("short"), ["{\"a\":1}"]);
+        assert_eq!(lines.rest(), Some("{\"b\"".into()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same_events(
+            text in "(data: ?[a-zé€😀:]{0,6}|event: x|: c|id: 1|\\xff?)(\r\n|\n|\r|\n\n|\r\n\r\n){1,2}([a-z]{0,3}(\n|\r|data: ü\n\n)){0,8}",
+            cuts in proptest::collection::vec(0usize..200, 0..12),
+        ) {
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                pieces.push(&bytes[from..cut]);
+                from = cut;
+            }
+            pieces.push(&bytes[from..]);
+            prop_assert_eq!(read(&pieces), read(&[bytes]));
+        }
+    }
+}

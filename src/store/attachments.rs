@@ -1,0 +1,147 @@
+//! Owns files that people upload, and who refers to them.
+
+use super::db::{Row, Tx, params};
+use super::error::StoreError;
+use crate::model::Timestamp;
+
+/// An uploaded file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachmentRow {
+    /// 32 random bytes in base64url.
+    pub storage_key: String,
+    /// Who uploaded it.
+    pub user_id: Option<String>,
+    /// `image`, `audio`, `video` or `document`.
+    pub kind: String,
+    /// Such as `image/png`.
+    pub mime_type: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// Bytes.
+    pub size: u64,
+    /// When.
+    pub created_at: Timestamp,
+    /// A run or a message refers to it, or did.
+    pub used: bool,
+}
+
+/// Stores a file; without `content` its bytes are kept elsewhere.
+pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &AttachmentRow, content: Option<&[u8]>) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO #attachments (tenant, storage_key, user_id, kind, mime_type, name, size, created_at, used, content) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        params![
+            tenant,
+            &row.storage_key,
+            row.user_id.as_ref(),
+            &row.kind,
+            &row.mime_type,
+            row.name.as_ref(),
+            row.size,
+            row.created_at.0,
+            row.used,
+            content,
+        ],
+    )?;
+    Ok(())
+}
+
+fn of_row(row: &Row<'_>) -> Result<AttachmentRow, StoreError> {
+    Ok(AttachmentRow {
+        storage_key: row.text(0)?.to_owned(),
+        user_id: row.opt_text(1)?.map(str::to_owned),
+        kind: row.text(2)?.to_owned(),
+        mime_type: row.text(3)?.to_owned(),
+        name: row.opt_text(4)?.map(str::to_owned),
+        size: row.count(5)?,
+        created_at: Timestamp(row.int(6)?),
+        used: row.truth(7)?,
+    })
+}
+
+/// What is known of a file.
+pub fn get(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Option<AttachmentRow>, StoreError> {
+    tx.query_one(
+        "SELECT storage_key, user_id, kind, mime_type, name, size, created_at, used FROM #attachments \
+         WHERE tenant = $1 AND storage_key = $2",
+        params![tenant, storage_key],
+        of_row,
+    )
+}
+
+/// The bytes of a file that are kept in the database.
+pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = tx.query_one(
+        "SELECT content FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+        params![tenant, storage_key],
+        |row| row.opt_blob(0).map(|bytes| bytes.map(<[u8]>::to_vec)),
+    )?;
+    Ok(found.flatten())
+}
+
+/// Notes that a run or a thread refers to a file.
+pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO #attachment_uses (tenant, storage_key, owner_kind, owner) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (tenant, storage_key, owner_kind, owner) DO NOTHING",
+        params![tenant, file, owner_kind, owner],
+    )?;
+    tx.execute(
+        "UPDATE #attachments SET used = 1 WHERE tenant = $1 AND storage_key = $2 AND used = 0",
+        params![tenant, file],
+    )?;
+    Ok(())
+}
+
+/// Whether a run or a thread refers to a file.
+pub fn in_use(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2 LIMIT 1",
+        params![tenant, storage_key],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
+/// A run or a thread is gone: removes the files that nothing refers to any more, and gives their storage keys.
+pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<String>, StoreError> {
+    let files = tx.query(
+        "DELETE FROM #attachment_uses WHERE owner = $1 AND tenant = $2 RETURNING storage_key",
+        params![owner, tenant],
+        |row| Ok(row.text(0)?.to_owned()),
+    )?;
+    let mut gone = Vec::new();
+    for file in files {
+        if !in_use(tx, tenant, &file)? && delete(tx, tenant, &file)? {
+            gone.push(file);
+        }
+    }
+    Ok(gone)
+}
+
+/// Removes a file; false when there is none.
+pub fn delete(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, StoreError> {
+    let removed = tx.execute(
+        "DELETE FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+        params![tenant, storage_key],
+    )?;
+    Ok(removed > 0)
+}
+
+/// Files, of every tenant, that nothing has used and that were uploaded before `unused_before`, and used ones from before
+/// `used_before` that nothing refers to; removes them and gives tenant and storage key.
+pub fn delete_old(
+    tx: &mut Tx<'_>,
+    unused_before: Timestamp,
+    used_before: Option<Timestamp>,
+    limit: usize,
+) -> Result<Vec<(String, String)>, StoreError> {
+    tx.query(
+        "DELETE FROM #attachments WHERE no IN (SELECT a.no FROM #attachments a WHERE \
+         ((a.used = 0 AND a.created_at < $1) OR (a.used = 1 AND a.created_at < $2)) \
+         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3) \
+         RETURNING tenant, storage_key",
+        params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0), limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
+    )
+}

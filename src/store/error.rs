@@ -1,0 +1,132 @@
+//! Owns what a store can fail with, and the sentence that tells a person what to do about it.
+
+use rusqlite::{Error as SqliteError, ErrorCode, ffi};
+
+use crate::error::{Error, Kind};
+
+/// Why the store did not do something. Nothing of the refused work was kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// No space, or the quota is used up.
+    #[error("the disk that holds the database is full; nothing was changed; free space and try again")]
+    Full,
+    /// The file or its folder may not be written.
+    #[error("the database is read-only; nothing was changed; give the process the right to write the file and its folder")]
+    ReadOnly,
+    /// Another process held the lock for longer than the busy timeout.
+    #[error("the database is locked by another process; nothing was changed; try again, and end the program that keeps it locked")]
+    Busy,
+    /// The file is damaged or is no database of ours.
+    #[error("the database is damaged or not a database ({0}); restore a backup or choose another `database.path`")]
+    Corrupt(String),
+    /// A later version of the studio made the file.
+    #[error("the database has schema {found} and this version knows {known}; it was left untouched; use the newer version of the studio")]
+    Newer {
+        /// The version in the file.
+        found: i64,
+        /// The latest that is known here.
+        known: i64,
+    },
+    /// Another owner took the run, or its log went on: the write of a late former owner.
+    #[error("another worker has taken this run; the late write was refused")]
+    Fenced,
+    /// A row that must be unique or unchanged is not.
+    #[error("{0}")]
+    Conflict(String),
+    /// The file was moved, deleted or replaced while it was open.
+    #[error("the database file was replaced while it was open; nothing was written; it is opened anew with the next request")]
+    Replaced,
+    /// The place of the file is refused.
+    #[error("{0}")]
+    Place(String),
+    /// The operating system failed.
+    #[error("the database cannot be used: {0}; nothing was changed; check the disk and try again")]
+    Io(String),
+    /// The store was closed.
+    #[error("the studio is shutting down; nothing was changed")]
+    Closed,
+    /// Work on a database thread failed in a way of its own.
+    #[error("{0}")]
+    Fault(String),
+}
+
+impl StoreError {
+    /// A row that does not hold what its column promises.
+    pub fn damaged(what: impl std::fmt::Display) -> Self {
+        Self::Corrupt(what.to_string())
+    }
+
+    /// Whether the whole file, not one piece of work, is in trouble: the connection is opened anew.
+    pub(super) const fn spoils_connection(&self) -> bool {
+        match self {
+            Self::Replaced | Self::Corrupt(_) | Self::Io(_) => true,
+            Self::Full
+            | Self::ReadOnly
+            | Self::Busy
+            | Self::Newer { .. }
+            | Self::Fenced
+            | Self::Conflict(_)
+            | Self::Place(_)
+            | Self::Closed
+            | Self::Fault(_) => false,
+        }
+    }
+}
+
+impl From<SqliteError> for StoreError {
+    fn from(error: SqliteError) -> Self {
+        if let SqliteError::SqliteFailure(failure, text) = error {
+            of_code(failure, text)
+        } else {
+            Self::Fault(format!("a statement could not be run: {error}"))
+        }
+    }
+}
+
+fn of_code(failure: ffi::Error, text: Option<String>) -> StoreError {
+    let text = text.unwrap_or_else(|| failure.to_string());
+    match failure.code {
+        ErrorCode::DiskFull => StoreError::Full,
+        ErrorCode::ReadOnly if failure.extended_code == ffi::SQLITE_READONLY_DBMOVED => StoreError::Replaced,
+        ErrorCode::ReadOnly | ErrorCode::PermissionDenied => StoreError::ReadOnly,
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy,
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => StoreError::Corrupt(text),
+        ErrorCode::ConstraintViolation => StoreError::Conflict(text),
+        ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::FileLockingProtocolFailed => {
+            StoreError::Io(format!("{text} [{}]", failure.extended_code))
+        }
+        ErrorCode::InternalMalfunction
+        | ErrorCode::OperationAborted
+        | ErrorCode::OutOfMemory
+        | ErrorCode::OperationInterrupted
+        | ErrorCode::NotFound
+        | ErrorCode::SchemaChanged
+        | ErrorCode::TooBig
+        | ErrorCode::TypeMismatch
+        | ErrorCode::ApiMisuse
+        | ErrorCode::NoLargeFileSupport
+        | ErrorCode::AuthorizationForStatementDenied
+        | ErrorCode::ParameterOutOfRange
+        | ErrorCode::Unknown
+        | _ => StoreError::Fault(format!("a statement failed: {text} [{}]", failure.extended_code)),
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let kind = match &error {
+            StoreError::Full
+            | StoreError::ReadOnly
+            | StoreError::Busy
+            | StoreError::Corrupt(_)
+            | StoreError::Newer { .. }
+            | StoreError::Replaced
+            | StoreError::Place(_)
+            | StoreError::Io(_) => Kind::StoreUnavailable,
+            StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,
+            StoreError::Closed => Kind::ShuttingDown,
+            StoreError::Fault(_) => Kind::Internal,
+        };
+        Self::new(kind, error.to_string()).caused_by(error)
+    }
+}

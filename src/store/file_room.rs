@@ -1,0 +1,101 @@
+//! Owns the folder of uploaded files: one file for each key, under names that tell nothing, a folder for each tenant.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+/// The folder.
+#[derive(Clone, Debug)]
+pub struct FileRoom(PathBuf);
+
+impl FileRoom {
+    /// At a path; made with the first file.
+    #[must_use]
+    pub const fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    fn folder(&self, tenant: &str) -> PathBuf {
+        self.0.join(&hex(tenant)[..32])
+    }
+
+    fn path(&self, tenant: &str, key: &str) -> PathBuf {
+        self.folder(tenant).join(hex(key))
+    }
+
+    /// Keeps bytes under a key, whole or not at all.
+    pub fn put(&self, tenant: &str, key: &str, bytes: &[u8]) -> io::Result<()> {
+        let folder = self.folder(tenant);
+        make_folder(&folder)?;
+        let path = self.path(tenant, key);
+        let coming = path.with_extension("coming");
+        let written = write(&coming, bytes).and_then(|()| fs::rename(&coming, &path)).and_then(|()| File::open(&folder)?.sync_all());
+        if written.is_err() {
+            drop(fs::remove_file(&coming));
+        }
+        written
+    }
+
+    /// The bytes of a key.
+    pub fn get(&self, tenant: &str, key: &str) -> io::Result<Vec<u8>> {
+        fs::read(self.path(tenant, key))
+    }
+
+    /// Forgets a key; there may be nothing to forget.
+    pub fn remove(&self, tenant: &str, key: &str) {
+        if let Err(error) = fs::remove_file(self.path(tenant, key))
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "a file that nothing refers to was not removed");
+        }
+    }
+}
+
+fn hex(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(unix)]
+fn make_folder(path: &std::path::Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn make_folder(path: &std::path::Path) -> io::Result<()> {
+    fs::create_dir_all(path)
+}
+
+/// A new file that only its owner reads, on the disk when this returns.
+fn write(path: &std::path::Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_kept_apart_by_tenant_and_by_key() {
+        let home = tempfile::tempdir().expect("a folder");
+        let room = FileRoom::new(home.path().join("deep/files"));
+        room.put("a", "k", b"one").expect("stored");
+        room.put("b", "k", b"two").expect("stored");
+        assert_eq!(room.get("a", "k").expect("there"), b"one");
+        assert_eq!(room.get("b", "k").expect("there"), b"two");
+        assert!(room.get("a", "../../etc/passwd").is_err());
+        room.remove("a", "k");
+        room.remove("a", "k");
+        assert!(room.get("a", "k").is_err() && room.get("b", "k").is_ok());
+        let left = fs::read_dir(room.folder("b")).expect("a folder").count();
+        assert_eq!(left, 1, "no half written file is left");
+    }
+}

@@ -1,0 +1,83 @@
+//! Owns the gate between SQLite and `fork`: no thread is inside SQLite while the process forks.
+//!
+//! Without it a forked child inherits SQLite's mutexes in the state in which another thread held them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+static INSIDE: AtomicU64 = AtomicU64::new(0);
+static FORKING: AtomicU64 = AtomicU64::new(0);
+
+/// Held while a thread is inside SQLite.
+#[derive(Debug)]
+pub struct Guard(());
+
+/// Enters an SQLite section; waits only while a fork is under way.
+#[must_use]
+pub fn enter() -> Guard {
+    loop {
+        INSIDE.fetch_add(1, Ordering::SeqCst);
+        if FORKING.load(Ordering::SeqCst) == 0 {
+            return Guard(());
+        }
+        leave();
+        while FORKING.load(Ordering::SeqCst) != 0 {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+}
+
+fn leave() {
+    INSIDE.fetch_sub(1, Ordering::SeqCst);
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Before `fork`: keeps threads out and waits until none is inside, or `patience` is over.
+pub fn prepare(patience: Duration) {
+    FORKING.fetch_add(1, Ordering::SeqCst);
+    let mut left = patience;
+    let pause = Duration::from_micros(50);
+    while INSIDE.load(Ordering::SeqCst) != 0 && !left.is_zero() {
+        std::thread::sleep(pause);
+        left = left.saturating_sub(pause);
+    }
+}
+
+/// After `fork`, in the parent: lets threads in again.
+pub fn parent() {
+    FORKING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// After `fork`, in the child: nobody is inside, for the other threads are gone.
+pub fn child() {
+    INSIDE.store(0, Ordering::SeqCst);
+    FORKING.store(0, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn nobody_enters_while_the_process_forks() {
+        let inside = enter();
+        prepare(Duration::from_micros(100));
+        drop(inside);
+        let (sender, receiver) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let _guard = enter();
+            sender.send(()).unwrap();
+        });
+        assert!(receiver.recv_timeout(Duration::from_millis(20)).is_err());
+        parent();
+        receiver.recv_timeout(Duration::from_secs(5)).unwrap();
+        thread.join().unwrap();
+    }
+}

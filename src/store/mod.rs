@@ -1,0 +1,194 @@
+//! Owns the database: an async door to the threads that speak SQL, and the files that say what is asked of it.
+//!
+//! Opening stores settings; threads, connections and the file come with the first use.
+
+pub mod attachments;
+pub mod checkpoints;
+pub mod db;
+pub mod definitions;
+pub mod file_room;
+mod error;
+pub mod fork;
+pub mod idempotency;
+pub mod log;
+mod migrate;
+pub mod outbox;
+pub mod parts;
+pub mod purge;
+pub mod queue;
+pub mod run_delete;
+pub mod run_list;
+pub mod runs;
+mod sqlite;
+pub mod threads;
+pub mod usage;
+pub mod usage_report;
+mod workers;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+pub use crate::config::Synchronous;
+pub use db::{Param, Row, Tx};
+pub use error::StoreError;
+
+use workers::{Job, Shared};
+pub use workers::{Then, Work};
+
+/// Where the database is and how it is used.
+#[derive(Clone, Debug)]
+pub struct StoreSettings {
+    /// The file.
+    pub path: PathBuf,
+    /// No file: everything lives in memory, as long as the store.
+    pub memory: bool,
+    /// How hard a commit is pressed onto the disk.
+    pub synchronous: Synchronous,
+    /// What table names begin with.
+    pub prefix: Arc<str>,
+    /// At most so many threads read.
+    pub readers: usize,
+    /// How long another process may hold the lock.
+    pub busy_timeout: Duration,
+}
+
+impl StoreSettings {
+    /// A database file with the settings that are the default.
+    pub fn file(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            memory: false,
+            synchronous: Synchronous::Full,
+            prefix: "studio_".into(),
+            readers: 4,
+            busy_timeout: Duration::from_secs(5),
+        }
+    }
+
+    /// What a configuration asks for; a database that this build cannot use is refused.
+    pub fn of(config: &crate::config::Keys) -> Result<Self, StoreError> {
+        let url = config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:"));
+        if url.is_some() {
+            return Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()));
+        }
+        let place = config.database_file().map_or_else(Self::in_memory, Self::file);
+        Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), ..place })
+    }
+
+    /// A database in memory.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self { memory: true, ..Self::file("") }
+    }
+}
+
+/// The database.
+#[derive(Clone)]
+pub struct Store(Arc<Open>);
+
+struct Open(Arc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+impl Store {
+    /// A store with these settings; nothing is opened before the first use.
+    #[must_use]
+    pub fn open(settings: StoreSettings) -> Self {
+        Self(Arc::new(Open(Shared::new(settings))))
+    }
+
+    /// Whether everything lives in memory.
+    #[must_use]
+    pub fn in_memory(&self) -> bool {
+        self.0.0.settings().memory
+    }
+
+    /// Reads from one unchanging view of the database.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answer) = job(work);
+        self.0.0.read(job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Writes, all or nothing; answers when it is committed.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answer) = job(work);
+        self.0.0.write(job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Queues a write, in order; `then` runs on the writer's thread right after the commit, in order, and must not block.
+    pub fn write_then(&self, work: Work, then: Then) {
+        self.0.0.write(Job { work, then });
+    }
+
+    /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
+    pub async fn close(&self, timeout: Duration) {
+        self.0.0.close();
+        let mut threads = self.0.0.threads();
+        let _ = tokio::time::timeout(timeout, threads.wait_for(|count| *count == 0)).await;
+    }
+
+    /// Copies the whole database into a new file, while it is in use.
+    pub async fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        let Some(target) = to.to_str().map(str::to_owned) else {
+            return Err(StoreError::Place("the path of a backup must be UTF-8".to_owned()));
+        };
+        if to.symlink_metadata().is_ok() {
+            return Err(StoreError::Place(format!("`{target}` exists; give the backup a path of its own")));
+        }
+        let settings = self.0.0.settings().clone();
+        if settings.memory {
+            return Err(StoreError::Place("a database in memory has no backup".to_owned()));
+        }
+        self.read(|_| Ok(())).await?;
+        let (sender, answer) = oneshot::channel();
+        let copy = move || {
+            let _ = sender.send(sqlite::copy(&settings, &target));
+        };
+        let thread = std::thread::Builder::new().name("studio-backup".to_owned()).spawn(copy);
+        thread.map_err(|error| StoreError::Io(format!("no thread can be started: {error}")))?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Store({})", self.0.0.settings().path.display())
+    }
+}
+
+/// A job whose value comes back through a channel.
+fn job<T: Send + 'static>(
+    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+) -> (Job, oneshot::Receiver<Result<T, StoreError>>) {
+    let (sender, answer) = oneshot::channel();
+    let slot = Arc::new(Mutex::new(None));
+    let filled = Arc::clone(&slot);
+    let work = Box::new(move |tx: &mut Tx<'_>| {
+        *filled.lock() = Some(work(tx)?);
+        Ok(())
+    });
+    let then = Box::new(move |result: Result<(), StoreError>| {
+        let value = slot.lock().take();
+        let _ = sender.send(result.and_then(|()| value.ok_or(StoreError::Closed)));
+    });
+    (Job { work, then }, answer)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Owns the texts that entries name by hash: each is stored once for a tenant, while a run uses it.
+
+use std::sync::Arc;
+
+use super::db::{Tx, params};
+use super::error::StoreError;
+use crate::model::Id;
+use crate::model::event::PartHash;
+
+/// Makes sure that the texts are stored and that the run counts as their user.
+pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
+    for (hash, body) in parts {
+        let hash = bytes_of(hash)?;
+        let part = number(tx, tenant, &hash)?;
+        let part = match part {
+            Some(part) => part,
+            None => tx
+                .query_one(
+                    "INSERT INTO #parts (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) RETURNING no",
+                    params![tenant, &hash[..], body],
+                    |row| row.int(0),
+                )?
+                .ok_or_else(|| StoreError::damaged("a part was not stored"))?,
+        };
+        let added = tx.execute(
+            "INSERT INTO #run_parts (run, part) VALUES ($1, $2) ON CONFLICT (run, part) DO NOTHING",
+            params![run, part],
+        )?;
+        if added > 0 {
+            tx.execute("UPDATE #parts SET uses = uses + 1 WHERE no = $1", params![part])?;
+        }
+    }
+    Ok(())
+}
+
+fn number(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
+    tx.query_one("SELECT no FROM #parts WHERE tenant = $1 AND hash = $2", params![tenant, &hash[..]], |row| row.int(0))
+}
+
+/// The text of a part.
+pub fn part(tx: &mut Tx<'_>, tenant: &str, hash: &str) -> Result<Option<Arc<str>>, StoreError> {
+    let bytes = bytes_of(hash)?;
+    tx.query_one("SELECT body FROM #parts WHERE tenant = $1 AND hash = $2", params![tenant, &bytes[..]], |row| {
+        Ok(Arc::from(row.text(0)?))
+    })
+}
+
+/// The hashes and texts of all parts that a run uses.
+pub fn of_run(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<(PartHash, Arc<str>)>, StoreError> {
+    tx.query(
+        "SELECT p.hash, p.body FROM #runs r JOIN #run_parts u ON u.run = r.no JOIN #parts p ON p.no = u.part
+         WHERE r.id = $1 AND r.tenant = $2",
+        params![&run.to_string(), tenant],
+        |row| Ok((hex_of(row.blob(0)?), Arc::from(row.text(1)?))),
+    )
+}
+
+/// A run no longer uses its parts; those without a user are removed.
+pub(super) fn release(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreError> {
+    tx.execute("UPDATE #parts SET uses = uses - 1 WHERE no IN (SELECT part FROM #run_parts WHERE run = $1)", params![run])?;
+    tx.execute(
+        "DELETE FROM #parts WHERE uses <= 0 AND no IN (SELECT part FROM #run_parts WHERE run = $1)",
+        params![run],
+    )?;
+    tx.execute("DELETE FROM #run_parts WHERE run = $1", params![run])?;
+    Ok(())
+}
+
+fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {
+    let digit = |letter: u8| (letter as char).to_digit(16).map(|digit| digit as u8);
+    let mut bytes = [0; 32];
+    let pairs = hex.as_bytes().chunks_exact(2);
+    let whole = hex.len() == 64
+        && bytes.iter_mut().zip(pairs).all(|(byte, pair)| match (digit(pair[0]), digit(pair[1])) {
+            (Some(high), Some(low)) => {
+                *byte = high << 4 | low;
+                true
+            }
+            _ => false,
+        });
+    if whole { Ok(bytes) } else { Err(StoreError::Fault(format!("`{hex}` is not the hash of a part"))) }
+}
+
+fn hex_of(bytes: &[u8]) -> PartHash {
+    use std::fmt::Write as _;
+    let mut text = String::with_capacity(64);
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    text.into()
+}

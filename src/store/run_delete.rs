@@ -1,0 +1,51 @@
+//! Owns the removal of runs with everything that only they use.
+
+use super::db::{Tx, params};
+use super::error::StoreError;
+use super::usage::{self, Root};
+use super::{attachments, checkpoints, log, parts};
+use crate::model::Id;
+
+/// Removes a run and its child runs; gives the storage keys of files that nothing refers to any more.
+pub fn delete(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<String>, StoreError> {
+    let mut family = vec![*run];
+    let mut seen = 0;
+    while let Some(parent) = family.get(seen).map(Id::to_string) {
+        seen += 1;
+        family.extend(tx.query("SELECT id FROM #runs WHERE parent = $1 AND tenant = $2", params![&parent, tenant], |row| {
+            row.id(0)
+        })?);
+    }
+    let mut files = Vec::new();
+    // Children go first: taking their usage from the sums needs the row of their top-level run.
+    for id in family.iter().rev() {
+        files.extend(delete_one(tx, tenant, id)?);
+    }
+    Ok(files)
+}
+
+fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, StoreError> {
+    let found = tx.query_one(
+        "SELECT no, parent IS NULL, entity_type, entity_id, started_at FROM #runs WHERE id = $1 AND tenant = $2",
+        params![&id.to_string(), tenant],
+        |row| {
+            let root = Root {
+                entity_type: row.text(2)?.to_owned(),
+                entity_id: row.text(3)?.to_owned(),
+                started_at: row.opt_int(4)?.map(crate::model::Timestamp),
+            };
+            Ok((row.int(0)?, row.truth(1)?, root))
+        },
+    )?;
+    let Some((no, top, root)) = found else { return Ok(Vec::new()) };
+    log::remove(tx, no)?;
+    parts::release(tx, no)?;
+    usage::remove_spans(tx, tenant, no)?;
+    if let Some(started) = root.started_at.filter(|_| top) {
+        usage::count_run(tx, tenant, started, (&root.entity_type, &root.entity_id), -1)?;
+    }
+    checkpoints::delete_of_run(tx, tenant, id)?;
+    tx.execute("DELETE FROM #run_replies WHERE run = $1", params![no])?;
+    tx.execute("DELETE FROM #runs WHERE no = $1", params![no])?;
+    attachments::release(tx, tenant, &id.to_string())
+}

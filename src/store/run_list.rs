@@ -1,0 +1,322 @@
+//! Owns lists of runs: each combination of filters begins at an index that is already in order.
+
+use std::str::FromStr;
+
+use super::db::{Param, Row, Tx, params};
+use super::error::StoreError;
+use super::runs::{RunRow, of_row, run_columns};
+use crate::model::event::EntityKind;
+use crate::model::{Id, Timestamp};
+
+/// Every status that a run can have.
+const STATUSES: [&str; 7] =
+    ["queued", "running", "awaiting_input", "awaiting_tool_approval", "completed", "failed", "cancelled"];
+
+/// Which runs are wanted; what is absent does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// One of these; empty = any.
+    pub status: Vec<String>,
+    /// Runs of agents or of workflows.
+    pub entity_type: Option<EntityKind>,
+    /// Runs of this agent or workflow.
+    pub entity_id: Option<Id>,
+    /// Runs on this thread.
+    pub thread: Option<Id>,
+    /// Child runs of this run; none = top-level runs.
+    pub parent: Option<Id>,
+    /// Made at or after.
+    pub from: Option<Timestamp>,
+    /// Made at or before.
+    pub to: Option<Timestamp>,
+    /// Part of the input, the reply or the error, whatever the case.
+    pub q: Option<String>,
+}
+
+/// A place in a list, newest first: right behind the run that was shown last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RunCursor {
+    created_at: i64,
+    no: i64,
+}
+
+impl RunRow {
+    /// The place right behind this run.
+    #[must_use]
+    pub const fn cursor(&self) -> RunCursor {
+        RunCursor { created_at: self.created_at.0, no: self.no }
+    }
+}
+
+impl std::fmt::Display for RunCursor {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{}.{}", self.created_at, self.no)
+    }
+}
+
+impl FromStr for RunCursor {
+    type Err = std::num::ParseIntError;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (created_at, no) = text.split_once('.').unwrap_or((text, ""));
+        Ok(Self { created_at: created_at.parse()?, no: no.parse()? })
+    }
+}
+
+/// The conditions that every list has; `$1` to `$8`.
+macro_rules! bounds {
+    () => {
+        "tenant = $1 AND created_at >= $2 AND created_at <= $3 AND (created_at < $3 OR no < $4) \
+         AND ($5 IS NULL OR entity_type = $5) AND ($6 IS NULL OR thread = $6) AND ($7 IS NULL OR status = $7) \
+         AND ($8 IS NULL OR lower(input_preview) LIKE $8 ESCAPE '\\' OR lower(error) LIKE $8 ESCAPE '\\' \
+              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND lower(t.reply) LIKE $8 ESCAPE '\\') \
+              OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
+                  AND lower(json_extract(l.body, '$.created.message')) LIKE $8 ESCAPE '\\')))"
+    };
+}
+
+/// What a way into the table fixes, beside the bounds.
+struct Way<'a> {
+    entity_type: Option<&'a str>,
+    status: Option<&'a str>,
+}
+
+/// Bounds with their texts, so that parameters can borrow them.
+struct Bounds<'a> {
+    tenant: &'a str,
+    from: i64,
+    to: i64,
+    below: i64,
+    entity_id: Option<String>,
+    thread: Option<String>,
+    parent: Option<String>,
+    q: Option<String>,
+    filter: &'a RunFilter,
+}
+
+impl<'a> Bounds<'a> {
+    fn new(tenant: &'a str, filter: &'a RunFilter, cursor: Option<RunCursor>) -> Self {
+        let to = filter.to.map_or(i64::MAX, |to| to.0);
+        let (to, below) = match cursor {
+            Some(cursor) if cursor.created_at <= to => (cursor.created_at, cursor.no),
+            Some(_) | None => (to, i64::MAX),
+        };
+        Self {
+            tenant,
+            from: filter.from.map_or(i64::MIN, |from| from.0),
+            to,
+            below,
+            entity_id: filter.entity_id.map(|id| id.to_string()),
+            thread: filter.thread.map(|id| id.to_string()),
+            parent: filter.parent.map(|id| id.to_string()),
+            q: filter.q.as_deref().map(pattern),
+            filter,
+        }
+    }
+
+    fn params<'s>(&'s self, way: &Way<'s>, last: impl IntoIterator<Item = Param<'s>>) -> Vec<Param<'s>> {
+        let mut values = vec![
+            self.tenant.into(),
+            self.from.into(),
+            self.to.into(),
+            self.below.into(),
+            way.entity_type.into(),
+            self.thread.as_ref().into(),
+            way.status.into(),
+            self.q.as_ref().into(),
+        ];
+        values.extend(last);
+        values
+    }
+
+    /// The ways that together lead to every wanted run, each in order.
+    fn ways(&self) -> Vec<Way<'_>> {
+        let kind = self.filter.entity_type.map(EntityKind::as_str);
+        let wanted = |status: &&str| self.filter.status.is_empty() || self.filter.status.iter().any(|one| one == status);
+        let statuses = STATUSES.into_iter().filter(wanted);
+        if self.by_status() && self.entity_id.is_none() {
+            let kinds = kind.map_or_else(|| vec!["agent", "workflow"], |kind| vec![kind]);
+            statuses
+                .flat_map(|status| kinds.iter().map(move |kind| Way { entity_type: Some(kind), status: Some(status) }))
+                .collect()
+        } else if self.by_status() || !self.filter.status.is_empty() {
+            statuses.map(|status| Way { entity_type: kind, status: Some(status) }).collect()
+        } else {
+            vec![Way { entity_type: kind, status: None }]
+        }
+    }
+
+    /// An index with the status in it is used.
+    fn by_status(&self) -> bool {
+        self.parent.is_none()
+            && self.thread.is_none()
+            && (self.entity_id.is_some() || self.filter.entity_type.is_some() || !self.filter.status.is_empty())
+    }
+}
+
+/// Lower case, with what means something to `LIKE` escaped.
+pub(super) fn pattern(text: &str) -> String {
+    let mut pattern = String::from("%");
+    for letter in text.to_lowercase().chars() {
+        if matches!(letter, '%' | '_' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(letter);
+    }
+    pattern.push('%');
+    pattern
+}
+
+/// Runs, newest first, after `cursor`, at most `limit`.
+pub fn list(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    filter: &RunFilter,
+    cursor: Option<RunCursor>,
+    limit: usize,
+) -> Result<Vec<RunRow>, StoreError> {
+    let bounds = Bounds::new(tenant, filter, cursor);
+    if bounds.parent.is_none() && bounds.thread.is_none() && !bounds.by_status() {
+        return newest(tx, &bounds, limit);
+    }
+    let places = places(tx, &bounds, limit)?;
+    rows(tx, &places)
+}
+
+fn newest(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunRow>, StoreError> {
+    let way = Way { entity_type: None, status: None };
+    tx.query(
+        concat!(
+            "SELECT ",
+            run_columns!(),
+            " FROM #runs INDEXED BY #runs_newest WHERE parent IS NULL AND ",
+            bounds!(),
+            " ORDER BY created_at DESC, no DESC LIMIT $9"
+        ),
+        &bounds.params(&way, [Param::from(limit as u64)]),
+        of_row,
+    )
+}
+
+/// The places of wanted runs, newest first, merged from every way.
+fn places(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunCursor>, StoreError> {
+    let mut found = Vec::new();
+    for way in bounds.ways() {
+        found.extend(places_of(tx, bounds, &way, limit)?);
+    }
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn places_of(
+    tx: &mut Tx<'_>,
+    bounds: &Bounds<'_>,
+    way: &Way<'_>,
+    limit: usize,
+) -> Result<Vec<RunCursor>, StoreError> {
+    let limit = Param::from(limit as u64);
+    let entity = Param::from(bounds.entity_id.as_ref());
+    let place = |row: &Row<'_>| Ok(RunCursor { created_at: row.int(0)?, no: row.int(1)? });
+    if let Some(parent) = &bounds.parent {
+        let sql = concat!(
+            "SELECT created_at, no FROM #runs WHERE parent = $9 AND ",
+            bounds!(),
+            " AND ($10 IS NULL OR entity_id = $10) ORDER BY created_at DESC, no DESC LIMIT $11"
+        );
+        tx.query(sql, &bounds.params(way, [parent.into(), entity, limit]), place)
+    } else if bounds.thread.is_some() {
+        let sql = concat!(
+            "SELECT created_at, no FROM #runs INDEXED BY #runs_thread WHERE parent IS NULL AND thread = $6 AND ",
+            bounds!(),
+            " AND ($9 IS NULL OR entity_id = $9) ORDER BY created_at DESC, no DESC LIMIT $10"
+        );
+        tx.query(sql, &bounds.params(way, [entity, limit]), place)
+    } else if bounds.entity_id.is_some() {
+        let sql = concat!(
+            "SELECT created_at, no FROM #runs INDEXED BY #runs_entity WHERE parent IS NULL AND entity_id = $9 AND status = $7 AND ",
+            bounds!(),
+            " ORDER BY created_at DESC, no DESC LIMIT $10"
+        );
+        tx.query(sql, &bounds.params(way, [entity, limit]), place)
+    } else if way.status.is_some() {
+        let sql = concat!(
+            "SELECT created_at, no FROM #runs INDEXED BY #runs_status WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
+            bounds!(),
+            " ORDER BY created_at DESC, no DESC LIMIT $9"
+        );
+        tx.query(sql, &bounds.params(way, [limit]), place)
+    } else {
+        let sql = concat!(
+            "SELECT created_at, no FROM #runs INDEXED BY #runs_newest WHERE parent IS NULL AND ",
+            bounds!(),
+            " ORDER BY created_at DESC, no DESC LIMIT $9"
+        );
+        tx.query(sql, &bounds.params(way, [limit]), place)
+    }
+}
+
+fn rows(tx: &mut Tx<'_>, places: &[RunCursor]) -> Result<Vec<RunRow>, StoreError> {
+    let mut found = Vec::with_capacity(places.len());
+    for place in places {
+        found.extend(tx.query_one(
+            concat!("SELECT ", run_columns!(), " FROM #runs WHERE no = $1"),
+            params![place.no],
+            of_row,
+        )?);
+    }
+    Ok(found)
+}
+
+/// One page by number, from 1, with the number of all wanted runs.
+pub fn page(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    filter: &RunFilter,
+    page: usize,
+    per_page: usize,
+) -> Result<(Vec<RunRow>, u64), StoreError> {
+    let bounds = Bounds::new(tenant, filter, None);
+    let skipped = page.saturating_sub(1).saturating_mul(per_page);
+    // The places are a few bytes each and come from an index; the rows are read for the page alone.
+    let places = places(tx, &bounds, usize::try_from(i64::MAX).unwrap_or(usize::MAX))?;
+    let wanted: Vec<_> = places.iter().skip(skipped).take(per_page).copied().collect();
+    Ok((rows(tx, &wanted)?, places.len() as u64))
+}
+
+/// The child runs of a run, oldest first.
+pub fn children(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<RunRow>, StoreError> {
+    tx.query(
+        concat!("SELECT ", run_columns!(), " FROM #runs WHERE parent = $1 AND tenant = $2 ORDER BY no"),
+        params![&run.to_string(), tenant],
+        of_row,
+    )
+}
+
+/// How many top-level runs are not over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[expect(missing_docs, reason = "the fields are statuses")]
+pub struct RunCounts {
+    pub queued: u64,
+    pub running: u64,
+    pub awaiting_input: u64,
+    pub awaiting_tool_approval: u64,
+}
+
+/// How many top-level runs are not over.
+pub fn counts(tx: &mut Tx<'_>, tenant: &str) -> Result<RunCounts, StoreError> {
+    let mut counts = RunCounts::default();
+    for (status, count) in [
+        ("queued", &mut counts.queued),
+        ("running", &mut counts.running),
+        ("awaiting_input", &mut counts.awaiting_input),
+        ("awaiting_tool_approval", &mut counts.awaiting_tool_approval),
+    ] {
+        let found = tx.query_one(
+            "SELECT COUNT(*) FROM #runs WHERE parent IS NULL AND tenant = $1 AND entity_type IN ('agent', 'workflow') AND status = $2",
+            params![tenant, status],
+            |row| row.count(0),
+        )?;
+        *count = found.unwrap_or(0);
+    }
+    Ok(counts)
+}

@@ -1,0 +1,289 @@
+//! Tests of what happens when the disk, the file or another program is in the way.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use super::*;
+use crate::error::{Error, Kind};
+use crate::store::db::{Session, translated};
+use crate::store::migrate;
+
+#[test]
+fn a_fresh_schema_equals_one_that_grew_step_by_step() {
+    let schema = |steps: &[i64]| {
+        let session = Session::new(rusqlite::Connection::open_in_memory().unwrap(), "studio_".into());
+        for step in steps {
+            migrate::apply(&session, "studio_", *step).unwrap();
+        }
+        let mut rows = session.connection.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").unwrap();
+        let text = |row: &rusqlite::Row<'_>| Ok(format!("{:?} {:?}", row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?));
+        rows.query_map([], text).unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    let grown: Vec<i64> = (1..=migrate::KNOWN).collect();
+    assert_eq!(schema(&grown), schema(&[migrate::KNOWN]));
+    assert!(!schema(&grown).is_empty());
+}
+
+#[test]
+fn names_and_parameters_are_translated() {
+    assert_eq!(&*translated("SELECT '$.x' FROM #runs WHERE a = $1 AND b = $12", "p_"), "SELECT '$.x' FROM p_runs WHERE a = ?1 AND b = ?12");
+}
+
+#[test]
+fn a_failing_job_takes_back_only_its_own_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    let set = |tx: &mut Tx<'_>, key: &str| tx.execute("INSERT INTO #meta (key, value) VALUES ($1, '')", &[key.into()]).map(drop);
+    // The first job keeps the writer busy until the others wait; they are one group.
+    let (release, wait) = std::sync::mpsc::channel::<()>();
+    let (results, seen) = std::sync::mpsc::channel();
+    let then = |name: &'static str| {
+        let results = results.clone();
+        Box::new(move |result: Result<(), StoreError>| results.send((name, result)).unwrap())
+    };
+    store.write_then(Box::new(move |tx| { wait.recv().unwrap(); set(tx, "first") }), then("first"));
+    store.write_then(Box::new(move |tx| set(tx, "kept")), then("kept"));
+    store.write_then(Box::new(move |tx| { set(tx, "lost")?; set(tx, "kept") }), then("lost"));
+    store.write_then(Box::new(move |tx| { set(tx, "panicked")?; panic!("on purpose") }), then("panicked"));
+    store.write_then(Box::new(move |tx| set(tx, "last")), then("last"));
+    release.send(()).unwrap();
+    let told: Vec<_> = (0..5).map(|_| seen.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
+    assert_eq!(told.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["first", "kept", "lost", "panicked", "last"]);
+    assert_eq!(told.iter().map(|(_, result)| result.is_ok()).collect::<Vec<_>>(), [true, true, false, false, true]);
+    let keys = read(&store, |tx| tx.query("SELECT key FROM #meta ORDER BY key", &[], |row| Ok(row.text(0)?.to_owned())));
+    assert_eq!(keys.unwrap(), ["first", "kept", "last"]);
+}
+
+#[test]
+fn nothing_is_opened_before_the_first_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    read(&store, |_| Ok(())).unwrap();
+    assert_eq!(fs::metadata(folder.path().join("studio.sqlite")).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_closed_store_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    with_run(&store);
+    block(store.close(Duration::from_secs(20)));
+    assert_eq!(write(&store, |_| Ok(())), Err(StoreError::Closed));
+    assert_eq!(read(&store, |_| Ok(())), Err(StoreError::Closed));
+    assert!(!folder.path().join("studio.sqlite-wal").exists(), "the last one out checkpoints");
+}
+
+#[test]
+fn a_backup_is_a_whole_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    with_run(&store);
+    let copy = folder.path().join("copy.sqlite");
+    block(store.backup(&copy)).unwrap();
+    assert_eq!(fs::metadata(&copy).unwrap().mode() & 0o777, 0o600);
+    assert!(matches!(block(store.backup(&copy)), Err(StoreError::Place(_))));
+    let second = Store::open(StoreSettings::file(copy));
+    assert_eq!(read(&second, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+}
+
+/// The error of a first use, as hosts see it.
+fn refusal(path: &Path) -> (StoreError, Error) {
+    let settings = StoreSettings { busy_timeout: Duration::from_millis(50), ..StoreSettings::file(path) };
+    let error = write(&Store::open(settings), |_| Ok(())).unwrap_err();
+    (error.clone(), error.into())
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("PRAGMA user_version=99; CREATE TABLE other (x);").unwrap();
+    drop(other);
+    let before = fs::read(&path).unwrap();
+    let (error, shown) = refusal(&path);
+    assert_eq!(error, StoreError::Newer { found: 99, known: migrate::KNOWN });
+    assert_eq!(shown.kind, Kind::StoreUnavailable);
+    assert!(shown.message.contains("use the newer version"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn garbage_is_told_as_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    fs::write(&path, [b'x'; 9000]).unwrap();
+    let (error, shown) = refusal(&path);
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error:?}");
+    assert!(shown.message.contains("restore a backup"));
+}
+
+#[test]
+fn places_that_cannot_hold_a_database_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = folder.path().join("real");
+    fs::write(&real, "").unwrap();
+    symlink(&real, folder.path().join("link")).unwrap();
+    for (name, says) in [("link", "symbolic link"), (".", "not a file"), ("missing/db", "folder that does not exist")] {
+        let (error, shown) = refusal(&folder.path().join(name));
+        assert!(matches!(error, StoreError::Place(_)) && shown.message.contains(says), "{name}: {error:?}");
+    }
+}
+
+#[test]
+fn a_lock_of_another_program_is_told_as_busy() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let store = Store::open(StoreSettings { busy_timeout: Duration::from_millis(50), ..StoreSettings::file(&path) });
+    with_run(&store);
+    let other = rusqlite::Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Busy));
+    assert_eq!(read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+    other.execute_batch("ROLLBACK").unwrap();
+    write(&store, |tx| append(tx, &growth(1, 3, 1))).unwrap();
+}
+
+#[test]
+fn a_replaced_file_is_noticed_before_a_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let store = Store::open(StoreSettings::file(&path));
+    with_run(&store);
+    for name in ["db", "db-wal", "db-shm"] {
+        fs::rename(folder.path().join(name), folder.path().join(format!("moved-{name}"))).unwrap();
+    }
+    assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Replaced));
+    let found = write(&store, |tx| runs::get(tx, "t", &id(1))).unwrap();
+    assert_eq!(found, None, "what stands there is opened, here a new database");
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|me| me.uid() == 0)
+}
+
+/// A file system of its own for a test; gone with it. None when this process may not mount.
+struct Mounted(tempfile::TempDir);
+
+impl Mounted {
+    fn new(options: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let done = is_root()
+            && Command::new("mount")
+                .args(["-t", "tmpfs", "-o", options, "none"])
+                .arg(folder.path())
+                .output()
+                .is_ok_and(|output| output.status.success());
+        done.then_some(Self(folder))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_and_overcome() {
+    let Some(disk) = Mounted::new("size=800k") else { return };
+    let store = store_in(&disk.0);
+    with_run(&store);
+    fs::write(disk.0.path().join("ballast"), vec![0; 200_000]).unwrap();
+    let mut head = 3;
+    let refused = loop {
+        match write(&store, move |tx| append(tx, &growth(1, head, 200))) {
+            Ok(()) => head += 200,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused, StoreError::Full);
+    assert_eq!(read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, head);
+    fs::remove_file(disk.0.path().join("ballast")).unwrap();
+    write(&store, move |tx| append(tx, &growth(1, head, 1))).unwrap();
+    read(&store, |tx| super::super::log::verify(tx, "t", &id(1))).unwrap();
+}
+
+#[test]
+fn a_read_only_place_is_told_and_can_be_read() {
+    let Some(disk) = Mounted::new("size=4m") else { return };
+    let store = store_in(&disk.0);
+    with_run(&store);
+    block(store.close(Duration::from_secs(20)));
+    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(disk.0.path()).status().unwrap();
+    assert!(remounted.success());
+    let again = store_in(&disk.0);
+    assert_eq!(write(&again, |_| Ok(())), Err(StoreError::ReadOnly));
+    assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_told() {
+    if is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    fs::write(&path, "").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+    assert_eq!(refusal(&path).0, StoreError::ReadOnly);
+}
+
+/// Run by the test below in a process of its own: claims what it can and appends to it.
+#[test]
+#[ignore = "the second process of `two_processes_share_one_file`"]
+fn second_process() {
+    let Ok(path) = std::env::var("STUDIO_TEST_DATABASE") else { return };
+    let store = Store::open(StoreSettings::file(path));
+    let done = work_off(&store, "second");
+    writeln!(std::io::stdout(), "claimed {done}").unwrap();
+}
+
+/// Claims queued runs until there are none; each gets one entry.
+fn work_off(store: &Store, owner: &'static str) -> usize {
+    let mut count = 0;
+    while let Some(run) =
+        write(store, move |tx| runs::claim_queued(tx, "default", owner, Timestamp(50), Timestamp(80))).unwrap()
+    {
+        let mut append_one = growth(1, 0, 1);
+        append_one.run = run.id;
+        append_one.expect_fence = run.fence;
+        append_one.row = RunUpdate { fence: run.fence, owner: None, ..update("completed") };
+        write(store, move |tx| append(tx, &append_one)).unwrap();
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn two_processes_share_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    write(&store, |tx| {
+        for number in 1..=120 {
+            let queued = RunRow { status: "queued".into(), queue: Some("default".into()), available_at: Some(Timestamp(1)), ..run(number) };
+            runs::insert(tx, &queued)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let other = Command::new(std::env::current_exe().unwrap())
+        .args(["store::tests::faults::second_process", "--exact", "--ignored", "--nocapture"])
+        .env("STUDIO_TEST_DATABASE", folder.path().join("studio.sqlite"))
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mine = work_off(&store, "first");
+    let output = other.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let theirs: usize = text.lines().find_map(|line| line.rsplit(' ').next()?.parse().ok()).unwrap();
+    assert_eq!(mine + theirs, 120, "{text}");
+    let done = read(&store, |tx| tx.query_one("SELECT COUNT(*) FROM #runs WHERE status = 'completed' AND head = 1", &[], |row| row.int(0)));
+    assert_eq!(done.unwrap(), Some(120));
+}

@@ -1,0 +1,115 @@
+//! Tests of lists: every filter, in order, page by page.
+
+use super::*;
+use crate::store::Param;
+use crate::store::runs::{RunFilter, children, counts, list, page};
+
+const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
+
+/// Sixty runs of two workflows and an agent, on five threads, some with a child run.
+fn many(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    for number in 1..=60 {
+        let at = number as usize;
+        runs::insert(
+            tx,
+            &RunRow {
+                entity_type: if at % 4 == 0 { EntityKind::Agent } else { EntityKind::Workflow },
+                entity_id: id(if at % 4 == 0 { 902 } else { 900 + number % 2 }),
+                thread: id(800 + number % 5),
+                status: STATUSES[at % 3].into(),
+                created_at: Timestamp(i64::from(u32::try_from(number).unwrap()) / 2),
+                input_preview: if at == 33 { "i".repeat(120) } else { format!("input {number}") },
+                ..run(number)
+            },
+        )?;
+    }
+    let long = Entry { event: created(33, &format!("{} A LONG Text, 100% of it", "i".repeat(200))), ..(*entry(1)).clone() };
+    append(tx, &Append { entries: vec![Arc::new(long)], row: RunUpdate { started_at: None, ..update("completed") }, ..growth(33, 0, 0) })?;
+    let failed = RunUpdate { error: Some(json!({"message": "Tool EXPLODED"})), started_at: None, reply: Some("Bye, Ana".into()), ..update("failed") };
+    append(tx, &Append { row: failed, ..growth(34, 0, 0) })?;
+    runs::insert(tx, &RunRow { parent: Some(id(60)), ..run(61) })?;
+    runs::insert(tx, &RunRow { tenant: "other".into(), ..run(62) })?;
+    Ok(())
+}
+
+/// The numbers of a whole list, read in pages of seven.
+fn numbers(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Vec<usize>, StoreError> {
+    let mut found = Vec::new();
+    let mut cursor = None;
+    loop {
+        let rows = list(tx, "t", filter, cursor, 7)?;
+        let Some(last) = rows.last() else { return Ok(found) };
+        cursor = Some(last.cursor().to_string().parse().unwrap());
+        found.extend(rows.iter().map(|row| usize::try_from(row.no).unwrap()));
+    }
+}
+
+fn expected(wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+    (1..=60).rev().filter(|number| wanted(*number)).collect()
+}
+
+#[test]
+fn every_filter_pages_through_exactly_its_runs() {
+    let store = Store::open(StoreSettings::in_memory());
+    write(&store, |tx| {
+        many(tx)?;
+        let status = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let any = RunFilter::default;
+        assert_eq!(numbers(tx, &any())?, expected(|_| true));
+        assert_eq!(numbers(tx, &RunFilter { status: status(&["failed"]), ..any() })?, expected(|n| n % 3 == 1));
+        let two = RunFilter { status: status(&["failed", "completed"]), ..any() };
+        assert_eq!(numbers(tx, &two)?, expected(|n| n % 3 != 2));
+        let agents = RunFilter { entity_type: Some(EntityKind::Agent), ..any() };
+        assert_eq!(numbers(tx, &agents)?, expected(|n| n % 4 == 0));
+        let odd = RunFilter { entity_id: Some(id(901)), ..any() };
+        assert_eq!(numbers(tx, &odd)?, expected(|n| n % 4 != 0 && n % 2 == 1));
+        assert_eq!(numbers(tx, &RunFilter { entity_type: Some(EntityKind::Agent), ..odd.clone() })?, [0usize; 0]);
+        let odd_failed = RunFilter { status: status(&["failed"]), from: Some(Timestamp(10)), to: Some(Timestamp(20)), ..odd };
+        assert_eq!(numbers(tx, &odd_failed)?, expected(|n| n % 4 != 0 && n % 2 == 1 && n % 3 == 1 && (10..=20).contains(&(n / 2))));
+        let thread = RunFilter { thread: Some(id(803)), ..any() };
+        assert_eq!(numbers(tx, &thread)?, expected(|n| n % 5 == 3));
+        assert_eq!(numbers(tx, &RunFilter { status: status(&["failed"]), ..thread })?, expected(|n| n % 5 == 3 && n % 3 == 1));
+        assert_eq!(numbers(tx, &RunFilter { q: Some("INPUT 1".into()), ..any() })?, expected(|n| n == 1 || (10..20).contains(&n)));
+        assert_eq!(numbers(tx, &RunFilter { q: Some("long text, 100% OF".into()), ..any() })?, [33]);
+        assert_eq!(numbers(tx, &RunFilter { q: Some("triage".into()), ..any() })?, [0usize; 0]);
+        assert_eq!(numbers(tx, &RunFilter { q: Some("bye, ana".into()), ..any() })?, [34]);
+        assert_eq!(numbers(tx, &RunFilter { q: Some("exploded".into()), ..any() })?, [34]);
+        assert_eq!(numbers(tx, &RunFilter { q: Some("100_".into()), ..any() })?, [0usize; 0]);
+        assert_eq!(numbers(tx, &RunFilter { parent: Some(id(60)), ..any() })?, [61]);
+        assert_eq!(children(tx, "t", &id(60))?.len(), 1);
+        let (rows, total) = page(tx, "t", &RunFilter { status: status(&["failed"]), ..any() }, 2, 15)?;
+        assert_eq!((rows.iter().map(|row| row.no).collect::<Vec<_>>(), total), (vec![13, 10, 7, 4, 1], 20));
+        let counts = counts(tx, "t")?;
+        assert_eq!((counts.running, counts.awaiting_input), (0, 20));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn lists_walk_an_index_and_sort_nothing() {
+    let store = Store::open(StoreSettings::in_memory());
+    write(&store, |tx| {
+        many(tx)?;
+        let any = RunFilter::default;
+        for filter in [
+            any(),
+            RunFilter { status: vec!["failed".into()], ..any() },
+            RunFilter { entity_type: Some(EntityKind::Agent), ..any() },
+            RunFilter { entity_id: Some(id(901)), ..any() },
+            RunFilter { thread: Some(id(803)), ..any() },
+        ] {
+            list(tx, "t", &filter, None, 5)?;
+        }
+        let lists: Vec<_> = tx.0.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
+        assert_eq!(lists.len(), 4);
+        for text in lists {
+            let mut plan = tx.0.connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
+            let nulls = rusqlite::params_from_iter(vec![Param::Null; plan.parameter_count()]);
+            let lines: Vec<String> = plan.query_map(nulls, |row| row.get(3))?.collect::<Result<_, _>>()?;
+            assert!(lines[0].starts_with("SEARCH") && !lines.iter().any(|line| line.contains("TEMP B-TREE")), "{lines:?} {text}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}

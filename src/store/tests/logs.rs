@@ -1,0 +1,212 @@
+//! Tests of appends, fences, chains and parts.
+
+use serde_json::json;
+
+use super::*;
+use crate::model::usage::Picos;
+use crate::store::log::{self, TokenRow};
+use crate::store::usage::SpanRow;
+use crate::store::{Param, parts};
+
+#[test]
+fn what_is_appended_is_read_back() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    let (entries, row) = read(&store, |tx| {
+        Ok((log::entries(tx, "t", &id(1), 1, 10)?, runs::get(tx, "t", &id(1))?.unwrap()))
+    })
+    .unwrap();
+    assert_eq!(entries.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(entries[0], *entry(2));
+    assert_eq!((row.head, row.working_ms, row.last_event_id, row.started_at), (3, 7, 3, Some(Timestamp(5))));
+}
+
+#[test]
+fn another_tenant_sees_nothing() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    read(&store, |tx| {
+        assert_eq!(log::entries(tx, "other", &id(1), 0, 10)?, []);
+        assert_eq!(runs::get(tx, "other", &id(1))?, None);
+        Ok(())
+    })
+    .unwrap();
+    let foreign = write(&store, |tx| append(tx, &Append { tenant: "other".into(), ..growth(1, 3, 1) }));
+    assert_eq!(foreign, Err(StoreError::Fenced));
+}
+
+#[test]
+fn a_late_writer_is_refused_and_leaves_nothing() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), 10)).unwrap();
+    assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
+    assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Fenced));
+    assert_eq!(write(&store, |tx| append(tx, &Append { expect_fence: 2, ..growth(1, 2, 1) })), Err(StoreError::Fenced));
+    assert_eq!(read(&store, |tx| log::entries(tx, "t", &id(1), 0, 10)).unwrap().len(), 3);
+    write(&store, |tx| append(tx, &Append { expect_fence: 2, row: RunUpdate { fence: 2, owner: Some("b".into()), ..update("running") }, ..growth(1, 3, 1) })).unwrap();
+}
+
+#[test]
+fn an_altered_row_is_found() {
+    for change in [
+        "UPDATE #log SET body = '\"rested\"' WHERE key = 67108866",
+        "UPDATE #log SET at = 11 WHERE key = 67108866",
+        "UPDATE #log SET lane = 1 WHERE key = 67108866",
+        "DELETE FROM #log WHERE key = 67108866",
+        "DELETE FROM #log WHERE key = 67108867",
+        "UPDATE #log SET hash = zeroblob(32) WHERE key = 67108867",
+    ] {
+        let store = Store::open(StoreSettings::in_memory());
+        with_run(&store);
+        read(&store, |tx| log::verify(tx, "t", &id(1))).unwrap();
+        write(&store, move |tx| tx.execute(change, &[])).unwrap();
+        let found = read(&store, |tx| log::verify(tx, "t", &id(1)));
+        assert!(matches!(&found, Err(StoreError::Corrupt(text)) if text.contains("run 0000")), "{change}: {found:?}");
+    }
+}
+
+#[test]
+fn parts_live_as_long_as_a_run_uses_them() {
+    let store = Store::open(StoreSettings::in_memory());
+    let hash = "ab".repeat(32);
+    let part: (Arc<str>, Arc<str>) = (hash.clone().into(), "the text".into());
+    write(&store, move |tx| {
+        for number in [1, 2] {
+            runs::insert(tx, &run(number))?;
+            append(tx, &Append { parts: vec![part.clone(), part.clone()], row: update("completed"), ..growth(number, 0, 1) })?;
+        }
+        assert_eq!(parts::part(tx, "t", &hash)?.as_deref(), Some("the text"));
+        assert_eq!(parts::part(tx, "other", &hash)?, None);
+        assert_eq!(parts::of_run(tx, "t", &id(2))?, vec![part.clone()]);
+        runs::delete(tx, "t", &id(1))?;
+        assert_eq!(parts::part(tx, "t", &hash)?.as_deref(), Some("the text"));
+        runs::delete(tx, "t", &id(2))?;
+        assert_eq!(parts::part(tx, "t", &hash)?, None);
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn tokens(n: u64) -> TokenRow {
+    TokenRow { n, after_seq: 1, lane: 0, step: id(7), publish_reply: true, count: 2, deltas: vec!["Hel".into(), "lo".into()] }
+}
+
+#[test]
+fn expired_tokens_keep_their_count() {
+    let store = Store::open(StoreSettings::in_memory());
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        append(tx, &Append { tokens: vec![tokens(1), tokens(2)], ..growth(1, 0, 1) })?;
+        assert_eq!(log::tokens(tx, "t", &id(1), 1, 10)?, [tokens(2)]);
+        assert_eq!(log::expire_tokens(tx, Timestamp(100), 10)?, 0, "the run is not at rest");
+        append(tx, &Append { row: RunUpdate { rested_at: Some(Timestamp(50)), ..update("completed") }, ..growth(1, 1, 1) })?;
+        assert_eq!(log::expire_tokens(tx, Timestamp(100), 10)?, 1);
+        assert_eq!(log::tokens(tx, "t", &id(1), 1, 10)?, [TokenRow { deltas: vec![], ..tokens(2) }]);
+        assert_eq!(log::expire_tokens(tx, Timestamp(100), 10)?, 0);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn deleting_a_run_leaves_no_row_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        let child = RunRow { parent: Some(id(1)), started_at: Some(Timestamp(6)), ..run(2) };
+        let span = |number, run| SpanRow {
+            id: id(number),
+            run: id(run),
+            kind: "llm",
+            provider: "p".into(),
+            model: "m".into(),
+            started_at: Timestamp(9),
+            traced: true,
+            usage: Usage { cost: Picos(5), ..Usage::default() },
+        };
+        append(
+            tx,
+            &Append {
+                children: vec![child],
+                spans: vec![span(11, 1), span(12, 2)],
+                tokens: vec![tokens(1)],
+                parts: vec![("cd".repeat(32).into(), "x".into())],
+                outbox: vec![],
+                row: RunUpdate { reply: Some("bye".into()), ..update("completed") },
+                ..growth(1, 0, 2)
+            },
+        )?;
+        assert_eq!(sums(tx)?, json!({"runs": [1, 10], "models": [10]}));
+        runs::delete(tx, "t", &id(1))?;
+        assert_eq!(sums(tx)?, json!({"runs": [0, 0], "models": [0]}));
+        Ok(())
+    })
+    .unwrap();
+    let left = read(&store, |tx| {
+        let mut left = Vec::new();
+        for sql in [
+            "SELECT COUNT(*) FROM #runs",
+            "SELECT COUNT(*) FROM #log",
+            "SELECT COUNT(*) FROM #progress",
+            "SELECT COUNT(*) FROM #parts",
+            "SELECT COUNT(*) FROM #run_parts",
+            "SELECT COUNT(*) FROM #run_replies",
+            "SELECT COUNT(*) FROM #spans",
+        ] {
+            left.extend(tx.query_one(sql, &[], |row| row.int(0))?);
+        }
+        Ok(left)
+    });
+    assert_eq!(left.unwrap(), [0; 7]);
+}
+
+fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
+    let day = [Param::Int(86_400_000)];
+    let runs = tx.query("SELECT n, cost FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
+    let models = tx.query("SELECT cost FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
+    Ok(json!({"runs": runs.concat(), "models": models}))
+}
+
+#[test]
+fn a_queued_run_is_claimed_once_in_order_of_availability() {
+    let store = Store::open(StoreSettings::in_memory());
+    write(&store, |tx| {
+        for (number, at) in [(1, 30), (2, 10), (3, 99)] {
+            runs::insert(
+                tx,
+                &RunRow { status: "queued".into(), queue: Some("default".into()), available_at: Some(Timestamp(at)), owner: None, ..run(number) },
+            )?;
+        }
+        assert_eq!(runs::due_at(tx, "default")?, Some(Timestamp(10)));
+        let mut claimed = Vec::new();
+        while let Some(run) = runs::claim_queued(tx, "default", "w", Timestamp(50), Timestamp(80))? {
+            assert_eq!((run.status.as_str(), run.fence, run.tries, run.owner.as_deref()), ("running", 2, 1, Some("w")));
+            claimed.push(run.id);
+        }
+        assert_eq!(claimed, [id(2), id(1)]);
+        assert_eq!(runs::claim_queued(tx, "other", "w", Timestamp(500), Timestamp(580))?, None);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn leases_are_renewed_lost_and_released() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    write(&store, |tx| {
+        assert_eq!(runs::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, [id(2)]);
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(4000), Timestamp(5000), 9)?, []);
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(1), Timestamp(2), 9)?.len(), 1, "the lease is too far ahead");
+        assert_eq!(runs::renew(tx, "a", &[id(1)], Timestamp(9000))?, [id(1)]);
+        assert!(runs::request_cancel(tx, "t", &id(1))?);
+        assert_eq!(runs::cancel_wanted(tx, "a")?, []);
+        assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
+        runs::release(tx, "b", &[id(1)])?;
+        assert_eq!(runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), 9)?.len(), 1);
+        Ok(())
+    })
+    .unwrap();
+}

@@ -1,0 +1,296 @@
+//! Tests of definitions, threads, files, keys, the outbox and retention.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::store::attachments::{self, AttachmentRow};
+use crate::store::checkpoints::{self, CheckpointRow};
+use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
+use crate::store::idempotency::{self, Seen};
+use crate::store::outbox;
+use crate::store::purge::{self, Retention};
+use crate::store::threads::{self, MessageRow, ThreadFilter};
+
+fn memory() -> Store {
+    Store::open(StoreSettings::in_memory())
+}
+
+fn definition(number: u64, slug: &str) -> DefinitionRow {
+    DefinitionRow {
+        id: id(number),
+        slug: slug.into(),
+        name: format!("Name {number}"),
+        revision: 1,
+        source: "studio".into(),
+        created_at: Timestamp(1),
+        updated_at: Timestamp(1),
+        body: json!({"n": number}),
+        no: 0,
+    }
+}
+
+#[test]
+fn definitions_are_found_changed_and_listed() {
+    let kind = DefinitionKind::Workflow;
+    write(&memory(), move |tx| {
+        for (number, slug) in [(1, "triage"), (2, "triage-2"), (3, "triagex")] {
+            defs::insert(tx, "t", kind, &definition(number, slug))?;
+        }
+        defs::insert(tx, "other", kind, &definition(1, "triage"))?;
+        defs::insert(tx, "t", DefinitionKind::Agent, &definition(1, "triage"))?;
+        assert!(matches!(defs::insert(tx, "t", kind, &definition(9, "triage")), Err(StoreError::Conflict(_))));
+        assert_eq!(defs::slugs_like(tx, "t", kind, "triage")?.len(), 2);
+        assert_eq!(defs::find(tx, "t", kind, "triage-2")?.unwrap().id, id(2));
+        assert_eq!(defs::find(tx, "t", kind, &id(3).to_string())?.unwrap().slug, "triagex");
+        assert_eq!(defs::find(tx, "t", DefinitionKind::Tool, "triage")?, None);
+        let next = DefinitionRow { revision: 2, ..definition(1, "fresh") };
+        assert_eq!(defs::update(tx, "t", kind, 1, &next)?, Changed::Done);
+        assert!(matches!(defs::update(tx, "t", kind, 1, &next)?, Changed::Stale(Some(now)) if now.slug == "fresh"));
+        assert_eq!(defs::update(tx, "t", kind, 2, &DefinitionRow { slug: "triagex".into(), ..next })?, Changed::SlugTaken);
+        let listed = |tx: &mut Tx<'_>, q, after| -> Result<Vec<i64>, StoreError> {
+            Ok(defs::list(tx, "t", kind, q, after, 2)?.iter().map(|row| row.no).collect())
+        };
+        assert_eq!((listed(tx, None, None)?, listed(tx, None, Some(2))?), (vec![3, 2], vec![1]));
+        assert_eq!(listed(tx, Some("TRIAGEX"), None)?, [3]);
+        assert!(!defs::delete(tx, "t", kind, &id(1), Some(1))?);
+        assert!(defs::delete(tx, "t", kind, &id(1), Some(2))?);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn revisions_stay_and_drafts_guard_their_revision() {
+    write(&memory(), |tx| {
+        for number in 1..=3 {
+            let row = RevisionRow { revision: number, created_at: Timestamp(number), user_id: None, node_count: 2 };
+            defs::keep_revision(tx, "t", &id(1), &row, &json!({"r": number}))?;
+        }
+        let numbers: Vec<i64> = defs::revisions(tx, "t", &id(1), Some(3), 9)?.iter().map(|row| row.revision).collect();
+        assert_eq!(numbers, [2, 1]);
+        assert_eq!(defs::revision(tx, "t", &id(1), 2)?, Some(json!({"r": 2})));
+        assert_eq!(defs::revision(tx, "other", &id(1), 2)?, None);
+        let put = |tx: &mut Tx<'_>, expected| defs::put_draft(tx, "t", &id(1), &json!({}), expected, Some(3), Timestamp(5));
+        assert_eq!((put(tx, None)?, put(tx, Some(1))?, put(tx, Some(1))?), (Some(1), Some(2), None));
+        assert_eq!(defs::draft(tx, "t", &id(1))?.unwrap().based_on_revision, Some(3));
+        assert!(!defs::delete_draft(tx, "t", &id(1), Some(1))?);
+        assert!(defs::delete_draft(tx, "t", &id(1), None)?);
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn message(number: u64, history: &str, shown: bool) -> MessageRow {
+    MessageRow {
+        id: id(number),
+        thread: id(800),
+        history: history.into(),
+        shown,
+        summarized: false,
+        role: "user".into(),
+        run: Some(id(1)),
+        created_at: Timestamp(100),
+        body: json!({"role": "user", "content": format!("hello {number} {}", "x".repeat(90))}).to_string().into(),
+        meta: None,
+        files: vec![],
+        no: 0,
+    }
+}
+
+#[test]
+fn threads_keep_messages_for_people_and_for_models() {
+    write(&memory(), |tx| {
+        let entity = (EntityKind::Workflow, &id(900));
+        threads::touch(tx, "t", &id(800), entity, Some("u"), Timestamp(50))?;
+        threads::touch(tx, "t", &id(800), entity, None, Timestamp(60))?;
+        let foreign = threads::touch(tx, "t", &id(800), (EntityKind::Workflow, &id(901)), None, Timestamp(60));
+        assert!(matches!(foreign, Err(StoreError::Conflict(_))));
+        runs::insert(tx, &run(1))?;
+        let messages = vec![message(1, "own", true), message(2, "own", false), message(3, "", true)];
+        append(tx, &Append { messages, ..growth(1, 0, 1) })?;
+        let summary = MessageRow { meta: Some(json!({"studio_kind": "summary"})), ..message(4, "own", true) };
+        threads::append_messages(tx, "t", &[summary], &[id(1), id(2)])?;
+        let ids = |rows: Vec<MessageRow>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
+        assert_eq!(ids(threads::history(tx, "t", &id(800), "own")?), [id(4)]);
+        let shown = threads::shown(tx, "t", &id(800), 0, 2)?;
+        assert!(shown[0].summarized);
+        assert_eq!(ids(threads::shown(tx, "t", &id(800), shown[1].no, 9)?), [id(4)]);
+        let thread = threads::get(tx, "t", &id(800))?.unwrap();
+        assert_eq!((thread.message_count, thread.run_count, thread.updated_at, thread.user_id.as_deref()), (3, 2, Timestamp(100), Some("u")));
+        assert_eq!(thread.preview.as_ref().map(|text| text.chars().count()), Some(80));
+        assert_eq!(threads::busy_with(tx, "t", &id(800))?, Some(id(1)));
+        let paused = RunUpdate { awaiting_pause: Some(id(55)), ..update("awaiting_input") };
+        append(tx, &Append { row: paused, ..growth(1, 1, 1) })?;
+        assert_eq!(threads::open_pause(tx, "t", &id(800))?.unwrap().pause, id(55));
+        assert_eq!(threads::busy_with(tx, "t", &id(800))?, None);
+        threads::delete(tx, "t", &id(800))?;
+        assert_eq!(threads::get(tx, "t", &id(800))?, None);
+        assert_eq!(threads::shown(tx, "t", &id(800), 0, 9)?, []);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn threads_are_listed_by_latest_activity() {
+    write(&memory(), |tx| {
+        for number in 1..=9 {
+            let entity = id(900 + number % 2);
+            threads::touch(tx, "t", &id(number), (EntityKind::Agent, &entity), None, Timestamp(100 - i64::try_from(number / 2).unwrap()))?;
+        }
+        let mut listed = Vec::new();
+        let mut after = None;
+        while let Some(last) = {
+            let rows = threads::list(tx, "t", &ThreadFilter::default(), after, 2)?;
+            listed.extend(rows.iter().map(|row| row.no));
+            rows.last().map(|row| (row.updated_at, row.no))
+        } {
+            after = Some(last);
+        }
+        assert_eq!(listed, [1, 3, 2, 5, 4, 7, 6, 9, 8]);
+        let odd = ThreadFilter { entity_id: Some(id(901)), ..ThreadFilter::default() };
+        assert_eq!(threads::list(tx, "t", &odd, None, 9)?.len(), 5);
+        let workflows = ThreadFilter { entity_type: Some(EntityKind::Workflow), ..ThreadFilter::default() };
+        assert_eq!(threads::list(tx, "t", &workflows, None, 9)?, []);
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn file(key: &str) -> AttachmentRow {
+    AttachmentRow {
+        storage_key: key.into(),
+        user_id: Some("u".into()),
+        kind: "image".into(),
+        mime_type: "image/png".into(),
+        name: None,
+        size: 3,
+        created_at: Timestamp(1000),
+        used: false,
+    }
+}
+
+#[test]
+fn a_file_lives_as_long_as_something_refers_to_it() {
+    write(&memory(), |tx| {
+        for key in ["run", "both", "unused"] {
+            attachments::insert(tx, "t", &file(key), Some(b"abc"))?;
+        }
+        threads::touch(tx, "t", &id(800), (EntityKind::Workflow, &id(900)), None, Timestamp(1))?;
+        runs::insert(tx, &run(1))?;
+        let messages = vec![MessageRow { files: vec!["both".into()], ..message(1, "", true) }];
+        append(tx, &Append { messages, files: vec!["run".into(), "both".into()], ..growth(1, 0, 1) })?;
+        assert!(attachments::in_use(tx, "t", "run")? && !attachments::in_use(tx, "t", "unused")?);
+        assert!(attachments::get(tx, "t", "run")?.unwrap().used);
+        assert_eq!(attachments::content(tx, "other", "run")?, None);
+        assert_eq!(attachments::content(tx, "t", "run")?.as_deref(), Some(&b"abc"[..]));
+        assert_eq!(runs::delete(tx, "t", &id(1))?, ["run"]);
+        assert_eq!(attachments::get(tx, "t", "run")?, None);
+        assert_eq!(threads::delete(tx, "t", &id(800))?, ["both"]);
+        assert_eq!(attachments::delete_old(tx, Timestamp(1000), None, 9)?, []);
+        assert_eq!(attachments::delete_old(tx, Timestamp(1001), None, 9)?, [("t".to_owned(), "unused".to_owned())]);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_key_is_answered_once() {
+    write(&memory(), |tx| {
+        let begin = |tx: &mut Tx<'_>, request: &str, now| idempotency::begin(tx, "t", "run", "k", request, Timestamp(now));
+        assert_eq!(begin(tx, "a", 0)?, Seen::First);
+        assert_eq!(begin(tx, "a", 1)?, Seen::InProgress);
+        assert_eq!(begin(tx, "b", 1)?, Seen::Reused);
+        idempotency::freed(tx, "t", "run", "k")?;
+        assert_eq!(begin(tx, "b", 2)?, Seen::First);
+        idempotency::answered(tx, "t", "run", "k", &json!({"trace_id": 1}))?;
+        idempotency::freed(tx, "t", "run", "k")?;
+        assert_eq!(begin(tx, "b", 3)?, Seen::Answered(json!({"trace_id": 1})));
+        assert_eq!(begin(tx, "a", 3)?, Seen::Reused);
+        assert_eq!(idempotency::begin(tx, "other", "run", "k", "a", Timestamp(3))?, Seen::First);
+        assert_eq!(begin(tx, "a", 2 + idempotency::LIFE_MS)?, Seen::First);
+        assert_eq!(begin(tx, "a", 3 + idempotency::LIFE_MS + 60_000)?, Seen::First, "who accepted it has died");
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_host_is_told_again_until_it_answers() {
+    write(&memory(), |tx| {
+        runs::insert(tx, &run(1))?;
+        append(tx, &Append { outbox: vec![json!({"event": 1})], ..growth(1, 0, 1) })?;
+        let mut tries = Vec::new();
+        let mut now = 10;
+        while let Some(due) = outbox::next_due(tx)? {
+            now = due.0.max(now);
+            if let Some(event) = outbox::take_due(tx, Timestamp(now), 9)?.first() {
+                assert_eq!((event.tenant.as_str(), &event.body), ("t", &json!({"event": 1})));
+                tries.push(now - 10);
+            }
+        }
+        assert_eq!(&tries[..6], [0, 1000, 11_000, 71_000, 671_000, 1_271_000]);
+        assert!(tries.last().is_some_and(|last| (85_000_000..=86_400_000).contains(last)));
+        append(tx, &Append { outbox: vec![json!(2)], ..growth(1, 1, 1) })?;
+        let event = outbox::take_due(tx, Timestamp(now), 9)?.remove(0);
+        outbox::done(tx, event.no)?;
+        assert_eq!(outbox::next_due(tx)?, None);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_checkpoint_is_found_until_it_expires() {
+    write(&memory(), |tx| {
+        let row = |key: &str, expires_at| CheckpointRow {
+            key: key.into(),
+            run: id(1),
+            node_id: "n".into(),
+            iteration_path: String::new(),
+            input_hash: "h".into(),
+            handle: "default".into(),
+            change: "{\"a\":1}".into(),
+            created_at: Timestamp(1),
+            expires_at,
+        };
+        runs::insert(tx, &run(1))?;
+        append(tx, &Append { checkpoints: vec![row("a", Some(Timestamp(10))), row("b", None)], ..growth(1, 0, 1) })?;
+        let found = |tx: &mut Tx<'_>, tenant: &str, key: &str, now| -> Result<Option<(String, Value)>, StoreError> {
+            checkpoints::find(tx, tenant, key, Timestamp(now))
+        };
+        assert_eq!(found(tx, "t", "a", 9)?, Some(("default".into(), json!({"a": 1}))));
+        assert_eq!((found(tx, "t", "a", 10)?, found(tx, "other", "b", 9)?), (None, None));
+        assert_eq!(checkpoints::list(tx, "t", Some(&id(1)), 9)?.len(), 2);
+        assert_eq!(checkpoints::delete_expired(tx, Timestamp(10), 9)?, 1);
+        assert!(found(tx, "t", "b", i64::MAX)?.is_some());
+        runs::delete(tx, "t", &id(1))?;
+        assert_eq!(checkpoints::list(tx, "t", None, 9)?, []);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn retention_removes_what_is_too_old_and_nothing_else() {
+    const DAY: i64 = 86_400_000;
+    write(&memory(), |tx| {
+        for (number, status) in [(1, "completed"), (2, "completed"), (3, "awaiting_input"), (4, "running")] {
+            runs::insert(tx, &RunRow { thread: id(800 + number), ..run(number) })?;
+            threads::touch(tx, "t", &id(800 + number), (EntityKind::Workflow, &id(900)), None, Timestamp(5))?;
+            let rested_at = Some(Timestamp(if number == 2 { 9 * DAY } else { DAY }));
+            append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, ..growth(number, 0, 1) })?;
+        }
+        attachments::insert(tx, "t", &file("unused"), None)?;
+        let keep = Retention { runs_days: 5, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
+        assert!(purge::batch(tx, &keep, Timestamp(DAY), 9)?.is_empty());
+        let purged = purge::batch(tx, &keep, Timestamp(10 * DAY), 9)?;
+        assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 1));
+        assert!(purge::batch(tx, &keep, Timestamp(10 * DAY), 9)?.is_empty());
+        assert_eq!(runs::get(tx, "t", &id(1))?, None);
+        assert!(runs::get(tx, "t", &id(2))?.is_some() && threads::get(tx, "t", &id(803))?.is_some());
+        assert_eq!(purge::paused_before(tx, Timestamp(2 * DAY), 9)?, [("t".to_owned(), id(3))]);
+        Ok(())
+    })
+    .unwrap();
+}

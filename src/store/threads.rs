@@ -1,0 +1,299 @@
+//! Owns threads, the messages that people read on them, and the histories that models are sent.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attachments;
+use super::db::{Row, Tx, params, to_json};
+use super::error::StoreError;
+use super::run_list::pattern;
+use super::runs::entity_kind;
+use crate::model::event::EntityKind;
+use crate::model::{Id, Timestamp};
+
+/// A message that is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MessageRow {
+    /// Its id.
+    pub id: Id,
+    /// The thread.
+    pub thread: Id,
+    /// The memory that it belongs to; empty for what only people read.
+    pub history: String,
+    /// People read it in the thread.
+    pub shown: bool,
+    /// A summary stands for it; it is no longer sent to models.
+    pub summarized: bool,
+    /// `user`, `assistant`, `system` or `tool`.
+    pub role: String,
+    /// The run that added it.
+    pub run: Option<Id>,
+    /// When.
+    pub created_at: Timestamp,
+    /// The message (`model::chat::Message`) as JSON.
+    pub body: Arc<str>,
+    /// Such as `{"studio_kind": "summary"}`.
+    pub meta: Option<Value>,
+    /// Storage keys of its files.
+    pub files: Vec<Arc<str>>,
+    /// Its place; 0 before it is stored.
+    pub no: i64,
+}
+
+/// A thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of the thread summary")]
+pub struct ThreadRow {
+    pub id: Id,
+    pub entity_type: EntityKind,
+    pub entity_id: Id,
+    pub user_id: Option<String>,
+    pub preview: Option<String>,
+    pub message_count: u64,
+    pub run_count: u64,
+    pub created_at: Timestamp,
+    /// Latest activity.
+    pub updated_at: Timestamp,
+    /// Its number; 0 before it is stored.
+    pub no: i64,
+}
+
+/// Which threads are wanted; what is absent does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct ThreadFilter {
+    /// Threads of agents or of workflows.
+    pub entity_type: Option<EntityKind>,
+    /// Threads of this agent or workflow.
+    pub entity_id: Option<Id>,
+    /// Part of the preview, whatever the case.
+    pub q: Option<String>,
+}
+
+/// A run begins on a thread: makes the thread when it is not there. Another entity's thread is refused.
+pub fn touch(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    thread: &Id,
+    entity: (EntityKind, &Id),
+    user_id: Option<&str>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (kind, entity_id) = (entity.0.as_str(), entity.1.to_string());
+    let mine = tx.execute(
+        "INSERT INTO #threads AS t (id, tenant, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at) \
+         VALUES ($1, $2, $3, $4, $5, NULL, 0, 1, $6, $6) \
+         ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, updated_at = excluded.updated_at \
+         WHERE t.entity_type = excluded.entity_type AND t.entity_id = excluded.entity_id",
+        params![&thread.to_string(), tenant, kind, &entity_id, user_id, now.0],
+    )?;
+    if mine == 0 { Err(StoreError::Conflict("the thread belongs to another agent or workflow".to_owned())) } else { Ok(()) }
+}
+
+/// Appends messages, and marks those that a summary stands for.
+pub fn append_messages(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    messages: &[MessageRow],
+    summarized: &[Id],
+) -> Result<(), StoreError> {
+    for message in messages {
+        let meta = message.meta.as_ref().map(to_json).transpose()?;
+        let thread = message.thread.to_string();
+        tx.execute(
+            "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            params![
+                &message.id.to_string(),
+                tenant,
+                &thread,
+                &message.history,
+                message.shown,
+                message.summarized,
+                &message.role,
+                message.run.map(|run| run.to_string()).as_ref(),
+                message.created_at.0,
+                &message.body,
+                meta.as_ref(),
+            ],
+        )?;
+        for file in &message.files {
+            attachments::refer(tx, tenant, file, "thread", &thread)?;
+        }
+        if message.shown {
+            tx.execute(
+                "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
+                 WHERE tenant = $1 AND id = $2",
+                params![tenant, &thread, message.created_at.0, preview(message).as_ref()],
+            )?;
+        }
+    }
+    summarized.iter().try_for_each(|id| mark_summarized(tx, tenant, messages, id))
+}
+
+fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &Id) -> Result<(), StoreError> {
+    // The messages of one append share their thread; it leads to the row through the index.
+    let Some(thread) = messages.first().map(|message| message.thread.to_string()) else {
+        return Err(StoreError::Fault("messages can be summarised only together with their summary".to_owned()));
+    };
+    tx.execute(
+        "UPDATE #messages SET summarized = 1 WHERE tenant = $1 AND thread = $2 AND id = $3",
+        params![tenant, &thread, &id.to_string()],
+    )?;
+    Ok(())
+}
+
+/// The beginning of the first text that a user says: at most 80 characters.
+fn preview(message: &MessageRow) -> Option<String> {
+    if message.role != "user" {
+        return None;
+    }
+    let body: Value = serde_json::from_str(&message.body).ok()?;
+    let text = body.get("content")?.as_str()?.trim();
+    let text: String = text.chars().take(80).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+fn message_of(row: &Row<'_>) -> Result<MessageRow, StoreError> {
+    Ok(MessageRow {
+        no: row.int(0)?,
+        id: row.id(1)?,
+        thread: row.id(2)?,
+        history: row.text(3)?.to_owned(),
+        shown: row.truth(4)?,
+        summarized: row.truth(5)?,
+        role: row.text(6)?.to_owned(),
+        run: row.opt_id(7)?,
+        created_at: Timestamp(row.int(8)?),
+        body: row.text(9)?.into(),
+        meta: row.opt_json(10)?,
+        files: Vec::new(),
+    })
+}
+
+/// What a memory holds for models: its messages without those that a summary stands for, oldest first.
+pub fn history(tx: &mut Tx<'_>, tenant: &str, thread: &Id, history: &str) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND history = $3 AND summarized = 0 ORDER BY no",
+        params![tenant, &thread.to_string(), history],
+        message_of,
+    )
+}
+
+/// What people read on a thread, oldest first, after the place `after`, at most `limit`.
+pub fn shown(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    thread: &Id,
+    after: i64,
+    limit: usize,
+) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND shown = 1 AND no > $3 ORDER BY no LIMIT $4",
+        params![tenant, &thread.to_string(), after, limit as u64],
+        message_of,
+    )
+}
+
+fn thread_of(row: &Row<'_>) -> Result<ThreadRow, StoreError> {
+    Ok(ThreadRow {
+        no: row.int(0)?,
+        id: row.id(1)?,
+        entity_type: entity_kind(row.text(2)?)?,
+        entity_id: row.id(3)?,
+        user_id: row.opt_text(4)?.map(str::to_owned),
+        preview: row.opt_text(5)?.map(str::to_owned),
+        message_count: row.count(6)?,
+        run_count: row.count(7)?,
+        created_at: Timestamp(row.int(8)?),
+        updated_at: Timestamp(row.int(9)?),
+    })
+}
+
+macro_rules! thread_columns {
+    () => {
+        "SELECT no, id, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at FROM #threads "
+    };
+}
+
+/// A thread.
+pub fn get(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<ThreadRow>, StoreError> {
+    tx.query_one(
+        concat!(thread_columns!(), "WHERE tenant = $1 AND id = $2"),
+        params![tenant, &thread.to_string()],
+        thread_of,
+    )
+}
+
+/// Threads, latest activity first, after the place (`updated_at`, `no`), at most `limit`.
+pub fn list(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    filter: &ThreadFilter,
+    after: Option<(Timestamp, i64)>,
+    limit: usize,
+) -> Result<Vec<ThreadRow>, StoreError> {
+    let (at, no) = after.map_or((i64::MAX, i64::MAX), |(at, no)| (at.0, no));
+    let q = filter.q.as_deref().map(pattern);
+    let kind = filter.entity_type.map(EntityKind::as_str);
+    let entity = filter.entity_id.map(|id| id.to_string());
+    let values = params![tenant, at, no, kind, q.as_ref(), limit as u64, entity.as_ref()];
+    if entity.is_some() {
+        let sql = concat!(
+            thread_columns!(),
+            "WHERE tenant = $1 AND entity_id = $7 AND updated_at <= $2 AND (updated_at < $2 OR no < $3) \
+             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) LIKE $5 ESCAPE '\\') \
+             ORDER BY updated_at DESC, no DESC LIMIT $6"
+        );
+        tx.query(sql, values, thread_of)
+    } else {
+        let sql = concat!(
+            thread_columns!(),
+            "WHERE tenant = $1 AND updated_at <= $2 AND (updated_at < $2 OR no < $3) \
+             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) LIKE $5 ESCAPE '\\') \
+             ORDER BY updated_at DESC, no DESC LIMIT $6"
+        );
+        tx.query(sql, &values[..6], thread_of)
+    }
+}
+
+/// A pause that is open on a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenPause {
+    /// The run.
+    pub run: Id,
+    /// The pause.
+    pub pause: Id,
+    /// The run's status: `awaiting_input` or `awaiting_tool_approval`.
+    pub status: String,
+}
+
+/// The pause of the latest run on a thread that waits for a person.
+pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<OpenPause>, StoreError> {
+    tx.query_one(
+        "SELECT id, awaiting_pause, status FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL \
+         AND status IN ('awaiting_input', 'awaiting_tool_approval') AND awaiting_pause IS NOT NULL ORDER BY created_at DESC, no DESC LIMIT 1",
+        params![tenant, &thread.to_string()],
+        |row| Ok(OpenPause { run: row.id(0)?, pause: row.id(1)?, status: row.text(2)?.to_owned() }),
+    )
+}
+
+/// The top-level run on a thread that is queued or running, if there is one.
+pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id>, StoreError> {
+    tx.query_one(
+        "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL AND status IN ('queued', 'running') \
+         ORDER BY created_at DESC LIMIT 1",
+        params![tenant, &thread.to_string()],
+        |row| row.id(0),
+    )
+}
+
+/// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.
+pub fn delete(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Vec<String>, StoreError> {
+    let id = thread.to_string();
+    tx.execute("DELETE FROM #messages WHERE tenant = $1 AND thread = $2", params![tenant, &id])?;
+    tx.execute("DELETE FROM #threads WHERE tenant = $1 AND id = $2", params![tenant, &id])?;
+    attachments::release(tx, tenant, &id)
+}

@@ -1,0 +1,257 @@
+//! Owns metered calls and their sums by hour and day.
+
+use super::db::{Param, Tx, params};
+use super::error::StoreError;
+use super::runs::{Updated, usage_at, usage_params};
+use crate::model::usage::Usage;
+use crate::model::{Id, Timestamp};
+
+/// Milliseconds.
+pub(super) const HOUR: i64 = 3_600_000;
+/// Milliseconds.
+pub(super) const DAY: i64 = 86_400_000;
+
+/// A model or embedding call that ended; also one that failed or had no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpanRow {
+    /// Its span.
+    pub id: Id,
+    /// The run that made it: the appending run, or a child run of it.
+    pub run: Id,
+    /// `llm` or `embedding`.
+    pub kind: &'static str,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// It is shown as a span.
+    pub traced: bool,
+    /// What it took.
+    pub usage: Usage,
+}
+
+/// Stores a call and adds it to the sums of its model, and of its top-level run.
+pub(super) fn insert_span(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    appending: &Id,
+    run: &Updated,
+    span: &SpanRow,
+) -> Result<(), StoreError> {
+    let owner = if span.run == *appending { Some(run.no) } else { number(tx, tenant, &span.run)? };
+    let owner = owner.ok_or_else(|| StoreError::Fault(format!("a call belongs to run {}, which is not stored", span.run)))?;
+    let id = span.id.to_string();
+    let mut values = vec![
+        Param::from(&id),
+        tenant.into(),
+        owner.into(),
+        run.root.into(),
+        span.kind.into(),
+        (&span.provider).into(),
+        (&span.model).into(),
+        span.started_at.0.into(),
+        span.traced.into(),
+    ];
+    values.extend(usage_params(&span.usage));
+    tx.execute(
+        "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, \
+         prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        &values,
+    )?;
+    let root = root_of(tx, run)?;
+    add_call(tx, tenant, &root, (&span.provider, &span.model), span.started_at, Sum::new(1, &span.usage))
+}
+
+fn add_call(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    root: &Root,
+    model: (&str, &str),
+    at: Timestamp,
+    sum: Sum,
+) -> Result<(), StoreError> {
+    let entity = (root.entity_type.as_str(), root.entity_id.as_str());
+    add_to_models(tx, tenant, at, entity, model, &sum)?;
+    root.started_at.map_or(Ok(()), |started| add_to_runs(tx, tenant, started, entity, &sum.uncounted()))
+}
+
+fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreError> {
+    tx.query_one("SELECT no FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), tenant], |row| row.int(0))
+}
+
+/// What a call's sums are kept under: its top-level run.
+pub(super) struct Root {
+    pub(super) entity_type: String,
+    pub(super) entity_id: String,
+    pub(super) started_at: Option<Timestamp>,
+}
+
+fn root_of(tx: &mut Tx<'_>, run: &Updated) -> Result<Root, StoreError> {
+    if run.top {
+        return Ok(Root {
+            entity_type: run.entity_type.clone(),
+            entity_id: run.entity_id.clone(),
+            started_at: run.started_at,
+        });
+    }
+    read_root(tx, run.root)?.ok_or_else(|| StoreError::damaged("the top-level run of a child run is missing"))
+}
+
+pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreError> {
+    tx.query_one("SELECT entity_type, entity_id, started_at FROM #runs WHERE no = $1", params![no], |row| {
+        Ok(Root {
+            entity_type: row.text(0)?.to_owned(),
+            entity_id: row.text(1)?.to_owned(),
+            started_at: row.opt_int(2)?.map(Timestamp),
+        })
+    })
+}
+
+/// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum([i64; 8]);
+
+impl Sum {
+    fn new(n: i64, usage: &Usage) -> Self {
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let tokens = &usage.tokens;
+        Self([
+            n,
+            count(tokens.prompt),
+            count(tokens.completion),
+            count(tokens.cached),
+            count(tokens.cache_write),
+            count(tokens.reasoning),
+            usage.cost.0,
+            i64::from(usage.unpriced),
+        ])
+    }
+
+    /// The same with the other sign.
+    fn negated(self) -> Self {
+        Self(self.0.map(|figure| -figure))
+    }
+
+    /// The figures without the number.
+    fn uncounted(self) -> Self {
+        let [_, figures @ ..] = self.0;
+        let mut all = [0; 8];
+        all[1..].copy_from_slice(&figures);
+        Self(all)
+    }
+}
+
+/// A top-level run began, or is removed (`count` = -1).
+pub(super) fn count_run(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    started: Timestamp,
+    entity: (&str, &str),
+    count: i64,
+) -> Result<(), StoreError> {
+    add_to_runs(tx, tenant, started, entity, &Sum::new(count, &Usage::default()))
+}
+
+/// Adds to the sums of the hour and the day in which a top-level run began, of its entity and of all of its type.
+fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), sum: &Sum) -> Result<(), StoreError> {
+    for (scope, width) in scopes(entity.1) {
+        let mut values = params![tenant, entity.0, scope, width, at.0 - at.0.rem_euclid(width)].to_vec();
+        values.extend(sum.0.map(Param::Int));
+        tx.execute(
+            "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
+             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+             ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
+             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+            &values,
+        )?;
+    }
+    Ok(())
+}
+
+/// Adds to the sums of a model in the hour and the day in which a call began, of the entity and of all of its type.
+fn add_to_models(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    at: Timestamp,
+    entity: (&str, &str),
+    model: (&str, &str),
+    sum: &Sum,
+) -> Result<(), StoreError> {
+    for (scope, width) in scopes(entity.1) {
+        let start = at.0 - at.0.rem_euclid(width);
+        let mut values = params![tenant, entity.0, scope, width, start, model.0, model.1].to_vec();
+        values.extend(sum.0.map(Param::Int));
+        tx.execute(
+            "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
+             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+             ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
+             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+            &values,
+        )?;
+    }
+    Ok(())
+}
+
+/// The sums that something counts for: its entity's and its type's, by hour and by day.
+fn scopes(entity_id: &str) -> [(&str, i64); 4] {
+    [(entity_id, HOUR), (entity_id, DAY), ("", HOUR), ("", DAY)]
+}
+
+/// A stored call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of `SpanRow`")]
+pub struct StoredSpan {
+    pub id: Id,
+    pub kind: String,
+    pub provider: String,
+    pub model: String,
+    pub started_at: Timestamp,
+    pub traced: bool,
+    pub usage: Usage,
+}
+
+/// The calls that a run itself made, oldest first.
+pub fn spans_of(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<StoredSpan>, StoreError> {
+    tx.query(
+        "SELECT s.id, s.kind, s.provider, s.model, s.started_at, s.traced, s.prompt, s.completion, s.cached, s.cache_write, \
+         s.reasoning, s.cost, s.unpriced FROM #runs r JOIN #spans s ON s.run = r.no \
+         WHERE r.id = $1 AND r.tenant = $2 ORDER BY s.started_at, s.id",
+        params![&run.to_string(), tenant],
+        |row| {
+            Ok(StoredSpan {
+                id: row.id(0)?,
+                kind: row.text(1)?.to_owned(),
+                provider: row.text(2)?.to_owned(),
+                model: row.text(3)?.to_owned(),
+                started_at: Timestamp(row.int(4)?),
+                traced: row.truth(5)?,
+                usage: usage_at(row, 6)?,
+            })
+        },
+    )
+}
+
+/// Removes the calls of a run and takes them from the sums.
+pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<(), StoreError> {
+    let spans = tx.query(
+        "SELECT root, provider, model, started_at, prompt, completion, cached, cache_write, reasoning, cost, unpriced \
+         FROM #spans WHERE run = $1",
+        params![run],
+        |row| Ok((row.int(0)?, row.text(1)?.to_owned(), row.text(2)?.to_owned(), Timestamp(row.int(3)?), usage_at(row, 4)?)),
+    )?;
+    for (root, provider, model, at, usage) in spans {
+        let Some(root) = read_root(tx, root)? else { continue };
+        add_call(tx, tenant, &root, (&provider, &model), at, Sum::new(1, &usage).negated())?;
+    }
+    tx.execute("DELETE FROM #spans WHERE run = $1", params![run])?;
+    Ok(())
+}

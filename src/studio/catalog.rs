@@ -1,0 +1,171 @@
+//! Owns what the configuration and the host bring beside the stored definitions: schemas, tools, servers, defaults.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::resource::{Definition, Resource};
+use super::{Studio, mcp_servers};
+use crate::config::Config;
+use crate::host::{HostDeclaration, HostOp, HostTool};
+use crate::model::check::{GraphLimits, KnownTool};
+use crate::model::texts::Locale;
+use crate::model::{Id, Timestamp};
+use crate::tools::toolkits::Toolkits;
+
+/// How long a host may take to say whether it has a secret.
+const ASKING: Duration = Duration::from_secs(5);
+/// The secret that decides which provider is the default.
+const OPENAI: &str = "OPENAI_API_KEY";
+
+/// What is known without asking the database.
+#[derive(Clone)]
+pub struct Catalog {
+    config: Arc<Config>,
+    declaration: Arc<HostDeclaration>,
+    toolkits: Arc<Toolkits>,
+    host_has_openai: bool,
+}
+
+impl Studio {
+    /// What the configuration and the host bring.
+    #[must_use]
+    pub fn catalog(&self) -> Catalog {
+        let world = self.world();
+        let toolkits = Toolkits::new(&world.config.tools.toolkits, Arc::clone(&world.clock), &world.config.timezone);
+        Catalog {
+            config: Arc::clone(&world.config),
+            declaration: world.host.declaration(),
+            toolkits: Arc::new(toolkits),
+            host_has_openai: false,
+        }
+    }
+
+    /// Same, with the host asked for what decides the default model.
+    pub(super) async fn asked_catalog(&self, tenant: &str) -> Catalog {
+        let (host, config) = (&self.world().host, self.config());
+        let decided = config.default_provider.is_some() && config.rag.embeddings_provider.is_some();
+        let host_has_openai = !decided && config.secret(OPENAI).is_none() && host.answers(HostOp::SecretGet) && {
+            let answer = host.call(HostOp::SecretGet, json!({"name": OPENAI, "tenant": tenant}), ASKING).await;
+            answer.is_ok_and(|answer| answer.get("value").and_then(Value::as_str).is_some_and(|value| !value.is_empty()))
+        };
+        Catalog { host_has_openai, ..self.catalog() }
+    }
+}
+
+impl Catalog {
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// A registered output schema; the host's wins over the configuration's.
+    #[must_use]
+    pub fn schema(&self, name: &str) -> Option<&Value> {
+        self.declaration.schemas.get(name).or_else(|| self.config.output_schemas.get(name))
+    }
+
+    /// All registered output schemas, by name.
+    pub(super) fn schemas(&self) -> Vec<Value> {
+        let mut all: BTreeMap<&str, &Value> = BTreeMap::new();
+        all.extend(self.config.output_schemas.iter().map(|(name, schema)| (name.as_str(), schema)));
+        all.extend(self.declaration.schemas.iter().map(|(name, schema)| (name.as_str(), schema)));
+        all.into_iter().map(|(name, schema)| json!({"name": name, "schema": schema})).collect()
+    }
+
+    /// Tools that the host runs.
+    pub(super) fn host_tools(&self) -> &[HostTool] {
+        &self.declaration.tools
+    }
+
+    /// The toolkits that are switched on.
+    pub(super) fn toolkits(&self) -> &Toolkits {
+        &self.toolkits
+    }
+
+    /// A tool that the host runs.
+    pub(super) fn host_tool(&self, name: &str) -> Option<KnownTool> {
+        let tool = self.declaration.tools.iter().find(|tool| tool.name == name)?;
+        Some(KnownTool {
+            names: vec![tool.name.clone()],
+            require_approval: tool.require_approval,
+            idempotent: tool.idempotent,
+            provider_native: false,
+        })
+    }
+
+    /// A toolkit, or one tool of it: `calendar`, `calendar/now`.
+    pub(super) fn toolkit(&self, key: &str) -> Option<KnownTool> {
+        let (toolkit, tool) = key.split_once('/').map_or((key, None), |(toolkit, tool)| (toolkit, Some(tool)));
+        let all = self.toolkits.all().filter(|(found, bound)| *found == toolkit && tool.is_none_or(|tool| bound.offer.name == tool));
+        let found: Vec<_> = all.map(|(_, bound)| bound).collect();
+        (!found.is_empty()).then(|| KnownTool {
+            names: found.iter().map(|bound| bound.offer.name.clone()).collect(),
+            require_approval: found.iter().any(|bound| bound.require_approval),
+            idempotent: found.iter().all(|bound| bound.idempotent),
+            provider_native: false,
+        })
+    }
+
+    /// How large graphs may be, and the language in which they are spoken of.
+    pub(super) fn graph_limits(&self) -> GraphLimits {
+        let limits = &self.config.limits;
+        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        GraphLimits {
+            kb: limits.graph_kb,
+            nodes: size(limits.graph_nodes),
+            edges: size(limits.graph_edges),
+            fork_branches: size(limits.fork_branches),
+            loop_max_steps: limits.loop_max_steps,
+            loop_default_steps: u64::from(self.config.loops.default_max_steps),
+            locale: Locale::named(&self.config.locale).unwrap_or_default(),
+        }
+    }
+
+    /// Provider and model where an agent names none.
+    pub(super) fn default_model(&self) -> (String, String) {
+        self.config.effective_default_model(|name| self.resolves(name))
+    }
+
+    /// Provider and model of embeddings where a base names none.
+    pub(super) fn default_embeddings(&self) -> (String, String) {
+        self.config.effective_embeddings(|name| self.resolves(name))
+    }
+
+    fn resolves(&self, name: &str) -> bool {
+        (name == OPENAI && self.host_has_openai) || self.config.secret(name).is_some()
+    }
+
+    /// The MCP servers that the configuration defines, by slug from the last to the first.
+    pub(super) fn servers(&self) -> Vec<Definition> {
+        let mut servers: Vec<Definition> = self.config.mcp.servers.iter().map(|(slug, server)| configured(slug, server)).collect();
+        servers.sort_by(|one, other| other.slug.cmp(&one.slug));
+        servers
+    }
+
+    /// What the configuration defines under an id or a slug.
+    pub(super) fn find(&self, resource: Resource, id: &str) -> Option<Definition> {
+        if resource != Resource::McpServer {
+            return None;
+        }
+        self.servers().into_iter().find(|server| server.slug == id || server.id.to_string() == id)
+    }
+}
+
+/// A server of the configuration, with an id that follows from its slug.
+fn configured(slug: &str, server: &Value) -> Definition {
+    let id = Id(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_OID, format!("studio:mcp:{slug}").as_bytes()));
+    let mut body = mcp_servers::configured(server);
+    body.insert("locked".into(), true.into());
+    Definition {
+        id,
+        slug: slug.to_owned(),
+        name: server.get("name").and_then(Value::as_str).unwrap_or(slug).to_owned(),
+        revision: 1,
+        source: "host".to_owned(),
+        created_at: Timestamp(0),
+        updated_at: Timestamp(0),
+        body,
+    }
+}

@@ -1,0 +1,225 @@
+//! Owns finding, making, changing and deleting definitions of all kinds.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::catalog::Catalog;
+use super::edits::{Edit, must_be_current, must_be_open, must_be_unused, must_drop_draft, prepared};
+use super::reach::{Refusal, user_id};
+use super::resource::{Definition, Resource, Written, expected_revision};
+use super::settle::settle;
+use super::workflows::Seen;
+use super::writing::{Origin, Writer};
+use super::{Scope, Studio, tools, workflows};
+use crate::error::{Error, Kind, Result};
+use crate::store::definitions as table;
+use crate::store::{StoreError, Tx};
+
+/// How often a change that names no revision is tried again when another one came between.
+const ATTEMPTS: usize = 8;
+
+/// A stored definition by id or slug.
+pub(super) fn stored(tx: &mut Tx<'_>, tenant: &str, resource: Resource, id: &str) -> Result<Option<Definition>, StoreError> {
+    Ok(table::find(tx, tenant, resource.kind(), &id.to_ascii_lowercase())?.map(Definition::from))
+}
+
+/// A definition by id or slug, stored or of the configuration.
+pub(super) fn find(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    resource: Resource,
+    id: &str,
+) -> Result<Option<Definition>, StoreError> {
+    match catalog.find(resource, id) {
+        Some(found) => Ok(Some(found)),
+        None => stored(tx, tenant, resource, id),
+    }
+}
+
+/// Same; not found is a refusal.
+pub(super) fn must_find(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    resource: Resource,
+    id: &str,
+) -> Result<Definition, Refusal> {
+    let found = find(tx, tenant, catalog, resource, id)?;
+    found.ok_or_else(|| Error::not_found(resource.word(), id).into())
+}
+
+/// A definition as it is answered.
+pub(super) fn answer(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    resource: Resource,
+    found: &Definition,
+) -> Result<Value, Refusal> {
+    match resource {
+        Resource::Workflow => Ok(workflows::show(found, workflows::seen(tx, tenant, catalog, &found.body)?)),
+        Resource::Agent | Resource::Tool | Resource::McpServer | Resource::KnowledgeBase => Ok(Value::Object(found.show(resource))),
+    }
+}
+
+fn told(resource: Resource, found: &Definition, seen: Seen) -> Value {
+    match resource {
+        Resource::Workflow => workflows::show(found, seen),
+        Resource::Agent | Resource::Tool | Resource::McpServer | Resource::KnowledgeBase => Value::Object(found.show(resource)),
+    }
+}
+
+impl Studio {
+    pub(super) fn writer(&self, scope: &Scope) -> Writer {
+        Writer { tenant: scope.tenant.clone(), user: user_id(scope), now: self.world().clock.now(), catalog: self.catalog() }
+    }
+
+    /// A writer that also knows the defaults that a kind of definition takes.
+    async fn writer_of(&self, scope: &Scope, resource: Resource) -> Writer {
+        let writer = self.writer(scope);
+        match resource {
+            Resource::Agent | Resource::KnowledgeBase => Writer { catalog: self.asked_catalog(&scope.tenant).await, ..writer },
+            Resource::Workflow | Resource::Tool | Resource::McpServer => writer,
+        }
+    }
+
+    /// One definition, by id or slug.
+    pub async fn get(&self, scope: &Scope, resource: Resource, id: &str) -> Result<Value> {
+        let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
+        self.reading(move |tx| {
+            let found = must_find(tx, &tenant, &catalog, resource, &id)?;
+            answer(tx, &tenant, &catalog, resource, &found)
+        })
+        .await
+    }
+
+    /// Makes a definition.
+    pub async fn create(&self, scope: &Scope, resource: Resource, body: &Value) -> Result<Value> {
+        self.create_from(scope, resource, body, Origin::STUDIO).await
+    }
+
+    /// Makes a definition that comes from somewhere.
+    pub(crate) async fn create_from(&self, scope: &Scope, resource: Resource, body: &Value, origin: Origin) -> Result<Value> {
+        self.builder_gate(resource, body.get("kind"))?;
+        let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
+        let mut written = Written::read(resource, body, &writer.catalog, None)?;
+        let checker = writer.clone();
+        let (written, seen) = self
+            .reading(move |tx| {
+                let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
+                Ok((written, seen))
+            })
+            .await?;
+        let made = self.writing(move |tx| writer.insert(tx, resource, id, written, &origin)).await?;
+        Ok(told(resource, &made, seen))
+    }
+
+    /// Replaces every writable field.
+    pub async fn put(&self, scope: &Scope, resource: Resource, id: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
+        let expected = expected_revision(if_match, body, "revision")?;
+        self.change(scope, resource, id, Edit::Put(body.clone()), expected).await
+    }
+
+    /// Lays a merge patch over a definition.
+    pub async fn patch(&self, scope: &Scope, resource: Resource, id: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
+        if !body.is_object() {
+            return Err(Error::field("body", "the body must be a JSON object"));
+        }
+        let expected = expected_revision(if_match, body, "revision")?;
+        self.change(scope, resource, id, Edit::Patch(body.clone()), expected).await
+    }
+
+    /// Changes a definition; tried again when another write came between and the caller named no revision.
+    pub(super) async fn change(
+        &self,
+        scope: &Scope,
+        resource: Resource,
+        id: &str,
+        edit: Edit,
+        expected: Option<i64>,
+    ) -> Result<Value> {
+        let (id, edit) = (Arc::<str>::from(id), Arc::new(edit));
+        for _ in 0..ATTEMPTS {
+            let (writer, id, edit) = (self.writer_of(scope, resource).await, Arc::clone(&id), Arc::clone(&edit));
+            let checker = writer.clone();
+            let draft = edit.draft();
+            let (before, written, seen) = self.reading(move |tx| prepared(tx, &checker, resource, &id, &edit, expected)).await?;
+            let after = self
+                .writing(move |tx| {
+                    let after = writer.replace(tx, resource, &before, written)?;
+                    if let Some(draft) = draft.filter(|_| after.is_some()) {
+                        must_drop_draft(tx, &writer.tenant, before.id, draft)?;
+                    }
+                    Ok(after)
+                })
+                .await?;
+            if let Some(after) = after {
+                return Ok(told(resource, &after, seen));
+            }
+        }
+        Err(restless())
+    }
+
+    /// Deletes a definition; refused while others refer to it, unless forced.
+    pub async fn delete(
+        &self,
+        scope: &Scope,
+        resource: Resource,
+        id: &str,
+        body: &Value,
+        if_match: Option<i64>,
+        force: bool,
+    ) -> Result<()> {
+        let expected = expected_revision(if_match, body, "revision")?;
+        for _ in 0..ATTEMPTS {
+            let (reader, id, tenant) = (self.writer(scope), id.to_owned(), scope.tenant.clone());
+            let found = self
+                .reading(move |tx| {
+                    let found = must_find(tx, &reader.tenant, &reader.catalog, resource, &id)?;
+                    must_be_open(&found)?;
+                    must_be_current(tx, &reader, resource, &found, expected)?;
+                    if !force {
+                        must_be_unused(tx, &reader.tenant, resource, &found)?;
+                    }
+                    Ok(found)
+                })
+                .await?;
+            let delete = move |tx: &mut Tx<'_>| Ok(table::delete(tx, &tenant, resource.kind(), &found.id, Some(found.revision))?);
+            if self.writing(delete).await? {
+                return Ok(());
+            }
+        }
+        Err(restless())
+    }
+
+    /// Makes a copy with a name and a slug of its own.
+    pub async fn duplicate(&self, scope: &Scope, resource: Resource, id: &str) -> Result<Value> {
+        let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
+        let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, resource, &id)).await?;
+        let mut copy = found.writable(resource);
+        copy.shift_remove("slug");
+        copy.insert("name".into(), copy_name(resource, &found.name).into());
+        self.create(scope, resource, &Value::Object(copy)).await
+    }
+
+    /// Builder tools are made and changed only where that is allowed.
+    fn builder_gate(&self, resource: Resource, kind: Option<&Value>) -> Result<()> {
+        if resource != Resource::Tool {
+            return Ok(());
+        }
+        tools::builder_gate(self.config().allow_builder_tools, kind.and_then(Value::as_str))
+    }
+}
+
+fn restless() -> Error {
+    Error::new(Kind::RevisionConflict, "others keep changing this definition; nothing was changed; try again")
+}
+
+/// The name of a copy; names of tools are words.
+fn copy_name(resource: Resource, name: &str) -> String {
+    let (end, most) = if resource == Resource::Tool { ("_copy", 64) } else { (" (copy)", 255) };
+    let kept: String = name.chars().take(most - end.len()).collect();
+    format!("{kept}{end}")
+}

@@ -1,0 +1,153 @@
+//! Owns drafts: a graph under way beside its workflow, valid or not, with a revision of its own.
+
+use serde_json::{Map, Value, json};
+
+use super::catalog::Catalog;
+use super::definitions::must_find;
+use super::edits::Edit;
+use super::fields::{Fields, Problems, object_of};
+use super::reach::Refusal;
+use super::resource::{Definition, Resource, expected_revision};
+use super::writing::Writer;
+use super::{Scope, Studio, workflows};
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::store::Tx;
+use crate::store::definitions::{self as table, DraftRow};
+
+/// A draft as it is answered.
+fn show(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, workflow: &Definition, draft: &DraftRow) -> Result<Value, Refusal> {
+    let issues = workflows::check(tx, tenant, catalog, &draft.graph, workflow.body.get("state_schema"))?;
+    Ok(json!({
+        "graph": draft.graph, "draft_revision": draft.draft_revision, "based_on_revision": draft.based_on_revision,
+        "updated_at": draft.updated_at.rfc3339(), "issues": issues.iter().map(workflows::shown).collect::<Vec<_>>(),
+    }))
+}
+
+/// A draft need not be valid; its shape and its size must be right.
+fn read_graph(body: &Value, catalog: &Catalog) -> Result<Value> {
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(object_of(body)?, &mut problems);
+    if fields.value("graph").is_none() {
+        fields.wrong("graph", "is required");
+    }
+    let graph = fields.object("graph");
+    let limits = &catalog.config().limits;
+    for (key, most) in [("nodes", limits.graph_nodes), ("edges", limits.graph_edges)] {
+        let count = graph.get(key).map(|items| items.as_array().map(Vec::len));
+        match count {
+            Some(None) => fields.wrong(&format!("graph.{key}"), "must be an array"),
+            Some(Some(count)) if count as u64 > most => {
+                fields.wrong(&format!("graph.{key}"), &format!("must have at most {most} items"));
+            }
+            Some(Some(_)) | None => {}
+        }
+    }
+    let graph = Value::Object(graph);
+    if graph.to_string().len() as u64 > limits.graph_kb * 1024 {
+        fields.wrong("graph", &format!("must have at most {} KiB", limits.graph_kb));
+    }
+    problems.into_result().map(|()| graph)
+}
+
+fn must_be_current(
+    tx: &mut Tx<'_>,
+    writer: &Writer,
+    workflow: &Definition,
+    draft: Option<&DraftRow>,
+    expected: Option<i64>,
+) -> Result<(), Refusal> {
+    let found = draft.map_or(0, |draft| draft.draft_revision);
+    if expected.is_none_or(|expected| expected == found) {
+        return Ok(());
+    }
+    let current = match draft {
+        Some(draft) => show(tx, &writer.tenant, &writer.catalog, workflow, draft)?,
+        None => Value::Null,
+    };
+    let text = match draft {
+        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
+        None => "the draft was saved or deleted meanwhile".to_owned(),
+    };
+    Err(Error::new(Kind::RevisionConflict, text).with("current", current).into())
+}
+
+impl Writer {
+    fn workflow(&self, tx: &mut Tx<'_>, id: &str) -> Result<Definition, Refusal> {
+        must_find(tx, &self.tenant, &self.catalog, Resource::Workflow, id)
+    }
+
+    fn draft(&self, tx: &mut Tx<'_>, workflow: &Definition) -> Result<Option<DraftRow>, Refusal> {
+        Ok(table::draft(tx, &self.tenant, &workflow.id)?)
+    }
+}
+
+/// The graph of a draft, for a run of it.
+pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &Id) -> Result<Value, Refusal> {
+    let draft = table::draft(tx, tenant, workflow)?;
+    draft.map(|draft| draft.graph).ok_or_else(|| no_draft(&workflow.to_string()))
+}
+
+fn no_draft(id: &str) -> Refusal {
+    Error::not_found("draft", id).into()
+}
+
+impl Studio {
+    /// The draft of a workflow.
+    pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Value> {
+        let (reader, id) = (self.writer(scope), workflow.to_owned());
+        self.reading(move |tx| {
+            let workflow = reader.workflow(tx, &id)?;
+            let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
+            show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)
+        })
+        .await
+    }
+
+    /// Stores the draft of a workflow: `{graph, draft_revision?}`.
+    pub async fn put_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
+        let (writer, id) = (self.writer(scope), workflow.to_owned());
+        let expected = expected_revision(if_match, body, "draft_revision")?;
+        let graph = read_graph(body, &writer.catalog)?;
+        let reader = writer.clone();
+        let stored = self.writing(move |tx| {
+            let workflow = writer.workflow(tx, &id)?;
+            let before = writer.draft(tx, &workflow)?;
+            must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
+            table::put_draft(tx, &writer.tenant, &workflow.id, &graph, None, Some(workflow.revision), writer.now)?;
+            let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
+            Ok((workflow, draft))
+        });
+        let (workflow, draft) = stored.await?;
+        self.reading(move |tx| show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)).await
+    }
+
+    /// Throws the draft of a workflow away.
+    pub async fn delete_draft(&self, scope: &Scope, workflow: &str) -> Result<()> {
+        let (writer, id) = (self.writer(scope), workflow.to_owned());
+        self.writing(move |tx| {
+            let workflow = writer.workflow(tx, &id)?;
+            writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
+            table::delete_draft(tx, &writer.tenant, &workflow.id, None)?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Makes the draft the next revision of its workflow.
+    pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
+        let (reader, id) = (self.writer(scope), workflow.to_owned());
+        let of_draft = expected_revision(if_match, body, "draft_revision")?;
+        let of_workflow = expected_revision(None, body, "revision")?;
+        let draft = self
+            .reading(move |tx| {
+                let workflow = reader.workflow(tx, &id)?;
+                let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
+                must_be_current(tx, &reader, &workflow, Some(&draft), of_draft)?;
+                Ok(draft)
+            })
+            .await?;
+        let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };
+        self.change(scope, Resource::Workflow, workflow, edit, of_workflow).await
+    }
+}

@@ -1,0 +1,222 @@
+//! Owns the studio itself: what it is opened with, its runtime, its end.
+
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use crate::clock::{Clock, SystemClock};
+use crate::config::Config;
+use crate::engine::{AppendHook, Parts, World};
+use crate::error::{Error, Kind, Result};
+use crate::host::{Host, HostDeclaration, HostDoor};
+use crate::model::prices::PriceTable;
+use crate::providers::registry::Providers;
+use crate::providers::outbound::Outbound;
+use crate::store::{Store, StoreSettings};
+use crate::tools::Toolbox;
+use crate::tools::host::HostTools;
+use crate::tools::toolkits::Toolkits;
+
+/// Who asks: the tenant that scopes every row, and the user as the host knows it.
+#[derive(Clone, Debug, Default)]
+pub struct Scope {
+    /// Opaque; `""` where the host has no tenants.
+    pub tenant: Arc<str>,
+    /// Opaque but for its `id`.
+    pub user: Option<Value>,
+}
+
+/// The studio: one method per capability. Cloning it is cheap; all clones are one studio.
+#[derive(Clone)]
+pub struct Studio(Arc<Inner>);
+
+struct Inner {
+    world: Arc<World>,
+    runtime: Mutex<Option<tokio::runtime::Runtime>>,
+    handle: OnceLock<tokio::runtime::Handle>,
+    streams: Arc<AtomicU64>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.world.stopping.cancel();
+        if let Some(runtime) = self.runtime.lock().take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// One of the open streams that `limits.streams` bounds.
+#[derive(Debug)]
+pub struct StreamSlot(Arc<AtomicU64>);
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a studio can be opened with beside its configuration.
+#[derive(Default)]
+pub struct Options {
+    /// Time, ids and randomness; the system's when absent.
+    pub clock: Option<Arc<dyn Clock>>,
+    /// Called at the border of each write of a run's log: crash tests kill the process there.
+    pub on_append: Option<AppendHook>,
+}
+
+/// Own prices win over those of a file, those over the bundled ones.
+fn prices(config: &Config) -> Result<PriceTable> {
+    let wrong = |key: &str, problems: Vec<String>| Error::fields(problems.into_iter().map(|problem| (key.to_owned(), problem)));
+    let mut tables = Vec::new();
+    if let Some(own) = &config.usage.prices {
+        tables.push(PriceTable::parse(own).map_err(|problems| wrong("usage.prices", problems))?);
+    }
+    if let Some(path) = &config.usage.prices_path {
+        let unreadable = |why: String| wrong("usage.prices_path", vec![format!("`{}` cannot be read: {why}", path.display())]);
+        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+        let json = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        tables.push(PriceTable::parse(&json).map_err(|problems| wrong("usage.prices_path", problems))?);
+    }
+    tables.push(PriceTable::bundled());
+    Ok(PriceTable::layered(tables, &config.usage.currency).0)
+}
+
+fn toolbox(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Toolbox {
+    let toolkits = Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
+    let hosts = HostTools::new(host.clone(), Duration::from_millis(config.timeouts.tool_ms));
+    Toolbox::new(vec![Arc::new(hosts), Arc::new(toolkits)])
+}
+
+impl Studio {
+    /// Opens a studio. Nothing is started or connected before its first use.
+    ///
+    /// # Errors
+    /// When the configuration cannot work; all problems are named.
+    pub fn open(config: Config) -> Result<Self> {
+        Self::open_with(config, Options::default())
+    }
+
+    /// Opens a studio with a clock or a hook of its own.
+    ///
+    /// # Errors
+    /// When the configuration cannot work; all problems are named.
+    pub fn open_with(config: Config, options: Options) -> Result<Self> {
+        let config = Arc::new(config);
+        let host = HostDoor::default();
+        let clock = options.clock.unwrap_or_else(|| Arc::new(SystemClock::default()));
+        let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
+        let providers = Providers::new(&config, outbound, host.clone())
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
+        let prices = prices(&config)?;
+        let world = World::new(Parts {
+            store: Store::open(StoreSettings::of(&config)?),
+            tools: toolbox(&config, &clock, &host),
+            clock,
+            providers,
+            prices: Arc::new(prices),
+            hook: options.on_append,
+            host,
+            config,
+        });
+        let inner = Inner {
+            world: Arc::new(world),
+            runtime: Mutex::new(None),
+            handle: OnceLock::new(),
+            streams: Arc::default(),
+        };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.0.world.config
+    }
+
+    /// What the engine works with.
+    #[must_use]
+    pub fn world(&self) -> &Arc<World> {
+        &self.0.world
+    }
+
+    /// Lets the embedding application answer tools, the gate, secrets and more; calling it again replaces.
+    pub fn set_host(&self, host: Arc<dyn Host>, declaration: HostDeclaration) {
+        self.0.world.host.set(host, declaration);
+    }
+
+    /// The runtime that runs are driven on; started with its first use.
+    ///
+    /// # Errors
+    /// When the studio shuts down, or the system gives no threads.
+    pub fn runtime(&self) -> Result<tokio::runtime::Handle> {
+        if let Some(handle) = self.0.handle.get() {
+            return Ok(handle.clone());
+        }
+        let mut slot = self.0.runtime.lock();
+        if let Some(handle) = self.0.handle.get() {
+            return Ok(handle.clone());
+        }
+        if self.0.world.stopping.is_cancelled() {
+            return Err(Error::new(Kind::ShuttingDown, "the studio is shutting down; nothing was done"));
+        }
+        let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(1, 4);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("studio")
+            .enable_all()
+            .build()
+            .map_err(|error| Error::internal("the system gave no threads to work with").caused_by(error))?;
+        let handle = runtime.handle().clone();
+        let _entered = handle.enter();
+        self.0.world.keep();
+        *slot = Some(runtime);
+        Ok(self.0.handle.get_or_init(|| handle.clone()).clone())
+    }
+
+    /// Runs a piece of work on the studio's own runtime, whatever executor the caller is on.
+    pub(crate) async fn on_runtime<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+        match self.runtime()?.spawn(work).await {
+            Ok(result) => result,
+            Err(gone) if gone.is_cancelled() => Err(Error::new(Kind::ShuttingDown, "the studio is shutting down")),
+            Err(panic) => Err(Error::internal("a fault in the studio stopped this request").caused_by(panic)),
+        }
+    }
+
+    /// Takes one of the open streams; it is given back when dropped.
+    ///
+    /// # Errors
+    /// When too many are open.
+    pub fn stream_slot(&self) -> Result<StreamSlot> {
+        let most = self.config().limits.streams;
+        let before = self.0.streams.fetch_add(1, Ordering::Relaxed);
+        let slot = StreamSlot(Arc::clone(&self.0.streams));
+        if before < most {
+            return Ok(slot);
+        }
+        Err(Error::new(Kind::TooManyStreams, format!("{most} streams are open (`limits.streams`); try again soon")))
+    }
+
+    /// Ends the studio: runs at work stop at their next step and are left to be taken over.
+    pub async fn shutdown(&self, timeout: Duration) {
+        let world = self.world();
+        world.stopping.cancel();
+        let until = tokio::time::Instant::now() + timeout;
+        while world.at_work() > 0 && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        world.store.close(until.saturating_duration_since(tokio::time::Instant::now())).await;
+    }
+
+    /// Ends the runtime's threads; for callers that are on none of them.
+    pub fn stop_runtime(&self, timeout: Duration) {
+        let runtime = self.0.runtime.lock().take();
+        if let Some(runtime) = runtime {
+            runtime.shutdown_timeout(timeout);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Owns the facade: one method per capability.
+
+mod agents;
+pub mod attachments;
+pub mod catalog;
+mod checkpoints;
+mod definitions;
+mod drafts;
+mod edits;
+mod facade;
+mod fields;
+mod known;
+mod knowledge;
+mod listing;
+pub mod lists;
+mod mcp_servers;
+mod messages;
+pub mod pinning;
+mod providers;
+mod reach;
+mod registry;
+pub mod requests;
+pub mod resource;
+mod revisions;
+mod run_lists;
+mod runs;
+mod secrets;
+mod settings;
+mod settle;
+pub mod slugs;
+mod sniff;
+mod summaries;
+mod threads;
+mod tools;
+mod traces;
+mod uses;
+mod workflows;
+mod writing;
+
+#[cfg(test)]
+mod tests;
+
+pub use attachments::{StoredFile, Upload};
+pub use lists::{ListQuery, Page};
+pub use resource::Resource;
+pub use facade::{Options, Scope, StreamSlot, Studio};
+pub use run_lists::RunsQuery;
+pub use runs::Started;
+pub use traces::TraceQuery;
+pub use summaries::{add_usage, run_summary};

@@ -1,0 +1,82 @@
+//! Owns how the facade works on the store: a piece of work may be refused by us as well as by the database, and then nothing of it is kept.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+
+use super::{Scope, Studio};
+use crate::error::{Error, Result};
+use crate::store::{StoreError, Tx};
+
+/// Why a piece of work on the database ended early.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The database failed.
+    Store(StoreError),
+    /// The request is refused.
+    Told(Box<Error>),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::Told(Box::new(error))
+    }
+}
+
+/// Work that may be refused, with the refusal kept where the caller finds it.
+fn told<T>(
+    work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+) -> (impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static, Arc<Mutex<Option<Box<Error>>>>) {
+    let said = Arc::new(Mutex::new(None));
+    let slot = Arc::clone(&said);
+    let wrapped = move |tx: &mut Tx<'_>| {
+        work(tx).map_err(|refusal| match refusal {
+            Refusal::Store(error) => error,
+            Refusal::Told(error) => {
+                *slot.lock() = Some(error);
+                StoreError::Conflict("the request was refused".to_owned())
+            }
+        })
+    };
+    (wrapped, said)
+}
+
+fn outcome<T>(done: Result<T, StoreError>, said: &Mutex<Option<Box<Error>>>) -> Result<T> {
+    done.map_err(|error| said.lock().take().map_or_else(|| error.into(), |refusal| *refusal))
+}
+
+impl Studio {
+    /// Reads from one unchanging view.
+    pub(super) async fn reading<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T> {
+        let (work, said) = told(work);
+        outcome(self.world().store.read(work).await, &said)
+    }
+
+    /// Writes, all or nothing.
+    pub(super) async fn writing<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T> {
+        let (work, said) = told(work);
+        outcome(self.world().store.write(work).await, &said)
+    }
+}
+
+/// The `id` that the host gave its user, as it is stored.
+pub(super) fn user_id(scope: &Scope) -> Option<String> {
+    match scope.user.as_ref()?.get("id")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}

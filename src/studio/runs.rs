@@ -1,0 +1,257 @@
+//! Owns what can be done with runs: start, answer, retry, cancel, follow, delete.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::attachments::{known_files, remove_files};
+use super::facade::{Scope, Studio};
+use super::reach::Refusal;
+use super::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
+use super::resource::Resource;
+use super::{definitions, drafts, pinning, workflows};
+use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Ticket};
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::model::agent::Agent;
+use crate::model::chat::Attachment;
+use crate::model::event::{Decision, EntityKind};
+use crate::model::run::Status;
+use crate::store::{Tx, run_delete, runs};
+
+/// A run that was started or goes on.
+#[derive(Clone, Debug)]
+pub struct Started {
+    /// The run.
+    pub run: Id,
+    /// Its thread.
+    pub thread: Id,
+    /// The pause that was answered.
+    pub pause: Option<Id>,
+    /// `queued` or `running`.
+    pub status: Status,
+    /// What it is a run of.
+    pub entity: EntityKind,
+    /// The position before the first event of this answer, in the order of branches.
+    pub after: u64,
+}
+
+impl Started {
+    fn of(ticket: &Ticket, pause: Option<Id>, queued: bool) -> Self {
+        let status = if queued { Status::Queued } else { Status::Running };
+        Self { run: ticket.run, thread: ticket.thread, pause, status, entity: ticket.entity, after: ticket.after }
+    }
+}
+
+/// What a run is made from, read in one view of the database.
+struct Source {
+    id: Id,
+    name: String,
+    revision: Option<i64>,
+    graph: Value,
+    definitions: crate::model::agent::Definitions,
+    attachments: Vec<Attachment>,
+}
+
+impl Studio {
+    /// Starts a run of a workflow, or a chat turn of an agent.
+    ///
+    /// # Errors
+    /// Every refusal of the contract; then no run is made.
+    pub async fn start(&self, scope: &Scope, entity: EntityKind, id: &str, body: RunRequest, queued: bool) -> Result<Started> {
+        self.must_be_async(queued)?;
+        let (studio, scope, id) = (self.clone(), scope.clone(), id.to_owned());
+        self.on_runtime(async move {
+            let source = studio.source(&scope, entity, &id, &body).await?;
+            let world = studio.world();
+            let graph = source.graph.to_string();
+            let ticket = crate::engine::create(
+                world,
+                NewRun {
+                    tenant: Arc::clone(&scope.tenant),
+                    user: scope.user.clone(),
+                    entity,
+                    entity_id: source.id,
+                    entity_name: source.name,
+                    revision: source.revision,
+                    graph: graph.into(),
+                    definitions: source.definitions,
+                    message: body.message,
+                    state: body.state,
+                    attachments: source.attachments,
+                    thread: body.thread_id,
+                    queued,
+                    cancel_on_disconnect: body.cancel_on_disconnect,
+                    instructions: body.instructions,
+                    context: body.context,
+                    parameters: body.parameters,
+                },
+            )
+            .await?;
+            Ok(Started::of(&ticket, None, queued))
+        })
+        .await
+    }
+
+    fn must_be_async(&self, queued: bool) -> Result<()> {
+        if queued && !self.config().async_runs_enabled {
+            let text = "async runs are switched off (`async_runs_enabled`); nothing was done; use the stream route";
+            return Err(Error::new(Kind::AsyncDisabled, text));
+        }
+        Ok(())
+    }
+
+    async fn source(&self, scope: &Scope, entity: EntityKind, id: &str, body: &RunRequest) -> Result<Source> {
+        let (scope, id, catalog) = (scope.clone(), id.to_owned(), self.catalog());
+        let (draft, files, state) = (body.draft, body.attachments.clone(), Value::Object(body.state.clone()));
+        self.reading(move |tx| {
+            let attachments = files_of(tx, &scope, &files)?;
+            match entity {
+                EntityKind::Workflow => {
+                    let found = definitions::must_find(tx, &scope.tenant, &catalog, Resource::Workflow, &id)?;
+                    let graph = if draft {
+                        drafts::graph_of(tx, &scope.tenant, &found.id)?
+                    } else {
+                        found.body.get("graph").cloned().unwrap_or_default()
+                    };
+                    let schema = found.body.get("state_schema").filter(|schema| !schema.is_null());
+                    workflows::must_be_valid(workflows::check(tx, &scope.tenant, &catalog, &graph, schema)?)?;
+                    if let Some(schema) = schema {
+                        fits(schema, &state)?;
+                    }
+                    let definitions = pinning::pin_graph(tx, &scope.tenant, &catalog, &graph)?;
+                    let revision = (!draft).then_some(found.revision);
+                    Ok(Source { id: found.id, name: found.name, revision, graph, definitions, attachments })
+                }
+                EntityKind::Agent => {
+                    let found = definitions::must_find(tx, &scope.tenant, &catalog, Resource::Agent, &id)?;
+                    let agent = pinning::agent_of(&found)?;
+                    let definitions = pinning::pin_agent(tx, &scope.tenant, &catalog, &found.id.to_string())?;
+                    let graph = chat_graph(&found.id, &agent);
+                    Ok(Source { id: found.id, name: found.name, revision: None, graph, definitions, attachments })
+                }
+            }
+        })
+        .await
+    }
+
+    /// Answers a pause.
+    ///
+    /// # Errors
+    /// Every refusal of the contract; a refused answer changes nothing.
+    pub async fn resume(&self, scope: &Scope, run: &str, body: ResumeRequest, queued: bool) -> Result<Started> {
+        self.must_be_async(queued)?;
+        let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
+        self.on_runtime(async move {
+            let (scope_of_files, given) = (scope.clone(), body.attachments.clone());
+            let attachments = studio.reading(move |tx| files_of(tx, &scope_of_files, &given)).await?;
+            let decision = |given: super::requests::DecisionInput| Decision {
+                call_id: given.call_id,
+                approved: given.approved,
+                arguments: given.arguments,
+                message: given.message,
+            };
+            let reply = Reply {
+                node_id: body.node_id,
+                pause_id: body.pause_id,
+                approval: body.approval,
+                message: body.message,
+                attachments,
+                decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
+            };
+            let world = studio.world();
+            let (ticket, pause) = crate::engine::resume(world, &scope.tenant, &run, &reply, queued).await?;
+            Ok(Started::of(&ticket, Some(pause), queued))
+        })
+        .await
+    }
+
+    /// Tries a failed run again.
+    ///
+    /// # Errors
+    /// Every refusal of the contract; a refused retry changes nothing.
+    pub async fn retry(&self, scope: &Scope, run: &str, body: RetryRequest, queued: bool) -> Result<Started> {
+        self.must_be_async(queued)?;
+        let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
+        self.on_runtime(async move {
+            let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt };
+            let ticket = crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await?;
+            Ok(Started::of(&ticket, None, queued))
+        })
+        .await
+    }
+
+    /// Cancels a run. `running` means that its owner still has to notice.
+    ///
+    /// # Errors
+    /// An unknown run, a child run, a run that is over.
+    pub async fn cancel(&self, scope: &Scope, run: &str) -> Result<(Id, Status)> {
+        let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
+        self.on_runtime(async move { crate::engine::cancel(studio.world(), &scope.tenant, &run).await }).await
+    }
+
+    /// Follows a run from a position; none when it rests and nothing follows.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn events(&self, scope: &Scope, run: &str, from: From, follow: Follow) -> Result<Option<EventStream>> {
+        self.runtime()?;
+        EventStream::open(self.world(), &scope.tenant, run, from, follow).await
+    }
+
+    /// Removes a run that is over, with all that belongs to it.
+    ///
+    /// # Errors
+    /// An unknown run; one that is not over.
+    pub async fn delete_run(&self, scope: &Scope, run: &str) -> Result<()> {
+        let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
+        let tenant = Arc::clone(&scope.tenant);
+        let keys = self
+            .writing(move |tx| {
+                let row = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
+                let over = Status::parse(&row.status).is_some_and(Status::terminal);
+                if !over || row.parent.is_some() {
+                    let text = if row.parent.is_some() {
+                        "a child run goes with its parent; delete that one".to_owned()
+                    } else {
+                        format!("the run is {}; cancel it first", row.status)
+                    };
+                    return Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()).into());
+                }
+                Ok(run_delete::delete(tx, &tenant, &id)?)
+            })
+            .await?;
+        remove_files(self, &scope.tenant, keys).await;
+        Ok(())
+    }
+}
+
+fn files_of(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(known_files(tx, scope, given)??)
+}
+
+/// Whether the initial state fits the workflow's `state_schema`.
+fn fits(schema: &Value, state: &Value) -> Result<()> {
+    let problems = crate::tools::schema::argument_problems(schema, state);
+    if problems.is_empty() { Ok(()) } else { Err(Error::fields(problems.into_iter().map(|text| ("state".to_owned(), text)))) }
+}
+
+/// The graph that a chat turn runs on: the agent alone.
+fn chat_graph(id: &Id, agent: &Agent) -> Value {
+    let streams = !agent.require_tool_approval && agent.schema.is_none() && agent.output_schema.is_none();
+    let structured = agent.schema.is_some() || agent.output_schema.is_some();
+    json!({
+        "version": 1,
+        "nodes": [
+            {"id": "start", "type": "start", "position": {"x": 0, "y": 0}, "data": {}},
+            {"id": "agent", "type": "agent", "position": {"x": 200, "y": 0}, "data": {
+                "config_mode": "existing", "agent_id": id.to_string(), "stream": streams, "structured": structured,
+            }},
+        ],
+        "edges": [{"id": "e", "source": "start", "target": "agent", "sourceHandle": "default", "targetHandle": "default"}],
+        "annotations": [],
+    })
+}

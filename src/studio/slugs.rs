@@ -1,0 +1,111 @@
+//! Owns slugs: how a name becomes one, which are allowed, what follows on a collision.
+
+/// The longest slug.
+const MOST: usize = 80;
+
+/// Is this a slug: lower-case words and digits with single hyphens between them?
+#[must_use]
+pub fn is_slug(text: &str) -> bool {
+    text.len() <= MOST
+        && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()))
+}
+
+/// The slug of a name; `otherwise` when nothing of it can be kept.
+#[must_use]
+pub fn from_name(name: &str, otherwise: &str) -> String {
+    let mut slug = String::with_capacity(name.len());
+    for letter in name.chars().flat_map(char::to_lowercase) {
+        match plain(letter) {
+            Some(text) => slug.push_str(text),
+            None if letter.is_ascii_alphanumeric() => slug.push(letter),
+            None if !slug.is_empty() && !slug.ends_with('-') => slug.push('-'),
+            None => {}
+        }
+    }
+    slug.truncate(MOST);
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { otherwise.to_owned() } else { slug.to_owned() }
+}
+
+/// The first free one of `slug`, `slug-1`, `slug-2`, …
+pub fn first_free<E>(slug: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
+    if !taken(slug)? {
+        return Ok(slug.to_owned());
+    }
+    let mut number = 1_u64;
+    loop {
+        let end = format!("-{number}");
+        let kept = slug.get(..MOST - end.len()).unwrap_or(slug).trim_end_matches('-');
+        let tried = format!("{kept}{end}");
+        if !taken(&tried)? {
+            return Ok(tried);
+        }
+        number += 1;
+    }
+}
+
+/// Letters with marks, without them.
+const fn plain(letter: char) -> Option<&'static str> {
+    Some(match letter {
+        'à'..='å' | 'ā' | 'ă' | 'ą' => "a",
+        'æ' => "ae",
+        'ç' | 'ć' | 'č' => "c",
+        'ď' | 'đ' | 'ð' => "d",
+        'è'..='ë' | 'ē' | 'ę' | 'ě' => "e",
+        'ğ' => "g",
+        'ì'..='ï' | 'ī' | 'ı' => "i",
+        'ł' => "l",
+        'ñ' | 'ń' | 'ň' => "n",
+        'ò'..='ö' | 'ø' | 'ō' | 'ő' => "o",
+        'œ' => "oe",
+        'ř' => "r",
+        'ś' | 'š' | 'ş' => "s",
+        'ß' => "ss",
+        'ť' | 'ţ' => "t",
+        'ù'..='ü' | 'ū' | 'ů' | 'ű' => "u",
+        'ý' | 'ÿ' => "y",
+        'ź' | 'ż' | 'ž' => "z",
+        '\u{300}'..='\u{36f}' | '\'' | '’' => "",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    #[test]
+    fn names_become_slugs() {
+        for (name, slug) in [
+            ("Support assistant", "support-assistant"),
+            ("  Triagem & Reembolsos — ação!  ", "triagem-reembolsos-acao"),
+            ("lookup_order", "lookup-order"),
+            ("Müller's Straße 7", "mullers-strasse-7"),
+            ("日本語", "agent"),
+            ("---", "agent"),
+        ] {
+            assert_eq!(from_name(name, "agent"), slug);
+            assert!(is_slug(slug));
+        }
+        let long = from_name(&"ab ".repeat(60), "agent");
+        assert!(is_slug(&long) && long.len() >= 79);
+    }
+
+    #[test]
+    fn wrong_slugs_are_seen() {
+        for bad in ["", "-a", "a-", "a--b", "A", "a_b", "é", &"a".repeat(81)] {
+            assert!(!is_slug(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn collisions_count_up_and_stay_slugs() {
+        let free = |slug: &str, taken: &[&str]| first_free(slug, |tried| Ok::<_, Infallible>(taken.contains(&tried)));
+        assert_eq!(free("a", &[]), Ok("a".into()));
+        assert_eq!(free("a", &["a", "a-1"]), Ok("a-2".into()));
+        let long = "a".repeat(80);
+        let next = free(&long, &[&long]).expect("a slug");
+        assert!(is_slug(&next) && next.ends_with("a-1"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Owns the tests of uploaded files.
+
+use bytes::Bytes;
+use expect_test::expect;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::event::EntityKind;
+use crate::store::attachments as table;
+use crate::studio::Upload;
+use crate::studio::attachments::known_files;
+use crate::studio::requests::RunRequest;
+
+fn file(name: &str, mime: Option<&str>, kind: Option<&str>, bytes: &'static [u8]) -> Upload {
+    Upload { name: Some(name.into()), mime_type: mime.map(Into::into), kind: kind.map(Into::into), bytes: Bytes::from_static(bytes) }
+}
+
+#[tokio::test]
+async fn files_are_taken_by_what_they_are() {
+    let (studio, scope) = (studio_with(&json!({"attachments": {"max_size_kb": 1}})), scope());
+    let png = file("../a/b\\c\u{7}.png", Some("text/html"), Some("image"), b"\x89PNG\r\n\x1a\nrest");
+    let mut stored = studio.upload(&scope, png).await.expect("stored");
+    assert_eq!(text(&stored, "storage_key").len(), 43);
+    stored["storage_key"] = "…".into();
+    expect![[r#"{"storage_key":"…","mime_type":"image/png","name":"c.png","type":"image","size_bytes":12}"#]].assert_eq(&stored.to_string());
+    static BIG: [u8; 1025] = [b'a'; 1025];
+    let mut told = Vec::new();
+    for upload in [
+        file("a", None, None, b""),
+        file("a", None, None, &BIG),
+        file("a.svg", Some("image/png"), None, b"<svg onload=x>"),
+        file("a", Some("application/zip"), None, b"PK\x03\x04"),
+        file("a.txt", None, Some("image"), b"hello"),
+    ] {
+        told.push(refusal(studio.upload(&scope, upload).await));
+    }
+    expect![[r#"
+        validation_failed file
+        attachment_too_large
+        unsupported_media_type
+        unsupported_media_type
+        validation_failed type"#]]
+    .assert_eq(&told.join("\n"));
+}
+
+#[tokio::test]
+async fn bytes_are_kept_in_the_folder_or_in_the_database() {
+    let home = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| home.path().join(name).to_string_lossy().into_owned();
+    for name in ["a", "b", "c"] {
+        std::fs::create_dir(home.path().join(name)).expect("a folder");
+    }
+    let beside = studio_with(&json!({"database": {"path": at("a/s.sqlite")}}));
+    let chosen = studio_with(&json!({"database": {"path": at("b/s.sqlite")}, "attachments": {"path": at("room")}}));
+    let inside = studio_with(&json!({"database": {"path": at("c/s.sqlite")}, "attachments": {"path": ""}}));
+    for (studio, folder) in [(&beside, Some(at("a/attachments"))), (&chosen, Some(at("room"))), (&inside, None)] {
+        let scope = scope();
+        let stored = studio.upload(&scope, file("a.md", None, None, b"# Hi")).await.expect("stored");
+        let key = text(&stored, "storage_key");
+        let read = studio.attachment(&scope, key).await.expect("there");
+        assert_eq!((read.bytes, read.mime_type.as_str(), read.name.as_deref()), (Bytes::from_static(b"# Hi"), "text/markdown", Some("a.md")));
+        let count = |folder: &Option<String>| folder.as_ref().map(|folder| walk(folder.as_ref()));
+        assert_eq!(count(&folder), folder.as_ref().map(|_| 1));
+        studio.delete_attachment(&scope, key).await.expect("deleted");
+        assert_eq!(count(&folder), folder.as_ref().map(|_| 0));
+        assert_eq!(refusal(studio.attachment(&scope, key).await), "not_found");
+    }
+    assert!(!home.path().join("c/attachments").exists());
+}
+
+fn walk(folder: &std::path::Path) -> usize {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.map(|path| if path.is_dir() { walk(&path) } else { 1 }).sum()
+}
+
+#[tokio::test]
+async fn a_file_is_its_uploaders_until_a_run_refers_to_it() {
+    let (studio, ann, ben) = (studio(), user("ann"), user("ben"));
+    let key = text(&studio.upload(&ann, file("a.txt", None, None, b"hello")).await.expect("stored"), "storage_key").to_owned();
+    assert_eq!(refusal(studio.attachment(&ben, &key).await), "not_found");
+    assert_eq!(refusal(studio.delete_attachment(&ben, &key).await), "not_found");
+    studio.attachment(&ann, &key).await.expect("the uploader reads it");
+    studio.attachment(&scope(), &key).await.expect("a host without users reads everything");
+
+    let body = json!({"attachments": [{"type": "image", "storage_key": key, "name": "b.txt"}, {"type": "image", "storage_key": "none"}]});
+    let mut given = RunRequest::parse(&body, EntityKind::Agent).expect("a request").attachments;
+    let look = |scope: Scope, given: Vec<_>| async {
+        studio.world().store.read(move |tx| known_files(tx, &scope, &given)).await.expect("looked up")
+    };
+    assert_eq!(refusal(look(ann.clone(), given.clone()).await), "validation_failed attachments.1.storage_key");
+    given.truncate(1);
+    assert_eq!(refusal(look(ben.clone(), given.clone()).await), "validation_failed attachments.0.storage_key");
+    let known = look(ann.clone(), given).await.expect("known");
+    assert_eq!((known[0].kind.as_str(), known[0].mime_type.as_str(), known[0].name.as_deref()), ("document", "text/plain", Some("b.txt")));
+
+    let used = key.clone();
+    studio.world().store.write(move |tx| table::refer(tx, "", &used, "run", "r")).await.expect("used");
+    studio.attachment(&ben, &key).await.expect("everyone of the tenant reads it");
+    let refused = studio.delete_attachment(&ann, &key).await.expect_err("in use");
+    assert_eq!((refused.kind, &refused.members["used_by"]), (Kind::InUse, &Value::Array(Vec::new())));
+}

@@ -1,0 +1,113 @@
+//! Owns the fields of a stored tool: webhook, builder function or knowledge search.
+
+use serde_json::{Map, Value, json};
+
+use super::fields::Fields;
+use super::secrets;
+use crate::error::{Error, Kind};
+
+/// Kinds of stored tools.
+pub(super) const KINDS: [&str; 3] = ["webhook", "builder", "rag"];
+/// Methods of a webhook.
+const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/// Bytes of a builder function.
+const CODE: usize = 256 * 1024;
+
+/// Reads the writable fields of a tool, in the order in which they are shown. Its kind never changes once it has one.
+pub(super) fn read(fields: &mut Fields<'_>, kind: Option<&str>) -> Map<String, Value> {
+    let kind = read_kind(fields, kind);
+    let mut body = Map::new();
+    body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
+    body.insert("kind".into(), kind.into());
+    body.insert("input_schema".into(), read_input_schema(fields, kind));
+    body.insert("config".into(), fields.nested("config", |config| read_config(config, kind)));
+    body.insert("require_approval".into(), fields.flag("require_approval", false).into());
+    body.insert("idempotent".into(), fields.flag("idempotent", false).into());
+    body.insert("timeout_ms".into(), fields.integer("timeout_ms", 1..=3_600_000).into());
+    body.insert("tags".into(), fields.texts("tags").into());
+    body.insert("metadata".into(), fields.object("metadata").into());
+    body
+}
+
+/// May models be shown this name?
+pub(super) fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+}
+
+/// Making or changing a builder tool is refused where the flag is off.
+pub(super) fn builder_gate(allowed: bool, kind: Option<&str>) -> Result<(), Error> {
+    if allowed || kind != Some("builder") {
+        return Ok(());
+    }
+    let text = "builder tools cannot be made or changed here; set `allow_builder_tools` to allow it";
+    Err(Error::new(Kind::FlagDisabled, text).with("flag", "allow_builder_tools"))
+}
+
+fn read_kind(fields: &mut Fields<'_>, fixed: Option<&str>) -> &'static str {
+    let given = fields.choice("kind", &KINDS);
+    let fixed = fixed.and_then(|fixed| KINDS.into_iter().find(|kind| *kind == fixed));
+    match (given, fixed) {
+        (Some(given), Some(fixed)) if given != fixed => {
+            fields.wrong("kind", &format!("cannot be changed; it is {fixed}"));
+            fixed
+        }
+        (_, Some(fixed)) => fixed,
+        (Some(given), None) => given,
+        (None, None) => {
+            if fields.value("kind").is_none() {
+                fields.wrong("kind", "is required");
+            }
+            ""
+        }
+    }
+}
+
+fn read_input_schema(fields: &mut Fields<'_>, kind: &str) -> Value {
+    let Some(schema) = fields.schema("input_schema") else {
+        return match kind {
+            "rag" => json!({"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}),
+            _ => json!({"type": "object", "properties": {}}),
+        };
+    };
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        fields.wrong("input_schema", "must have the type object");
+    }
+    schema.clone()
+}
+
+fn read_config(fields: &mut Fields<'_>, kind: &str) -> Value {
+    match kind {
+        "webhook" => {
+            let method = fields.choice("method", &METHODS).unwrap_or("GET");
+            let url = fields.required("url", 4096).unwrap_or_default();
+            check_url(fields, "url", url);
+            json!({"method": method, "url": url, "headers": secrets::read_headers(fields, "headers")})
+        }
+        "builder" => json!({"code": fields.required("code", CODE).unwrap_or_default()}),
+        "rag" => json!({
+            "knowledge_base_id": fields.required("knowledge_base_id", 80).unwrap_or_default(),
+            "top_k": fields.integer("top_k", 1..=100), "threshold": fields.number("threshold", 0.0..=1.0),
+            "filter": fields.object("filter"),
+        }),
+        _ => json!({}),
+    }
+}
+
+/// An address that can be called and holds no credentials.
+pub(super) fn check_url(fields: &mut Fields<'_>, key: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let Ok(url) = reqwest::Url::parse(text) else {
+        return fields.wrong(key, "is no URL");
+    };
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        fields.wrong(key, "must be an http or https URL");
+    } else if !url.username().is_empty() || url.password().is_some() {
+        fields.wrong(key, "must not hold a user name or password; use a header that names a secret");
+    } else if url.host_str().is_some_and(|host| host.contains(['{', '}', '%'])) {
+        fields.wrong(key, "may have parameters in its path and query only");
+    }
+}

@@ -1,0 +1,148 @@
+//! Owns the tools that the host runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, json};
+
+use super::{BoundTool, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
+use crate::host::{HostDoor, HostOp, HostTool};
+use crate::model::event::Fault;
+use crate::providers::ToolOffer;
+
+/// How long the host may take to hear that a result is no longer wanted.
+const CANCEL_LIMIT: Duration = Duration::from_secs(5);
+
+/// The tools that the host declared.
+pub struct HostTools {
+    door: HostDoor,
+    timeout: Duration,
+}
+
+impl HostTools {
+    /// The host's tools, with the time that they may take unless they say otherwise.
+    #[must_use]
+    pub const fn new(door: HostDoor, timeout: Duration) -> Self {
+        Self { door, timeout }
+    }
+
+    fn bound(&self, tool: &HostTool) -> BoundTool {
+        let offer = ToolOffer {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+        };
+        BoundTool {
+            offer,
+            require_approval: tool.require_approval,
+            idempotent: tool.idempotent,
+            timeout: tool.timeout_ms.map_or(self.timeout, Duration::from_millis),
+            fixed: Map::new(),
+            config: Map::new(),
+            tool: Arc::new(HostCaller(self.door.clone())),
+        }
+    }
+}
+
+impl ToolSource for HostTools {
+    fn scheme(&self) -> &'static str {
+        "host"
+    }
+
+    fn bind<'a>(&'a self, wanted: Wanted<'a>) -> BoxFuture<'a, Result<Vec<BoundTool>, Fault>> {
+        let declaration = self.door.declaration();
+        let found = declaration.tools.iter().filter(|tool| tool.name == wanted.key).map(|tool| self.bound(tool));
+        let found = found.collect();
+        Box::pin(async move { Ok(found) })
+    }
+}
+
+struct HostCaller(HostDoor);
+
+impl Tool for HostCaller {
+    fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
+        let door = self.0.clone();
+        Box::pin(async move {
+            let mut wish = Wish { door: door.clone(), call_id: Some(call.call_id.clone()) };
+            let payload = json!({
+                "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.call_id,
+                "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
+            });
+            let answer = door.call(HostOp::ToolCall, payload, call.timeout).await;
+            if answer.is_ok() {
+                wish.call_id = None;
+            }
+            answer.map_or_else(|failure| ToolReply::error(failure.0), |value| ToolReply::value(&value))
+        })
+    }
+}
+
+/// As long as a result is wanted. Dropped earlier, the host is told.
+struct Wish {
+    door: HostDoor,
+    call_id: Option<String>,
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        let Some(call_id) = self.call_id.take().filter(|_| self.door.answers(HostOp::ToolCancel)) else { return };
+        let door = self.door.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { door.call(HostOp::ToolCancel, json!({ "call_id": call_id }), CANCEL_LIMIT).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::host::{Host, HostCall, HostDeclaration, HostFailure};
+    use crate::model::Id;
+
+    struct Recorder(Arc<parking_lot::Mutex<Vec<String>>>);
+
+    impl Host for Recorder {
+        fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+            self.0.lock().push(format!("{} {}", call.op.as_str(), call.payload["call_id"]));
+            Box::pin(async move {
+                match call.payload["name"].as_str() {
+                    Some("slow") => std::future::pending().await,
+                    Some("bad") => Err(HostFailure("broken".into())),
+                    _ => Ok(json!({"order": call.payload["arguments"]["id"]})),
+                }
+            })
+        }
+    }
+
+    fn invocation(name: &str) -> ToolInvocation {
+        ToolInvocation {
+            name: name.into(),
+            arguments: json!({"id": 7}),
+            call_id: "c1".into(),
+            run: Id::v7(1, 2, 3),
+            node_id: "n".into(),
+            tenant: "".into(),
+            user: None,
+            config: Map::new(),
+            timeout: Duration::from_millis(20),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_host_answers_fails_or_is_told_that_it_is_too_late() {
+        let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let door = HostDoor::default();
+        let ops = vec![HostOp::ToolCall, HostOp::ToolCancel];
+        door.set(Arc::new(Recorder(told.clone())), HostDeclaration { ops, ..HostDeclaration::default() });
+        let caller = HostCaller(door);
+        assert_eq!(caller.call(invocation("good")).await, ToolReply { text: r#"{"order":7}"#.into(), is_error: false });
+        assert!(!told.lock().iter().any(|call| call.starts_with("tool.cancel")));
+        let slow = caller.call(invocation("slow")).await;
+        assert!(slow.is_error && slow.text.contains("within 20 ms"), "{}", slow.text);
+        tokio::task::yield_now().await;
+        assert_eq!(*told.lock(), ["tool.call \"c1\"", "tool.call \"c1\"", "tool.cancel \"c1\""]);
+    }
+}

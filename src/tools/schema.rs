@@ -1,0 +1,94 @@
+//! Owns JSON Schemas at work: what is wrong with a value, in words for a model or a person.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value};
+
+/// More problems than these help nobody.
+const PROBLEMS: usize = 10;
+/// Longer values are not repeated in a problem.
+const TEXT_LIMIT: usize = 300;
+
+/// A compiled schema.
+pub struct Schema(Validator);
+
+impl Schema {
+    /// Compiles a schema; references outside of it are never followed, patterns run in linear time.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn compile(schema: &Value) -> Result<Self, String> {
+        let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
+        options.build(schema).map(Self).map_err(|problem| problem.to_string())
+    }
+
+    /// What is wrong with a value; nothing when it fits.
+    #[must_use]
+    pub fn problems(&self, value: &Value) -> Vec<String> {
+        let told = self.0.iter_errors(value).take(PROBLEMS).map(|problem| {
+            let path = problem.instance_path().to_string();
+            let text: String = problem.to_string().chars().take(TEXT_LIMIT).collect();
+            if path.is_empty() { text } else { format!("{path}: {text}") }
+        });
+        told.collect()
+    }
+}
+
+/// What is wrong with arguments. A schema that cannot be used checks nothing: the tool decides itself.
+#[must_use]
+pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
+    match Schema::compile(schema) {
+        Ok(schema) => schema.problems(arguments),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The schema of an object without some of its properties.
+#[must_use]
+pub fn without<'a>(schema: &Value, keys: impl Iterator<Item = &'a String> + Clone) -> Value {
+    let mut schema = schema.clone();
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.retain(|key, _| !keys.clone().any(|gone| gone == key));
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|key| !keys.clone().any(|gone| key == gone));
+    }
+    schema
+}
+
+/// A schema of an object whose properties are all required.
+#[must_use]
+pub fn object(properties: &[(&str, &str, &str)]) -> Value {
+    let described = properties.iter().map(|(name, kind, text)| {
+        ((*name).to_owned(), serde_json::json!({"type": kind, "description": text}))
+    });
+    let described: Map<String, Value> = described.collect();
+    let required: Vec<&str> = properties.iter().map(|(name, _, _)| *name).collect();
+    serde_json::json!({"type": "object", "properties": described, "required": required, "additionalProperties": false})
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn problems_name_their_place() {
+        let schema = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}, "n": {"type": "array", "items": {"minimum": 2}}}});
+        assert_eq!(argument_problems(&schema, &json!({"id": "1"})), Vec::<String>::new());
+        expect![[r#"
+            "id" is a required property
+            /n/1: 1 is less than the minimum of 2"#]]
+        .assert_eq(&argument_problems(&schema, &json!({"n": [3, 1]})).join("\n"));
+        assert_eq!(argument_problems(&json!({"type": 5}), &json!({})), Vec::<String>::new());
+        assert_eq!(argument_problems(&json!({"$ref": "https://example.com/x"}), &json!({})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn fixed_arguments_are_hidden() {
+        let schema = object(&[("a", "string", "A"), ("b", "string", "B")]);
+        let hidden = without(&schema, ["a".to_owned()].iter());
+        assert_eq!(hidden, object(&[("b", "string", "B")]));
+    }
+}

@@ -1,0 +1,6 @@
+//! The studio as its users meet it: through the facade, over HTTP, after crashes.
+
+mod support;
+
+mod agents;
+mod scenarios;
