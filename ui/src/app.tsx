@@ -52,6 +52,7 @@ const routes: [string, ComponentType<{ params: { id?: string } }>][] = [
   ['/knowledge', () => <Knowledge />],
   ['/usage', () => <Usage />],
   ['/settings', () => <Settings />],
+  ['/workflows/:id', ({ params }) => <Redirect to={`/workflows/${params.id ?? ''}/edit`} replace />],
   ['/workflows', () => <Workflows />],
 ];
 

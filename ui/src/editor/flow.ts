@@ -49,16 +49,17 @@ function flowNode(source: GraphNode, box: Box, face: Face, selected: boolean, at
 }
 
 export function flowEdges(graph: Graph, run: RunView | null, selection: Set<string>, editable: boolean): Edge[] {
+  const forks = new Set(graph.nodes.filter((n) => n.type === 'fork').map((n) => n.id));
   return graph.edges.map((e) => ({
     id: e.id, source: e.source, target: e.target, sourceHandle: e.sourceHandle, targetHandle: e.targetHandle, type: 'studio', selected: selection.has(e.id), focusable: false,
-    data: { look: edgeLook(e, graph, run), editable },
+    data: { look: edgeLook(e, forks, run), editable },
   }));
 }
 
-function edgeLook(edge: Graph['edges'][number], graph: Graph, run: RunView | null): string {
+function edgeLook(edge: Graph['edges'][number], forks: Set<string>, run: RunView | null): string {
   if (isBinding(edge)) return 'tl';
   const error = edge.sourceHandle === 'rejected' || edge.sourceHandle === 'error';
-  const around = edge.sourceHandle === 'default' && graph.nodes.some((n) => n.id === edge.source && n.type === 'fork');
+  const around = edge.sourceHandle === 'default' && forks.has(edge.source);
   if (around) return '';
   if (!run) return error ? 'rj' : 'd';
   const from = run.steps[run.latest[edge.source] ?? ''];

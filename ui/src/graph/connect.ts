@@ -1,6 +1,7 @@
 /** Owns which handle may meet which: the engine's table, read, never repeated. */
 import type { ConnectionRule, Graph, GraphNode, GraphSchema } from '../api/types';
 import { findNode, isBinding, isInline } from './document';
+import { edgesInto, edgesOut } from './edges';
 
 export interface End { node: string; handle: string }
 export type Refusal = 'self' | 'duplicate' | 'unknown' | 'handles' | 'inline' | 'tool_mode';
@@ -50,7 +51,7 @@ const toolModeControl = (source: GraphNode, target: GraphNode, handle: string): 
 
 /** The handles a node shows for control flow and binding, given its data and what is wired. */
 export function sourceHandles(node: GraphNode, graph: Graph, schema?: GraphSchema): string[] {
-  const wired = graph.edges.filter((e) => e.source === node.id).map((e) => e.sourceHandle);
+  const wired = edgesOut(graph, node.id).map((e) => e.sourceHandle);
   if (node.type === 'agent' && toolMode(node)) return ['toolset'];
   if (node.type === 'fork') {
     const listed = Array.isArray(node.data.branches) ? (node.data.branches as string[]) : [];
@@ -81,6 +82,6 @@ export function targetHandles(node: GraphNode): string[] {
 export function isBound(node: GraphNode, graph: Graph): boolean {
   if (node.type === 'agent') return toolMode(node);
   if (node.type !== 'tool' && node.type !== 'mcp') return false;
-  const touching = graph.edges.filter((e) => e.source === node.id || e.target === node.id);
+  const touching = [...edgesOut(graph, node.id), ...edgesInto(graph, node.id)];
   return touching.length > 0 && touching.every(isBinding);
 }

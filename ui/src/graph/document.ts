@@ -107,24 +107,39 @@ export function tidy(graph: Graph): Graph {
   const next = emptyGraph();
   next.version = graph.version ?? 1;
   next.viewport = graph.viewport ?? next.viewport;
+  const ids = new Set<string>();
+  let started = false;
   for (const node of [...(graph.nodes ?? []), ...(graph.annotations ?? [])]) {
-    put(next, { ...node, data: node.data ?? {}, position: node.position ?? { x: 0, y: 0 } });
+    if (ids.has(node.id) || (node.type === 'start' && started)) continue;
+    started ||= node.type === 'start';
+    ids.add(node.id);
+    (node.type === 'note' ? next.annotations : next.nodes).push({ ...node, data: node.data ?? {}, position: node.position ?? { x: 0, y: 0 } });
   }
-  for (const edge of graph.edges ?? []) {
-    const ends = { ...edge, id: edge.id || freshEdgeId(next), sourceHandle: edge.sourceHandle ?? 'default', targetHandle: edge.targetHandle ?? 'default' };
-    const known = (id: string): boolean => next.nodes.some((n) => n.id === id);
-    if (known(ends.source) && known(ends.target) && !next.edges.some((e) => sameEdge(e, ends))) next.edges.push(next.edges.some((e) => e.id === ends.id) ? { ...ends, id: freshEdgeId(next) } : ends);
+  const flow = new Set(next.nodes.map((n) => n.id));
+  const edgeIds = new Set<string>();
+  const ends = new Set<string>();
+  for (const from of graph.edges ?? []) {
+    const edge = { ...from, sourceHandle: from.sourceHandle ?? 'default', targetHandle: from.targetHandle ?? 'default' };
+    const key = [edge.source, edge.sourceHandle, edge.target, edge.targetHandle].join('\n');
+    if (!flow.has(edge.source) || !flow.has(edge.target) || ends.has(key)) continue;
+    if (!edge.id || edgeIds.has(edge.id)) edge.id = unused(edgeIds, next.edges.length + 1);
+    ends.add(key);
+    edgeIds.add(edge.id);
+    next.edges.push(edge);
   }
   return next;
+}
+
+function unused(ids: Set<string>, from: number): string {
+  let n = from;
+  while (ids.has(`e${n}`)) n += 1;
+  return `e${n}`;
 }
 
 export const apply = (graph: Graph, command: Command): Graph => produce(graph, (draft) => change(draft as Graph, command));
 
 export function freshEdgeId(graph: Graph): string {
-  const used = new Set(graph.edges.map((e) => e.id));
-  let n = graph.edges.length + 1;
-  while (used.has(`e${n}`)) n += 1;
-  return `e${n}`;
+  return unused(new Set(graph.edges.map((e) => e.id)), graph.edges.length + 1);
 }
 
 export function freshNodeId(graph: Graph, type: string, more: Set<string> = new Set()): string {

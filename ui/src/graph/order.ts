@@ -1,14 +1,15 @@
 /** Owns reading the graph in run order: lanes of a fork, the outline, upstream writers. */
 import type { Graph, GraphNode } from '../api/types';
 import { isBinding } from './document';
+import { edgesInto, edgesOut } from './edges';
 
 export interface Lane { fork: string; branch: string; nodes: string[] }
 
 const next = (graph: Graph, id: string): { handle: string; to: string }[] =>
-  graph.edges.filter((e) => e.source === id && !isBinding(e)).map((e) => ({ handle: e.sourceHandle, to: e.target }));
+  edgesOut(graph, id).filter((e) => !isBinding(e)).map((e) => ({ handle: e.sourceHandle, to: e.target }));
 
 export const joinOf = (graph: Graph, fork: GraphNode): string | null =>
-  graph.edges.find((e) => e.source === fork.id && e.sourceHandle === 'default')?.target ?? (typeof fork.data.join === 'string' ? fork.data.join : null);
+  edgesOut(graph, fork.id).find((e) => e.sourceHandle === 'default')?.target ?? (typeof fork.data.join === 'string' ? fork.data.join : null);
 
 export function lanes(graph: Graph): Lane[] {
   const out: Lane[] = [];
@@ -23,7 +24,7 @@ export function lanes(graph: Graph): Lane[] {
         if (id === join || id === fork.id || seen.has(id)) continue;
         seen.add(id);
         for (const step of next(graph, id)) stack.push(step.to);
-        for (const bound of graph.edges) if (bound.target === id && isBinding(bound)) seen.add(bound.source);
+        for (const bound of edgesInto(graph, id)) if (isBinding(bound)) seen.add(bound.source);
       }
       out.push({ fork: fork.id, branch: handle, nodes: [...seen] });
     }
@@ -47,7 +48,7 @@ export function outline(graph: Graph): OutlineRow[] {
     }
     seen.add(id);
     rows.push({ node, depth, via, again: false });
-    for (const bound of graph.edges.filter((e) => e.target === id && isBinding(e))) {
+    for (const bound of edgesInto(graph, id).filter(isBinding)) {
       const tool = byId.get(bound.source);
       if (tool && !seen.has(tool.id)) { seen.add(tool.id); rows.push({ node: tool, depth: depth + 1, via: 'tools', again: false }); }
     }

@@ -32,7 +32,7 @@ export function TextField({ label, value, onChange, hint, error, rows, mono, dis
     <Field label={label} hint={hint} error={error}>
       {(ids) => rows
         ? <textarea className={`in${mono ? ' mono' : ''}`} rows={rows} value={value} disabled={disabled} placeholder={placeholder} onChange={(e) => onChange(e.target.value)} {...ids} />
-        : <input className={`in${mono ? ' mono' : ''}`} type={type} value={value} disabled={disabled} placeholder={placeholder} autoFocus={autoFocus} onChange={(e) => onChange(e.target.value)} {...ids} />}
+        : <input className={`in${mono ? ' mono' : ''}`} type={type} value={value} disabled={disabled} placeholder={placeholder} autoFocus={autoFocus} data-autofocus={autoFocus || undefined} onChange={(e) => onChange(e.target.value)} {...ids} />}
     </Field>
   );
 }

@@ -25,13 +25,14 @@ export default function Palette(): ReactElement {
   const wanted = value.trim().toLocaleLowerCase();
   const found = all.filter((c) => c.label.toLocaleLowerCase().includes(wanted)).slice(0, 60);
   const groups = [...new Set(found.map((c) => c.group))];
-  const pick = (command: Command): void => { closePalette(); command.run(); };
+  const pick = (command: Command): void => { closePalette(); setTimeout(command.run, 60); };
   return (
     <Ariakit.Dialog open onClose={closePalette} className="palette" backdrop={<div className="backdrop" />} aria-label={t('palette.title')} autoFocusOnShow>
       <Ariakit.ComboboxProvider open includesBaseElement={false} setValue={setValue} focusLoop>
         <div className="field">
           <Icon as={Search} />
-          <Ariakit.Combobox autoSelect="always" placeholder={t('search.all')} aria-label={t('palette.title')} autoFocus />
+          <Ariakit.Combobox autoSelect="always" placeholder={t('search.all')} aria-label={t('palette.title')} autoFocus
+            onKeyDown={(e) => { if (e.key === 'Enter' && found[0] && !e.currentTarget.getAttribute('aria-activedescendant')) { e.preventDefault(); pick(found[0]); } }} />
         </div>
         <Ariakit.ComboboxList className="list" alwaysVisible>
           {groups.map((group) => (

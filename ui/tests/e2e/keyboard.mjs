@@ -18,6 +18,9 @@ async function walkTo(page, id) {
 }
 
 export async function keyboard() {
+  if (!(await api('/api/agents?limit=100')).data.some((a) => a.slug === 'refund-actions-agent')) {
+    await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate refunds', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true }) });
+  }
   const browser = await launch();
   const { page, heard } = await open(browser);
   const said = [];
@@ -28,7 +31,7 @@ export async function keyboard() {
     await page.locator('.palette input').waitFor();
     await page.keyboard.type('New workflow');
     await page.keyboard.press('Enter');
-    await page.locator('.dialog input').waitFor();
+    await page.locator('.dialog input:focus').waitFor();
     await page.keyboard.type('Keyboard chat');
     await page.keyboard.press('Enter');
     await page.locator('#canvas').waitFor();
@@ -53,17 +56,10 @@ export async function keyboard() {
     await page.keyboard.press('Escape');
     await walkTo(page, 'agent_1');
     await page.keyboard.press('Enter');
-    const script = (await api('/api/providers')).data.find((p) => p.id === 'script');
-    if (script && process.env.E2E_SCRIPT_MODEL) {
-      await tabTo(page, "document.activeElement?.closest('[data-field=model]') !== null");
-      await page.keyboard.type(process.env.E2E_SCRIPT_MODEL);
-    }
-    await tabTo(page, "!!document.activeElement?.closest('[data-field=tools]')");
-    await page.keyboard.press('Enter');
-    await page.locator('.menu').waitFor();
-    await page.keyboard.type('demo');
-    await page.waitForTimeout(300);
-    await page.keyboard.press('Enter');
+    await tabTo(page, "document.activeElement?.getAttribute('role') === 'radio' && !!document.activeElement.closest('#insp-panel')");
+    await page.keyboard.press('ArrowLeft');
+    await tabTo(page, "!!document.activeElement?.closest('[data-field=agent_id]')");
+    await page.keyboard.type('Gate refunds');
     await tabTo(page, "!!document.activeElement?.closest('[data-field=require_tool_approval]')");
     await page.keyboard.press('Space');
     await page.keyboard.press('Control+s');
