@@ -105,7 +105,7 @@ impl Frame {
     #[must_use]
     pub fn weight(&self) -> usize {
         match &self.body {
-            Body::Token { delta, .. } => 320 + delta.len(),
+            Body::Token { delta, .. } => 160 + delta.len(),
             Body::Completed { .. } | Body::Ended { .. } | Body::ToolResult(_) | Body::ToolCall { .. } => 1024,
             Body::Thread
             | Body::TraceStarted { .. }
@@ -122,7 +122,7 @@ impl Frame {
             | Body::Interrupt(_)
             | Body::Asked(_)
             | Body::Resolved { .. }
-            | Body::Terminal { .. } => 640,
+            | Body::Terminal { .. } => 256,
         }
     }
 
