@@ -74,7 +74,9 @@ impl EventStream {
     ) -> Result<Option<Self>> {
         let id: Id = run.parse().map_err(|_| crate::Error::not_found("run", run))?;
         let feed = world.hub.get(id);
-        let (source, progress) = if let Some(feed) = feed {
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
+            (Source::Feed(Arc::clone(feed)), true)
+        } else if let Some(feed) = feed {
             let scope = Arc::clone(tenant);
             let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
             let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;

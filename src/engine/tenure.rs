@@ -41,13 +41,13 @@ struct Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         let (run, fence) = (self.journal.run, self.journal.tenure().fence);
+        self.feed.close();
         self.world.hub.remove(run, &self.feed);
         let mut active = self.world.active.lock();
         if active.get(&run).is_some_and(|active| active.fence == fence) {
             active.remove(&run);
         }
         drop(active);
-        self.feed.close();
         self.over.cancel();
     }
 }
@@ -56,6 +56,9 @@ impl Seat {
     /// Somebody else goes on at once with a run that cannot go on here.
     async fn hand_over(&self) {
         self.journal.give_up();
+        if self.world.keeps_nothing() {
+            return;
+        }
         let (run, fence) = (self.journal.run, self.journal.tenure().fence);
         let _taken_over_when_the_lease_ends = self.world.store.write(move |tx| queue::release(tx, &run, fence)).await;
     }
@@ -119,6 +122,10 @@ pub(super) fn drive_here(
                 seat.hand_over().await;
             }
         }
+        if seat.world.keeps_nothing() {
+            seat.feed.close();
+            seat.feed.read_out().await;
+        }
     });
     journal
 }
@@ -164,7 +171,7 @@ impl World {
     async fn renew_leases(&self) -> Result<()> {
         let held: Vec<(Id, CancellationToken)> =
             self.active.lock().iter().map(|(run, active)| (*run, active.broken.clone())).collect();
-        if held.is_empty() {
+        if held.is_empty() || self.keeps_nothing() {
             return Ok(());
         }
         let runs: Vec<Id> = held.iter().map(|(run, _)| *run).collect();
@@ -270,7 +277,7 @@ impl World {
                 (*run, active.fence)
             })
             .collect();
-        if !held.is_empty() {
+        if !held.is_empty() && !self.keeps_nothing() {
             let release = move |tx: &mut Tx<'_>| held.iter().try_for_each(|(run, fence)| queue::release(tx, run, *fence));
             self.store.write_then(Box::new(release), Box::new(|_| ()));
         }
