@@ -203,7 +203,7 @@ fn store(tx: &mut Tx<'_>, tenant: &str, row: &RunRow, append: &Append) -> Result
     Ok(Stored::Yes)
 }
 
-fn refused(stored: Stored) -> Result<()> {
+fn refused(stored: &Stored) -> Result<()> {
     match stored {
         Stored::Yes => Ok(()),
         Stored::OtherThread => Err(Error::field("thread_id", "the thread belongs to another agent or workflow")),

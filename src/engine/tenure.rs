@@ -91,7 +91,7 @@ pub(super) fn drive_here(
     feed.release(run.head);
     let id = run.id;
     let queued = tenure.mode == "async";
-    let tries_left = if queued { u32::try_from(world.config.queue_tries).unwrap_or(1).saturating_sub(tenure.tries) } else { 0 };
+    let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
@@ -351,7 +351,7 @@ impl World {
 
 /// Why a run that was taken over cannot go on.
 fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -> Option<Fault> {
-    let most = u32::try_from(world.config.runs.max_takeovers).unwrap_or(u32::MAX);
+    let most = world.config.runs.max_takeovers;
     if takeovers > most {
         let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
         return Some(Fault::new(FaultCode::WorkerLost, text));
