@@ -59,6 +59,11 @@ pub struct HostMarks {
     pub base_url: Option<String>,
 }
 
+/// Makes what all requests share, so that no thread is in the middle of that when the process forks.
+pub(crate) fn prepare() {
+    table::prepare();
+}
+
 /// Every route, under the configured prefixes and nowhere else, so that a host can merge it into its own router.
 pub fn router(studio: Studio) -> axum::Router {
     let prefixes = settings::prefixes(studio.config());

@@ -114,6 +114,11 @@ pub(super) static TABLE: LazyLock<Vec<Arc<Route>>> =
 
 static ROUTER: LazyLock<axum::Router> = LazyLock::new(build);
 
+/// Makes the table and the router now rather than with the first request.
+pub(super) fn prepare() {
+    LazyLock::force(&ROUTER);
+}
+
 /// Finds the route of a request and lets it answer. The request carries its [`Visit`].
 pub(super) async fn route(request: Request<Body>) -> Response {
     match ROUTER.clone().oneshot(request).await {
