@@ -43,6 +43,11 @@ impl Spot {
             || reopened.contains(&later.lane)
             || later.above.iter().any(|(lane, fork)| *lane == self.lane || (reopened.contains(lane) && !own_fork(fork)))
     }
+
+    /// The forks around it that those lanes had opened.
+    pub fn forks_of(&self, lanes: &[LaneId]) -> impl Iterator<Item = Id> {
+        self.above.iter().filter(|(lane, _)| lanes.contains(lane)).map(|(_, fork)| *fork)
+    }
 }
 
 impl Marks {
