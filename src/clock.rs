@@ -1,5 +1,6 @@
 //! Owns time, ids and randomness: the one place where the engine meets what it cannot predict.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,6 +20,26 @@ pub trait Clock: Send + Sync {
 #[derive(Debug, Default)]
 pub struct SystemClock {
     last: AtomicU64,
+    seed: OnceLock<u64>,
+}
+
+impl SystemClock {
+    /// Unpredictable once for each clock: ids need to differ, not to be secret.
+    fn seed(&self) -> u64 {
+        *self.seed.get_or_init(|| {
+            let mut seed = [0; 8];
+            self.random(&mut seed);
+            u64::from_ne_bytes(seed)
+        })
+    }
+}
+
+/// Spreads every bit of a number over all of them.
+const fn mixed(number: u64) -> u64 {
+    let number = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
 }
 
 impl Clock for SystemClock {
@@ -27,14 +48,12 @@ impl Clock for SystemClock {
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// 48 bits of milliseconds, 12 bits of order within one, 62 random bits; never goes back within a process.
+    /// 48 bits of milliseconds, 12 bits of order within one, 62 bits that differ between clocks; never goes back within a process.
     fn id(&self) -> Id {
         let now = u64::try_from(self.now().0).unwrap_or(0) << 12;
         let before = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(now.max(last + 1)));
         let tick = now.max(before.unwrap_or(now) + 1);
-        let mut tail = [0; 8];
-        self.random(&mut tail);
-        Id::v7(tick >> 12, (tick & 0xfff) as u16, u64::from_ne_bytes(tail))
+        Id::v7(tick >> 12, (tick & 0xfff) as u16, mixed(self.seed().wrapping_add(tick)))
     }
 
     fn random(&self, into: &mut [u8]) {

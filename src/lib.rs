@@ -4,7 +4,9 @@ pub mod clock;
 pub mod config;
 pub mod engine;
 pub mod error;
+pub mod ffi;
 pub mod host;
+pub mod http;
 pub mod model;
 pub mod providers;
 pub mod secrets;
@@ -14,3 +16,5 @@ pub mod tools;
 
 pub use error::{Error, Kind, Result};
 pub use studio::{Scope, Studio};
+
+uniffi::setup_scaffolding!();

@@ -119,7 +119,7 @@ keys! {
     "database.path" "STUDIO_DATABASE" Kind::Text, always!("studio.sqlite");
     "database.url" "STUDIO_DATABASE_URL" Kind::Maybe, none, shown IsSet;
     "database.synchronous" "STUDIO_DATABASE_SYNCHRONOUS" Kind::OneOf(&["full", "normal"]), always!("full");
-    "database.durability" "STUDIO_DATABASE_DURABILITY" Kind::OneOf(&["effect", "step"]), always!("effect");
+    "database.durability" "STUDIO_DATABASE_DURABILITY" Kind::OneOf(&["effect", "step", "none"]), always!("effect");
     "table_prefix" "STUDIO_TABLE_PREFIX" Kind::Text, always!("studio_");
     "default_provider" "STUDIO_DEFAULT_PROVIDER" Kind::Maybe, none;
     "default_model" "STUDIO_DEFAULT_MODEL" Kind::Maybe, none;

@@ -85,6 +85,8 @@ pub enum Durability {
     Effect,
     /// Every step.
     Step,
+    /// Nothing of a run: it lives while it is driven, and cannot be read, resumed or recovered.
+    None,
 }
 
 /// Declares structs whose fields are the keys of the contract.

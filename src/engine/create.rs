@@ -136,6 +136,12 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
         append.messages = vec![super::projection::message_row(world.clock.id(), &run, "", &message, true, now)];
     }
     let tenant = Arc::clone(&new.tenant);
+    if world.keeps_nothing() && !new.queued {
+        let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
+        let start = telling_from_start(world, id, &created, &plan, &entries);
+        tenure::drive_here(world, run, start, 0, new.tenant, tenure, Arc::new(new.definitions), Vec::new());
+        return Ok(ticket);
+    }
     let stored = world.store.write(move |tx| store(tx, &tenant, &row, &append)).await;
     refused(stored?)?;
     let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };

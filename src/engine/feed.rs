@@ -38,6 +38,7 @@ pub enum Found {
 pub struct Feed {
     inner: Mutex<Inner>,
     changed: Notify,
+    taken: Notify,
 }
 
 #[derive(Debug)]
@@ -50,6 +51,8 @@ struct Inner {
     token_rows: u64,
     closed: bool,
     limit: usize,
+    /// Readers that have found something, and how far the one that is furthest is.
+    taken: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -104,8 +107,8 @@ impl Feed {
         telling.ordered.frames.clear();
         telling.live.frames.clear();
         let ordered = Ring::after(telling.ordered.last);
-        let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit };
-        Self { inner: Mutex::new(inner), changed: Notify::new() }
+        let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None };
+        Self { inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
     }
 
     /// Tells an entry; readers see it once it is durable.
@@ -150,6 +153,31 @@ impl Feed {
         self.changed.notify_waiters();
     }
 
+    /// Waits while the reader is so far behind that frames would be let go of; not for ever.
+    pub async fn room(&self) {
+        self.wait_for_reader(Inner::crowded).await;
+    }
+
+    /// Waits until a reader has seen everything; not for ever.
+    pub async fn read_out(&self) {
+        self.wait_for_reader(Inner::unread).await;
+    }
+
+    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool) {
+        let patience = tokio::time::sleep(std::time::Duration::from_secs(5));
+        tokio::pin!(patience);
+        loop {
+            let taken = self.taken.notified();
+            if !still(&self.inner.lock()) {
+                return;
+            }
+            tokio::select! {
+                () = taken => {}
+                () = &mut patience => return,
+            }
+        }
+    }
+
     /// The last number told in an order.
     #[must_use]
     pub fn last(&self, order: Order) -> u64 {
@@ -164,6 +192,8 @@ impl Feed {
     #[must_use]
     pub fn find(&self, order: Order, after: u64, most: usize) -> Found {
         let mut inner = self.inner.lock();
+        inner.taken = Some(after);
+        self.taken.notify_one();
         let found = match order {
             Order::Ordered => inner.ordered.find(after, most),
             Order::Live => inner.live_ring().find(after, most),
@@ -181,6 +211,15 @@ impl Feed {
 }
 
 impl Inner {
+    /// A reader has begun, and half of what is kept waits for it.
+    fn crowded(&self) -> bool {
+        self.unread() && self.ordered.weight > self.limit / 2
+    }
+
+    fn unread(&self) -> bool {
+        self.taken.is_none_or(|taken| taken < self.ordered.frames.back().map_or(0, Frame::number))
+    }
+
     fn hold(&mut self) {
         let seq = self.staged;
         self.ordered.hold(seq, &mut self.telling.ordered.frames);

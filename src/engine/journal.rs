@@ -214,6 +214,10 @@ impl Journal {
     }
 
     fn queue(self: &Arc<Self>, core: &mut Core) {
+        if self.world.keeps_nothing() {
+            core.pending = Pending { stored_head: core.run.head, ..Pending::default() };
+            return;
+        }
         if std::mem::replace(&mut core.pending.queued, true) {
             return;
         }
@@ -266,7 +270,19 @@ impl Journal {
     /// When it never will be.
     pub async fn durable(&self) -> Result<(), Lost> {
         let head = self.core.lock().run.head;
+        if self.world.keeps_nothing() {
+            return self.show(head).await;
+        }
         self.durable_to(head).await
+    }
+
+    /// Shows what nobody stores; waits while a reader is far behind, since there is no log to read it back from.
+    async fn show(&self, head: Seq) -> Result<(), Lost> {
+        self.durable.store(head, Ordering::Release);
+        self.feed.release(head);
+        self.changed.notify_waiters();
+        self.feed.room().await;
+        if self.lost() { Err(Lost) } else { Ok(()) }
     }
 
     async fn durable_to(&self, head: Seq) -> Result<(), Lost> {
@@ -290,7 +306,9 @@ impl Journal {
             let core = self.core.lock();
             (core.run.head, core.pending.entries.len())
         };
-        if self.world.step_durable() || waiting > AHEAD {
+        if self.world.keeps_nothing() {
+            let _lost_is_seen_by_the_caller = self.show(head).await;
+        } else if self.world.step_durable() || waiting > AHEAD {
             let _lost_is_seen_by_the_caller = self.durable_to(head).await;
         }
     }

@@ -75,8 +75,12 @@ impl EventStream {
         let id: Id = run.parse().map_err(|_| crate::Error::not_found("run", run))?;
         let feed = world.hub.get(id);
         let mut from = from;
-        let (source, progress) = if let Some(feed) = feed {
+        if let Some(feed) = &feed {
             from.after = from.after.min(feed.last(from.order));
+        }
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
+            (Source::Feed(Arc::clone(feed)), true)
+        } else if let Some(feed) = feed {
             let scope = Arc::clone(tenant);
             let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
             let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;

@@ -72,9 +72,12 @@ pub(super) fn drive_here(
             tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
             kept.release();
         }
-        world.hub.remove(id, &feed);
         world.active.lock().remove(&id);
         feed.close();
+        if world.keeps_nothing() {
+            feed.read_out().await;
+        }
+        world.hub.remove(id, &feed);
         over.cancel();
         if matches!(drove, Ok(Drove::Requeued)) {
             world.wake.notify_one();

@@ -136,6 +136,12 @@ impl World {
         self.config.database.durability == Durability::Step
     }
 
+    /// Runs leave nothing behind.
+    #[must_use]
+    pub fn keeps_nothing(&self) -> bool {
+        self.config.database.durability == Durability::None
+    }
+
     /// The plan of a graph, made once.
     ///
     /// # Errors

@@ -256,3 +256,53 @@ fn fill(fields: &mut Map<String, Value>, key: &str, default: impl FnOnce() -> Va
         fields.insert(key.to_owned(), default());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_filled_in_and_the_rest_is_kept() {
+        let given = json!({"version": 1, "nodes": [
+            {"id": "start", "type": "start"},
+            {"id": "stop", "type": "stop", "data": {"reply": "x", "own": [1]}, "title": " End ", "extra": true},
+            {"id": "n", "type": "note", "data": {"text": "hi"}}],
+            "edges": [{"source": "start", "target": "stop", "sourceHandle": null}, {"id": "e1", "source": "start", "target": "stop", "sourceHandle": "x"}],
+            "annotations": [{"id": "a", "type": "note"}]});
+        let graph = Graph::parse(&given).unwrap();
+        assert_eq!(graph.nodes[1].title.as_deref(), Some("End"));
+        assert_eq!(graph.nodes[1].label(), "End");
+        assert_eq!(graph.nodes[0].label(), "start");
+        let json = graph.to_json();
+        assert_eq!(
+            json["edges"][0],
+            json!({"source": "start", "target": "stop", "sourceHandle": "default", "id": "e2", "targetHandle": "default"})
+        );
+        assert_eq!(json["nodes"][1]["data"], json!({"reply": "x", "own": [1]}));
+        assert_eq!((&json["nodes"][1]["extra"], &json["nodes"][0]["data"]), (&json!(true), &json!({})));
+        assert_eq!((&json["annotations"][0]["id"], &json["viewport"]), (&json!("a"), &json!({"x": 0, "y": 0, "zoom": 1})));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (pointer, value) in [
+            ("/version", json!(2)),
+            ("/nodes/0/type", json!("code")),
+            ("/nodes/1/data", json!({"reply": 5})),
+            ("/edges/0/target", json!("gone")),
+        ] {
+            let mut graph = crate::model::sketch::graph("start -> stop").unwrap();
+            *graph.pointer_mut(pointer).unwrap() = value;
+            assert_eq!(Graph::parse(&graph).unwrap_err().len(), 1, "{pointer}");
+        }
+        assert!(Graph::parse(&json!(null)).is_err());
+    }
+
+    #[test]
+    fn types_have_their_names() {
+        for kind in NodeKind::ALL {
+            assert_eq!(NodeKind::named(kind.as_str()), Some(kind));
+        }
+        assert_eq!(NodeKind::named("code"), None);
+    }
+}

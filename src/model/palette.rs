@@ -38,7 +38,13 @@ fn node_type(kind: NodeKind, limits: &GraphLimits) -> Value {
 
 const fn group(kind: NodeKind) -> &'static str {
     match kind {
-        NodeKind::Start | NodeKind::Stop | NodeKind::Fork | NodeKind::Join | NodeKind::Loop | NodeKind::Condition | NodeKind::Note => "flow",
+        NodeKind::Start
+        | NodeKind::Stop
+        | NodeKind::Fork
+        | NodeKind::Join
+        | NodeKind::Loop
+        | NodeKind::Condition
+        | NodeKind::Note => "flow",
         NodeKind::Agent | NodeKind::Llm => "models",
         NodeKind::Rag => "knowledge",
         NodeKind::Tool | NodeKind::Mcp => "tools",
@@ -85,7 +91,12 @@ const fn type_name(holds: KeyType) -> &'static str {
         KeyType::Flag => "boolean",
         KeyType::Whole(..) | KeyType::LoopBound => "integer",
         KeyType::Number(..) => "number",
-        KeyType::Object | KeyType::TemplateObject | KeyType::Schema | KeyType::Retries | KeyType::Parameters | KeyType::Exposure => "object",
+        KeyType::Object
+        | KeyType::TemplateObject
+        | KeyType::Schema
+        | KeyType::Retries
+        | KeyType::Parameters
+        | KeyType::Exposure => "object",
         KeyType::Any | KeyType::AnyTemplate => "any",
         KeyType::Tools | KeyType::Branches | KeyType::Rules => "array",
     }
@@ -152,8 +163,8 @@ fn values(holds: KeyType) -> Option<Value> {
 /// Which handle may be wired to which; `|` separates alternatives, `<branch>` is any branch of a fork.
 fn connections() -> Vec<Value> {
     let entered = kinds(is_entered);
-    let rule = |source: &str, source_handle: &str, target: &str, target_handle: &str, when: Option<&str>| {
-        json!({"source": source, "source_handle": source_handle, "target": target, "target_handle": target_handle, "when": when})
+    let rule = |source: &str, by: &str, target: &str, into: &str, when: Option<&str>| {
+        json!({"source": source, "source_handle": by, "target": target, "target_handle": into, "when": when})
     };
     let leaving = NodeKind::ALL.into_iter().filter(|kind| !source_handles(*kind).is_empty());
     let mut rules: Vec<Value> = leaving

@@ -201,7 +201,8 @@ mod tests {
 
     #[test]
     fn what_is_no_path_is_refused() {
-        for text in ["", "1a", "a.", "a..b", "a[", "a[x]", "a[-1]", "a b", "[k]", "[\"k", "a.b|upper", "a[99999999999999999999]"] {
+        for text in ["", "1a", "a.", "a..b", "a[", "a[x]", "a[-1]", "a b", "[k]", "[\"k", "a.b|upper", "a[99999999999999999999]"]
+        {
             assert_eq!(Path::parse(text), None, "{text}");
         }
         assert_eq!(Path::parse(&format!("a{}", ".b".repeat(MAX_NAMES + 1))), None);

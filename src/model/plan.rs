@@ -46,7 +46,8 @@ impl Plan {
         let loops = all().filter(|at| graph.nodes[*at].kind == NodeKind::Loop);
         let towards = loops.map(|at| (place(at), wiring.reaching([at]).into())).collect();
         let start = graph.nodes.iter().position(|node| node.kind == NodeKind::Start);
-        let entry = start.and_then(|start| exits.get(start)?.iter().find(|(handle, _)| &**handle == "default").map(|(_, next)| *next));
+        let entry =
+            start.and_then(|start| exits.get(start)?.iter().find(|(handle, _)| &**handle == "default").map(|(_, next)| *next));
         let places = wiring.places().map(|(id, at)| (Arc::clone(id), place(at))).collect();
         Self { graph, places, entry, exits, branches, joins, bindings, towards }
     }
@@ -136,4 +137,77 @@ fn branches(graph: &Graph, wiring: &Wiring, at: usize) -> Box<[Branch]> {
     }
     let declared = fork.branches.as_ref().map_or(order, |declared| declared.iter().collect());
     declared.into_iter().map(|id| Branch { id: Arc::clone(id), first: first.get(id).copied() }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::sketch;
+
+    fn plan(text: &str) -> Plan {
+        Plan::new(Arc::new(Graph::parse(&sketch::graph(text).unwrap()).unwrap()))
+    }
+
+    fn id(plan: &Plan, at: Option<NodeIndex>) -> Option<&str> {
+        at.map(|at| &*plan.node(at).id)
+    }
+
+    #[test]
+    fn control_follows_handles() {
+        let plan = plan("start -> condition; condition.true -> stop; condition.false -> set_1{key: a} -> stop");
+        let condition = plan.find("condition").unwrap();
+        assert_eq!(id(&plan, plan.entry()), Some("condition"));
+        assert_eq!(id(&plan, plan.next(condition, "true")), Some("stop"));
+        assert_eq!(id(&plan, plan.next(condition, "false")), Some("set_1"));
+        assert_eq!(plan.next(condition, "default"), None);
+        assert_eq!(plan.find("gone"), None);
+    }
+
+    #[test]
+    fn branches_come_in_the_order_that_is_declared() {
+        let text =
+            |data: &str| format!("start -> fork{{{data}}} -> join -> stop; fork.b -> set_1{{key: a}} -> join; fork.a -> join");
+        let of = |text: &str| {
+            let plan = plan(text);
+            let fork = plan.find("fork").unwrap();
+            let branches =
+                plan.branches(fork).iter().map(|branch| (branch.id.to_string(), id(&plan, branch.first).map(str::to_owned)));
+            (branches.collect::<Vec<_>>(), id(&plan, plan.join_of(fork)).map(str::to_owned))
+        };
+        let pair = |id: &str, first: &str| (id.to_owned(), Some(first.to_owned()));
+        assert_eq!(of(&text("")), (vec![pair("b", "set_1"), pair("a", "join")], Some("join".into())));
+        assert_eq!(of(&text("branches: [a, b]")).0, [pair("a", "join"), pair("b", "set_1")]);
+        assert_eq!(of(&text("branches: [c]")).0, [("c".to_owned(), None)]);
+        let named = plan("start -> fork{join: end}; fork.a -> end:join -> stop");
+        assert_eq!(id(&named, named.join_of(named.find("fork").unwrap())), Some("end"));
+    }
+
+    #[test]
+    fn a_loop_is_reached_from_its_body_and_from_before() {
+        let plan = plan(
+            "start -> set_0{key: a} -> loop_1; loop_1.continue -> set_1{key: a} -> loop_2; loop_2.continue -> set_2{key: a} -> loop_2; \
+             loop_2.exit -> loop_1; loop_1.exit -> set_3{key: a} -> stop",
+        );
+        let reaches = |from: &str, to: &str| plan.reaches_loop(plan.find(from).unwrap(), plan.find(to).unwrap());
+        for (from, first, second) in [
+            ("set_0", true, true),
+            ("set_1", true, true),
+            ("set_2", true, true),
+            ("loop_1", true, true),
+            ("set_3", false, false),
+            ("stop", false, false),
+        ] {
+            assert_eq!((reaches(from, "loop_1"), reaches(from, "loop_2")), (first, second), "{from}");
+        }
+        assert!(!reaches("set_1", "set_1"));
+    }
+
+    #[test]
+    fn bindings_carry_no_control() {
+        let plan =
+            plan("start -> agent_1{provider: p, model: m} -> stop; tool_1 => agent_1; mcp_1 => agent_1; tool_1 => agent_1");
+        let bound: Vec<_> = plan.tool_bindings(plan.find("agent_1").unwrap()).iter().map(|at| &*plan.node(*at).id).collect();
+        assert_eq!(bound, ["tool_1", "mcp_1"]);
+        assert_eq!(plan.next(plan.find("tool_1").unwrap(), "default"), None);
+    }
 }

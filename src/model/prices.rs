@@ -183,7 +183,16 @@ impl Reading<'_> {
             return None;
         }
         let shown = json!({"input": fields.get("input"), "output": fields.get("output"), "per_tokens": self.per_tokens});
-        Some(Row { layer: 0, provider: provider?, model: model?, is_prefix: is_prefix?, from: from?, rates: rates?, tiers, shown })
+        Some(Row {
+            layer: 0,
+            provider: provider?,
+            model: model?,
+            is_prefix: is_prefix?,
+            from: from?,
+            rates: rates?,
+            tiers,
+            shown,
+        })
     }
 
     fn text(&mut self, fields: &Map<String, Value>, name: &str) -> Option<String> {
@@ -198,7 +207,10 @@ impl Reading<'_> {
         let Some(from) = fields.get("from").filter(|from| !from.is_null()) else { return Some(Timestamp(i64::MIN)) };
         let day = from.as_str().filter(|text| text.len() == 10).and_then(|text| text.parse::<jiff::civil::Date>().ok());
         let start = day.and_then(|day| day.to_zoned(jiff::tz::TimeZone::UTC).ok());
-        start.map_or_else(|| self.refuse("from", "a date such as `2026-01-01`"), |start| Some(Timestamp(start.timestamp().as_millisecond())))
+        start.map_or_else(
+            || self.refuse("from", "a date such as `2026-01-01`"),
+            |start| Some(Timestamp(start.timestamp().as_millisecond())),
+        )
     }
 
     /// The rates of a row, or of a tier, which takes `input` and `output` of its row where it says none.
@@ -222,7 +234,9 @@ impl Reading<'_> {
         let micros = given.and_then(Value::as_str).and_then(micros);
         match micros {
             Some(micros) => Some(micros * (1_000_000 / self.per_tokens)),
-            None => self.refuse(name, "a decimal text such as `\"0.15\"`, not below zero, with at most six digits after the point"),
+            None => {
+                self.refuse(name, "a decimal text such as `\"0.15\"`, not below zero, with at most six digits after the point")
+            }
         }
     }
 
@@ -281,7 +295,8 @@ mod tests {
         let tiered = table(&json!([{"provider": "example", "model": "big-*", "match": "prefix", "input": "1.25", "output": "10",
             "tiers": [{"above_prompt_tokens": 200_000, "input": "2.50", "output": "15"}]}]));
         let per_thousand = PriceTable::parse(&json!({"currency": "USD", "per_tokens": 1000,
-            "models": [{"provider": "p", "model": "m", "input": "1", "output": "2"}]})).unwrap();
+            "models": [{"provider": "p", "model": "m", "input": "1", "output": "2"}]}))
+        .unwrap();
         assert_eq!(cost(&bundled, "openai", "gpt-4o-mini", &tokens(1000, 500)), "0.000450");
         assert_eq!(cost(&per_thousand, "p", "m", &tokens(1000, 500)), "2.000000");
         assert_eq!(cost(&bundled, "openai", "gpt-4o", &Tokens { cached: 400, ..tokens(1000, 100) }), "0.003000");
@@ -296,7 +311,9 @@ mod tests {
 
     #[test]
     fn every_part_has_its_rate() {
-        let table = table(&json!([{"provider": "p", "model": "m", "input": "1", "output": "10", "cached_input": "0.1", "cache_write": "2", "reasoning": "20"}]));
+        let table = table(
+            &json!([{"provider": "p", "model": "m", "input": "1", "output": "10", "cached_input": "0.1", "cache_write": "2", "reasoning": "20"}]),
+        );
         let call = Tokens { prompt: 10, completion: 5, cached: 3, cache_write: 2, reasoning: 4 };
         assert_eq!(cost(&table, "p", "m", &call), "0.000099");
         let odd = Tokens { prompt: 1, completion: 1, cached: 9, cache_write: 0, reasoning: 9 };
@@ -309,9 +326,16 @@ mod tests {
             let kind = if model.ends_with('*') { "prefix" } else { "exact" };
             json!({"provider": "p", "model": model, "match": kind, "input": input, "output": "0", "from": from})
         };
-        let below = table(&json!([row("m-*", "1", "2026-01-01"), row("m-1*", "2", "2026-01-01"), row("m-10", "3", "2026-01-01"), row("m-10", "4", "2026-06-01")]));
+        let below = table(&json!([
+            row("m-*", "1", "2026-01-01"),
+            row("m-1*", "2", "2026-01-01"),
+            row("m-10", "3", "2026-01-01"),
+            row("m-10", "4", "2026-06-01")
+        ]));
         let day = |text: &str| Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond());
-        let rate = |table: &PriceTable, model: &str, at: &str| table.lookup("p", model, day(at)).map(|price| price.cost(&tokens(1, 0)).0 / 1_000_000);
+        let rate = |table: &PriceTable, model: &str, at: &str| {
+            table.lookup("p", model, day(at)).map(|price| price.cost(&tokens(1, 0)).0 / 1_000_000)
+        };
         assert_eq!(rate(&below, "m-2", "2026-03-01T00:00:00Z"), Some(1));
         assert_eq!(rate(&below, "m-11", "2026-03-01T00:00:00Z"), Some(2));
         assert_eq!(rate(&below, "m-10", "2026-05-31T23:59:59Z"), Some(3));
@@ -333,15 +357,33 @@ mod tests {
 
     #[test]
     fn a_wrong_rate_refuses_the_whole_table() {
-        for rate in [json!("-1"), json!("1.1234567"), json!("1,5"), json!(""), json!("."), json!("1."), json!(0.15), json!("1e3"), json!("+1"), json!(" 1"), Value::Null] {
+        for rate in [
+            json!("-1"),
+            json!("1.1234567"),
+            json!("1,5"),
+            json!(""),
+            json!("."),
+            json!("1."),
+            json!(0.15),
+            json!("1e3"),
+            json!("+1"),
+            json!(" 1"),
+            Value::Null,
+        ] {
             let rows = json!({"models": [{"provider": "p", "model": "m", "input": "1", "output": "1"}, {"provider": "p", "model": "n", "input": rate, "output": "1"}]});
             let wrong = PriceTable::parse(&rows).unwrap_err();
             assert!(wrong.len() == 1 && wrong[0].starts_with("`models.1.input` must be"), "{rate}: {wrong:?}");
         }
-        for bad in [json!(1), json!({}), json!({"models": [1]}), json!({"models": [], "per_tokens": 5}), json!({"models": [], "version": 2}),
+        for bad in [
+            json!(1),
+            json!({}),
+            json!({"models": [1]}),
+            json!({"models": [], "per_tokens": 5}),
+            json!({"models": [], "version": 2}),
             json!({"models": [{"provider": "p", "model": "m", "match": "prefix", "input": "1", "output": "1"}]}),
             json!({"models": [{"provider": "p", "model": "m", "input": "1", "output": "1", "from": "soon"}]}),
-            json!({"models": [{"provider": "p", "model": "m", "input": "1", "output": "1", "tiers": [{"input": "1"}]}]})] {
+            json!({"models": [{"provider": "p", "model": "m", "input": "1", "output": "1", "tiers": [{"input": "1"}]}]}),
+        ] {
             assert!(PriceTable::parse(&bad).is_err(), "{bad}");
         }
     }

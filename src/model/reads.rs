@@ -58,9 +58,16 @@ fn own_paths(node: &Node) -> Vec<Path> {
         Node::SetState(SetState { value: Assigned::From(path), .. }) => vec![path.clone()],
         Node::Condition(test) => test.paths().cloned().collect(),
         Node::Loop(node) => node.test.iter().flat_map(|test| test.paths().cloned()).collect(),
-        Node::Start | Node::Stop(_) | Node::Agent(_) | Node::Llm(_) | Node::Rag(_) | Node::Human(_) | Node::Fork(_) | Node::Join(_) | Node::SetState(_) | Node::Note => {
-            node.templates().into_iter().flat_map(|(_, template)| template.paths().cloned()).collect()
-        }
+        Node::Start
+        | Node::Stop(_)
+        | Node::Agent(_)
+        | Node::Llm(_)
+        | Node::Rag(_)
+        | Node::Human(_)
+        | Node::Fork(_)
+        | Node::Join(_)
+        | Node::SetState(_)
+        | Node::Note => node.templates().into_iter().flat_map(|(_, template)| template.paths().cloned()).collect(),
     }
 }
 
@@ -70,7 +77,17 @@ fn falls_back(node: &Node) -> Option<&Template> {
         Node::Agent(node) => Some(&node.message),
         Node::Llm(node) => Some(&node.prompt),
         Node::Rag(node) => Some(&node.query),
-        Node::Start | Node::Stop(_) | Node::Tool(_) | Node::Mcp(_) | Node::Human(_) | Node::Fork(_) | Node::Join(_) | Node::Loop(_) | Node::SetState(_) | Node::Condition(_) | Node::Note => None,
+        Node::Start
+        | Node::Stop(_)
+        | Node::Tool(_)
+        | Node::Mcp(_)
+        | Node::Human(_)
+        | Node::Fork(_)
+        | Node::Join(_)
+        | Node::Loop(_)
+        | Node::SetState(_)
+        | Node::Condition(_)
+        | Node::Note => None,
     }
 }
 
@@ -78,7 +95,18 @@ fn sends_files(node: &Node) -> bool {
     match node {
         Node::Agent(node) => node.vision,
         Node::Llm(node) => node.vision,
-        Node::Start | Node::Stop(_) | Node::Rag(_) | Node::Tool(_) | Node::Mcp(_) | Node::Human(_) | Node::Fork(_) | Node::Join(_) | Node::Loop(_) | Node::SetState(_) | Node::Condition(_) | Node::Note => false,
+        Node::Start
+        | Node::Stop(_)
+        | Node::Rag(_)
+        | Node::Tool(_)
+        | Node::Mcp(_)
+        | Node::Human(_)
+        | Node::Fork(_)
+        | Node::Join(_)
+        | Node::Loop(_)
+        | Node::SetState(_)
+        | Node::Condition(_)
+        | Node::Note => false,
     }
 }
 
@@ -168,7 +196,12 @@ mod tests {
         for read in ["/ticket/text", "/tone", "/order/id"] {
             assert_ne!(with(read, json!("changed")), first, "{read}");
         }
-        assert_ne!(with("/ticket/text", json!(" ")), { let mut s = base(); s["input"] = json!("j"); s["ticket"]["text"] = json!(" "); hash(graph, "agent_1", s) });
+        assert_ne!(with("/ticket/text", json!(" ")), {
+            let mut s = base();
+            s["input"] = json!("j");
+            s["ticket"]["text"] = json!(" ");
+            hash(graph, "agent_1", s)
+        });
     }
 
     #[test]

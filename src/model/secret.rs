@@ -6,7 +6,20 @@ const NAMES: [&str; 10] =
 
 /// How well-known keys and tokens begin, in lower case.
 const BEGINNINGS: [&str; 14] = [
-    "bearer ", "basic ", "sk-", "pk-", "sk_", "rk_", "ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "akia", "aiza", "-----begin",
+    "bearer ",
+    "basic ",
+    "sk-",
+    "pk-",
+    "sk_",
+    "rk_",
+    "ghp_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "akia",
+    "aiza",
+    "-----begin",
 ];
 
 /// Does a text name a secret: `secret:NAME`?
@@ -27,7 +40,8 @@ pub fn looks_written_out(name: &str, value: &str) -> bool {
     }
     let (name, value) = (name.to_ascii_lowercase(), value.trim().to_ascii_lowercase());
     value.starts_with("secret:")
-        || NAMES.iter().any(|word| name.contains(word)) || BEGINNINGS.iter().any(|start| value.starts_with(start))
+        || NAMES.iter().any(|word| name.contains(word))
+        || BEGINNINGS.iter().any(|start| value.starts_with(start))
 }
 
 #[cfg(test)]
@@ -36,7 +50,14 @@ mod tests {
 
     #[test]
     fn only_names_of_secrets_are_references() {
-        for (text, is) in [("secret:SHOP_TOKEN", true), ("secret:S", true), ("secret:", false), ("secret:shop", false), ("secret:1A", false), ("SHOP", false)] {
+        for (text, is) in [
+            ("secret:SHOP_TOKEN", true),
+            ("secret:S", true),
+            ("secret:", false),
+            ("secret:shop", false),
+            ("secret:1A", false),
+            ("SHOP", false),
+        ] {
             assert_eq!(is_reference(text), is, "{text}");
         }
         assert!(!is_reference(&format!("secret:{}", "A".repeat(65))));

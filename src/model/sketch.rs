@@ -54,7 +54,9 @@ impl<'t> Sketch<'t> {
             let target = self.node()?;
             let handle = source.1.as_deref().unwrap_or("default");
             let id = format!("e{}", self.edges.len() + 1);
-            self.edges.push(json!({"id": id, "source": source.0, "target": target.0, "sourceHandle": handle, "targetHandle": target_handle}));
+            self.edges.push(
+                json!({"id": id, "source": source.0, "target": target.0, "sourceHandle": handle, "targetHandle": target_handle}),
+            );
             source = target;
         }
     }
@@ -64,7 +66,8 @@ impl<'t> Sketch<'t> {
         let id = self.word("a node")?;
         let kind = if self.takes(":") { self.word("a type")? } else { id.split('_').next().unwrap_or_default() };
         let kind = if kind == "set" { "set_state" } else { kind };
-        let node = self.nodes.entry(id).or_insert_with(|| json!({"id": id, "type": kind, "position": {"x": 0, "y": 0}, "data": {}}));
+        let node =
+            self.nodes.entry(id).or_insert_with(|| json!({"id": id, "type": kind, "position": {"x": 0, "y": 0}, "data": {}}));
         if self.rest.starts_with('{') {
             node["data"] = value(&mut self.rest)?;
         }
@@ -148,7 +151,8 @@ pub(crate) fn any_json() -> impl proptest::strategy::Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         (-1e6..1e6).prop_map(|float: f64| json!(float)),
         "[a-z{}$.\"\\\\é]{0,8}".prop_map(Value::from),
-        prop::sample::select(vec!["default", "tools", "start", "stop", "agent", "loop", "fork", "join", "true", "1"]).prop_map(Value::from),
+        prop::sample::select(vec!["default", "tools", "start", "stop", "agent", "loop", "fork", "join", "true", "1"])
+            .prop_map(Value::from),
     ];
     leaf.prop_recursive(4, 48, 6, |inner| {
         prop_oneof![
@@ -167,8 +171,21 @@ mod tests {
         let graph = graph("start -> agent_1{provider: x, tools: [{ref: \"host:a\"}], n: 5} -> stop\n mail:tool => agent_1; agent_1.error -> stop").unwrap();
         assert_eq!(graph["nodes"][1]["data"], json!({"provider": "x", "tools": [{"ref": "host:a"}], "n": 5}));
         assert_eq!(graph["nodes"][3]["type"], "tool");
-        let edges: Vec<_> = graph["edges"].as_array().unwrap().iter().map(|e| format!("{}.{} {}.{}", e["source"], e["sourceHandle"], e["target"], e["targetHandle"]).replace('"', "")).collect();
-        assert_eq!(edges, ["start.default agent_1.default", "agent_1.default stop.default", "mail.default agent_1.tools", "agent_1.error stop.default"]);
+        let edges: Vec<_> = graph["edges"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|e| format!("{}.{} {}.{}", e["source"], e["sourceHandle"], e["target"], e["targetHandle"]).replace('"', ""))
+            .collect();
+        assert_eq!(
+            edges,
+            [
+                "start.default agent_1.default",
+                "agent_1.default stop.default",
+                "mail.default agent_1.tools",
+                "agent_1.error stop.default"
+            ]
+        );
         assert!(super::graph("a -> ").is_err() && super::graph("a{b").is_err() && super::graph("a + b").is_err());
     }
 }

@@ -109,7 +109,9 @@ impl State {
     pub fn within_limit(&self, limit_kb: u64) -> Result<(), Fault> {
         let refuse = |message: String| Err(Fault::new(FaultCode::StateTooLarge, message));
         if self.size_bytes() as u64 > limit_kb.saturating_mul(1024) {
-            return refuse(format!("the workflow state is larger than {limit_kb} KiB; write less into it or raise `limits.state_kb`"));
+            return refuse(format!(
+                "the workflow state is larger than {limit_kb} KiB; write less into it or raise `limits.state_kb`"
+            ));
         }
         if self.depth > MAX_DEPTH {
             return refuse(format!("a state value is nested deeper than {MAX_DEPTH} levels; do not put a value into itself"));

@@ -229,7 +229,9 @@ mod tests {
 
     #[test]
     fn text_that_is_no_placeholder_stays() {
-        for text in ["{{}}", "{{ }}", "{{a|upper}}", "{{ a b }}", "{{a", "{ {a}}", "{{1}}", "{% if a %}", "{{a()}}", "{{a.}}", "{{é}}"] {
+        for text in
+            ["{{}}", "{{ }}", "{{a|upper}}", "{{ a b }}", "{{a", "{ {a}}", "{{1}}", "{% if a %}", "{{a()}}", "{{a.}}", "{{é}}"]
+        {
             assert_eq!(render(text, &json!({"a": 1})), text);
         }
         assert_eq!(render("{{{a}}} {{ {{a}}", &json!({"a": 1})), "{1} {{ 1");
@@ -246,7 +248,8 @@ mod tests {
     #[test]
     fn blank_is_known_before_rendering() {
         let state = State::from_json(json!({"a": " ", "b": 0}).as_object().cloned().unwrap());
-        for (template, blank) in [("", true), (" {{a}}{{zz}}", true), ("{{b}}", false), ("x", false), ("{{__studio_now}}", false)] {
+        for (template, blank) in [("", true), (" {{a}}{{zz}}", true), ("{{b}}", false), ("x", false), ("{{__studio_now}}", false)]
+        {
             assert_eq!(Template::parse(template).is_blank(&state), blank, "{template}");
         }
     }
@@ -254,7 +257,8 @@ mod tests {
     #[test]
     fn inserted_values_can_be_cut() {
         let state = State::from_json(json!({"a": "long", "b": "x"}).as_object().cloned().unwrap());
-        let cut = Template::parse("{{a}}-{{b}}").render_with(&state, &system(), &mut |path, text| format!("{}={}", path.source(), text.len()));
+        let cut = Template::parse("{{a}}-{{b}}")
+            .render_with(&state, &system(), &mut |path, text| format!("{}={}", path.source(), text.len()));
         assert_eq!(cut, "a=4-b=1");
     }
 

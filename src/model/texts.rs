@@ -20,7 +20,8 @@ pub enum Locale {
 type Catalog = HashMap<String, String>;
 
 static EN: LazyLock<Catalog> = LazyLock::new(|| serde_json::from_str(include_str!("../../lang/en.json")).unwrap_or_default());
-static PT_BR: LazyLock<Catalog> = LazyLock::new(|| serde_json::from_str(include_str!("../../lang/pt_BR.json")).unwrap_or_default());
+static PT_BR: LazyLock<Catalog> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../lang/pt_BR.json")).unwrap_or_default());
 
 impl Locale {
     /// The language of a name such as `pt_BR` or `pt-BR`.
@@ -77,7 +78,8 @@ pub fn text(locale: Locale, key: &str, values: &[(&str, &str)]) -> String {
     let mut rest = text.as_str();
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let named = after.split_once('}').and_then(|(name, tail)| Some((values.iter().find(|(known, _)| *known == name)?.1, tail)));
+        let named =
+            after.split_once('}').and_then(|(name, tail)| Some((values.iter().find(|(known, _)| *known == name)?.1, tail)));
         match named {
             Some((value, tail)) => {
                 out.push_str(value);

@@ -29,7 +29,9 @@ impl Wiring {
         for (n, (edge, ends)) in graph.edges.iter().zip(&ends).enumerate() {
             let Some((source, target)) = *ends else { continue };
             if edge.is_binding() {
-                bound[target].push((n, source));
+                if !bound[target].iter().any(|(_, known)| *known == source) {
+                    bound[target].push((n, source));
+                }
             } else {
                 leaving[source].push((n, target));
                 entering[target].push((n, source));
@@ -68,7 +70,7 @@ impl Wiring {
         self.entering[at].iter().copied()
     }
 
-    /// The binding edges at an agent, with their sources, in the order of the edges.
+    /// The binding edges at an agent, with their sources, in the order of the edges; each source once.
     pub(super) fn bound(&self, agent: usize) -> impl Iterator<Item = (usize, usize)> {
         self.bound[agent].iter().copied()
     }
@@ -91,7 +93,12 @@ impl Wiring {
         self.spread(to, &self.entering, |_| false)
     }
 
-    fn spread(&self, from: impl IntoIterator<Item = usize>, edges: &[Vec<(usize, usize)>], closed: impl Fn(usize) -> bool) -> Vec<bool> {
+    fn spread(
+        &self,
+        from: impl IntoIterator<Item = usize>,
+        edges: &[Vec<(usize, usize)>],
+        closed: impl Fn(usize) -> bool,
+    ) -> Vec<bool> {
         let mut seen = vec![false; self.len()];
         let mut open: Vec<usize> = from.into_iter().filter(|at| !closed(*at)).collect();
         for at in &open {
@@ -115,7 +122,11 @@ impl Wiring {
 }
 
 /// The strongly connected parts with a cycle in them, each by its smallest member, in order.
-pub(super) fn cycles<I: Iterator<Item = usize>>(count: usize, next: impl Fn(usize) -> I, closed: impl Fn(usize) -> bool) -> Vec<usize> {
+pub(super) fn cycles<I: Iterator<Item = usize>>(
+    count: usize,
+    next: impl Fn(usize) -> I,
+    closed: impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let order = finishing_order(count, &next, &closed);
     let mut back = vec![Vec::new(); count];
     for at in (0..count).filter(|at| !closed(*at)) {
@@ -148,7 +159,11 @@ pub(super) fn cycles<I: Iterator<Item = usize>>(count: usize, next: impl Fn(usiz
 }
 
 /// All open nodes, each after those that it leads to.
-fn finishing_order<I: Iterator<Item = usize>>(count: usize, next: &impl Fn(usize) -> I, closed: &impl Fn(usize) -> bool) -> Vec<usize> {
+fn finishing_order<I: Iterator<Item = usize>>(
+    count: usize,
+    next: &impl Fn(usize) -> I,
+    closed: &impl Fn(usize) -> bool,
+) -> Vec<usize> {
     let mut seen = vec![false; count];
     let mut order = Vec::with_capacity(count);
     for root in (0..count).filter(|at| !closed(*at)) {

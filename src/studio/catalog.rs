@@ -45,8 +45,9 @@ impl Studio {
 
     /// Same, with the host asked for what decides the default model.
     pub(super) async fn asked_catalog(&self, tenant: &str) -> Catalog {
-        let host = &self.world().host;
-        let host_has_openai = host.answers(HostOp::SecretGet) && {
+        let (host, config) = (&self.world().host, self.config());
+        let decided = config.default_provider.is_some() && config.rag.embeddings_provider.is_some();
+        let host_has_openai = !decided && config.secret(OPENAI).is_none() && host.answers(HostOp::SecretGet) && {
             let answer = host.call(HostOp::SecretGet, json!({"name": OPENAI, "tenant": tenant}), ASKING).await;
             answer.is_ok_and(|answer| answer.get("value").and_then(Value::as_str).is_some_and(|value| !value.is_empty()))
         };

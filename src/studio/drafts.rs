@@ -3,10 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
-use super::definitions::{Edit, Writer, must_find};
+use super::definitions::must_find;
+use super::edits::Edit;
 use super::fields::{Fields, Problems, object_of};
 use super::reach::Refusal;
 use super::resource::{Definition, Resource, expected_revision};
+use super::writing::Writer;
 use super::{Scope, Studio, workflows};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
@@ -93,7 +95,7 @@ fn no_draft(id: &str) -> Refusal {
 impl Studio {
     /// The draft of a workflow.
     pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Value> {
-        let (reader, id) = (self.writer(scope).await, workflow.to_owned());
+        let (reader, id) = (self.writer(scope), workflow.to_owned());
         self.reading(move |tx| {
             let workflow = reader.workflow(tx, &id)?;
             let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
@@ -104,23 +106,25 @@ impl Studio {
 
     /// Stores the draft of a workflow: `{graph, draft_revision?}`.
     pub async fn put_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        let (writer, id) = (self.writer(scope).await, workflow.to_owned());
+        let (writer, id) = (self.writer(scope), workflow.to_owned());
         let expected = expected_revision(if_match, body, "draft_revision")?;
         let graph = read_graph(body, &writer.catalog)?;
-        self.writing(move |tx| {
+        let reader = writer.clone();
+        let stored = self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
             let before = writer.draft(tx, &workflow)?;
             must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
             table::put_draft(tx, &writer.tenant, &workflow.id, &graph, None, Some(workflow.revision), writer.now)?;
             let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
-            show(tx, &writer.tenant, &writer.catalog, &workflow, &draft)
-        })
-        .await
+            Ok((workflow, draft))
+        });
+        let (workflow, draft) = stored.await?;
+        self.reading(move |tx| show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)).await
     }
 
     /// Throws the draft of a workflow away.
     pub async fn delete_draft(&self, scope: &Scope, workflow: &str) -> Result<()> {
-        let (writer, id) = (self.writer(scope).await, workflow.to_owned());
+        let (writer, id) = (self.writer(scope), workflow.to_owned());
         self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
             writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
@@ -132,7 +136,7 @@ impl Studio {
 
     /// Makes the draft the next revision of its workflow.
     pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        let (reader, id) = (self.writer(scope).await, workflow.to_owned());
+        let (reader, id) = (self.writer(scope), workflow.to_owned());
         let of_draft = expected_revision(if_match, body, "draft_revision")?;
         let of_workflow = expected_revision(None, body, "revision")?;
         let draft = self

@@ -6,6 +6,7 @@ pub mod catalog;
 mod checkpoints;
 mod definitions;
 mod drafts;
+mod edits;
 mod facade;
 mod fields;
 mod known;
@@ -34,6 +35,7 @@ mod tools;
 mod traces;
 mod uses;
 mod workflows;
+mod writing;
 
 #[cfg(test)]
 mod tests;

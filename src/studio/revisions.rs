@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::definitions::{Edit, answer, must_find};
+use super::definitions::{answer, must_find};
+use super::edits::Edit;
 use super::lists::{ListQuery, Page};
 use super::resource::{Definition, Resource};
 use super::{Scope, Studio};

@@ -28,11 +28,17 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
     let outcome = context.tool(&call, &tool, None).await?;
     if outcome.is_error {
-        return Err(Fault::new(FaultCode::ToolFailed, outcome.result));
+        return Err(Fault::new(FaultCode::ToolFailed, told(outcome.result)));
     }
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// The sentence of a failure that was told as `{"error": text}`.
+fn told(result: String) -> String {
+    let parsed: Option<Value> = serde_json::from_str(&result).ok();
+    parsed.and_then(|value| Some(value.get("error")?.as_str()?.to_owned())).unwrap_or(result)
 }
 
 /// One call for each attempt: the same one when the step is entered again, another one after it failed.

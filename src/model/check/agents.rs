@@ -57,7 +57,8 @@ fn config(subject: &Subject<'_>, node: &GraphNode, agent: &AgentNode, report: &m
 }
 
 fn exposure(node: &GraphNode, agent: &AgentNode, report: &mut Report) {
-    let (slug, description) = agent.tool_exposure.as_ref().map_or(("", ""), |tool| (tool.slug.as_str(), tool.description.as_str()));
+    let (slug, description) =
+        agent.tool_exposure.as_ref().map_or(("", ""), |tool| (tool.slug.as_str(), tool.description.as_str()));
     let values = [("node", node.label()), ("slug", slug)];
     if !is_slug(slug) {
         report.add(IssueCode::ToolModeSlug, "", node.spot().field("data.tool_exposure.slug"), &values);
@@ -97,8 +98,12 @@ fn offered(subject: &Subject<'_>, tool: &ToolRef) -> Vec<String> {
 
 fn bound(subject: &Subject<'_>, source: usize) -> Vec<String> {
     match &subject.graph.nodes[source].node {
-        Node::Tool(tool) => tool.tool_ref.as_deref().and_then(|reference| subject.known.tool(reference)).unwrap_or_default().names,
-        Node::Agent(agent) if agent.tool_mode => agent.tool_exposure.iter().map(|tool| tool.slug.clone()).filter(|slug| is_slug(slug)).collect(),
+        Node::Tool(tool) => {
+            tool.tool_ref.as_deref().and_then(|reference| subject.known.tool(reference)).unwrap_or_default().names
+        }
+        Node::Agent(agent) if agent.tool_mode => {
+            agent.tool_exposure.iter().map(|tool| tool.slug.clone()).filter(|slug| is_slug(slug)).collect()
+        }
         Node::Mcp(mcp) => server_tool(mcp).into_iter().collect(),
         Node::Agent(_)
         | Node::Start
@@ -122,7 +127,8 @@ fn server_tool(mcp: &McpNode) -> Option<String> {
 
 /// May any call of the agent wait for a person?
 pub(super) fn is_approval_enabled(subject: &Subject<'_>, at: usize, agent: &AgentNode) -> bool {
-    let stored = agent.agent_id.as_deref().filter(|_| !agent.is_inline()).and_then(|id| subject.known.agent(id)).unwrap_or_default();
+    let stored =
+        agent.agent_id.as_deref().filter(|_| !agent.is_inline()).and_then(|id| subject.known.agent(id)).unwrap_or_default();
     agent.require_tool_approval.unwrap_or(stored.require_tool_approval)
         || stored.gated_tool
         || (agent.is_inline() && (agent.tools.iter().any(|tool| is_gated(subject, tool)) || is_bound_gated(subject, at)))
@@ -135,8 +141,14 @@ fn is_gated(subject: &Subject<'_>, tool: &ToolRef) -> bool {
 
 fn is_bound_gated(subject: &Subject<'_>, at: usize) -> bool {
     subject.wiring.bound(at).any(|(_, source)| match &subject.graph.nodes[source].node {
-        Node::Tool(tool) => tool.tool_ref.as_deref().and_then(|reference| subject.known.tool(reference)).is_some_and(|tool| tool.require_approval),
-        Node::Mcp(mcp) => mcp.mcp_server.as_deref().and_then(|name| subject.known.mcp_server(name)).is_some_and(|server| server.require_approval),
+        Node::Tool(tool) => {
+            tool.tool_ref.as_deref().and_then(|reference| subject.known.tool(reference)).is_some_and(|tool| tool.require_approval)
+        }
+        Node::Mcp(mcp) => mcp
+            .mcp_server
+            .as_deref()
+            .and_then(|name| subject.known.mcp_server(name))
+            .is_some_and(|server| server.require_approval),
         Node::Start
         | Node::Stop(_)
         | Node::Agent(_)
@@ -157,7 +169,9 @@ pub(super) fn has_native_tool(subject: &Subject<'_>, agent: &AgentNode) -> bool 
     let is_native = |tool: &KnownTool| tool.provider_native;
     if agent.is_inline() {
         let mut tools = agent.tools.iter();
-        return tools.any(|tool| tool.reference.starts_with("provider:") || subject.known.tool(&tool.reference).as_ref().is_some_and(is_native));
+        return tools.any(|tool| {
+            tool.reference.starts_with("provider:") || subject.known.tool(&tool.reference).as_ref().is_some_and(is_native)
+        });
     }
     agent.agent_id.as_deref().and_then(|id| subject.known.agent(id)).is_some_and(|agent| agent.provider_native)
 }

@@ -45,7 +45,12 @@ pub(super) fn check(kind: NodeKind, data: &Map<String, Value>, spot: Spot<'_>, l
         let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let expected = report.phrase(expected, &values);
         let name = field.strip_prefix("data.").unwrap_or(field);
-        report.add(IssueCode::NodeDataInvalid, "", spot.field(field), &[("node", label), ("field", name), ("expected", &expected)]);
+        report.add(
+            IssueCode::NodeDataInvalid,
+            "",
+            spot.field(field),
+            &[("node", label), ("field", name), ("expected", &expected)],
+        );
     };
     for key in keys::of(kind) {
         match data.get(key.name).filter(|value| !value.is_null() || key.holds == KeyType::AnyTemplate) {

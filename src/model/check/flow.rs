@@ -2,8 +2,8 @@
 
 use super::super::graph::NodeKind;
 use super::super::node::Node;
-use super::issue::{IssueCode, Report, Spot};
 use super::Subject;
+use super::issue::{IssueCode, Report, Spot};
 
 pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
     ends(subject, report);
@@ -62,7 +62,12 @@ fn loops(subject: &Subject<'_>, report: &mut Report) {
     for (_, node) in subject.nodes() {
         let Node::Loop(data) = &node.node else { continue };
         if data.max_steps.is_some_and(|bound| bound == 0 || u64::from(bound) > subject.limits.loop_max_steps) {
-            report.add(IssueCode::LoopMaxSteps, "", node.spot().field("data.max_steps"), &[("node", node.label()), ("limit", &max)]);
+            report.add(
+                IssueCode::LoopMaxSteps,
+                "",
+                node.spot().field("data.max_steps"),
+                &[("node", node.label()), ("limit", &max)],
+            );
         }
     }
 }

@@ -73,7 +73,8 @@ fn branches(subject: &Subject<'_>, region: &Region, node: &GraphNode, report: &m
 }
 
 fn invalid(subject: &Subject<'_>, node: &GraphNode, variant: &str, branch: &Arc<str>, field: Option<&str>, report: &mut Report) {
-    let edge = subject.graph.edges.iter().find(|edge| edge.source == node.id && edge.source_handle == *branch && !edge.is_binding());
+    let edge =
+        subject.graph.edges.iter().find(|edge| edge.source == node.id && edge.source_handle == *branch && !edge.is_binding());
     let spot = Spot { node: Some(&node.id), edge: edge.map(|edge| edge.id.as_str()), field };
     report.add(IssueCode::ForkBranchInvalid, variant, spot, &[("node", node.label()), ("branch", branch)]);
 }
@@ -89,11 +90,14 @@ fn too_many(subject: &Subject<'_>, count: usize, node: &GraphNode, report: &mut 
 }
 
 fn is_branch_id(id: &str) -> bool {
-    (1..=64).contains(&id.len()) && id != DEFAULT_HANDLE && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+    (1..=64).contains(&id.len())
+        && id != DEFAULT_HANDLE
+        && id.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
 }
 
 fn nesting(subject: &Subject<'_>, region: &Region, node: &GraphNode, report: &mut Report) {
-    let around = subject.regions.iter().filter(|outer| outer.fork != region.fork && outer.branch_of(region.fork).is_some()).count();
+    let around =
+        subject.regions.iter().filter(|outer| outer.fork != region.fork && outer.branch_of(region.fork).is_some()).count();
     if around >= MAX_NESTING {
         let limit = MAX_NESTING.to_string();
         report.add(IssueCode::ForkNesting, "", node.spot(), &[("node", node.label()), ("limit", &limit)]);

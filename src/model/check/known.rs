@@ -74,6 +74,14 @@ pub struct GraphLimits {
 
 impl Default for GraphLimits {
     fn default() -> Self {
-        Self { kb: 1024, nodes: 500, edges: 2000, fork_branches: 256, loop_max_steps: 10_000, loop_default_steps: 10, locale: Locale::En }
+        Self {
+            kb: 1024,
+            nodes: 500,
+            edges: 2000,
+            fork_branches: 256,
+            loop_max_steps: 10_000,
+            loop_default_steps: 10,
+            locale: Locale::En,
+        }
     }
 }

@@ -98,13 +98,13 @@ fn literal(node: &GraphNode, field: &str, report: &mut Report) {
 fn config(node: &GraphNode, config: &Map<String, Value>, at: &str, report: &mut Report) {
     for (name, value) in config {
         match (name.as_str(), value) {
-            ("token" | "credential", Value::String(text)) => {
-                if !text.trim().is_empty() && !secret::is_reference(text) {
-                    literal(node, &format!("{at}.{name}"), report);
-                }
+            ("token" | "credential", Value::String(text)) if !text.trim().is_empty() && !secret::is_reference(text) => {
+                literal(node, &format!("{at}.{name}"), report);
             }
             ("headers", Value::Object(headers)) => {
-                let written = headers.iter().filter(|(name, value)| value.as_str().is_some_and(|value| secret::looks_written_out(name, value)));
+                let written = headers
+                    .iter()
+                    .filter(|(name, value)| value.as_str().is_some_and(|value| secret::looks_written_out(name, value)));
                 written.for_each(|(header, _)| literal(node, &format!("{at}.{name}.{header}"), report));
             }
             _ => {}

@@ -29,8 +29,13 @@ impl Region {
 
 /// The regions of all forks, in graph order.
 pub(super) fn all(graph: &Graph, wiring: &Wiring, start: Option<usize>) -> Vec<Region> {
-    let forks = graph.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Fork);
-    forks.map(|(fork, _)| Walk::new(graph, wiring, start, fork).region()).collect()
+    let forks: Vec<usize> = (0..wiring.len()).filter(|at| graph.nodes[*at].kind == NodeKind::Fork).collect();
+    let joins: Vec<Option<usize>> = forks.iter().map(|fork| wiring.join_of(graph, *fork)).collect();
+    let region = |(fork, join): (&usize, &Option<usize>)| {
+        let is_shared = join.is_some() && joins.iter().filter(|other| *other == join).count() > 1;
+        Walk::new(graph, wiring, start, *fork, *join).region(is_shared)
+    };
+    forks.iter().zip(&joins).map(region).collect()
 }
 
 struct Walk<'g> {
@@ -44,16 +49,16 @@ struct Walk<'g> {
 }
 
 impl<'g> Walk<'g> {
-    fn new(graph: &'g Graph, wiring: &'g Wiring, start: Option<usize>, fork: usize) -> Self {
-        let join = wiring.join_of(graph, fork);
+    fn new(graph: &'g Graph, wiring: &'g Wiring, start: Option<usize>, fork: usize, join: Option<usize>) -> Self {
         let outside = wiring.reachable(start, |at| at == fork);
-        let after = wiring.reachable(join.into_iter().flat_map(|join| wiring.leaving(join).map(|(_, next)| next)), |at| at == fork);
+        let after =
+            wiring.reachable(join.into_iter().flat_map(|join| wiring.leaving(join).map(|(_, next)| next)), |at| at == fork);
         let owner = vec![None; wiring.len()];
         let region = Region { fork, join, handles: Vec::new(), owner, escapes: Vec::new(), crosses_loop: false };
         Self { graph, wiring, outside, after, region }
     }
 
-    fn region(mut self) -> Region {
+    fn region(mut self, is_join_shared: bool) -> Region {
         for (edge, first) in self.wiring.leaving(self.region.fork) {
             let handle = &self.graph.edges[edge].source_handle;
             if &**handle == DEFAULT_HANDLE {
@@ -67,7 +72,7 @@ impl<'g> Walk<'g> {
             self.branch(branch, edge, first);
         }
         if self.region.join.is_some() {
-            self.entries();
+            self.entries(is_join_shared);
             self.region.escapes.sort_unstable();
             self.region.escapes.dedup();
         } else {
@@ -95,7 +100,8 @@ impl<'g> Walk<'g> {
             self.region.crosses_loop = true;
             return false;
         }
-        let leaves = at == self.region.fork || kind == NodeKind::Stop || self.after[at] || (self.outside[at] && kind == NodeKind::Join);
+        let leaves =
+            at == self.region.fork || kind == NodeKind::Stop || self.after[at] || (self.outside[at] && kind == NodeKind::Join);
         let owner = self.region.owner[at];
         if leaves || owner.is_some_and(|owner| owner != branch) {
             self.region.escapes.push(edge);
@@ -105,12 +111,12 @@ impl<'g> Walk<'g> {
         owner.is_none()
     }
 
-    /// Edges into a branch from outside it, and into the join from outside all branches.
-    fn entries(&mut self) {
+    /// Edges into a branch from outside it, and into a join of its own from outside all branches.
+    fn entries(&mut self, is_join_shared: bool) {
         let region = &mut self.region;
         for at in 0..region.owner.len() {
             let is_join = region.join == Some(at);
-            if region.owner[at].is_none() && !is_join {
+            if region.owner[at].is_none() && (!is_join || is_join_shared) {
                 continue;
             }
             for (edge, from) in self.wiring.entering(at) {

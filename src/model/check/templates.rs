@@ -21,7 +21,8 @@ pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
             }
             let readers = readers(subject, at);
             let before = heard_by.entry(readers.clone()).or_insert_with(|| before(subject, &readers));
-            let known = writers.get(key).into_iter().flatten().any(|writer| before[*writer] && is_told(subject, *writer, &readers));
+            let known =
+                writers.get(key).into_iter().flatten().any(|writer| before[*writer] && is_told(subject, *writer, &readers));
             if !known {
                 report.add(IssueCode::TemplateUnknownKey, "", node.spot().field(field), &[("node", node.label()), ("key", key)]);
             }

@@ -37,9 +37,15 @@ fn handles_taken(node: &GraphNode) -> &'static [&'static str] {
         Node::Loop(data) if has_no_exit(data) => &["continue"],
         Node::Loop(_) | Node::Condition(_) => source_handles(node.kind),
         Node::Agent(agent) if agent.tool_mode => &[],
-        Node::Start | Node::Agent(_) | Node::Llm(_) | Node::Rag(_) | Node::Tool(_) | Node::Mcp(_) | Node::Human(_) | Node::Join(_) | Node::SetState(_) => {
-            &["default"]
-        }
+        Node::Start
+        | Node::Agent(_)
+        | Node::Llm(_)
+        | Node::Rag(_)
+        | Node::Tool(_)
+        | Node::Mcp(_)
+        | Node::Human(_)
+        | Node::Join(_)
+        | Node::SetState(_) => &["default"],
         Node::Stop(_) | Node::Fork(_) | Node::Note => &[],
     }
 }

@@ -41,7 +41,9 @@ impl Numeric {
     /// As the number that JSON knows, when it has one.
     pub(super) fn to_number(self) -> Option<Number> {
         match self {
-            Self::Whole(whole) => i64::try_from(whole).ok().map(Number::from).or_else(|| u64::try_from(whole).ok().map(Number::from)),
+            Self::Whole(whole) => {
+                i64::try_from(whole).ok().map(Number::from).or_else(|| u64::try_from(whole).ok().map(Number::from))
+            }
             Self::Float(float) => Number::from_f64(float),
         }
     }

@@ -141,7 +141,9 @@ fn read_rule(data: &Map<String, Value>, at: &str) -> Result<Rule, Vec<Flaw>> {
     let strict = data.get("strict").and_then(Value::as_bool).unwrap_or(false);
     let value = data.get("value").unwrap_or(&Value::Null);
     let operand = match (operator, value_type) {
-        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict).map_err(|(detail, about)| flaws.push(flaw(at, "value", detail, &about))).ok(),
+        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict)
+            .map_err(|(detail, about)| flaws.push(flaw(at, "value", detail, &about)))
+            .ok(),
         (None | Some(_), None) | (None, Some(_)) => None,
     };
     match (path, operator, operand) {
@@ -163,12 +165,9 @@ fn read_operand(operator: Operator, value: &Value, value_type: &str, strict: boo
         return Ok(Operand::default());
     }
     let text = as_text(value).or_else(|| value.is_null().then(|| "".into()));
-    let regex = match operator == Operator::Regex {
-        true => Some(compile(value)?),
-        false => None,
-    };
+    let regex = if operator == Operator::Regex { Some(compile(value)?) } else { None };
     let converted = if strict || value.is_null() { value.clone() } else { convert_all(value, value_type, needs)? };
-    Ok(Operand { value: converted, text: text.map(|text| text.into()), regex, dates: value_type == "date" })
+    Ok(Operand { value: converted, text: text.map(Into::into), regex, dates: value_type == "date" })
 }
 
 fn compile(value: &Value) -> Result<regex::Regex, Reason> {
@@ -201,9 +200,7 @@ fn convert(value: &Value, value_type: &str, needs: Needs) -> Result<Value, Reaso
         "number" => must_be(Numeric::of(value).and_then(Numeric::to_number).map(Value::Number), "expected.number"),
         "boolean" => must_be(truth(value).map(Value::Bool), "expected.flag"),
         "null" => Ok(Value::Null),
-        "date" if needs == Needs::Order => {
-            must_be(date(value).map(|_| value.clone()), "expected.date")
-        }
+        "date" if needs == Needs::Order => must_be(date(value).map(|_| value.clone()), "expected.date"),
         "auto" if needs.converts() => Ok(automatic(value)),
         _ => Ok(value.clone()),
     }

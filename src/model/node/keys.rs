@@ -176,12 +176,11 @@ const FORK: &[Key] = &[key("branches", KeyType::Branches, NONE), key("join", Key
 
 const JOIN: &[Key] = &[key("output_key", KeyType::OutputKey, r#""parallel_results""#)];
 
-const LOOP: &[Key] = &[
-    key("max_steps", KeyType::LoopBound, "10"),
-    key("on_max", KeyType::Choice(&["fail", "exit"]), r#""fail""#),
-];
+const LOOP: &[Key] =
+    &[key("max_steps", KeyType::LoopBound, "10"), key("on_max", KeyType::Choice(&["fail", "exit"]), r#""fail""#)];
 
-const CONDITION: &[Key] = &[key("state_key", KeyType::TestPath, r#""input""#), key("operator", KeyType::TestWord(Words::Operator), r#""not_empty""#)];
+const CONDITION: &[Key] =
+    &[key("state_key", KeyType::TestPath, r#""input""#), key("operator", KeyType::TestWord(Words::Operator), r#""not_empty""#)];
 
 const LOOP_TEST: &[Key] = &[key("state_key", KeyType::TestPath, NONE), key("operator", KeyType::TestWord(Words::Operator), NONE)];
 
@@ -194,11 +193,8 @@ const TEST: &[Key] = &[
     key("expression", KeyType::Text, NONE),
 ];
 
-const SET_STATE: &[Key] = &[
-    required("key", KeyType::KeyPath),
-    key("value", KeyType::AnyTemplate, r#""""#),
-    key("from_key", KeyType::Path, NONE),
-];
+const SET_STATE: &[Key] =
+    &[required("key", KeyType::KeyPath), key("value", KeyType::AnyTemplate, r#""""#), key("from_key", KeyType::Path, NONE)];
 
 const STOP: &[Key] = &[key("reply", KeyType::Template, r#""""#)];
 

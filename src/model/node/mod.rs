@@ -3,6 +3,8 @@
 mod fields;
 pub mod keys;
 mod read;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -286,7 +288,7 @@ pub struct SetState {
     pub value: Assigned,
 }
 
-/// What a set_state node writes.
+/// What a `set_state` node writes.
 #[derive(Clone, Debug)]
 pub enum Assigned {
     /// A value as it is.
@@ -327,7 +329,15 @@ impl Node {
             Self::Rag(node) => Some(&node.common),
             Self::Tool(node) => Some(&node.common),
             Self::Mcp(node) => Some(&node.common),
-            Self::Start | Self::Stop(_) | Self::Human(_) | Self::Fork(_) | Self::Join(_) | Self::Loop(_) | Self::SetState(_) | Self::Condition(_) | Self::Note => None,
+            Self::Start
+            | Self::Stop(_)
+            | Self::Human(_)
+            | Self::Fork(_)
+            | Self::Join(_)
+            | Self::Loop(_)
+            | Self::SetState(_)
+            | Self::Condition(_)
+            | Self::Note => None,
         }
     }
 
@@ -355,7 +365,16 @@ impl Node {
             Self::Llm(node) => node.checkpoint,
             Self::Rag(node) => node.checkpoint,
             Self::Tool(node) => node.checkpoint,
-            Self::Start | Self::Stop(_) | Self::Mcp(_) | Self::Human(_) | Self::Fork(_) | Self::Join(_) | Self::Loop(_) | Self::SetState(_) | Self::Condition(_) | Self::Note => false,
+            Self::Start
+            | Self::Stop(_)
+            | Self::Mcp(_)
+            | Self::Human(_)
+            | Self::Fork(_)
+            | Self::Join(_)
+            | Self::Loop(_)
+            | Self::SetState(_)
+            | Self::Condition(_)
+            | Self::Note => false,
         }
     }
 

@@ -12,8 +12,8 @@ use super::super::path::{KeyPath, Path};
 use super::super::template_text::Template;
 use super::fields::Fields;
 use super::{
-    AgentNode, Assigned, Common, ConfigMode, Fork, Human, Join, LlmNode, LoopNode, McpNode, Memory, Node, OnError, OnMax, OnMissing,
-    RagNode, Retries, SetState, Stop, ToolExposure, ToolNode,
+    AgentNode, Assigned, Common, ConfigMode, Fork, Human, Join, LlmNode, LoopNode, McpNode, Memory, Node, OnError, OnMax,
+    OnMissing, RagNode, Retries, SetState, Stop, ToolExposure, ToolNode,
 };
 
 impl Node {
@@ -216,7 +216,9 @@ pub(super) fn templates(node: &Node) -> Vec<(String, &Template)> {
         Node::Mcp(node) => within("parameters", &node.parameters).collect(),
         Node::Human(node) => vec![named("prompt", &node.prompt)],
         Node::SetState(SetState { value: Assigned::Text(template), .. }) => vec![named("value", template)],
-        Node::SetState(_) | Node::Start | Node::Fork(_) | Node::Join(_) | Node::Loop(_) | Node::Condition(_) | Node::Note => Vec::new(),
+        Node::SetState(_) | Node::Start | Node::Fork(_) | Node::Join(_) | Node::Loop(_) | Node::Condition(_) | Node::Note => {
+            Vec::new()
+        }
     }
 }
 

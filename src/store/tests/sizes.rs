@@ -53,7 +53,7 @@ fn paused_log(number: u64) -> Vec<Arc<Entry>> {
         step(3),
         event(4, Event::StepStarted(Box::new(started))),
         event(5, Event::Paused(Box::new(pause))),
-        event(6, Event::Rested),
+        event(6, Event::Rested { status: crate::model::run::Status::AwaitingInput }),
     ]
 }
 

@@ -1,0 +1,32 @@
+# `make run` opens the studio in a small web application, `make test` proves everything. Both install what they need.
+
+PREFIX ?= /usr/local
+PORT ?= 8787
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+
+.PHONY: run test generate install
+
+run:
+	@scripts/prepare.sh build
+	cargo run --quiet --example axum -- --port $(PORT)
+
+test:
+	@scripts/test.sh
+
+# Files that are made from the code and committed: C headers, the Python module.
+generate:
+	@scripts/prepare.sh build
+	@scripts/generate.sh
+
+# The shared library, its header, and what pkg-config tells of them.
+install:
+	@scripts/prepare.sh build
+	cargo rustc --release --lib --crate-type cdylib
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(TARGET)/release/libstudio.so $(DESTDIR)$(PREFIX)/lib/libstudio.so.$(VERSION)
+	ln -sf libstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libstudio.so.1
+	ln -sf libstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libstudio.so
+	install -m 644 include/studio.h include/studio.ffi.h $(DESTDIR)$(PREFIX)/include/
+	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: studio\nDescription: Workflow Studio\nVersion: %s\nLibs: -L$${libdir} -lstudio\nCflags: -I$${includedir}\n' \
+		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/studio.pc

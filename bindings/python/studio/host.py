@@ -1,0 +1,72 @@
+"""Owns the host's side in Python: functions that answer what the engine asks, on threads of their own."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+from . import native
+
+
+class Host(native.HostCalls):
+    """Tools and other answers of the application::
+
+        host = Host()
+
+        @host.tool(description="Pays an order back", require_approval=True)
+        def issue_refund(order_id, amount):
+            return {"refunded": True}
+    """
+
+    def __init__(self, schemas=None, classes=None, workers=8):
+        self.engine = None
+        self._tools = {}
+        self._declared = []
+        self._answers = {}
+        self._schemas = schemas or {}
+        self._classes = classes or {}
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="studio-host")
+
+    def tool(self, name=None, **declaration):
+        """Makes a function a tool; its arguments come by name. ``declaration`` is the rest of a tool's declaration."""
+
+        def declare(function):
+            called = name or function.__name__
+            self._tools[called] = function
+            self._declared.append({"name": called, "description": (function.__doc__ or "").strip(), **declaration})
+            return function
+
+        return declare
+
+    def answers(self, op):
+        """Makes a function the answer to an op such as ``gate`` or ``secret.get``: payload in, result out."""
+
+        def declare(function):
+            self._answers[op] = function
+            return function
+
+        return declare
+
+    def declaration(self):
+        """What is declared to the engine."""
+        ops = (["tool.call"] if self._tools else []) + list(self._answers)
+        return {"ops": ops, "tools": self._declared, "schemas": self._schemas, "classes": self._classes}
+
+    def take_call(self, call):
+        """Called by a thread of the library."""
+        self._pool.submit(self._take, json.loads(call))
+
+    def _take(self, call):
+        op, payload = call["op"], call["payload"]
+        try:
+            if op == "tool.call":
+                ok, result = 1, self._tools[payload["name"]](**payload["arguments"])
+            elif op in self._answers:
+                ok, result = 1, self._answers[op](payload)
+            else:
+                return
+            answer = json.dumps(result)
+        except Exception as failure:  # the failure is the answer
+            ok, answer = 0, json.dumps({"message": f"{type(failure).__name__}: {failure}"})
+        try:
+            self.engine.complete_host_call(call["call_id"], ok, answer)
+        except native.StudioError:
+            pass  # nobody waits for it any more

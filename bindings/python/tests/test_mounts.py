@@ -1,0 +1,126 @@
+"""Owns proof that the mounts carry everything: pages, JSON, streams, uploads, refusals, a client that leaves."""
+
+import json
+import socket
+import threading
+import time
+
+import fastapi
+import flask
+import httpx
+import pytest
+import uvicorn
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.serving import make_server
+
+from studio import asgi, wsgi
+
+USER = {"id": "7", "name": "Zoë"}
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def serve_asgi(studio):
+    app = fastapi.FastAPI()
+
+    @app.get("/own")
+    def own():
+        return "the host's own page"
+
+    mount = asgi.StudioApp(studio, user=lambda scope: USER)
+    app.mount("/studio", mount)
+    app.mount("/api/studio", mount)
+    server = uvicorn.Server(uvicorn.Config(app, port=free_port(), log_level="warning"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+
+    def end():
+        server.should_exit = True
+        thread.join()
+
+    return f"http://127.0.0.1:{server.config.port}", end
+
+
+def serve_wsgi(studio):
+    app = flask.Flask("host")
+    app.add_url_rule("/own", view_func=lambda: "the host's own page")
+    mount = wsgi.StudioApp(studio, user=lambda environ: USER)
+    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {"/studio": mount, "/api/studio": mount})
+    server = make_server("127.0.0.1", free_port(), app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+
+    def end():
+        server.shutdown()
+        thread.join()
+
+    return f"http://127.0.0.1:{server.port}", end
+
+
+@pytest.fixture(params=[serve_asgi, serve_wsgi], ids=["asgi", "wsgi"])
+def client(request, opened):
+    base, end = request.param(opened)
+    with httpx.Client(base_url=base, timeout=20) as made:
+        yield made
+    end()
+
+
+def events(client, path, body):
+    with client.stream("POST", path, json=body) as answer:
+        assert answer.status_code == 200, answer.read()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = list(answer.iter_lines())
+    assert lines[0] == "retry: 2000"
+    return [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
+
+
+def test_json_comes_and_goes_as_it_is(client):
+    assert "the host's own page" in client.get("/own").text
+    made = client.post("/studio/api/agents", json={"name": "Zoë's \"agent\"\n2", "provider": "script", "model": "echo"})
+    assert made.status_code == 201 and made.json()["name"] == "Zoë's \"agent\"\n2", made.text
+    assert client.get(f"/studio/api/agents/{made.json()['slug']}").json()["id"] == made.json()["id"]
+    found = client.get("/studio/api/agents", params={"q": "Zoë's"}).json()["data"]
+    assert [agent["id"] for agent in found] == [made.json()["id"]]
+    assert client.delete(f"/studio/api/agents/{made.json()['id']}", headers={"X-Requested-With": "test"}).status_code == 204
+
+
+def test_refusals_are_problem_documents(client):
+    for path, status, code in [("/studio/api/agents/none", 404, "not_found"), ("/studio/api/nothing", 404, "not_found")]:
+        answer = client.get(path)
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
+    answer = client.post("/studio/api/agents", content=b"{", headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed_json")
+
+
+def test_a_run_is_streamed_paused_and_resumed(client, host):
+    told = events(client, "/studio/workflows/refund/run/stream", {"message": "Please refund order A-100"})
+    assert told[-1] == "tool_approval_required"
+    run = client.get("/studio/api/runs").json()["data"][0]["trace_id"]
+    told = events(client, f"/studio/workflows/traces/{run}/resume/stream", {"approval": "approve"})
+    assert told[-1] == "trace_completed" and host.refunds == [("A-100", 25)]
+    assert client.get(f"/studio/traces/{run}/json").json()["trace"]["status"] == "completed"
+
+
+def test_files_come_back_byte_for_byte(client):
+    sent = bytes([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) + bytes(range(256)) * 1000
+    made = client.post("/studio/api/attachments", files={"file": ("a.png", sent, "image/png")}, headers={"X-Requested-With": "test"})
+    assert made.status_code == 201, made.text
+    kept = client.get("/studio/api/attachments/file", params={"storage_key": made.json()["storage_key"]})
+    assert kept.content == sent and kept.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_client_that_leaves_ends_its_stream_and_not_the_run(client, opened):
+    with client.stream("POST", "/studio/workflows/refund/run/stream", json={"message": "I leave at once"}) as answer:
+        next(answer.iter_raw())
+    for _ in range(100):
+        run = client.get("/studio/api/runs").json()["data"][0]
+        if run["status"] == "awaiting_tool_approval":
+            break
+        time.sleep(0.05)
+    assert run["status"] == "awaiting_tool_approval", json.dumps(run)

@@ -1,0 +1,44 @@
+//! A web application in Rust with the studio inside: `make run`.
+//!
+//! `--port` (or `PORT`) and `--database` (or `STUDIO_DATABASE`) choose where it listens and where it keeps its data.
+
+use std::error::Error;
+use std::io::Write;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::get;
+use studio::Studio;
+use studio::config::{Config, ConfigSources};
+
+/// The value behind `--name` or `--name=`.
+fn argument(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.strip_prefix(name) {
+            Some("") => return arguments.next(),
+            Some(rest) if rest.starts_with('=') => return rest.get(1..).map(str::to_owned),
+            Some(_) | None => {}
+        }
+    }
+    None
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let port: u16 = argument("--port").or_else(|| std::env::var("PORT").ok()).map_or(Ok(8787), |port| port.parse())?;
+    let mut json = serde_json::json!({"environment": "local", "async_runs_enabled": true});
+    if let Some(path) = argument("--database") {
+        json["database"] = serde_json::json!({"path": path});
+    }
+    let config = Config::load(ConfigSources { file: None, json: Some(json), env: std::env::vars().collect() })?;
+    let studio = Studio::open(config)?;
+    studio.runtime()?.block_on(serve(studio.clone(), port))
+}
+
+async fn serve(studio: Studio, port: u16) -> Result<(), Box<dyn Error>> {
+    let own = Router::new().route("/", get(|| async { Redirect::to("/studio") }));
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
+    writeln!(std::io::stdout(), "Workflow Studio: open http://{}/studio", listener.local_addr()?)?;
+    axum::serve(listener, own.merge(studio::http::router(studio))).await?;
+    Ok(())
+}

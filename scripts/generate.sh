@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Remakes the files that are made from the code: the C headers and the Python module. `--check` only says whether they are as made.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+features=${STUDIO_FEATURES:-header,bindgen}
+
+messages=$(cargo build --quiet --lib --bin uniffi-bindgen --features "$features" --message-format=json)
+out=$(printf '%s\n' "$messages" | sed -n 's/.*"reason":"build-script-executed","package_id":"[^"]*studio[#@][^"]*".*"out_dir":"\([^"]*\)".*/\1/p' | tail -n 1)
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+mkdir -p "$made/include" "$made/python"
+cp "$out/studio.h" "$out/studio.ffi.h" "$made/include/"
+"$target/debug/uniffi-bindgen" generate --library "$target/debug/libstudio.so" --language python --no-format --out-dir "$made/python" >/dev/null
+
+same=0
+keep() { # made kept
+    cmp -s "$1" "$2" && return
+    if [ "${check:-}" ]; then echo "$2 is not as made: run \`make generate\`" >&2; same=1; else cp "$1" "$2"; fi
+}
+[ "${1:-}" = "--check" ] && check=1
+mkdir -p include bindings/python/studio
+keep "$made/include/studio.h" include/studio.h
+keep "$made/include/studio.ffi.h" include/studio.ffi.h
+keep "$made/python/studio.py" bindings/python/studio/native.py
+exit $same

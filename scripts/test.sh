@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Everything that proves the project, from the fastest to the slowest; one set of features, so that the crate is built once.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export STUDIO_FEATURES=header,bindgen
+
+say() { printf '\n== %s\n' "$*"; }
+scripts/prepare.sh test
+say "Rust"
+cargo test --quiet --features "$STUDIO_FEATURES"
+say "generated files"
+scripts/generate.sh --check
+say "C"
+scripts/test-c.sh
+say "Python"
+scripts/test-python.sh
+say "all is well"

@@ -1,0 +1,99 @@
+//! Owns the C functions of the host: what it answers, calls to it, its answers, its log.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::super::door::{Answering, LogSink, set_log};
+use super::buffer::studio_buf;
+use super::engine::studio_engine;
+use super::entry::{Entry, Reply, text};
+use super::target::{Target, studio_destroy_fn};
+use super::{STUDIO_OK, STUDIO_TIMEOUT, ticket};
+
+/// Takes a call `{"op","call_id","payload"}` on a thread of the library and returns 0; the answer comes by
+/// `studio_host_complete`, at once or later, from any thread. Any other result is a failure of the call. Calls of this
+/// library that may wait are refused inside.
+#[expect(non_camel_case_types, reason = "its name in C")]
+pub type studio_host_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, call: *const u8, len: usize) -> i32>;
+
+/// Takes a line of log `{"level","target","message","fields"}` on a thread of the library.
+#[expect(non_camel_case_types, reason = "its name in C")]
+pub type studio_log_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, line: *const u8, len: usize)>;
+
+/// Declares what the host answers, instead of what was declared before: `{"ops", "tools", "schemas", "classes"}`. With a NULL
+/// function calls wait for `studio_host_next`, or come inside streams opened with `"host_calls": "inline"`. `destroy` is
+/// called once when another declaration took its place or the engine was closed; on an error it is not called.
+///
+/// # Safety
+/// `ops_json` can be read for `len` bytes; the functions may be called from any thread with `user_data` until `destroy` was.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_host_set(
+    engine: *mut studio_engine,
+    ops_json: *const u8,
+    len: usize,
+    host: studio_host_fn,
+    user_data: *mut c_void,
+    destroy: studio_destroy_fn,
+) -> i32 {
+    Entry::code_only().run(|| {
+        // SAFETY: the caller's promise.
+        let declaration = unsafe { text(ops_json, len) }?;
+        let answering = || {
+            let target = Target::new(user_data, destroy);
+            let host = host?;
+            let answering: Answering = Arc::new(move |call| {
+                // SAFETY: the caller's promise; the bytes live until the call returns.
+                unsafe { host(target.user_data(), call.as_ptr(), call.len()) == STUDIO_OK }
+            });
+            Some(answering)
+        };
+        ticket::engine(engine)?.host_set(declaration, answering)?;
+        Ok(Reply::DONE)
+    })
+}
+
+/// The next call that waits to be fetched. `timeout_ms`: 0 does not wait, negative waits for ever.
+///
+/// # Safety
+/// `out` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_host_next(engine: *mut studio_engine, timeout_ms: i32, out: *mut studio_buf) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { Entry::to(out) }.must_answer(|| {
+        let call = ticket::engine(engine)?.host_next(timeout_ms)?;
+        Ok(call.map_or(Reply::Code(STUDIO_TIMEOUT), |call| Reply::bytes(call.to_vec())))
+    })
+}
+
+/// Answers a call: `ok` 1 the result, 0 a failure `{"message"}`, 2 a chunk with more to follow. `STUDIO_NOT_FOUND` when the
+/// call is not known, was answered, or is no longer waited for.
+///
+/// # Safety
+/// `data` can be read for `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_host_complete(engine: *mut studio_engine, call_id: u64, ok: i32, data: *const u8, len: usize) -> i32 {
+    Entry::code_only().run(|| {
+        // SAFETY: the caller's promise.
+        let data = unsafe { text(data, len) }?;
+        ticket::engine(engine)?.host_complete(call_id, ok, data)?;
+        Ok(Reply::DONE)
+    })
+}
+
+/// Has the log of the process told to a callback, instead of the one before; NULL ends it. When it returns, the callback before
+/// is not running and was let go.
+///
+/// # Safety
+/// The functions may be called from any thread with `user_data` until `destroy` was called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_log_set(log: studio_log_fn, user_data: *mut c_void, destroy: studio_destroy_fn) -> i32 {
+    Entry::code_only().run(|| {
+        let target = Target::new(user_data, destroy);
+        let sink = log.map(|log| -> LogSink {
+            // SAFETY: the caller's promise; the bytes live until the call returns.
+            Arc::new(move |line| unsafe { log(target.user_data(), line.as_ptr(), line.len()) })
+        });
+        set_log(sink);
+        Ok(Reply::DONE)
+    })
+}

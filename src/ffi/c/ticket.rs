@@ -1,0 +1,249 @@
+//! Owns handles: numbers that are checked, never addresses. A stale, foreign or invented one is an error and not a crash.
+//!
+//! 53 bits, so that a JavaScript number holds it: kind 2, fork epoch 11, generation 20, slot 20.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::super::door::{Engine, Stream};
+use super::super::fault::{Code, Fault};
+use super::super::fork::{self, PerProcess};
+
+const SLOT_BITS: u32 = 20;
+const GENERATION_BITS: u32 = 20;
+const EPOCH_BITS: u32 = 11;
+/// Slots that are free and still known as closed, before the first of them is used again.
+const KEPT_CLOSED: usize = 256;
+
+const _: () = assert!(usize::BITS >= 64, "a handle needs a pointer of 64 bits");
+
+/// What a handle stands for.
+#[derive(Clone)]
+enum Object {
+    Engine(Arc<Engine>),
+    Stream(Arc<Stream>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Engine = 1,
+    Stream = 2,
+}
+
+impl Object {
+    const fn kind(&self) -> Kind {
+        match self {
+            Self::Engine(_) => Kind::Engine,
+            Self::Stream(_) => Kind::Stream,
+        }
+    }
+}
+
+struct Slot {
+    generation: u32,
+    kind: Kind,
+    object: Option<Object>,
+}
+
+#[derive(Default)]
+struct Table {
+    slots: Vec<Slot>,
+    free: VecDeque<u32>,
+    /// Handles of the parent process whose engines nobody had used; none once they are closed.
+    inherited: HashMap<u64, Option<Arc<Engine>>>,
+}
+
+static TABLE: PerProcess<RwLock<Table>> = PerProcess::new(RwLock::default);
+
+fn reading() -> RwLockReadGuard<'static, Table> {
+    TABLE.get().read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn writing() -> RwLockWriteGuard<'static, Table> {
+    TABLE.get().write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A handle taken apart.
+#[derive(Clone, Copy)]
+struct Ticket {
+    kind: u64,
+    epoch: u32,
+    generation: u32,
+    slot: u32,
+}
+
+const fn low(value: u64, bits: u32) -> u32 {
+    (value & ((1 << bits) - 1)) as u32
+}
+
+impl Ticket {
+    const fn read(value: u64) -> Self {
+        Self {
+            kind: value >> (SLOT_BITS + GENERATION_BITS + EPOCH_BITS),
+            epoch: low(value >> (SLOT_BITS + GENERATION_BITS), EPOCH_BITS),
+            generation: low(value >> SLOT_BITS, GENERATION_BITS),
+            slot: low(value, SLOT_BITS),
+        }
+    }
+
+    fn value(self) -> u64 {
+        let high = (self.kind << EPOCH_BITS) | u64::from(self.epoch);
+        (((high << GENERATION_BITS) | u64::from(self.generation)) << SLOT_BITS) | u64::from(self.slot)
+    }
+}
+
+fn epoch() -> u32 {
+    low(u64::from(fork::epoch()), EPOCH_BITS)
+}
+
+fn bad() -> Fault {
+    Fault::new(Code::BadHandle, "this is no handle of this library, or it was closed long ago")
+}
+
+impl Table {
+    fn insert(&mut self, object: Object) -> Result<u64, Fault> {
+        let kind = object.kind();
+        let reused = if self.free.len() > KEPT_CLOSED { self.free.pop_front() } else { None };
+        let (slot, generation) = match reused.and_then(|at| Some((at, self.slots.get_mut(at as usize)?))) {
+            Some((at, slot)) => {
+                let generation = low(u64::from(slot.generation) + 1, GENERATION_BITS);
+                *slot = Slot { generation, kind, object: Some(object) };
+                (at, generation)
+            }
+            None => {
+                let at = u32::try_from(self.slots.len()).ok().filter(|at| *at < 1 << SLOT_BITS);
+                let at = at.ok_or_else(|| Fault::new(Code::Busy, "a million handles are open; close some"))?;
+                self.slots.push(Slot { generation: 0, kind, object: Some(object) });
+                (at, 0)
+            }
+        };
+        Ok(Ticket { kind: kind as u64, epoch: epoch(), generation, slot }.value())
+    }
+
+    /// The slot of a handle of this process.
+    fn known(&self, ticket: Ticket) -> Result<&Slot, Fault> {
+        let slot = self.slots.get(ticket.slot as usize).ok_or_else(bad)?;
+        if slot.generation == ticket.generation && slot.kind as u64 == ticket.kind { Ok(slot) } else { Err(bad()) }
+    }
+
+    fn find(&self, value: u64, kind: Kind) -> Result<Object, Fault> {
+        let ticket = Ticket::read(value);
+        if ticket.kind != kind as u64 {
+            return Err(bad());
+        }
+        if ticket.epoch == epoch() {
+            return self.known(ticket)?.object.clone().ok_or_else(Fault::closed);
+        }
+        match self.inherited.get(&value) {
+            Some(Some(engine)) => Ok(Object::Engine(Arc::clone(engine))),
+            Some(None) => Err(Fault::closed()),
+            None if ticket.epoch < epoch() => Err(Fault::forked()),
+            None => Err(bad()),
+        }
+    }
+
+    /// Takes an object out; its handle answers CLOSED for a while.
+    fn remove(&mut self, value: u64) -> Option<Object> {
+        if let Some(engine) = self.inherited.get_mut(&value) {
+            return engine.take().map(Object::Engine);
+        }
+        let ticket = Ticket::read(value);
+        let object = self.slots.get_mut(ticket.slot as usize).filter(|slot| slot.generation == ticket.generation)?.object.take()?;
+        self.free.push_back(ticket.slot);
+        Some(object)
+    }
+}
+
+/// A handle as C sees it.
+pub(super) const fn pointer<T>(value: u64) -> *mut T {
+    std::ptr::without_provenance_mut(value as usize)
+}
+
+/// The engine's handle; it has one, however often it is asked for.
+pub(super) fn of_engine(engine: &Arc<Engine>) -> Result<u64, Fault> {
+    let mut table = writing();
+    let known = engine.handle.load(Ordering::Acquire);
+    if known != 0 && table.find(known, Kind::Engine).is_ok() {
+        return Ok(known);
+    }
+    let value = table.insert(Object::Engine(Arc::clone(engine)))?;
+    engine.handle.store(value, Ordering::Release);
+    Ok(value)
+}
+
+/// A handle for a stream.
+pub(super) fn of_stream(stream: &Arc<Stream>) -> Result<u64, Fault> {
+    writing().insert(Object::Stream(Arc::clone(stream)))
+}
+
+/// The engine of a handle.
+pub(super) fn engine<T>(handle: *const T) -> Result<Arc<Engine>, Fault> {
+    match reading().find(handle.addr() as u64, Kind::Engine)? {
+        Object::Engine(engine) => Ok(engine),
+        Object::Stream(_) => Err(bad()),
+    }
+}
+
+/// The stream of a handle.
+pub(super) fn stream<T>(handle: *const T) -> Result<Arc<Stream>, Fault> {
+    match reading().find(handle.addr() as u64, Kind::Stream)? {
+        Object::Stream(stream) => Ok(stream),
+        Object::Engine(_) => Err(bad()),
+    }
+}
+
+/// Gives a handle back. The object is dropped outside the lock, for that may run code of the host.
+pub(super) fn release<T>(handle: *const T) {
+    let object = writing().remove(handle.addr() as u64);
+    drop(object);
+}
+
+/// What a child of a fork takes over: engines that nobody has used, under the handles they have.
+#[derive(Default)]
+pub(in crate::ffi) struct Heritage(Vec<(u64, Arc<Engine>)>);
+
+/// Before a fork, in the forking thread.
+pub(in crate::ffi) fn heritage() -> Heritage {
+    let table = reading();
+    let own = table.slots.iter().filter_map(|slot| match &slot.object {
+        Some(Object::Engine(engine)) => Some(engine),
+        Some(Object::Stream(_)) | None => None,
+    });
+    let all = own.chain(table.inherited.values().flatten());
+    Heritage(all.filter(|engine| engine.is_untouched()).map(|engine| (engine.handle.load(Ordering::Acquire), Arc::clone(engine))).collect())
+}
+
+/// In the child: a table of its own.
+pub(in crate::ffi) fn inherit(left: Heritage) {
+    let mut table = Table::default();
+    for (value, engine) in left.0 {
+        if engine.is_untouched() {
+            table.inherited.insert(value, Some(engine));
+        } else {
+            std::mem::forget(engine);
+        }
+    }
+    TABLE.renew(RwLock::new(table));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_fits_a_javascript_number_and_comes_apart_again() {
+        let most = Ticket { kind: 2, epoch: low(u64::MAX, EPOCH_BITS), generation: low(u64::MAX, GENERATION_BITS), slot: low(u64::MAX, SLOT_BITS) };
+        assert!(most.value() < 1 << 53);
+        let back = Ticket::read(most.value());
+        assert_eq!((back.kind, back.epoch, back.generation, back.slot), (most.kind, most.epoch, most.generation, most.slot));
+    }
+
+    #[test]
+    fn numbers_that_were_never_given_are_no_handles() {
+        for value in [0, 1, 42, 1 << 51, (1 << 53) - 1, u64::MAX, 0x7fff_0000_1234] {
+            let found = engine(pointer::<u8>(value));
+            assert_eq!(found.err().map(|fault| fault.code), Some(Code::BadHandle as i32), "{value}");
+        }
+    }
+}

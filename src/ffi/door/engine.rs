@@ -1,0 +1,253 @@
+//! Owns an engine as native callers hold it: open, call, close; lazy, so that an unused one survives a fork.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use super::super::fault::Fault;
+use super::super::fork;
+use super::bell::block_on;
+use super::callback::may_wait;
+use super::hosting::{Answering, Asked, Hosting};
+use super::stream::Stream;
+use super::{http, lock, logging, ops, process, requests};
+use crate::config::{Config, ConfigSources};
+use crate::host::{HostDeclaration, HostOp};
+use crate::studio::{Scope, Studio};
+
+/// One engine. Opening it stores the configuration; threads and files come with the first use.
+pub(in crate::ffi) struct Engine {
+    studio: Studio,
+    born: AtomicU32,
+    used: AtomicBool,
+    closed: AtomicBool,
+    hosting: Arc<Hosting>,
+    streams: Mutex<Vec<Weak<Stream>>>,
+    callbacks: Arc<Tally>,
+    /// The C handle, once it has one.
+    pub(in crate::ffi) handle: AtomicU64,
+}
+
+/// Callbacks that still run.
+#[derive(Default)]
+struct Tally {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// Held while a callback is told a stream.
+pub(super) struct Pushing(Arc<Tally>);
+
+impl Drop for Pushing {
+    fn drop(&mut self) {
+        *lock(&self.0.count) -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Engine {
+    /// Opens an engine with a configuration (a JSON object, may be empty), below the environment's variables.
+    pub(super) fn open(config: &[u8]) -> Result<Arc<Self>, Fault> {
+        let json = if config.is_empty() { None } else { Some(requests::object(config)?.into()) };
+        let config = Config::load(ConfigSources { file: None, json, env: std::env::vars().collect() })?;
+        Ok(Arc::new(Self {
+            studio: Studio::open(config)?,
+            born: AtomicU32::new(fork::epoch()),
+            used: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            hosting: Arc::default(),
+            streams: Mutex::default(),
+            callbacks: Arc::default(),
+            handle: AtomicU64::new(0),
+        }))
+    }
+
+    /// One operation by name; see `ops`.
+    pub(in crate::ffi) fn call(&self, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
+        self.enter()?;
+        self.wait(ops::call(&self.studio, op, request))
+    }
+
+    /// Runs a workflow, or an agent's chat turn; the answer is a stream of its events.
+    pub(in crate::ffi) fn run(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
+        self.enter()?;
+        let ready = self.wait(requests::run(&self.studio, request))?;
+        Ok(ready.into_stream(self))
+    }
+
+    /// Answers a pause; the answer is a stream of the events that follow.
+    pub(in crate::ffi) fn resume(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
+        self.enter()?;
+        let ready = self.wait(requests::resume(&self.studio, request))?;
+        Ok(ready.into_stream(self))
+    }
+
+    /// The trace of a run.
+    pub(in crate::ffi) fn trace(&self, request: &[u8]) -> Result<Vec<u8>, Fault> {
+        self.call(ops::Op::TraceGet.name(), request)
+    }
+
+    /// What runs used: of one `{run}`, or the totals of a time.
+    pub(in crate::ffi) fn usage(&self, query: &[u8]) -> Result<Vec<u8>, Fault> {
+        self.enter()?;
+        self.wait(ops::usage(&self.studio, query))
+    }
+
+    /// One HTTP request; the answer's head, and its body unless the head has it.
+    pub(in crate::ffi) fn http(self: &Arc<Self>, head: &[u8], body: &[u8]) -> Result<(Vec<u8>, Option<Arc<Stream>>), Fault> {
+        self.enter()?;
+        let answer = self.wait(http::ask(&self.studio, head, body))?;
+        let stream = answer.body.map(|source| Stream::new(self, source, &[], None, answer.brings_calls));
+        Ok((answer.head, stream))
+    }
+
+    /// Declares what the host answers, and by whom.
+    /// `answering` is asked for the callback only when the declaration is taken.
+    pub(in crate::ffi) fn host_set(&self, declaration: &[u8], answering: impl FnOnce() -> Option<Answering>) -> Result<(), Fault> {
+        self.here()?;
+        let declared: HostDeclaration = serde_json::from_value(requests::object(declaration)?.into())
+            .map_err(|error| Fault::invalid(&format!("this is no declaration of a host: {error}")))?;
+        self.hosting.answer_by(answering());
+        let asked = Arc::new(Asked(Arc::clone(&self.hosting)));
+        logging::tell_host(&self.hosting, declared.ops.contains(&HostOp::Log).then(|| Arc::clone(&self.hosting)));
+        self.studio.set_host(asked, declared);
+        Ok(())
+    }
+
+    /// The next call to the host that waits to be fetched.
+    pub(in crate::ffi) fn host_next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
+        self.here()?;
+        if timeout_ms != 0 {
+            may_wait()?;
+        }
+        self.hosting.next(timeout_ms)
+    }
+
+    /// The host's answer to a call; see `Hosting::complete`.
+    pub(in crate::ffi) fn host_complete(&self, call: u64, ok: i32, data: &[u8]) -> Result<(), Fault> {
+        self.here()?;
+        self.hosting.complete(call, ok, requests::value(data)?)
+    }
+
+    /// Ends its streams and calls, waits for callbacks and for runs to be put down safely, no longer than `timeout`.
+    pub(in crate::ffi) fn close(&self, timeout: Duration) -> Result<(), Fault> {
+        may_wait()?;
+        self.here()?;
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Err(Fault::closed());
+        }
+        let until = Instant::now() + timeout;
+        process::forget(self);
+        let streams: Vec<_> = lock(&self.streams).drain(..).filter_map(|stream| stream.upgrade()).collect();
+        streams.iter().for_each(|stream| stream.end());
+        self.wait_for_callbacks(until);
+        logging::tell_host(&self.hosting, None);
+        self.hosting.close();
+        if self.used.load(Ordering::Acquire) {
+            let left = || until.saturating_duration_since(Instant::now());
+            if let Ok(runtime) = self.runtime() {
+                let _context = runtime.enter();
+                block_on(self.studio.shutdown(left()));
+            }
+            self.studio.stop_runtime(left());
+        }
+        Ok(())
+    }
+
+    fn wait_for_callbacks(&self, until: Instant) {
+        let mut count = lock(&self.callbacks.count);
+        while *count > 0 {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            count = self.callbacks.changed.wait_timeout(count, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(in crate::ffi) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Nothing of it runs yet, so a child process may have it.
+    pub(in crate::ffi) fn is_untouched(&self) -> bool {
+        !self.used.load(Ordering::Acquire) && !self.is_closed()
+    }
+
+    /// In the child of a fork: takes it over when it is untouched.
+    pub(super) fn adopt(&self) -> bool {
+        let ours = self.is_untouched();
+        if ours {
+            self.born.store(fork::epoch(), Ordering::Release);
+        }
+        ours
+    }
+
+    pub(super) fn hosting(&self) -> &Arc<Hosting> {
+        &self.hosting
+    }
+
+    pub(super) fn runtime(&self) -> Result<tokio::runtime::Handle, Fault> {
+        Ok(self.studio.runtime()?)
+    }
+
+    pub(super) fn pushing(&self) -> Pushing {
+        *lock(&self.callbacks.count) += 1;
+        Pushing(Arc::clone(&self.callbacks))
+    }
+
+    pub(super) fn remember(&self, stream: &Arc<Stream>) {
+        let mut streams = lock(&self.streams);
+        if streams.len() == streams.capacity() {
+            streams.retain(|known| known.strong_count() > 0);
+        }
+        streams.push(Arc::downgrade(stream));
+        drop(streams);
+        // It was closed while the stream was made.
+        if self.is_closed() {
+            stream.end();
+        }
+    }
+
+    /// Cancels a run without waiting for it.
+    pub(super) fn cancel(&self, scope: Scope, run: String) -> Result<(), Fault> {
+        let studio = self.studio.clone();
+        drop(self.runtime()?.spawn(async move { studio.cancel(&scope, &run).await.is_ok() }));
+        Ok(())
+    }
+
+    fn here(&self) -> Result<(), Fault> {
+        if self.born.load(Ordering::Acquire) != fork::epoch() {
+            return Err(Fault::forked());
+        }
+        if self.is_closed() { Err(Fault::closed()) } else { Ok(()) }
+    }
+
+    fn enter(&self) -> Result<(), Fault> {
+        self.here()?;
+        may_wait()?;
+        self.used.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        let runtime = self.runtime()?;
+        let _context = runtime.enter();
+        block_on(work)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.born.load(Ordering::Acquire) != fork::epoch() {
+            // Its threads and files belong to another process: never let the last reference go here.
+            std::mem::forget(self.studio.clone());
+            return;
+        }
+        if !self.is_closed() {
+            drop(self.close(Duration::ZERO));
+        }
+    }
+}
+

@@ -1,0 +1,188 @@
+//! Owns what becomes of log lines: nothing, until a host asks for them; then one thread tells them, never the one that logs.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, Once};
+
+use serde_json::{Map, Value, json};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use super::super::fork::PerProcess;
+use super::callback::within;
+use super::hosting::Hosting;
+use super::lock;
+use crate::host::HostOp;
+
+/// Takes a line as JSON: `{level, target, message, fields}`.
+pub(in crate::ffi) type LogSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
+/// Lines that wait to be told; more are dropped rather than waited for.
+const WAITING: usize = 1024;
+
+#[derive(Default)]
+struct Sinks {
+    callback: Option<LogSink>,
+    hosts: Vec<Arc<Hosting>>,
+}
+
+/// Who is told in this process, and the way to the thread that tells.
+struct Telling {
+    wanted: AtomicBool,
+    sinks: Mutex<Sinks>,
+    lines: Mutex<Option<SyncSender<Value>>>,
+    told: Mutex<()>,
+}
+
+impl Telling {
+    fn new() -> Self {
+        Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), told: Mutex::new(()) }
+    }
+}
+
+static TELLING: PerProcess<Telling> = PerProcess::new(Telling::new);
+static SUBSCRIBED: Once = Once::new();
+
+/// Lines of this process go to a callback; none stops it. When this returns, the callback before is not running any more.
+pub(in crate::ffi) fn set_log(sink: Option<LogSink>) {
+    change(|sinks| std::mem::replace(&mut sinks.callback, sink));
+}
+
+/// Lines of this process go to a host that answers `log`, or no longer.
+pub(super) fn tell_host(hosting: &Arc<Hosting>, told: Option<Arc<Hosting>>) {
+    change(|sinks| {
+        sinks.hosts.retain(|known| !Arc::ptr_eq(known, hosting));
+        sinks.hosts.extend(told);
+    });
+}
+
+/// In the child of a fork: nobody is told until somebody asks again.
+pub(super) fn forget() {
+    TELLING.renew(Telling::new());
+}
+
+fn change<T>(work: impl FnOnce(&mut Sinks) -> T) {
+    let telling = TELLING.get();
+    let before = {
+        let mut sinks = lock(&telling.sinks);
+        let before = work(&mut sinks);
+        telling.wanted.store(sinks.callback.is_some() || !sinks.hosts.is_empty(), Ordering::Release);
+        before
+    };
+    if telling.wanted.load(Ordering::Acquire) {
+        start(telling);
+    }
+    if super::callback::may_wait().is_ok() {
+        // Whoever is being told a line has heard it to its end.
+        drop(lock(&telling.told));
+    }
+    drop(before);
+}
+
+fn start(telling: &'static Telling) {
+    let mut lines = lock(&telling.lines);
+    if lines.is_some() {
+        return;
+    }
+    let (sender, receiver) = sync_channel::<Value>(WAITING);
+    let thread = std::thread::Builder::new().name("studio-log".into());
+    let running = thread.spawn(move || receiver.into_iter().for_each(|line| tell(telling, line)));
+    if running.is_ok() {
+        *lines = Some(sender);
+        // The library's own copy of `tracing`: a Rust host that has a subscriber keeps it.
+        SUBSCRIBED.call_once(|| drop(tracing::subscriber::set_global_default(Lines)));
+    }
+}
+
+fn tell(telling: &Telling, line: Value) {
+    let _telling = lock(&telling.told);
+    let (callback, hosts) = {
+        let sinks = lock(&telling.sinks);
+        (sinks.callback.clone(), sinks.hosts.clone())
+    };
+    for host in hosts {
+        host.notify(HostOp::Log, line.clone());
+    }
+    if let Some(callback) = callback {
+        within(|| callback(line.to_string().as_bytes()));
+        within(|| drop(callback));
+    }
+}
+
+/// Turns events into lines.
+struct Lines;
+
+impl Subscriber for Lines {
+    /// All of ours from `info` on, of others only what needs attention.
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let ours = metadata.target().split("::").next() == Some(env!("CARGO_PKG_NAME"));
+        metadata.is_event() && *metadata.level() <= if ours { Level::INFO } else { Level::WARN }
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let telling = TELLING.get();
+        if !telling.wanted.load(Ordering::Acquire) {
+            return;
+        }
+        let mut line = Line::default();
+        event.record(&mut line);
+        let level = event.metadata().level().as_str().to_ascii_lowercase();
+        let line = json!({"level": level, "target": event.metadata().target(), "message": line.message, "fields": line.fields});
+        if let Some(lines) = lock(&telling.lines).as_ref() {
+            drop(lines.try_send(line));
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+/// The parts of an event.
+#[derive(Default)]
+struct Line {
+    message: String,
+    fields: Map<String, Value>,
+}
+
+impl Line {
+    fn put(&mut self, field: &Field, value: Value) {
+        if field.name() == "message" {
+            self.message = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        } else {
+            self.fields.insert(field.name().to_owned(), value);
+        }
+    }
+}
+
+impl Visit for Line {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value.into());
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format!("{value:?}").into());
+    }
+}

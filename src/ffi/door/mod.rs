@@ -1,0 +1,28 @@
+//! Owns the one door behind all native callers: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
+
+mod bell;
+mod callback;
+mod engine;
+mod hosting;
+mod http;
+mod logging;
+pub(super) mod ops;
+pub(super) mod process;
+mod push;
+mod requests;
+mod source;
+mod stream;
+
+pub(super) use callback::within;
+pub(super) use engine::Engine;
+pub(super) use hosting::Answering;
+pub(super) use logging::{LogSink, set_log};
+pub(super) use push::{Listener, on_event};
+pub(super) use stream::{Next, Stream};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks; a panic of another holder does not matter, since every change is one assignment or one insertion.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

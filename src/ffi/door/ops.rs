@@ -1,0 +1,224 @@
+//! Owns the operations of `call`: their names, and what each is: a route asked in the host's own name, or one method.
+
+use std::path::Path;
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Request};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Map, Value, json};
+
+use super::super::fault::{Code, Fault};
+use super::http::whole;
+use super::requests::{self, object, required, text};
+use crate::error::Error;
+use crate::http::{HostMarks, dispatch};
+use crate::studio::Studio;
+
+/// What `call` can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::ffi) enum Op {
+    Ops,
+    Health,
+    Backup,
+    TraceGet,
+    TraceList,
+    RunCancel,
+    RunRetry,
+    ThreadList,
+    ThreadGet,
+    GraphValidate,
+    WorkflowSave,
+    AgentSave,
+}
+
+/// A route: members of the request fill `{…}` of the path and the query; the whole request is the body where there is one.
+struct Route {
+    method: Method,
+    path: &'static str,
+    query: &'static [&'static str],
+}
+
+/// How an operation is done.
+enum Way {
+    Names,
+    Health,
+    Backup,
+    Route(Route),
+    Save(&'static str),
+}
+
+const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
+    Way::Route(Route { method: Method::GET, path, query })
+}
+
+const fn post(path: &'static str) -> Way {
+    Way::Route(Route { method: Method::POST, path, query: &[] })
+}
+
+const RUNS: &[&str] = &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "limit", "cursor"];
+const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
+
+impl Op {
+    /// All of them, in the order in which they are listed.
+    pub(in crate::ffi) const ALL: [Self; 12] = [
+        Self::Ops,
+        Self::Health,
+        Self::Backup,
+        Self::TraceGet,
+        Self::TraceList,
+        Self::RunCancel,
+        Self::RunRetry,
+        Self::ThreadList,
+        Self::ThreadGet,
+        Self::GraphValidate,
+        Self::WorkflowSave,
+        Self::AgentSave,
+    ];
+
+    fn row(self) -> (&'static str, Way) {
+        match self {
+            Self::Ops => ("ops", Way::Names),
+            Self::Health => ("health", Way::Health),
+            Self::Backup => ("backup", Way::Backup),
+            Self::TraceGet => ("trace.get", get("/api/runs/{trace_id}", &["include", "snapshots", "payloads"])),
+            Self::TraceList => ("trace.list", get("/api/runs", RUNS)),
+            Self::RunCancel => ("run.cancel", post("/api/runs/{trace_id}/cancel")),
+            Self::RunRetry => ("run.retry", post("/api/runs/{trace_id}/retry")),
+            Self::ThreadList => ("thread.list", get("/api/threads", THREADS)),
+            Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
+            Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
+            Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
+            Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
+        }
+    }
+
+    /// As callers name it.
+    pub(in crate::ffi) fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|op| op.name() == name)
+    }
+}
+
+/// Does one operation; the answer is JSON.
+pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
+    let op = Op::named(op).ok_or_else(|| requests::unknown(op))?;
+    let request = object(request)?;
+    match op.row().1 {
+        Way::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
+        Way::Health => health(studio, request).await,
+        Way::Backup => backup(studio, &request).await,
+        Way::Route(Route { method, path, query }) => {
+            let path = format!("{}{}", filled(path, &request)?, asked(query, &request)?);
+            ask(studio, method, &path, &request).await
+        }
+        Way::Save(path) => save(studio, path, &request).await,
+    }
+}
+
+/// The usage of one run (`{run}`), or of all runs of a time.
+pub(super) async fn usage(_: &Studio, query: &[u8]) -> Result<Vec<u8>, Fault> {
+    object(query)?;
+    Err(Fault::new(Code::Unsupported, "this build does not export usage"))
+}
+
+/// The database answers; how many runs are where.
+async fn health(studio: &Studio, request: Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let counts = ask(studio, Method::GET, "/api/runs/counts", &request).await?;
+    let health = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "runs": requests::value(&counts)?});
+    Ok(health.to_string().into_bytes())
+}
+
+/// A copy of the database, made by its owner: nobody else may open the file.
+async fn backup(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let path = required(request, "path")?;
+    studio.world().store.backup(Path::new(path)).await.map_err(Error::from)?;
+    Ok(json!({"path": path}).to_string().into_bytes())
+}
+
+/// Replaces the definition of that `id` or `slug`; one that is not there is made, unless it was named by its id.
+async fn save(studio: &Studio, path: &str, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let id = text(request, "id")?;
+    if let Some(known) = id.or(text(request, "slug")?) {
+        match ask(studio, Method::PUT, &format!("{path}/{}", encoded(known)), request).await {
+            Err(fault) if id.is_none() && fault.code == Code::NotFound as i32 => {}
+            done => return done,
+        }
+    }
+    ask(studio, Method::POST, path, request).await
+}
+
+/// Asks a route in the host's own name: the host called, so neither the gate nor the middleware is asked.
+async fn ask(studio: &Studio, method: Method, path: &str, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let has_body = method != Method::GET;
+    let body = if has_body { Value::Object(request.clone()).to_string().into_bytes() } else { Vec::new() };
+    let mut asked = Request::new(body.into());
+    *asked.method_mut() = method;
+    let target = format!("/{}{path}", studio.config().route_prefix.trim_matches('/'));
+    *asked.uri_mut() = target.parse().map_err(|_| Fault::invalid("the request is too long for a route"))?;
+    asked.headers_mut().insert("x-requested-with", HeaderValue::from_static("studio"));
+    if has_body {
+        asked.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    let requests::Who { tenant, user } = requests::who(request)?;
+    let marks = HostMarks { user, tenant, gate: Some(true), authorized: true, base_url: None };
+    let answer = dispatch(studio, asked, marks).await;
+    let status = answer.status();
+    let bytes = whole(answer.into_body()).await?.to_vec();
+    if status.is_success() { Ok(bytes) } else { Err(Fault::told(status.as_u16(), &bytes)) }
+}
+
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// The path with members of the request in the place of their names.
+fn filled(path: &str, request: &Map<String, Value>) -> Result<String, Fault> {
+    let Some((before, rest)) = path.split_once('{') else { return Ok(path.to_owned()) };
+    let Some((name, after)) = rest.split_once('}') else { return Ok(path.to_owned()) };
+    Ok(format!("{before}{}{after}", encoded(required(request, name)?)))
+}
+
+/// The query: texts, numbers, and lists with commas.
+fn asked(names: &[&str], request: &Map<String, Value>) -> Result<String, Fault> {
+    let mut query = String::new();
+    for name in names {
+        let text = match request.get(*name) {
+            None | Some(Value::Null) => continue,
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            Some(Value::Array(parts)) if parts.iter().all(Value::is_string) => {
+                parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")
+            }
+            Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
+                return Err(Error::field(name, format!("`{name}` is a text or a list of texts")).into());
+            }
+        };
+        query.push(if query.is_empty() { '?' } else { '&' });
+        query.push_str(&format!("{name}={}", encoded(&text)));
+    }
+    Ok(query)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_found_by_its_own_name() {
+        for op in Op::ALL {
+            assert_eq!(Op::named(op.name()), Some(op));
+        }
+        assert_eq!(Op::named("OPS"), None);
+    }
+
+    #[test]
+    fn members_reach_the_path_and_the_query_and_cannot_leave_them() {
+        let Value::Object(request) = json!({"trace_id": "../a?b=1&c", "status": ["failed", "queued"], "limit": 7, "q": "a&b=c#d"}) else { return };
+        assert_eq!(filled("/api/runs/{trace_id}/cancel", &request).ok().as_deref(), Some("/api/runs/%2E%2E%2Fa%3Fb%3D1%26c/cancel"));
+        assert_eq!(asked(&["status", "q", "limit", "cursor"], &request).ok().as_deref(), Some("?status=failed%2Cqueued&q=a%26b%3Dc%23d&limit=7"));
+        assert!(filled("/api/threads/{thread_id}", &request).is_err());
+    }
+}

@@ -1,0 +1,96 @@
+//! Owns what a process knows of its engines: all of them, for `shutdown`, and those that are shared by name.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+
+use super::super::fault::Fault;
+use super::super::fork::{self, PerProcess};
+use super::engine::Engine;
+use super::{lock, logging};
+
+#[derive(Default)]
+struct Registry {
+    engines: Vec<Weak<Engine>>,
+    shared: HashMap<String, Arc<Engine>>,
+}
+
+static REGISTRY: PerProcess<Mutex<Registry>> = PerProcess::new(Mutex::default);
+
+/// Engines that nobody has used, and their names: a child takes them over.
+#[derive(Default)]
+pub(in crate::ffi) struct Heritage {
+    engines: Vec<Arc<Engine>>,
+    shared: HashMap<String, Arc<Engine>>,
+}
+
+/// Opens an engine and remembers it.
+pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
+    fork::watch();
+    let engine = Engine::open(config)?;
+    let mut registry = lock(REGISTRY.get());
+    registry.engines.retain(|known| known.strong_count() > 0);
+    registry.engines.push(Arc::downgrade(&engine));
+    Ok(engine)
+}
+
+/// The engine of that name in this process; the first caller's configuration opens it.
+pub(in crate::ffi) fn shared(name: &str, config: &[u8]) -> Result<Arc<Engine>, Fault> {
+    let known = || lock(REGISTRY.get()).shared.get(name).filter(|engine| !engine.is_closed()).cloned();
+    if let Some(engine) = known() {
+        return Ok(engine);
+    }
+    let fresh = open(config)?;
+    let mut registry = lock(REGISTRY.get());
+    match registry.shared.get(name).filter(|engine| !engine.is_closed()) {
+        Some(first) => Ok(Arc::clone(first)),
+        None => {
+            registry.shared.insert(name.to_owned(), Arc::clone(&fresh));
+            Ok(fresh)
+        }
+    }
+}
+
+/// Forgets a closed engine's name.
+pub(super) fn forget(engine: &Engine) {
+    lock(REGISTRY.get()).shared.retain(|_, known| !std::ptr::eq(Arc::as_ptr(known), engine));
+}
+
+/// Closes every engine and stops telling log lines; afterwards no callback is under way unless one overran the time.
+pub(in crate::ffi) fn shutdown(timeout: Duration) {
+    let until = Instant::now() + timeout;
+    let engines: Vec<_> = lock(REGISTRY.get()).engines.iter().filter_map(Weak::upgrade).collect();
+    std::thread::scope(|threads| {
+        for engine in &engines {
+            threads.spawn(move || engine.close(until.saturating_duration_since(Instant::now())).is_ok());
+        }
+    });
+    logging::set_log(None);
+}
+
+/// Before a fork, in the forking thread.
+pub(in crate::ffi) fn heritage() -> Heritage {
+    let registry = lock(REGISTRY.get());
+    Heritage {
+        engines: registry.engines.iter().filter_map(Weak::upgrade).filter(|engine| engine.is_untouched()).collect(),
+        shared: registry
+            .shared
+            .iter()
+            .filter(|(_, engine)| engine.is_untouched())
+            .map(|(name, engine)| (name.clone(), Arc::clone(engine)))
+            .collect(),
+    }
+}
+
+/// In the child: a registry of its own.
+pub(in crate::ffi) fn inherit(mut left: Heritage) {
+    // One that another thread began to use just before the fork stays the parent's.
+    let (ours, parents): (Vec<_>, Vec<_>) = left.engines.drain(..).partition(|engine| engine.adopt());
+    let (shared, others): (HashMap<_, _>, HashMap<_, _>) = left.shared.drain().partition(|(_, engine)| engine.is_untouched());
+    std::mem::forget((parents, others));
+    let engines = ours.iter().map(Arc::downgrade).collect();
+    // The child's handles keep them; these counts were the forking thread's.
+    std::mem::forget(ours);
+    REGISTRY.renew(Mutex::new(Registry { engines, shared }));
+    logging::forget();
+}

@@ -1,0 +1,80 @@
+//! Owns telling a stream to a callback: in order, the end once, then the callback is let go.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use super::super::fault::{Code, Fault};
+use super::callback::within;
+use super::engine::Pushing;
+use super::stream::{Next, Stream};
+
+/// The host's callback: a result code and its bytes; false when it wants no more.
+pub(in crate::ffi) type Listener = Box<dyn FnMut(i32, &[u8]) -> bool + Send>;
+
+/// Codes that a listener is told.
+const BYTES: i32 = 0;
+const END: i32 = 1;
+const HOST_CALL: i32 = 3;
+
+/// A callback that has not been told the end. Dropping it tells the end, whatever the reason.
+struct Told {
+    listener: Option<Listener>,
+    _pushing: Pushing,
+}
+
+impl Told {
+    /// False when the callback wants no more.
+    fn tell(&mut self, code: i32, bytes: &[u8]) -> bool {
+        self.listener.as_mut().is_some_and(|listener| within(|| listener(code, bytes)))
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let Some(mut listener) = self.listener.take() else { return };
+        // A callback that panicked is not called again.
+        if !std::thread::panicking() {
+            within(|| listener(END, &[]));
+        }
+        within(|| drop(listener));
+    }
+}
+
+/// From here on the stream's events go to the callback, which is asked for only when the stream can have one.
+pub(in crate::ffi) fn on_event(stream: &Arc<Stream>, listener: impl FnOnce() -> Listener) -> Result<(), Fault> {
+    let runtime = stream.engine().runtime()?;
+    stream.begin_push()?;
+    let told = Told { listener: Some(listener()), _pushing: stream.engine().pushing() };
+    drop(runtime.spawn(tell_all(Arc::clone(stream), told)));
+    Ok(())
+}
+
+async fn tell_all(stream: Arc<Stream>, mut told: Told) {
+    loop {
+        let next = poll_fn(|context| stream.poll_next(context)).await;
+        // Callbacks may take their time, so they run where blocking is allowed; each is awaited before the next.
+        let called = tokio::task::spawn_blocking(move || {
+            let more = tell(&mut told, next);
+            more.then_some(told)
+        });
+        match called.await {
+            Ok(Some(back)) => told = back,
+            Ok(None) | Err(_) => return stream.let_go(),
+        }
+    }
+}
+
+/// True when there is more to tell. When there is not, `told` is dropped here, on a thread that may block.
+fn tell(told: &mut Told, next: Result<Next, Fault>) -> bool {
+    match next {
+        Ok(Next::Bytes(bytes)) => told.tell(BYTES, &bytes),
+        Ok(Next::HostCall(call)) => told.tell(HOST_CALL, &call),
+        Ok(Next::TimedOut) => true,
+        Ok(Next::Over) => false,
+        Err(fault) if fault.code == Code::Closed as i32 => false,
+        Err(fault) => {
+            told.tell(fault.code, fault.text().as_bytes());
+            false
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Owns the JSON of native requests: members that all have, and the requests that open a stream.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::super::fault::{Code, Fault};
+use super::engine::Engine;
+use super::source::{self, Source};
+use super::stream::{Behind, Stream};
+use crate::engine::{From, Order};
+use crate::error::Error;
+use crate::http::sse;
+use crate::model::event::EntityKind;
+use crate::studio::requests::{ResumeRequest, RunRequest};
+use crate::studio::{Scope, Started, StreamSlot, Studio};
+
+/// Longest text that a call takes.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// A JSON value; nothing is `null`.
+pub(super) fn value(text: &[u8]) -> Result<Value, Fault> {
+    if text.is_empty() {
+        return Ok(Value::Null);
+    }
+    if text.len() > LONGEST {
+        return Err(Fault::invalid("the text is longer than 16 MiB"));
+    }
+    serde_json::from_slice(text).map_err(|error| Fault::invalid(&format!("this is not JSON: {error}")))
+}
+
+/// A JSON object; nothing is an empty one.
+pub(super) fn object(text: &[u8]) -> Result<Map<String, Value>, Fault> {
+    match value(text)? {
+        Value::Object(map) => Ok(map),
+        Value::Null => Ok(Map::new()),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(Fault::invalid("a JSON object is expected")),
+    }
+}
+
+/// A text member.
+pub(super) fn text<'a>(request: &'a Map<String, Value>, name: &str) -> Result<Option<&'a str>, Fault> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(Error::field(name, format!("`{name}` is not text")).into()),
+    }
+}
+
+/// A text member that must be there.
+pub(super) fn required<'a>(request: &'a Map<String, Value>, name: &str) -> Result<&'a str, Fault> {
+    text(request, name)?.ok_or_else(|| Error::field(name, format!("`{name}` is required")).into())
+}
+
+/// Who asks, and for whom.
+pub(super) struct Who {
+    pub(super) tenant: String,
+    pub(super) user: Option<Value>,
+}
+
+/// The `tenant` and `user` of a request.
+pub(super) fn who(request: &Map<String, Value>) -> Result<Who, Fault> {
+    let user = request.get("user").filter(|user| !user.is_null()).cloned();
+    Ok(Who { tenant: text(request, "tenant")?.unwrap_or_default().to_owned(), user })
+}
+
+fn scope(request: &Map<String, Value>) -> Result<Scope, Fault> {
+    let Who { tenant, user } = who(request)?;
+    Ok(Scope { tenant: tenant.into(), user })
+}
+
+fn order(request: &Map<String, Value>) -> Result<Order, Fault> {
+    match text(request, "order")? {
+        None | Some("ordered") => Ok(Order::Ordered),
+        Some("live") => Ok(Order::Live),
+        Some(_) => Err(Error::field("order", "`order` is `ordered` or `live`").into()),
+    }
+}
+
+/// True when the stream itself is to bring the calls to the host.
+pub(super) fn inline(request: &Map<String, Value>) -> Result<bool, Fault> {
+    match text(request, "host_calls")? {
+        None => Ok(false),
+        Some("inline") => Ok(true),
+        Some(_) => Err(Error::field("host_calls", "`host_calls` is `inline` or absent").into()),
+    }
+}
+
+/// A stream that can be opened.
+pub(super) struct Ready {
+    source: Source,
+    behind: Behind,
+    inline: bool,
+    slot: StreamSlot,
+}
+
+impl Ready {
+    pub(super) fn into_stream(self, engine: &Arc<Engine>) -> Arc<Stream> {
+        Stream::new(engine, self.source, sse::opening(), Some((self.behind, self.slot)), self.inline)
+    }
+}
+
+/// `{workflow | agent, tenant, user, order?, host_calls?, …run body}`.
+pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
+    let request = object(request)?;
+    let (entity, id) = match (text(&request, "workflow")?, text(&request, "agent")?) {
+        (Some(id), None) => (EntityKind::Workflow, id.to_owned()),
+        (None, Some(id)) => (EntityKind::Agent, id.to_owned()),
+        (None, None) | (Some(_), Some(_)) => return Err(Error::field("workflow", "either `workflow` or `agent` is required").into()),
+    };
+    let told = Told::read(studio, &request)?;
+    let body = RunRequest::parse(&Value::Object(request), entity)?;
+    let cancel_on_leave = body.cancel_on_disconnect;
+    let started = studio.start(&told.scope, entity, &id, body, false).await?;
+    told.ready(studio, started, cancel_on_leave).await
+}
+
+/// `{trace_id, tenant, user, order?, host_calls?, …resume body}`.
+pub(super) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
+    let request = object(request)?;
+    let run = required(&request, "trace_id")?.to_owned();
+    let told = Told::read(studio, &request)?;
+    let body = ResumeRequest::parse(&Value::Object(request))?;
+    let cancel_on_leave = body.cancel_on_disconnect;
+    let started = studio.resume(&told.scope, &run, body, false).await?;
+    told.ready(studio, started, cancel_on_leave).await
+}
+
+/// How an answer is told.
+struct Told {
+    scope: Scope,
+    order: Order,
+    inline: bool,
+    /// Taken before anything is done: too many open streams are refused, not half done.
+    slot: StreamSlot,
+}
+
+impl Told {
+    fn read(studio: &Studio, request: &Map<String, Value>) -> Result<Self, Fault> {
+        Ok(Self { scope: scope(request)?, order: order(request)?, inline: inline(request)?, slot: studio.stream_slot()? })
+    }
+
+    async fn ready(self, studio: &Studio, started: Started, cancel_on_leave: bool) -> Result<Ready, Fault> {
+        let run = started.run.to_string();
+        let from = From { order: self.order, after: started.after };
+        let source = source::events(studio, &self.scope, &run, from).await?;
+        Ok(Ready { source, behind: Behind { scope: self.scope, run, cancel_on_leave }, inline: self.inline, slot: self.slot })
+    }
+}
+
+/// An unknown operation.
+pub(super) fn unknown(op: &str) -> Fault {
+    Fault::new(Code::NotFound, &format!("there is no operation `{op}`; `ops` lists them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_no_object_is_refused_and_nothing_is_an_empty_one() {
+        for text in ["[]", "1", "{", "\"x\"", "{\"a\":}", "\u{0}"] {
+            assert!(object(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(object(b"\xff{}").is_err());
+        assert_eq!(object(b"").ok(), Some(Map::new()));
+    }
+}

@@ -1,0 +1,285 @@
+//! Owns a stream as its one consumer sees it: wait, take a batch, watch a descriptor, stop the run, let go.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::task::{Context, Poll, Waker};
+
+use super::super::fault::{Code, Fault};
+use super::super::fork;
+use super::bell::{Bell, deadline};
+use super::callback::may_wait;
+use super::engine::Engine;
+use super::lock;
+use super::source::{Pieces, Source};
+use crate::studio::{Scope, StreamSlot};
+
+/// Bytes of a batch when the caller does not say.
+const BATCH: usize = 64 * 1024;
+
+static STREAMS: AtomicU64 = AtomicU64::new(1);
+
+/// What a consumer gets.
+pub(in crate::ffi) enum Next {
+    /// Whole frames, or bytes of a body.
+    Bytes(Vec<u8>),
+    /// A call to the host, on a stream that brings calls.
+    HostCall(Vec<u8>),
+    /// There will be no more.
+    Over,
+    /// Nothing came in time.
+    TimedOut,
+}
+
+/// The run behind a stream.
+pub(super) struct Behind {
+    pub(super) scope: Scope,
+    pub(super) run: String,
+    /// Leaving before the end cancels the run.
+    pub(super) cancel_on_leave: bool,
+}
+
+/// An answer that is still coming.
+pub(in crate::ffi) struct Stream {
+    id: u64,
+    born: u32,
+    engine: Arc<Engine>,
+    reader: Mutex<Reader>,
+    bell: Arc<Bell>,
+    waker: Waker,
+    behind: Option<Behind>,
+    brings_calls: bool,
+    pushed: AtomicBool,
+    over: AtomicBool,
+    cancelled: AtomicBool,
+    closed: AtomicBool,
+    /// One of the streams that `limits.streams` bounds.
+    _slot: Option<StreamSlot>,
+}
+
+struct Reader {
+    source: Option<Source>,
+    pieces: Pieces,
+    /// Told after the pieces that came before it.
+    failed: Option<Fault>,
+}
+
+impl Stream {
+    pub(super) fn new(engine: &Arc<Engine>, source: Source, opening: &[u8], behind: Option<(Behind, StreamSlot)>, brings_calls: bool) -> Arc<Self> {
+        let (bell, waker) = Bell::new();
+        let (behind, slot) = behind.unzip();
+        let mut pieces = Pieces::default();
+        if !opening.is_empty() {
+            pieces.add_piece(opening);
+        }
+        let stream = Arc::new(Self {
+            id: STREAMS.fetch_add(1, Ordering::Relaxed),
+            born: fork::epoch(),
+            engine: Arc::clone(engine),
+            reader: Mutex::new(Reader { source: Some(source), pieces, failed: None }),
+            bell,
+            waker,
+            behind,
+            brings_calls,
+            pushed: AtomicBool::new(false),
+            over: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            _slot: slot,
+        });
+        if brings_calls {
+            let run = stream.behind.as_ref().map(|behind| behind.run.clone());
+            engine.hosting().bring(stream.id, run, Arc::clone(&stream.bell));
+        }
+        engine.remember(&stream);
+        stream
+    }
+
+    /// One piece: one frame of events, or up to 64 KiB of a body.
+    pub(in crate::ffi) fn next(&self, timeout_ms: i32) -> Result<Next, Fault> {
+        self.take(timeout_ms, 1)
+    }
+
+    /// As many whole pieces as fit into `most` bytes (0: 64 KiB), but at least one.
+    pub(in crate::ffi) fn next_batch(&self, timeout_ms: i32, most: usize) -> Result<Next, Fault> {
+        self.take(timeout_ms, if most == 0 { BATCH } else { most })
+    }
+
+    fn take(&self, timeout_ms: i32, most: usize) -> Result<Next, Fault> {
+        self.here()?;
+        if timeout_ms != 0 {
+            may_wait()?;
+        }
+        self.not_pushed()?;
+        let mut reader = self.reader()?;
+        self.not_pushed()?;
+        let until = deadline(timeout_ms);
+        loop {
+            self.bell.hush();
+            if let Poll::Ready(next) = self.look(&mut reader, most)? {
+                self.bell.settle(true);
+                return Ok(next);
+            }
+            self.bell.settle(false);
+            if timeout_ms == 0 || !self.bell.listen(until) {
+                return Ok(Next::TimedOut);
+            }
+        }
+    }
+
+    fn not_pushed(&self) -> Result<(), Fault> {
+        if self.pushed.load(Ordering::Acquire) {
+            return Err(Fault::new(Code::Busy, "the events of this stream go to a callback"));
+        }
+        Ok(())
+    }
+
+    fn reader(&self) -> Result<MutexGuard<'_, Reader>, Fault> {
+        match self.reader.try_lock() {
+            Ok(reader) => Ok(reader),
+            Err(TryLockError::Poisoned(reader)) => Ok(reader.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(Fault::new(Code::Busy, "another thread waits for this stream; it has one consumer")),
+        }
+    }
+
+    /// Takes what is there. When nothing is, the bell will ring.
+    fn look(&self, reader: &mut Reader, most: usize) -> Result<Poll<Next>, Fault> {
+        self.here()?;
+        if self.cancelled.load(Ordering::Acquire) {
+            return Err(Fault::new(Code::Cancelled, "the stream was cancelled"));
+        }
+        if let Some(call) = self.brings_calls.then(|| self.engine.hosting().next_for(self.id)).flatten() {
+            return Ok(Poll::Ready(Next::HostCall(call.to_vec())));
+        }
+        self.fill(reader, most)?;
+        if !reader.pieces.is_empty() {
+            return Ok(Poll::Ready(Next::Bytes(reader.pieces.take(most))));
+        }
+        if let Some(fault) = reader.failed.take() {
+            return Err(fault);
+        }
+        Ok(if reader.source.is_none() { Poll::Ready(Next::Over) } else { Poll::Pending })
+    }
+
+    fn fill(&self, reader: &mut Reader, most: usize) -> Result<(), Fault> {
+        let Some(source) = &mut reader.source else { return Ok(()) };
+        if reader.pieces.len() >= most {
+            return Ok(());
+        }
+        let runtime = self.engine.runtime()?;
+        let _context = runtime.enter();
+        let mut context = Context::from_waker(&self.waker);
+        while reader.pieces.len() < most {
+            match source.as_mut().poll_next(&mut context) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Some(Ok(chunk))) => reader.pieces.add(chunk),
+                Poll::Ready(Some(Err(fault))) => {
+                    reader.source = None;
+                    reader.failed = Some(fault);
+                    return Ok(());
+                }
+                Poll::Ready(None) => {
+                    reader.source = None;
+                    self.over.store(true, Ordering::Release);
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For the one who tells a callback: like `next_batch`, woken instead of waiting.
+    pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Result<Next, Fault>> {
+        // Nobody else stays inside: `next` refuses a stream that has a callback.
+        let mut reader = lock(&self.reader);
+        self.bell.hush();
+        self.bell.forward(context.waker());
+        match self.look(&mut reader, BATCH) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(next)) => Poll::Ready(Ok(next)),
+            Err(fault) => Poll::Ready(Err(fault)),
+        }
+    }
+
+    /// Makes this stream one that tells a callback; once.
+    pub(super) fn begin_push(&self) -> Result<(), Fault> {
+        self.here()?;
+        if self.pushed.swap(true, Ordering::AcqRel) {
+            return Err(Fault::new(Code::Busy, "this stream has a callback already"));
+        }
+        // Whoever is inside `next` would race with the callback for the same events.
+        let busy = self.reader().err();
+        self.pushed.store(busy.is_none(), Ordering::Release);
+        busy.map_or(Ok(()), Err)
+    }
+
+    /// The callback has heard the end: nothing more is read.
+    pub(super) fn let_go(&self) {
+        if self.brings_calls {
+            self.engine.hosting().bring_no_more(self.id);
+        }
+        if let Ok(mut reader) = self.reader() {
+            reader.source = None;
+        }
+        self.bell.ring();
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// A descriptor for an event loop, readable while there may be something; owned by the stream.
+    pub(in crate::ffi) fn descriptor(&self) -> Result<i32, Fault> {
+        self.here()?;
+        #[cfg(unix)]
+        return self.bell.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")));
+        #[cfg(not(unix))]
+        return Ok(-1);
+    }
+
+    /// Cancels the run, whose end is then told; a body without a known run ends here.
+    pub(in crate::ffi) fn cancel(&self) -> Result<(), Fault> {
+        self.here()?;
+        match &self.behind {
+            Some(behind) => self.engine.cancel(behind.scope.clone(), behind.run.clone()),
+            None => {
+                self.cancelled.store(true, Ordering::Release);
+                self.bell.ring();
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets go: whoever waits is told, and a run that must not outlive its reader is cancelled.
+    pub(in crate::ffi) fn close(&self) -> Result<(), Fault> {
+        self.here()?;
+        self.end();
+        let left = self.behind.as_ref().filter(|behind| behind.cancel_on_leave && !self.over.load(Ordering::Acquire));
+        left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope.clone(), behind.run.clone()))
+    }
+
+    /// Ends because it or its engine was closed.
+    pub(super) fn end(&self) {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.let_go();
+    }
+
+    fn here(&self) -> Result<(), Fault> {
+        if self.born != fork::epoch() {
+            return Err(Fault::forked());
+        }
+        if self.closed.load(Ordering::Acquire) { Err(Fault::closed()) } else { Ok(()) }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.born == fork::epoch() {
+            return self.end();
+        }
+        // The source belongs to a runtime that this process does not have.
+        let reader = self.reader.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        std::mem::forget(reader.source.take());
+    }
+}

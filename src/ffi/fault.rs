@@ -1,0 +1,139 @@
+//! Owns what a native call can answer instead of a result: a code, and a problem document that says what to do.
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Kind};
+
+/// The codes of faults. Append-only: hosts have the numbers compiled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub(crate) enum Code {
+    Invalid = -1,
+    NotFound = -2,
+    Cancelled = -4,
+    Closed = -5,
+    BadHandle = -6,
+    Forked = -7,
+    Panic = -8,
+    Internal = -9,
+    Unsupported = -10,
+    Reentrant = -11,
+    Busy = -13,
+}
+
+impl Code {
+    /// The code of the problem document and its title.
+    const fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Invalid => ("invalid_call", "Invalid call"),
+            Self::NotFound => ("not_found", "Not found"),
+            Self::Cancelled => ("cancelled", "Cancelled"),
+            Self::Closed => ("closed", "Closed"),
+            Self::BadHandle => ("bad_handle", "Not a handle of this library"),
+            Self::Forked => ("forked", "Opened before a fork"),
+            Self::Panic => ("panic", "A fault of this library"),
+            Self::Internal => ("internal", "A fault of this library"),
+            Self::Unsupported => ("unsupported", "Not in this build"),
+            Self::Reentrant => ("reentrant", "Blocking call inside a callback"),
+            Self::Busy => ("busy", "In use"),
+        }
+    }
+}
+
+/// Why a native call has no result.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    /// What the call returns.
+    pub(crate) code: i32,
+    /// The problem document.
+    pub(crate) problem: Value,
+}
+
+impl Fault {
+    /// A fault of the call itself.
+    pub(crate) fn new(code: Code, message: &str) -> Self {
+        let (name, title) = code.row();
+        let problem = json!({
+            "type": format!("urn:studio:problem:{name}"), "title": title, "detail": message, "code": name, "message": message,
+        });
+        Self { code: code as i32, problem }
+    }
+
+    /// An argument that cannot be taken as it is.
+    pub(crate) fn invalid(message: &str) -> Self {
+        Self::new(Code::Invalid, message)
+    }
+
+    /// The engine or stream was closed.
+    pub(crate) fn closed() -> Self {
+        Self::new(Code::Closed, "it was closed; open another one")
+    }
+
+    /// The object belongs to the process that forked this one.
+    pub(crate) fn forked() -> Self {
+        Self::new(
+            Code::Forked,
+            "this studio was used before fork(); open one in the child (gunicorn `post_fork`, puma `on_worker_boot`, php-fpm: on the first request)",
+        )
+    }
+
+    /// A problem that a route told.
+    pub(crate) fn told(status: u16, problem: &[u8]) -> Self {
+        let problem: Value = serde_json::from_slice(problem).unwrap_or_default();
+        let code = match status {
+            401 | 403 => Kind::Forbidden,
+            404 => Kind::NotFound,
+            409 => Kind::InvalidState,
+            429 => Kind::TooManyRuns,
+            501 => Kind::AsyncDisabled,
+            503 if problem.get("code").and_then(Value::as_str) == Some(Kind::ShuttingDown.code()) => Kind::ShuttingDown,
+            503 => Kind::StoreUnavailable,
+            400..=499 => Kind::ValidationFailed,
+            _ => Kind::Internal,
+        };
+        Self { code: code.c_code(), problem }
+    }
+
+    /// The problem document as text.
+    pub(crate) fn text(&self) -> String {
+        self.problem.to_string()
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        let code = error.kind.code();
+        let mut problem = json!({
+            "type": format!("urn:studio:problem:{code}"), "title": title(error.kind), "status": error.kind.status(),
+            "detail": error.message, "code": code, "message": error.message,
+        });
+        if let Value::Object(members) = &mut problem {
+            members.extend(error.members);
+        }
+        Self { code: error.kind.c_code(), problem }
+    }
+}
+
+/// `Validation failed` of `validation_failed`.
+fn title(kind: Kind) -> String {
+    let mut title = kind.code().replace('_', " ");
+    if let Some(first) = title.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    title
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    #[test]
+    fn a_public_error_keeps_its_members_and_its_c_code() {
+        let fault = Fault::from(Error::field("message", "is required"));
+        assert_eq!(fault.code, -1);
+        expect![[r#"{"type":"urn:studio:problem:validation_failed","title":"Validation failed","status":422,"detail":"is required","code":"validation_failed","message":"is required","errors":{"message":["is required"]}}"#]]
+            .assert_eq(&fault.text());
+    }
+}

@@ -1,0 +1,103 @@
+//! Owns what happens when the process forks: an epoch by which old objects are told, and three handlers.
+//!
+//! The child has no other thread, and locks are in whatever state they were. So it gets tables of its own, nothing of the
+//! parent is touched or dropped there, and no thread is inside SQLite while the process forks.
+
+use std::cell::RefCell;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::time::Duration;
+
+use super::c::ticket;
+use super::door::process;
+use crate::store::fork as gate;
+
+/// How long a fork waits for threads inside SQLite.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+static EPOCH: AtomicU32 = AtomicU32::new(0);
+static WATCHED: Once = Once::new();
+
+/// How many forks lie between the first process and this one.
+pub(crate) fn epoch() -> u32 {
+    EPOCH.load(Ordering::Relaxed)
+}
+
+/// What the child takes over: engines that nobody has used yet.
+struct Heritage {
+    engines: process::Heritage,
+    tickets: ticket::Heritage,
+}
+
+thread_local! {
+    static HERITAGE: RefCell<Option<Heritage>> = const { RefCell::new(None) };
+}
+
+/// Something of which each process has its own: a child starts with a fresh one and never touches its parent's.
+pub(crate) struct PerProcess<T: 'static> {
+    current: AtomicPtr<T>,
+    make: fn() -> T,
+}
+
+impl<T: Send + Sync + 'static> PerProcess<T> {
+    /// Made by `make` on first use.
+    pub(crate) const fn new(make: fn() -> T) -> Self {
+        Self { current: AtomicPtr::new(std::ptr::null_mut()), make }
+    }
+
+    /// This process's own.
+    pub(crate) fn get(&self) -> &'static T {
+        let current = self.current.load(Ordering::Acquire);
+        // SAFETY: the pointer is null or comes from `Box::into_raw` below, and what it points to is never freed.
+        if let Some(found) = unsafe { current.as_ref() } {
+            return found;
+        }
+        let fresh = Box::into_raw(Box::new((self.make)()));
+        match self.current.compare_exchange(std::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire) {
+            // SAFETY: `fresh` was made above and is never freed once it is published.
+            Ok(_) => unsafe { &*fresh },
+            Err(first) => {
+                // SAFETY: `fresh` was not published, so this is its only owner.
+                drop(unsafe { Box::from_raw(fresh) });
+                // SAFETY: a published pointer is never freed.
+                unsafe { &*first }
+            }
+        }
+    }
+
+    /// In the child: another one; the parent's stays where it is, untouched.
+    pub(crate) fn renew(&self, fresh: T) {
+        self.current.store(Box::into_raw(Box::new(fresh)), Ordering::Release);
+    }
+}
+
+/// Registers the handlers, once per process image.
+pub(crate) fn watch() {
+    WATCHED.call_once(|| {
+        // SAFETY: the three are plain functions that never unwind, and `-z nodelete` keeps them in memory for as long as
+        // the process lives.
+        unsafe {
+            libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
+        }
+    });
+}
+
+unsafe extern "C" fn before() {
+    gate::prepare(PATIENCE);
+    let heritage = Heritage { engines: process::heritage(), tickets: ticket::heritage() };
+    drop(HERITAGE.try_with(|kept| kept.replace(Some(heritage))));
+}
+
+unsafe extern "C" fn in_parent() {
+    drop(HERITAGE.try_with(|kept| kept.take()));
+    gate::parent();
+}
+
+unsafe extern "C" fn in_child() {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+    gate::child();
+    let heritage = HERITAGE.try_with(|kept| kept.take()).ok().flatten();
+    let (engines, tickets) = heritage.map_or_else(Default::default, |left| (left.engines, left.tickets));
+    process::inherit(engines);
+    ticket::inherit(tickets);
+}

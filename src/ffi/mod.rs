@@ -1,0 +1,9 @@
+//! Owns the native doors: C functions and uniffi objects, two thin shims over one door that takes and gives bytes and JSON.
+//!
+//! `door` is safe Rust and knows neither C nor uniffi; `c` and `uniffi` know the door and not each other.
+
+pub mod c;
+mod door;
+mod fault;
+mod fork;
+pub mod uniffi;

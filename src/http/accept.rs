@@ -1,0 +1,191 @@
+//! Owns how runs, resumes, retries and chat turns are accepted: checked, made once per key, and then told or queued.
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::idempotency::{Claimed, Key};
+use super::leash::Leash;
+use super::position::Position;
+use super::{answer, settings, sse};
+use crate::engine::{Follow, From};
+use crate::error::{Error, Kind, Result};
+use crate::model::event::EntityKind;
+use crate::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use crate::studio::{Scope, Started, Studio};
+
+/// What is to be accepted, and of what.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Act {
+    Start(EntityKind),
+    Resume,
+    Retry,
+}
+
+impl Act {
+    /// As keys are kept under.
+    const fn route(self, queued: bool) -> &'static str {
+        match (self, queued) {
+            (Self::Start(EntityKind::Agent), _) => "chat/stream",
+            (Self::Start(EntityKind::Workflow), true) => "run",
+            (Self::Start(EntityKind::Workflow), false) => "run/stream",
+            (Self::Resume, true) => "resume",
+            (Self::Resume, false) => "resume/stream",
+            (Self::Retry, true) => "retry",
+            (Self::Retry, false) => "retry/stream",
+        }
+    }
+
+    /// What the answer of a queued request says.
+    const fn members(self) -> &'static [&'static str] {
+        match self {
+            Self::Start(_) => &["trace_id", "status", "thread_id"],
+            Self::Resume => &["trace_id", "status", "pause_id"],
+            Self::Retry => &["trace_id", "status"],
+        }
+    }
+}
+
+/// A body that was checked.
+enum Request {
+    Start(EntityKind, Box<RunRequest>),
+    Resume(Box<ResumeRequest>),
+    Retry(Box<RetryRequest>),
+}
+
+impl Request {
+    fn read(act: Act, body: &Value) -> Result<Self> {
+        Ok(match act {
+            Act::Start(entity) => Self::Start(entity, Box::new(RunRequest::parse(body, entity)?)),
+            Act::Resume => Self::Resume(Box::new(ResumeRequest::parse(body)?)),
+            Act::Retry => Self::Retry(Box::new(RetryRequest::parse(body)?)),
+        })
+    }
+
+    fn cancels(&self) -> bool {
+        match self {
+            Self::Start(_, request) => request.cancel_on_disconnect,
+            Self::Resume(request) => request.cancel_on_disconnect,
+            Self::Retry(_) => false,
+        }
+    }
+
+    async fn begin(self, studio: &Studio, scope: &Scope, id: &str, queued: bool) -> Result<Started> {
+        match self {
+            Self::Start(entity, request) => studio.start(scope, entity, id, *request, queued).await,
+            Self::Resume(request) => studio.resume(scope, id, *request, queued).await,
+            Self::Retry(request) => studio.retry(scope, id, *request, queued).await,
+        }
+    }
+}
+
+/// A request on its way to being accepted; it goes on when its client leaves.
+struct Wish {
+    studio: Studio,
+    scope: Scope,
+    id: String,
+    request: Request,
+    queued: bool,
+    key: Option<Key>,
+}
+
+struct Accepted {
+    /// `trace_id`, `thread_id`, `pause_id`, `status`, `after`.
+    told: Value,
+    replayed: bool,
+    leash: Option<Leash>,
+}
+
+impl Wish {
+    fn of(call: &Call, act: Act, id: &str, queued: bool) -> Result<Self> {
+        let request = Request::read(act, &call.body)?;
+        let key = Key::of(&call.headers, act.route(queued), id, &call.body)?;
+        Ok(Self { studio: call.studio.clone(), scope: call.scope.clone(), id: id.to_owned(), request, queued, key })
+    }
+
+    /// In a task of its own: a client who leaves half-way leaves nothing half done.
+    async fn accept(self) -> Result<Accepted> {
+        let studio = self.studio.clone();
+        studio.on_runtime(self.accept_once()).await
+    }
+
+    async fn accept_once(self) -> Result<Accepted> {
+        let Self { studio, scope, id, request, queued, key } = self;
+        if let Some(key) = &key
+            && let Claimed::Answered(told) = key.claim(&studio, &scope).await?
+        {
+            return Ok(Accepted { told, replayed: true, leash: None });
+        }
+        let leashed = request.cancels() && !queued;
+        let begun = request.begin(&studio, &scope, &id, queued).await;
+        match (begun, key) {
+            (Ok(started), key) => {
+                let leash = leashed.then(|| Leash::new(studio.clone(), scope.clone(), started.run.to_string()));
+                let told = tell(&started);
+                if let Some(key) = key {
+                    key.settle(&studio, &scope, told.clone()).await;
+                }
+                Ok(Accepted { told, replayed: false, leash })
+            }
+            (Err(error), Some(key)) => {
+                key.release(&studio, &scope).await;
+                Err(error)
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+}
+
+fn tell(started: &Started) -> Value {
+    json!({
+        "trace_id": started.run.to_string(), "status": started.status.as_str(), "thread_id": started.thread.to_string(),
+        "pause_id": started.pause.map(|pause| pause.to_string()), "after": started.after,
+    })
+}
+
+/// Queues what is asked for and says so.
+pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
+    if !call.studio.config().async_runs_enabled {
+        let told = "async runs are off; `async_runs_enabled` turns them on, and the stream routes work without";
+        return Err(Error::new(Kind::AsyncDisabled, told));
+    }
+    let accepted = Wish::of(&call, act, id, true)?.accept().await?;
+    let mut body = accepted.told;
+    if let Value::Object(told) = &mut body {
+        told.retain(|name, _| act.members().contains(&name.as_str()));
+    }
+    let mut response = answer::json(StatusCode::ACCEPTED, &body);
+    if accepted.replayed {
+        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+    }
+    Ok(response)
+}
+
+/// Does what is asked for and tells it as it happens.
+pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response> {
+    let position = Position::of(&call)?;
+    let wish = Wish::of(&call, act, id, false)?;
+    let slot = call.studio.stream_slot()?;
+    let accepted = wish.accept().await?;
+    let run = accepted.told.get("trace_id").and_then(Value::as_str).unwrap_or_default();
+    let first = accepted.told.get("after").and_then(Value::as_u64).unwrap_or(0);
+    let fresh = From { order: position.order, after: first };
+    let from = if accepted.replayed { position.not_before(first) } else { fresh };
+    let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;
+    let Some(events) = events else { return Ok(answer::nothing()) };
+    Ok(sse::answer(events, slot, accepted.leash, silence(&call.studio)?))
+}
+
+/// Tells a run to one more reader.
+pub(super) async fn tail(call: Call) -> Result<Response> {
+    let position = Position::of(&call)?;
+    let slot = call.studio.stream_slot()?;
+    let events = call.studio.events(&call.scope, call.part("run"), position.not_before(0), Follow::Tail).await?;
+    let Some(events) = events else { return Ok(answer::nothing()) };
+    Ok(sse::answer(events, slot, None, silence(&call.studio)?))
+}
+
+fn silence(studio: &Studio) -> Result<sse::Silence> {
+    Ok(sse::Silence::new(settings::heartbeat(studio.config()), studio.runtime()?))
+}

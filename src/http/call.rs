@@ -1,0 +1,203 @@
+//! Owns a request as handlers see it: scope, parameters, query and a body that was checked for type, size and depth.
+
+use axum::body::Body;
+use axum::extract::{Query, RawPathParams};
+use axum::RequestExt as _;
+use bytes::Bytes;
+use http::{HeaderMap, Request, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use serde_json::{Map, Value};
+
+use super::door::Visit;
+use super::settings;
+use super::table::{Reads, Route};
+use crate::error::{Error, Kind, Result};
+use crate::studio::lists::ListQuery;
+use crate::studio::{Scope, Studio};
+
+/// Objects and arrays inside each other.
+const DEPTH: usize = 64;
+
+/// A request on its way to a handler.
+pub(super) struct Call {
+    pub(super) studio: Studio,
+    pub(super) scope: Scope,
+    /// What the studio's paths begin with, as the outside sees them.
+    pub(super) base: String,
+    /// The page's way to the root, and its language.
+    pub(super) visit: Visit,
+    pub(super) headers: HeaderMap,
+    /// The JSON body; an empty object where there is none.
+    pub(super) body: Value,
+    /// The body of an upload, unread.
+    pub(super) upload: Option<Request<Body>>,
+    parameters: Vec<(String, String)>,
+    query: Vec<(String, String)>,
+}
+
+impl Call {
+    /// Takes a request apart and reads the body that the route reads.
+    pub(super) async fn receive(route: &Route, visit: Visit, mut request: Request<Body>) -> Result<Self> {
+        let path = request.uri().path().to_owned();
+        let raw = request.extract_parts::<RawPathParams>().await.map_err(|_| Error::not_found("path", &path))?;
+        let parameters = raw.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let query = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+        let Query(query) = query.map_err(|_| Error::field("query", "the query string cannot be read"))?;
+        let headers = request.headers().clone();
+        let (body, upload) = match route.reads {
+            Reads::Nothing => (Value::Object(Map::new()), None),
+            Reads::Json(_) => (read_json(settings::body_kb(visit.studio.config()), request).await?, None),
+            Reads::Upload(_) => (Value::Object(Map::new()), Some(request)),
+        };
+        let base = format!("{}{}", visit.base_url.as_deref().unwrap_or_default().trim_end_matches('/'), visit.area.prefix);
+        let (studio, scope) = (visit.studio.clone(), visit.scope.clone());
+        Ok(Self { studio, scope, base, visit, headers, body, upload, parameters, query })
+    }
+
+    /// A part of the path that the route names.
+    pub(super) fn part(&self, name: &str) -> &str {
+        let found = self.parameters.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// A parameter of the query that is not empty.
+    pub(super) fn query(&self, name: &str) -> Option<&str> {
+        let found = self.query.iter().rev().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A parameter of the query, also an empty one.
+    pub(super) fn query_as_given(&self, name: &str) -> Option<&str> {
+        self.query.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter without which there is nothing to do.
+    pub(super) fn required_query(&self, name: &str) -> Result<&str> {
+        self.query(name).ok_or_else(|| Error::field(name, format!("{name} is required")))
+    }
+
+    /// Is a word in the comma list of a parameter?
+    pub(super) fn query_names(&self, name: &str, word: &str) -> bool {
+        self.query(name).is_some_and(|list| list.split(',').any(|one| one.trim() == word))
+    }
+
+    /// The query of a list.
+    pub(super) fn list(&self) -> Result<ListQuery> {
+        ListQuery::parse(self.pairs())
+    }
+
+    /// The query of a list with longer pages.
+    pub(super) fn list_of(&self, usual: usize) -> Result<ListQuery> {
+        ListQuery::parse_with(self.pairs(), usual)
+    }
+
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The revision that `If-Match` names. `*` fits any.
+    pub(super) fn if_match(&self) -> Result<Option<i64>> {
+        let Some(given) = self.headers.get(header::IF_MATCH) else { return Ok(None) };
+        let tag = given.to_str().unwrap_or_default().trim();
+        if tag == "*" {
+            return Ok(None);
+        }
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        let number = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')).unwrap_or(tag).parse();
+        number.map(Some).map_err(|_| Error::field("If-Match", "If-Match must be an ETag that this resource gave"))
+    }
+}
+
+/// Type and subtype of the body in lower case.
+pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+    let given = headers.get(header::CONTENT_TYPE)?.to_str().unwrap_or("?");
+    let essence = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    Some(essence).filter(|essence| !essence.is_empty())
+}
+
+async fn read_json(limit_kb: u64, request: Request<Body>) -> Result<Value> {
+    let kind = content_type(request.headers());
+    let known_length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let is_json = kind.as_deref() == Some("application/json");
+    if !is_json && kind.is_some() && !http_body::Body::is_end_stream(request.body()) {
+        return Err(not_json());
+    }
+    let limit = limit_kb.saturating_mul(1024);
+    if known_length.is_some_and(|length: u64| length > limit) {
+        return Err(too_large(limit_kb));
+    }
+    let bytes = read(request.into_body(), limit, || too_large(limit_kb)).await?;
+    if bytes.is_empty() {
+        return Ok(Value::Object(Map::new()));
+    }
+    if is_json { parse(&bytes) } else { Err(not_json()) }
+}
+
+fn not_json() -> Error {
+    Error::new(Kind::UnsupportedMediaType, "the body must be sent with `Content-Type: application/json`")
+}
+
+fn too_large(limit_kb: u64) -> Error {
+    Error::new(Kind::BodyTooLarge, format!("the body has more than {limit_kb} KiB")).with("limit_kb", limit_kb)
+}
+
+async fn read(body: Body, limit: u64, too_large: impl FnOnce() -> Error) -> Result<Bytes> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    match Limited::new(body, limit).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(_) => Err(Error::new(Kind::MalformedJson, "the body broke off")),
+    }
+}
+
+fn parse(bytes: &[u8]) -> Result<Value> {
+    if depth(bytes) > DEPTH {
+        let told = format!("the body has more than {DEPTH} objects and arrays inside each other");
+        return Err(Error::new(Kind::MalformedJson, told));
+    }
+    serde_json::from_slice(bytes).map_err(|error| Error::new(Kind::MalformedJson, format!("the body is not JSON: {error}")))
+}
+
+/// How deep brackets go, outside of strings.
+fn depth(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut text, mut escaped) = (0_usize, 0, false, false);
+    for byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if text => escaped = true,
+            b'"' => text = !text,
+            b'{' | b'[' if !text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_in_strings_do_not_count() {
+        for (text, wanted) in [
+            ("1", 0),
+            ("[]", 1),
+            (r#"{"a":[{}],"b":[]}"#, 3),
+            (r#"["[[[[","\"[[","\\"]"#, 1),
+            ("]]][", 1),
+        ] {
+            assert_eq!(depth(text.as_bytes()), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn sixty_four_levels_are_read_and_one_more_is_not() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(parse(nested(64).as_bytes()).is_ok());
+        assert_eq!(parse(nested(65).as_bytes()).map_err(|error| error.kind), Err(Kind::MalformedJson));
+    }
+}

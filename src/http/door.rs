@@ -1,0 +1,88 @@
+//! Owns the chain that every request passes before it is routed, and what every answer carries.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::FutureExt as _;
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
+
+use super::area::{Area, Place};
+use super::problem::Asker;
+use super::{HostMarks, cross_site, export, gate, settings, table};
+use crate::error::{Error, Result};
+use crate::studio::{Scope, Studio};
+
+/// On every answer.
+const VERSION: HeaderName = HeaderName::from_static("x-studio-version");
+
+/// What is known of a request when it is routed; travels in its extensions.
+#[derive(Clone)]
+pub(super) struct Visit {
+    pub(super) studio: Studio,
+    pub(super) scope: Scope,
+    pub(super) area: Area,
+    pub(super) asker: Asker,
+    pub(super) base_url: Option<String>,
+    pub(super) query: Option<String>,
+}
+
+/// Answers a request; whatever happens, the answer is a document of the contract.
+pub(super) async fn answer(studio: &Studio, mut request: Request<Body>) -> Response {
+    let marks = request.extensions_mut().remove::<HostMarks>().unwrap_or_default();
+    let area = Area::of(studio.config(), request.uri().path());
+    let asker = Asker::of(studio.config(), request.headers(), &area);
+    let head_only = request.method() == Method::HEAD;
+    let entered = AssertUnwindSafe(enter(studio, marks, area, asker, request)).catch_unwind().await;
+    let result = entered.unwrap_or_else(|_| Err(Error::internal("the request could not be answered")));
+    let mut response = result.unwrap_or_else(|error| asker.tell(error));
+    if head_only {
+        *response.body_mut() = Body::empty();
+    }
+    finish(&mut response);
+    response
+}
+
+async fn enter(
+    studio: &Studio,
+    mut marks: HostMarks,
+    area: Area,
+    asker: Asker,
+    mut request: Request<Body>,
+) -> Result<Response> {
+    marks.user = marks.user.filter(|user| !user.is_null());
+    let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
+    match area.place {
+        Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
+        Place::Export => export::check(studio.config(), &marks)?,
+        Place::Studio => {
+            gate::check(studio, &marks, request.method(), request.uri().path()).await?;
+            let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+            let authority = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
+            cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority)?;
+        }
+    }
+    if area.place == Place::Export {
+        return export::route(studio.config(), &area);
+    }
+    let query = request.uri().query().map(str::to_owned);
+    *request.uri_mut() = within(&area, request.uri())?;
+    let scope = Scope { tenant: Arc::from(marks.tenant), user: marks.user };
+    request.extensions_mut().insert(Visit { studio: studio.clone(), scope, area, asker, base_url, query });
+    Ok(table::route(request).await)
+}
+
+/// The address below the prefix.
+fn within(area: &Area, uri: &Uri) -> Result<Uri> {
+    let query = uri.query().map_or_else(String::new, |query| format!("?{query}"));
+    let address = format!("{}{query}", area.rest);
+    address.parse().map_err(|_| Error::not_found("path", uri.path()))
+}
+
+fn finish(response: &mut Response) {
+    let headers = response.headers_mut();
+    headers.insert(VERSION, HeaderValue::from_static(env!("CARGO_PKG_VERSION")));
+    headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(HeaderValue::from_static("nosniff"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,36 @@
+//! Owns who may come in: the host's decision, else its callback, else the environment, else whether there is a user.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{HostMarks, settings};
+use crate::error::{Error, Kind, Result};
+use crate::host::HostOp;
+use crate::studio::Studio;
+
+/// Silence of the host after this long means no.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Refuses a request that the gate does not let in.
+pub(super) async fn check(studio: &Studio, marks: &HostMarks, method: &Method, path: &str) -> Result<()> {
+    let config = studio.config();
+    let host = &studio.world().host;
+    let open = match marks.gate {
+        Some(decision) => decision,
+        None if host.answers(HostOp::Gate) => {
+            let question = json!({
+                "gate": config.gate, "user": marks.user, "tenant": marks.tenant, "method": method.as_str(), "path": path,
+            });
+            let answer = host.call(HostOp::Gate, question, LIMIT).await;
+            answer.is_ok_and(|answer| answer.get("allow").and_then(Value::as_bool) == Some(true))
+        }
+        None => settings::is_local(config) || marks.user.is_some(),
+    };
+    if open {
+        return Ok(());
+    }
+    let told = format!("the gate `{}` did not let this request in", config.gate);
+    Err(Error::new(Kind::Forbidden, told).with("gate", config.gate.as_str()))
+}

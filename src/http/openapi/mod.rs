@@ -1,0 +1,137 @@
+//! Owns the description of the API: OpenAPI 3.1, made of the table of routes and of schemas written by hand.
+
+use std::sync::LazyLock;
+
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::answer;
+use super::call::Call;
+use super::table::{Gives, Reads, Route, TABLE};
+use crate::error::Result;
+
+/// Schemas, topic by topic; each file is an object of schemas by name.
+const SCHEMAS: [&str; 4] =
+    [include_str!("runs.json"), include_str!("threads.json"), include_str!("definitions.json"), include_str!("facts.json")];
+/// Parameters of queries, by name.
+const PARAMETERS: &str = include_str!("parameters.json");
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::get("/api/openapi.json", "getOpenApi", describe).gives(200, Gives::Json("OpenApi"))]
+}
+
+async fn describe(call: Call) -> Result<Response> {
+    let mut document = DOCUMENT.clone();
+    let server = if call.base.is_empty() { "/" } else { call.base.as_str() };
+    if let Value::Object(members) = &mut document {
+        members.insert("servers".into(), json!([{ "url": server }]));
+    }
+    Ok(answer::ok(&document))
+}
+
+/// The whole description, without where it is served.
+pub(super) fn document() -> Value {
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Workflow Studio", "version": env!("CARGO_PKG_VERSION"),
+            "description": "Agents and graph workflows: definitions, runs as server-sent events, traces, threads, attachments.",
+        },
+        "paths": paths(),
+        "components": {"schemas": schemas(), "parameters": parameters(), "responses": {"Problem": {
+            "description": "A refusal; `code` says which.",
+            "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }}},
+    })
+}
+
+fn object(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+pub(super) fn schemas() -> Map<String, Value> {
+    SCHEMAS.into_iter().flat_map(object).collect()
+}
+
+fn parameters() -> Map<String, Value> {
+    object(PARAMETERS).into_iter().map(|(name, schema)| {
+        let described = json!({"name": name, "in": "query", "required": false, "schema": schema});
+        (name, described)
+    }).collect()
+}
+
+fn paths() -> Map<String, Value> {
+    let mut paths = Map::new();
+    for route in TABLE.iter() {
+        for (at, path) in route.paths.iter().enumerate() {
+            let path = path.replace("{*", "{");
+            let item = paths.entry(path.clone()).or_insert_with(|| path_item(&path));
+            if let Value::Object(item) = item {
+                item.insert(route.method.as_str().to_ascii_lowercase(), operation(route, at));
+            }
+        }
+    }
+    paths
+}
+
+fn path_item(path: &str) -> Value {
+    let parts = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let parameters: Vec<Value> =
+        parts.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})).collect();
+    if parameters.is_empty() { json!({}) } else { json!({ "parameters": parameters }) }
+}
+
+/// Operations have names of their own also where one route has several paths.
+fn operation(route: &Route, at: usize) -> Value {
+    let name = if at == 0 { route.name.clone() } else { format!("{}{}", route.name, at + 1) };
+    let mut operation = json!({"operationId": name, "responses": responses(route)});
+    let Value::Object(members) = &mut operation else { return operation };
+    if !route.query.is_empty() {
+        let references = route.query.iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
+        members.insert("parameters".into(), references.collect());
+    }
+    let body = match route.reads {
+        Reads::Nothing => return operation,
+        Reads::Json(schema) => ("application/json", schema),
+        Reads::Upload(schema) => ("multipart/form-data", schema),
+    };
+    members.insert("requestBody".into(), json!({"content": content(body.0, &reference(body.1))}));
+    operation
+}
+
+fn reference(schema: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{schema}")})
+}
+
+fn content(mime: &str, schema: &Value) -> Value {
+    let mut content = Map::new();
+    content.insert(mime.to_owned(), json!({ "schema": schema }));
+    Value::Object(content)
+}
+
+fn responses(route: &Route) -> Map<String, Value> {
+    let told = route.gives.iter().map(|(status, gives)| (status.to_string(), response(*gives)));
+    let refused = ("default".to_owned(), json!({"$ref": "#/components/responses/Problem"}));
+    told.chain([refused]).collect()
+}
+
+fn response(gives: Gives) -> Value {
+    let described = |text: &str, mime: &str, schema: &Value| json!({"description": text, "content": content(mime, schema)});
+    match gives {
+        Gives::Nothing => json!({"description": "Nothing to tell."}),
+        Gives::Json(schema) => described(schema, "application/json", &reference(schema)),
+        Gives::List(schema) => described(
+            "A page.",
+            "application/json",
+            &json!({
+                "type": "object", "required": ["data", "next_cursor"],
+                "properties": {"data": {"type": "array", "items": reference(schema)}, "next_cursor": {"type": ["string", "null"]}},
+            }),
+        ),
+        Gives::Events => described("Server-sent events.", "text/event-stream", &json!({"type": "string"})),
+        Gives::Bytes => described("A file.", "application/octet-stream", &json!({})),
+        Gives::Page => described("A page.", "text/html", &json!({"type": "string"})),
+    }
+}

@@ -1,0 +1,138 @@
+//! Owns the pages: one application for all of them, its files, and the two pages that need no script.
+
+mod assets;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+
+use super::call::Call;
+use super::door::Visit;
+use super::problem::Asker;
+use super::table::{Gives, Route};
+use super::{export, settings};
+use crate::error::Result;
+
+/// Nothing but our own files, no inline script or style.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
+connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; \
+require-trusted-types-for 'script'";
+
+/// Served while the application is not there.
+const START: &str = include_str!("start.html");
+const PROBLEM: &str = include_str!("problem.html");
+
+/// Where a browser may go, beside the preview.
+const PATHS: [&str; 21] = [
+    "/",
+    "/workflows",
+    "/workflows/{id}",
+    "/workflows/{id}/edit",
+    "/workflows/{id}/traces",
+    "/traces",
+    "/traces/{id}",
+    "/workflows/traces/{id}",
+    "/workflows/runs/{id}",
+    "/agents",
+    "/agents/{id}",
+    "/agents/{id}/playground",
+    "/tools",
+    "/tools/{id}",
+    "/mcp",
+    "/mcp/{id}",
+    "/knowledge",
+    "/knowledge/{id}",
+    "/templates",
+    "/usage",
+    "/settings",
+];
+
+pub(super) fn routes() -> Vec<Route> {
+    let page = |path: &str| Route::get(path, format!("page{}", name(path)), page).gives(200, Gives::Page);
+    let preview = Route::get("/workflows/preview", "pageWorkflowsPreview", preview)
+        .query(&["class", "json"])
+        .gives(200, Gives::Page);
+    let file = Route::get("/assets/{*path}", "readAsset", assets::file).gives(200, Gives::Bytes);
+    PATHS.into_iter().map(page).chain([preview, file]).collect()
+}
+
+/// `/agents/{id}/playground` as `AgentsIdPlayground`.
+fn name(path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(|word| word[..1].to_ascii_uppercase() + &word[1..]).collect()
+}
+
+async fn preview(call: Call) -> Result<Response> {
+    if settings::codegen(call.studio.config()) { page(call).await } else { Err(export::disabled("codegen.enabled")) }
+}
+
+async fn page(call: Call) -> Result<Response> {
+    if call.visit.area.slashes > 0 {
+        return Ok(redirect(&call));
+    }
+    let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
+    Ok(document(&render(index.unwrap_or(START), &call.visit)))
+}
+
+/// A slash at the end would change the depth that everything on the page is relative to.
+fn redirect(call: &Call) -> Response {
+    let query = call.visit.query.as_deref().map_or_else(String::new, |query| format!("?{query}"));
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
+    if let Ok(location) = HeaderValue::try_from(format!("{}{query}", call.visit.area.bare_form())) {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
+
+/// The application's page with the way to its root, its language and what the host says of tokens.
+fn render(html: &str, visit: &Visit) -> String {
+    let config = visit.studio.config();
+    let root = visit.area.root(visit.base_url.as_deref());
+    let told = [
+        ("root", Some(root.as_str())),
+        ("locale", Some(config.locale.as_str())),
+        ("csrf-header", config.csrf.header.as_deref()),
+        ("csrf-meta", config.csrf.meta.as_deref()),
+    ];
+    let metas: String = told
+        .iter()
+        .filter_map(|(name, value)| value.map(|value| format!(r#"<meta name="studio-{name}" content="{}">"#, escape(value))))
+        .collect();
+    let html = html.replace(r#"<meta name="studio-root" content="./" />"#, &metas);
+    let html = html.replace(r#"<meta name="studio-root" content="./">"#, &metas);
+    let below = escape(&root);
+    let html = html.replace(r#""./assets/"#, &format!(r#""{below}assets/"#));
+    let html = html.replace(r#""./api/"#, &format!(r#""{below}api/"#));
+    html.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, visit.asker.language()), 1)
+}
+
+/// The page that tells an error.
+pub(super) fn problem_page(asker: Asker, status: u16, title: &str, detail: &str) -> Response {
+    let html = PROBLEM.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
+    let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());
+    document(&html.replace("{{detail}}", &escape(detail)))
+}
+
+fn document(html: &str) -> Response {
+    let mut response = Response::new(Body::from(html.to_owned()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    response
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}

@@ -1,0 +1,133 @@
+//! Owns how an error is told: a problem document, or a page for a browser.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Map, Value};
+
+use super::area::{Area, Place};
+use super::{pages, settings};
+use crate::config::Config;
+use crate::error::{Error, Kind};
+
+/// How the one who asks wants to be answered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asker {
+    /// A browser that shows a page.
+    pub(super) wants_page: bool,
+    /// In Portuguese rather than English.
+    pub(super) portuguese: bool,
+}
+
+impl Asker {
+    /// Pages are for those who name HTML, and never under `/api` or the export prefix.
+    pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area) -> Self {
+        let api = area.rest == "/api" || area.rest.starts_with("/api/");
+        let wants_page = area.place == Place::Studio && !api && names_html(headers);
+        Self { wants_page, portuguese: settings::in_portuguese(config) }
+    }
+
+    /// The language of pages, as HTML names it.
+    pub(super) const fn language(self) -> &'static str {
+        if self.portuguese { "pt-BR" } else { "en" }
+    }
+
+    /// The answer that tells an error.
+    pub(super) fn tell(self, error: Error) -> Response {
+        let kind = error.kind;
+        let status = StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = if self.wants_page {
+            let title = self.title(kind);
+            pages::problem_page(self, status.as_u16(), title, &error.message)
+        } else {
+            let body = serde_json::to_vec(&self.document(error)).unwrap_or_default();
+            let mut response = Response::new(Body::from(body));
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+            response
+        };
+        *response.status_mut() = status;
+        if let Some(seconds) = retry_after(kind) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        response
+    }
+
+    fn title(self, kind: Kind) -> &'static str {
+        let (english, portuguese) = titles(kind);
+        if self.portuguese { portuguese } else { english }
+    }
+
+    fn document(self, error: Error) -> Value {
+        let mut out = Map::new();
+        out.insert("type".into(), format!("urn:studio:problem:{}", error.kind.code()).into());
+        out.insert("title".into(), self.title(error.kind).into());
+        out.insert("status".into(), error.kind.status().into());
+        out.insert("detail".into(), error.message.as_str().into());
+        out.insert("code".into(), error.kind.code().into());
+        out.insert("message".into(), error.message.as_str().into());
+        if error.kind == Kind::Internal && !error.members.contains_key("request_id") {
+            let request_id = uuid::Uuid::new_v4().to_string();
+            tracing::error!(request_id, cause = ?error.source, "{}", error.message);
+            out.insert("request_id".into(), request_id.into());
+        }
+        out.extend(error.members);
+        Value::Object(out)
+    }
+}
+
+/// Is `text/html` named, and not with `q=0`?
+fn names_html(headers: &HeaderMap) -> bool {
+    let named = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
+    named.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let html = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("text/html"));
+        html && !parts.any(|part| part.strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0)))
+    })
+}
+
+const fn retry_after(kind: Kind) -> Option<&'static str> {
+    match kind.status() {
+        429 => Some("1"),
+        503 => Some("5"),
+        _ => None,
+    }
+}
+
+const fn titles(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::MalformedJson => ("Malformed JSON", "JSON malformado"),
+        Kind::Unauthenticated => ("Not authenticated", "Não autenticado"),
+        Kind::Forbidden => ("Forbidden", "Acesso negado"),
+        Kind::CrossOrigin => ("Request from another site", "Requisição de outro site"),
+        Kind::FlagDisabled => ("Switched off", "Desativado"),
+        Kind::NotFound => ("Not found", "Não encontrado"),
+        Kind::RouteDisabled => ("Route switched off", "Rota desativada"),
+        Kind::MethodNotAllowed => ("Method not allowed", "Método não permitido"),
+        Kind::InvalidState => ("Not possible in this state", "Não é possível neste estado"),
+        Kind::PauseNotPending => ("No such open pause", "Não há essa pausa em aberto"),
+        Kind::PauseAmbiguous => ("Several pauses fit", "Várias pausas correspondem"),
+        Kind::AlreadyResumed => ("Already answered", "Já respondido"),
+        Kind::CheckpointInvalid => ("Unreadable pause", "Pausa ilegível"),
+        Kind::RevisionConflict => ("Changed in the meantime", "Alterado nesse meio-tempo"),
+        Kind::SlugTaken => ("Slug in use", "Slug em uso"),
+        Kind::InUse => ("In use", "Em uso"),
+        Kind::Locked => ("Locked", "Bloqueado"),
+        Kind::ThreadBusy => ("Session busy", "Sessão ocupada"),
+        Kind::IdempotencyInProgress => ("First request still running", "Primeira requisição em andamento"),
+        Kind::BodyTooLarge => ("Body too large", "Corpo grande demais"),
+        Kind::AttachmentTooLarge => ("File too large", "Arquivo grande demais"),
+        Kind::UnsupportedMediaType => ("Unsupported media type", "Tipo de mídia não suportado"),
+        Kind::ValidationFailed => ("Invalid request", "Requisição inválida"),
+        Kind::GraphInvalid => ("Invalid graph", "Grafo inválido"),
+        Kind::WrongAnswerKind => ("Wrong kind of answer", "Tipo de resposta incorreto"),
+        Kind::IdempotencyKeyReused => ("Key used for another request", "Chave usada em outra requisição"),
+        Kind::ImportInvalid => ("Cannot be imported", "Não pode ser importado"),
+        Kind::TooManyStreams => ("Too many streams", "Transmissões demais"),
+        Kind::TooManyRuns => ("Too many runs", "Execuções demais"),
+        Kind::Internal => ("Internal error", "Erro interno"),
+        Kind::AsyncDisabled => ("Async runs are off", "Execuções assíncronas desativadas"),
+        Kind::UpstreamFailed => ("Upstream failed", "Falha no serviço externo"),
+        Kind::StoreUnavailable => ("Database unavailable", "Banco de dados indisponível"),
+        Kind::ShuttingDown => ("Shutting down", "Encerrando"),
+    }
+}

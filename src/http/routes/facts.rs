@@ -1,0 +1,45 @@
+//! Owns the routes that tell what there is: node types, tools, schemas, providers, settings; and whether a graph is right.
+
+use axum::response::Response;
+
+use crate::error::Result;
+use crate::http::answer;
+use crate::http::call::Call;
+use crate::http::table::{Gives, Reads, Route};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::post("/api/graph/validate", "validateGraph", validate)
+            .reads(Reads::Json("GraphBody"))
+            .gives(200, Gives::Json("Validation")),
+        Route::get("/api/graph/schema", "getGraphSchema", schema).gives(200, Gives::Json("GraphSchema")),
+        Route::get("/api/registry/tools", "listRegistryTools", tools).gives(200, Gives::Json("RegistryTools")),
+        Route::get("/api/registry/schemas", "listRegistrySchemas", schemas).gives(200, Gives::Json("RegistrySchemas")),
+        Route::get("/api/providers", "listProviders", providers).gives(200, Gives::Json("Providers")),
+        Route::get("/api/settings", "getSettings", settings).gives(200, Gives::Json("Settings")),
+    ]
+}
+
+async fn validate(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.validate_graph(&call.scope, &call.body).await?))
+}
+
+async fn schema(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.graph_schema()))
+}
+
+async fn tools(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.registry_tools(&call.scope).await?))
+}
+
+async fn schemas(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.registry_schemas()))
+}
+
+async fn providers(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.providers(&call.scope).await?))
+}
+
+async fn settings(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.settings()))
+}

@@ -1,0 +1,26 @@
+//! Owns the list of the API's routes, topic by topic.
+
+mod attachments;
+mod chat;
+mod definitions;
+mod drafts;
+mod facts;
+mod runs;
+mod runs_query;
+mod threads;
+
+use super::openapi;
+use super::table::Route;
+
+/// All of them.
+pub(super) fn all() -> Vec<Route> {
+    let mut all = runs::routes();
+    all.extend(chat::routes());
+    all.extend(attachments::routes());
+    all.extend(definitions::routes());
+    all.extend(drafts::routes());
+    all.extend(facts::routes());
+    all.extend(threads::routes());
+    all.extend(openapi::routes());
+    all
+}

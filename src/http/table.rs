@@ -1,0 +1,164 @@
+//! Owns the table of routes: the router, the description of the API and the tests are made of it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+
+use axum::body::Body;
+use axum::response::Response;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use futures_util::future::BoxFuture;
+use http::{Method, Request};
+use tower::ServiceExt as _;
+
+use super::call::Call;
+use super::door::Visit;
+use super::{pages, routes};
+use crate::error::{Error, Kind, Result};
+
+/// What a route reads of a request's body; the word names its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    Nothing,
+    Json(&'static str),
+    Upload(&'static str),
+}
+
+/// What a route answers with; the word names its schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gives {
+    Nothing,
+    Json(&'static str),
+    List(&'static str),
+    Events,
+    Bytes,
+    Page,
+}
+
+type Handler = Box<dyn Fn(Call) -> BoxFuture<'static, Result<Response>> + Send + Sync>;
+
+/// One thing that can be asked for, under one path or several.
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) paths: Vec<String>,
+    pub(super) name: String,
+    pub(super) reads: Reads,
+    pub(super) gives: Vec<(u16, Gives)>,
+    pub(super) query: &'static [&'static str],
+    handler: Handler,
+}
+
+impl Route {
+    /// A route that reads nothing.
+    pub(super) fn new<F, A>(method: Method, path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response>> + Send + 'static,
+    {
+        Self {
+            method,
+            paths: vec![path.into()],
+            name: name.into(),
+            reads: Reads::Nothing,
+            gives: Vec::new(),
+            query: &[],
+            handler: Box::new(move |call| Box::pin(handler(call))),
+        }
+    }
+
+    pub(super) fn get<F, A>(path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response>> + Send + 'static,
+    {
+        Self::new(Method::GET, path, name, handler)
+    }
+
+    pub(super) fn post<F, A>(path: impl Into<String>, name: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Call) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Response>> + Send + 'static,
+    {
+        Self::new(Method::POST, path, name, handler)
+    }
+
+    /// The same under another path.
+    pub(super) fn also(mut self, path: impl Into<String>) -> Self {
+        self.paths.push(path.into());
+        self
+    }
+
+    pub(super) const fn reads(mut self, reads: Reads) -> Self {
+        self.reads = reads;
+        self
+    }
+
+    pub(super) fn gives(mut self, status: u16, gives: Gives) -> Self {
+        self.gives.push((status, gives));
+        self
+    }
+
+    /// Tells a run as events, from a position; 204 when there is nothing to tell.
+    pub(super) fn tells(self) -> Self {
+        self.query(&["order", "after"]).gives(200, Gives::Events).gives(204, Gives::Nothing)
+    }
+
+    pub(super) const fn query(mut self, names: &'static [&'static str]) -> Self {
+        self.query = names;
+        self
+    }
+}
+
+/// Every route below the studio's prefix.
+pub(super) static TABLE: LazyLock<Vec<Arc<Route>>> =
+    LazyLock::new(|| routes::all().into_iter().chain(pages::routes()).map(Arc::new).collect());
+
+static ROUTER: LazyLock<axum::Router> = LazyLock::new(build);
+
+/// Finds the route of a request and lets it answer. The request carries its [`Visit`].
+pub(super) async fn route(request: Request<Body>) -> Response {
+    match ROUTER.clone().oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+fn build() -> axum::Router {
+    let mut by_path: BTreeMap<&str, MethodRouter> = BTreeMap::new();
+    for route in TABLE.iter() {
+        for path in &route.paths {
+            let known = by_path.remove(path.as_str()).unwrap_or_default();
+            by_path.insert(path, known.merge(entrance(route)));
+        }
+    }
+    let router = by_path.into_iter().fold(axum::Router::new(), |router, (path, methods)| router.route(path, methods));
+    router.method_not_allowed_fallback(wrong_method).fallback(wrong_path)
+}
+
+fn entrance(route: &Arc<Route>) -> MethodRouter {
+    let filter = MethodFilter::try_from(route.method.clone()).unwrap_or(MethodFilter::GET);
+    let route = Arc::clone(route);
+    on(filter, move |request: Request<Body>| enter(Arc::clone(&route), request))
+}
+
+async fn enter(route: Arc<Route>, mut request: Request<Body>) -> Response {
+    let Some(visit) = request.extensions_mut().remove::<Visit>() else { return Response::default() };
+    let asker = visit.asker;
+    let answered = match Call::receive(&route, visit, request).await {
+        Ok(call) => (route.handler)(call).await,
+        Err(error) => Err(error),
+    };
+    answered.unwrap_or_else(|error| asker.tell(error))
+}
+
+async fn wrong_method(request: Request<Body>) -> Response {
+    let told = format!("this path does not answer {}; see `Allow`", request.method());
+    tell(&request, Error::new(Kind::MethodNotAllowed, told))
+}
+
+async fn wrong_path(request: Request<Body>) -> Response {
+    tell(&request, Error::not_found("path", request.uri().path()))
+}
+
+fn tell(request: &Request<Body>, error: Error) -> Response {
+    request.extensions().get::<Visit>().map_or_else(Response::default, |visit| visit.asker.tell(error))
+}

@@ -1,0 +1,7 @@
+//! The door as hosts see it: requests in, answers out.
+
+mod chain;
+mod description;
+mod facade;
+mod support;
+mod walk;

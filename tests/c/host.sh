@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Mounts everything in the C host and asks it as a browser would: pages, assets, JSON, a stream, a refusal, an upload.
+set -euo pipefail
+host=$1
+port=$((20000 + RANDOM % 20000))
+rm -f host.sqlite*
+"$host" "$port" host.sqlite >host.log &
+pid=$!
+trap 'kill $pid 2>/dev/null || true' EXIT
+base=http://127.0.0.1:$port
+for _ in $(seq 100); do curl -s -o /dev/null "$base/studio" && break; sleep 0.05; done
+
+fail() { echo "host: $*" >&2; exit 1; }
+json=(-H 'Content-Type: application/json')
+graph='{"version":1,"nodes":[{"id":"start","type":"start","position":{"x":0,"y":0},"data":{}},{"id":"llm","type":"llm","position":{"x":0,"y":0},"data":{"provider":"script","model":"echo","prompt":"{{input}}","stream":true}},{"id":"stop","type":"stop","position":{"x":0,"y":0},"data":{"reply":"{{llm_response}}"}}],"edges":[{"id":"a","source":"start","target":"llm","sourceHandle":"default","targetHandle":"default"},{"id":"b","source":"llm","target":"stop","sourceHandle":"default","targetHandle":"default"}]}'
+
+curl -s "$base/studio/api/settings" | grep -q '"flags"' || fail "settings"
+curl -s -o /dev/null -w '%{http_code}' "$base/studio/api/workflows/none" | grep -qx 404 || fail "404"
+curl -s "${json[@]}" -d '{"name":' "$base/studio/api/workflows" | grep -q '"malformed_json"' || fail "malformed JSON"
+curl -s -i "${json[@]}" -d "{\"name\":\"Echo \\\"äö\\\"\",\"slug\":\"echo\",\"graph\":$graph}" "$base/studio/api/workflows" >made.txt
+grep -q '^HTTP/1.1 201' made.txt || fail "create: $(cat made.txt)"
+grep -qi '^location: ' made.txt || fail "location"
+grep -q 'Echo \\"äö\\"' made.txt || fail "text comes back as it was"
+curl -s -N "${json[@]}" -d '{"message":"over the wire"}' "$base/studio/workflows/echo/run/stream" >stream.txt
+grep -q '^event: trace_completed' stream.txt || fail "stream: $(cat stream.txt)"
+head -n 1 stream.txt | grep -qx 'retry: 2000' || fail "opening frame"
+printf '%s' 'a file of text' >upload.txt
+curl -s -H 'X-Requested-With: test' -F file=@upload.txt "$base/studio/api/attachments" | grep -q storage_key || fail "upload"
+kill -TERM $pid
+wait $pid || fail "the host did not end cleanly"
+trap - EXIT
