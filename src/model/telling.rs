@@ -159,11 +159,7 @@ impl Telling {
 
     /// Gives a frame to both orders.
     fn say(&mut self, lane: LaneId, frame: Frame) {
-        if self.live_wanted {
-            self.live.push(Frame { live: true, ..frame.clone() });
-        } else {
-            self.live.last += 1;
-        }
+        self.happen(&frame);
         self.queue(lane, lanes::Item::Frame(frame));
     }
 
@@ -374,17 +370,6 @@ impl Telling {
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
         lane.wait(worked_ms);
         self.open.push((entry.lane, Arc::clone(entry)));
-        if self.live_wanted {
-            for body in pause_bodies(entry) {
-                let frame = self.frame(entry.lane, body);
-                self.live.push(Frame { live: true, ..frame });
-            }
-        } else {
-            self.live.last += pause_bodies(entry).len() as u64;
-        }
-        if let Some(lane) = self.lanes.get_mut(&entry.lane) {
-            lane.told_live = true;
-        }
         self.settle(entry.lane);
     }
 
@@ -395,15 +380,9 @@ impl Telling {
         let mut open = self.open.clone();
         open.sort_by(|left, right| self.order(left.0).cmp(self.order(right.0)));
         for (lane, entry) in open {
-            let told = self.lanes.get_mut(&lane).is_some_and(|lane| std::mem::take(&mut lane.told_live));
             for body in pause_bodies(&entry) {
                 let frame = self.frame(lane, body);
-                if !told && self.live_wanted {
-                    self.live.push(Frame { live: true, ..frame.clone() });
-                } else if !told {
-                    self.live.last += 1;
-                }
-                self.ordered.push(frame);
+                self.say_now(frame);
             }
         }
         self.terminal(None);
@@ -413,10 +392,8 @@ impl Telling {
         self.stop_clock(entry.at);
         self.status = status;
         self.flush(0);
-        if status == Status::Failed {
-            // Pauses stay open: a retry that rests tells them again.
-            self.lanes.values_mut().for_each(|lane| lane.told_live = false);
-        } else {
+        // Pauses of a failed run stay open: a retry that rests tells them.
+        if status != Status::Failed {
             self.open.clear();
         }
         let duration_ms = self.started_at.map_or(0, |started| entry.at.since(started));
@@ -432,12 +409,21 @@ impl Telling {
 
     fn say_at_root(&mut self, body: Body) {
         let frame = self.frame(0, body);
+        self.say_now(frame);
+    }
+
+    /// Gives a frame to both orders that waits for no branch.
+    fn say_now(&mut self, frame: Frame) {
+        self.happen(&frame);
+        self.ordered.push(frame);
+    }
+
+    fn happen(&mut self, frame: &Frame) {
         if self.live_wanted {
             self.live.push(Frame { live: true, ..frame.clone() });
         } else {
             self.live.last += 1;
         }
-        self.ordered.push(frame);
     }
 }
 

@@ -26,7 +26,6 @@ pub(super) enum Item {
 pub(super) struct Lane {
     pub(super) place: Arc<Place>,
     pub(super) node: NodeIndex,
-    pub(super) told_live: bool,
     above: Option<LaneId>,
     order: Vec<usize>,
     open: bool,
@@ -83,7 +82,6 @@ impl Lane {
         Self {
             place,
             node: 0,
-            told_live: false,
             above,
             order,
             open,
