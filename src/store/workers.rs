@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use tokio::sync::watch;
 
 use super::db::{Session, Tx};
@@ -183,7 +183,7 @@ impl Shared {
             if queues.closed {
                 return Vec::new();
             }
-            self.write_comes.wait(&mut queues);
+            queues = self.write_comes.wait(queues);
         }
         let count = queues.writes.len().min(GROUP);
         queues.writes.drain(..count).collect()
@@ -199,7 +199,7 @@ impl Shared {
                 return None;
             }
             queues.idle_readers += 1;
-            self.read_comes.wait(&mut queues);
+            queues = self.read_comes.wait(queues);
             queues.idle_readers -= 1;
         }
     }
