@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use serde_json::{Value, json};
 use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 
@@ -23,12 +23,12 @@ struct Made {
 impl Hands {
     /// Every call so far: `name arguments`.
     pub fn calls(&self) -> Vec<String> {
-        self.0.lock().calls.clone()
+        self.0.lock().expect("a lock").calls.clone()
     }
 
     /// How many calls there were before this one.
     fn take(&self, name: &str, arguments: &Value) -> u64 {
-        let mut made = self.0.lock();
+        let mut made = self.0.lock().expect("a lock");
         made.calls.push(format!("{name} {arguments}"));
         let count = made.counts.entry(format!("{name} {}", arguments["id"])).or_default();
         *count += 1;
@@ -58,7 +58,7 @@ impl Host for Hands {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         let (name, arguments) = (call.payload["name"].as_str().unwrap_or_default().to_owned(), call.payload["arguments"].clone());
         if call.op == HostOp::ToolCancel {
-            self.0.lock().calls.push(format!("cancel {}", call.payload["call_id"]));
+            self.0.lock().expect("a lock").calls.push(format!("cancel {}", call.payload["call_id"]));
             return Box::pin(async { Ok(Value::Null) });
         }
         let before = self.take(&name, &arguments);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use serde_json::{Value, json};
 use studio::engine::{Follow, From, Order};
 use studio::studio::{Started, TraceQuery};
@@ -91,7 +91,7 @@ impl Story {
         };
         let error = error.expect_err("a refusal");
         assert_eq!(before, self.everything(run).await, "a refusal changes nothing");
-        let members = self.names.lock().value("", Value::Object(error.members.clone()));
+        let members = self.names.lock().expect("a lock").value("", Value::Object(error.members.clone()));
         let members = if error.members.is_empty() { String::new() } else { format!(" {members}") };
         format!("{} {}: {}{members}", error.kind.status(), error.kind.code(), error.message)
     }
@@ -115,7 +115,7 @@ impl Story {
 
     /// Ids in a text of this story by name, the other way round: the id that `name` stands for.
     pub fn id(&self, name: &str) -> String {
-        self.names.lock().id(name)
+        self.names.lock().expect("a lock").id(name)
     }
 
     pub async fn trace(&self, run: &str) -> Value {
@@ -124,7 +124,7 @@ impl Story {
 
     /// A part of a trace, with ids named.
     pub fn shown(&self, value: &Value) -> String {
-        let value = self.names.lock().value("", value.clone());
+        let value = self.names.lock().expect("a lock").value("", value.clone());
         serde_json::to_string_pretty(&value).expect("JSON")
     }
 
@@ -133,7 +133,7 @@ impl Story {
         let trace = self.trace(run).await;
         let steps = trace["steps"].as_array().expect("steps");
         let line = |step: &Value| {
-            let name = self.names.lock().value("step_id", step["id"].clone());
+            let name = self.names.lock().expect("a lock").value("step_id", step["id"].clone());
             let mut text = format!("{} {} {}", name.as_str().unwrap_or_default(), step["node_id"].as_str().unwrap_or_default(), step["status"].as_str().unwrap_or_default());
             if let Some(handle) = step["handle"].as_str() {
                 text.push_str(&format!(" .{handle}"));
@@ -151,7 +151,7 @@ impl Story {
     /// Follows an answer in both orders as it comes, reads it again, and compares everything that must agree.
     pub async fn told(&self, started: &Started) -> String {
         let run = started.run.to_string();
-        let live_from = self.live.lock().get(&run).copied().unwrap_or(0);
+        let live_from = self.live.lock().expect("a lock").get(&run).copied().unwrap_or(0);
         let ordered = From { after: started.after, order: Order::Ordered };
         let live = From { after: live_from, order: Order::Live };
         let (told, happened) = tokio::join!(self.read(&run, ordered, Follow::Answer), self.read(&run, live, Follow::Answer));
@@ -160,15 +160,15 @@ impl Story {
         assert_eq!(happened, self.read(&run, live, Follow::Answer).await, "read again as it happened");
         same_contents(&told, &happened);
         let tail = self.read(&run, live, Follow::Tail).await;
-        self.live.lock().insert(run.clone(), tail.last().expect("a frame").number());
+        self.live.lock().expect("a lock").insert(run.clone(), tail.last().expect("a frame").number());
         self.check(&run).await;
-        self.names.lock().lines(&run, &told)
+        self.names.lock().expect("a lock").lines(&run, &told)
     }
 
     /// The whole tail of a run.
     pub async fn tail(&self, run: &str, order: Order, after: u64) -> String {
         let told = self.read(run, From { order, after }, Follow::Tail).await;
-        self.names.lock().lines(run, &told)
+        self.names.lock().expect("a lock").lines(run, &told)
     }
 
     pub async fn read(&self, run: &str, from: From, follow: Follow) -> Vec<Told> {
