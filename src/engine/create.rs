@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::journal::Tenure;
+use super::journal::{Boundary, Tenure};
 use super::load::tell_all;
 use super::names;
 use super::tenure;
@@ -154,8 +154,13 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
         tenure::drive_here(world, run, start, 0, new.tenant, tenure, read, Vec::new());
         return Ok(ticket);
     }
-    let stored = world.store.write(move |tx| store(tx, &tenant, &row, &append)).await;
-    refused(stored?)?;
+    let hook = Arc::clone(world);
+    let write = move |tx: &mut Tx<'_>| {
+        hook.boundary(Boundary::Before, id, 0);
+        store(tx, &tenant, &row, &append)
+    };
+    refused(world.store.write(write).await?)?;
+    world.boundary(Boundary::After, id, run.head);
     let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
     if new.queued {
         world.wake.notify_one();
@@ -173,7 +178,7 @@ fn telling_from_start(
     plan: &Arc<crate::model::plan::Plan>,
     entries: &[Arc<Entry>],
 ) -> tenure::Start {
-    tenure::Start { telling: Telling::new(id, created, plan, world.wire(), false), told: entries.to_vec() }
+    tenure::Start { telling: Telling::new(id, created, plan, world.wire(), false), told: entries.to_vec(), failed: None }
 }
 
 enum Stored {

@@ -12,6 +12,7 @@ mod journal;
 mod load;
 mod names;
 mod nodes;
+mod owner;
 mod projection;
 mod pure;
 mod recorded;
