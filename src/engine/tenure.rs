@@ -79,6 +79,7 @@ pub(super) fn drive_here(
         }
         world.hub.remove(id, &feed);
         over.cancel();
+        world.ended.notify_one();
         if matches!(drove, Ok(Drove::Requeued)) {
             world.wake.notify_one();
         }
@@ -93,6 +94,9 @@ impl World {
         tokio::spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         tokio::spawn(async move { world.hear_cancels().await });
+        if self.config.usage.events.enabled {
+            tokio::spawn(Arc::clone(self).keep_telling_usage());
+        }
         if self.config.worker.in_process {
             let world = Arc::clone(self);
             tokio::spawn(async move { world.take_over_abandoned().await });

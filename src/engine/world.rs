@@ -57,6 +57,8 @@ pub struct World {
     pub stopping: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
+    /// A run was driven to its end or to a pause here.
+    pub ended: Notify,
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
@@ -117,6 +119,7 @@ impl World {
             owner,
             stopping: CancellationToken::new(),
             wake: Notify::new(),
+            ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
             hook: parts.hook,
