@@ -1,7 +1,11 @@
 //! Owns telling the host of runs that ended, again and again until it has taken each.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
 
 use super::world::World;
 use crate::host::{HostFailure, HostOp};
@@ -36,7 +40,7 @@ impl World {
     ///
     /// # Errors
     /// When the store cannot be used; what was taken becomes due again.
-    pub async fn tell_usage(self: &Arc<Self>) -> Result<usize, StoreError> {
+    pub async fn tell_usage(&self) -> Result<usize, StoreError> {
         if !self.host.answers(HostOp::UsageRecorded) || self.stopping.is_cancelled() {
             return Ok(0);
         }
@@ -46,17 +50,15 @@ impl World {
         }
         let taken = self.store.write(move |tx| outbox::take_due(tx, now, AT_ONCE)).await?;
         let count = taken.len();
-        let telling: Vec<_> = taken.into_iter().map(|event| tokio::spawn(Arc::clone(self).tell_host(event))).collect();
-        for one in telling {
-            // Where the host panicked the event stays taken, and becomes due again.
-            if let Ok(kept) = one.await {
-                kept?;
-            }
+        // Where the host panics the event stays taken, and becomes due again.
+        let telling = taken.into_iter().map(|event| AssertUnwindSafe(self.tell_host(event)).catch_unwind());
+        for kept in join_all(telling).await.into_iter().flatten() {
+            kept?;
         }
         Ok(count)
     }
 
-    async fn tell_host(self: Arc<Self>, event: HostEvent) -> Result<(), StoreError> {
+    async fn tell_host(&self, event: HostEvent) -> Result<(), StoreError> {
         let answer = tokio::select! {
             answer = self.host.call(HostOp::UsageRecorded, event.body.clone(), PATIENCE) => answer,
             () = self.stopping.cancelled() => Err(HostFailure("the engine stops".into())),

@@ -4,4 +4,5 @@ mod support;
 
 mod agents;
 mod scenarios;
+mod tidy;
 mod usage;

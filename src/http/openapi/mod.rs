@@ -92,6 +92,7 @@ fn paths() -> Map<String, Value> {
     for route in EXPORT.iter() {
         add_paths(&mut paths, route, EXPORT_PREFIX);
     }
+    export_paths(EXPORT_PREFIX, "/", &mut paths);
     paths
 }
 
