@@ -395,7 +395,8 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
     append.entries = vec![entry];
     append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
-    append.outbox = super::recorded::recorded(world, &run, tenant).into_iter().collect();
+    let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
+    append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
     let (scope, fence, owner, until) =
         (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
     let (id, hook) = (run.id, Arc::clone(world));

@@ -92,8 +92,10 @@ pub(super) fn after(world: &World, core: &mut Core, entry: &Entry, child: Option
         child.map(|(id, child)| journal_child(world, &core.run, id, child, journal)).into_iter().collect()
     };
     core.pending.append.children.extend(touched);
-    if core.run.status.terminal() {
-        let events = super::recorded::recorded(world, &core.run, &journal.tenant);
+    if child.is_some() || core.run.status.terminal() {
+        let ended = if cut { super::recorded::cut(&core.run, entry.at) } else { child.into_iter().collect() };
+        let definitions = world.pinned(journal.run).unwrap_or_default();
+        let events = super::recorded::recorded(world, &core.run, &journal.tenant, &definitions, &ended);
         core.pending.append.outbox.extend(events);
     }
 }

@@ -43,6 +43,7 @@ impl Drop for Seat {
         self.leave();
         self.world.hub.remove(self.journal.run, &self.feed);
         self.over.cancel();
+        self.world.ended.notify_one();
     }
 }
 
@@ -145,6 +146,9 @@ impl World {
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         self.spawn(async move { world.hear_cancels().await });
+        if self.config.usage.events.enabled {
+            self.spawn(Arc::clone(self).keep_telling_usage());
+        }
         if self.config.worker.in_process {
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });

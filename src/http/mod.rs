@@ -13,6 +13,7 @@ mod answer;
 mod area;
 mod call;
 mod cross_site;
+mod csv;
 mod door;
 mod export;
 mod gate;
