@@ -25,7 +25,7 @@ mod world;
 pub use answer::{Again, Reply, cancel, resume, retry};
 pub use calls::{Metered, ModelAnswer, ModelCall, Tell};
 pub use context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
-pub use create::{NewRun, Ticket, create};
+pub use create::{NewRun, Pinned, Ticket, create};
 pub use feed::Order;
 pub use journal::Boundary;
 pub use load::{Loaded, load};

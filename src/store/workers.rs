@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 
 use super::db::{Session, Tx};
 use super::error::StoreError;
@@ -157,7 +157,9 @@ impl Shared {
     pub(super) fn wait_for_end(&self, timeout: Duration) {
         let until = Instant::now() + timeout;
         let mut threads = self.threads.lock();
-        while *threads > 0 && !self.thread_ends.wait_until(&mut threads, until).timed_out() {}
+        while *threads > 0 && Instant::now() < until {
+            threads = self.thread_ends.wait_timeout(threads, until.saturating_duration_since(Instant::now()));
+        }
     }
 
     /// Opens the database once, whoever comes first; the connection is kept for the writer.
@@ -192,7 +194,7 @@ impl Shared {
             if queues.closed {
                 return Vec::new();
             }
-            self.write_comes.wait(&mut queues);
+            queues = self.write_comes.wait(queues);
         }
         let count = queues.writes.len().min(GROUP);
         queues.writes.drain(..count).collect()
@@ -208,7 +210,7 @@ impl Shared {
                 return None;
             }
             queues.idle_readers += 1;
-            self.read_comes.wait(&mut queues);
+            queues = self.read_comes.wait(queues);
             queues.idle_readers -= 1;
         }
     }

@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde_json::Value;
 
+use super::sources::Sources;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
@@ -39,6 +40,7 @@ struct Inner {
     runtime: Mutex<Option<tokio::runtime::Runtime>>,
     handle: OnceLock<tokio::runtime::Handle>,
     streams: Arc<AtomicU64>,
+    sources: Sources,
 }
 
 impl Drop for Inner {
@@ -130,6 +132,7 @@ impl Studio {
             runtime: Mutex::new(None),
             handle: OnceLock::new(),
             streams: Arc::default(),
+            sources: Sources::default(),
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -149,6 +152,10 @@ impl Studio {
     /// Lets the embedding application answer tools, the gate, secrets and more; calling it again replaces.
     pub fn set_host(&self, host: Arc<dyn Host>, declaration: HostDeclaration) {
         self.0.world.host.set(host, declaration);
+    }
+
+    pub(super) fn sources(&self) -> &Sources {
+        &self.0.sources
     }
 
     /// The runtime that runs are driven on; started with its first use.
