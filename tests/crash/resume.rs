@@ -48,7 +48,8 @@ async fn answered(bench: &Bench, run: &Id) -> Vec<Value> {
 fn plain(value: Value, names: &mut BTreeMap<String, usize>) -> Value {
     match value {
         Value::String(text) => {
-            let id = text.strip_prefix("call_").unwrap_or(&text);
+            let id = text.strip_prefix("tool:").unwrap_or(&text);
+            let id = id.strip_prefix("call_").unwrap_or(id);
             if uuid::Uuid::try_parse(id).is_err() {
                 return Value::String(text);
             }

@@ -200,6 +200,7 @@ fn merge(into: &mut Value, from: Value) {
                 merge(into.entry(key).or_insert(Value::Null), value);
             }
         }
+        (_, Value::Null) => {}
         (into, from) => *into = from,
     }
 }
