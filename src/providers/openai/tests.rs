@@ -47,7 +47,7 @@ async fn a_stream_gives_pieces_and_the_last_usage() {
     let text: String = frames.iter().map(|frame| format!(": PROCESSING\n\ndata: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
     check("openai", vec![Canned(200, &[], vec![text])], true, expect![[r#"
         "Hé" ("hm") "llo" 
-        "Héllo" Stop Some((12, 7, 4, 3))"#]]).await;
+        "Héllo" Stop Some((12, 7, 4, 0, 3))"#]]).await;
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn a_whole_answer_is_read() {
         "tool_calls": null, "reasoning_content": "why"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_cache_hit_tokens": 9}});
     check("deepseek", vec![whole(&answer)], false, expect![[r#"
-        
-        "Hi" Length Some((3, 2, 3, 0))
-        blocks {"reasoning_content":"why"}"#]]).await;
+
+        "Hi" Length Some((3, 2, 3, 0, 0))
+        blocks openai-chat {"reasoning_content":"why"}"#]]).await;
     check("openai", vec![whole(&json!({"choices": []}))], false, expect![[r#"
 
         provider_protocol: the provider's answer is malformed: it holds no choice None"#]]).await;
