@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Remakes the files that are made from the code: the C headers and the Python module. `--check` only says whether they are as made.
+# Remakes the files that are made from the code: the C headers, the Python module, the description of the API. `--check` only says whether they are as made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -23,4 +23,6 @@ mkdir -p include bindings/python/studio
 keep "$made/include/studio.h" include/studio.h
 keep "$made/include/studio.ffi.h" include/studio.ffi.h
 keep "$made/python/studio.py" bindings/python/studio/native.py
+# The test that compares the API's description also writes it.
+[ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the_api >/dev/null
 exit $same

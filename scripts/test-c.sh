@@ -60,7 +60,7 @@ say "forks"
 ./fork 200
 if [ -z "${STUDIO_SANITIZE:-}" ]; then
     say "valgrind"
-    check=(valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite --suppressions="$root/tests/c/valgrind.supp")
+    check=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
     rm -f ./*.sqlite*
     "${check[@]}" ./doors
     "${check[@]}" ./session "$root/examples" session.sqlite

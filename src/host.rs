@@ -114,7 +114,7 @@ pub trait Host: Send + Sync {
 
 /// The way to the host: whatever host is set at the moment of a question.
 #[derive(Clone, Default)]
-pub struct HostDoor(std::sync::Arc<parking_lot::RwLock<Embedded>>);
+pub struct HostDoor(std::sync::Arc<crate::sync::RwLock<Embedded>>);
 
 #[derive(Clone, Default)]
 struct Embedded {

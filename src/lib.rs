@@ -12,6 +12,7 @@ pub mod providers;
 pub mod secrets;
 pub mod store;
 pub mod studio;
+mod sync;
 pub mod tools;
 
 pub use error::{Error, Kind, Result};

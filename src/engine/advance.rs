@@ -36,7 +36,8 @@ const FAR: usize = 64;
 
 /// Takes a lane as far as it goes.
 pub(super) fn advance(world: &World, journal: &Arc<Journal>, id: LaneId) -> Advance {
-    for _ in 0..FAR {
+    let far = if world.step_durable() { 1 } else { FAR };
+    for _ in 0..far {
         match one(world, journal, id) {
             Ok(None) => {}
             Ok(Some(stop)) => return stop,

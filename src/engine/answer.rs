@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::create::Ticket;
-use super::journal::Tenure;
+use super::journal::{Boundary, Tenure};
 use super::load::{self, Loaded};
 use super::tenure::{self, Start};
 use super::world::World;
@@ -59,14 +59,17 @@ pub async fn resume(
     reply: &Reply,
     queued: bool,
 ) -> Result<(Ticket, Id)> {
+    let mut reply = reply.clone();
     for _ in 0..3 {
         let loaded = load_top(world, tenant, run).await?;
         let folded = loaded.fold(None)?;
-        let pause = find_pause(&folded, reply)?.clone();
+        let pause = find_pause(&folded, &reply)?.clone();
+        // Whoever loses a race must not answer the pause that follows.
+        reply.pause_id = Some(pause.id.to_string());
         if queued && folded.created.entity == EntityKind::Agent {
             return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));
         }
-        let answer = answer_of(&pause, reply)?;
+        let answer = answer_of(&pause, &reply)?;
         let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued }));
         if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
             return Ok((ticket, pause.id));
@@ -292,18 +295,19 @@ async fn go_on(
     append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let (scope, fence, owner, until) =
         (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
-    let id = run.id;
+    let (id, hook) = (run.id, Arc::clone(world));
     let won = world
         .store
         .write(move |tx| {
             if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
                 return Err(StoreError::Fenced);
             }
+            hook.boundary(Boundary::Before, id, append.expect_head);
             log::append(tx, &append)
         })
         .await;
     match won {
-        Ok(()) => {}
+        Ok(()) => world.boundary(Boundary::After, id, run.head),
         Err(StoreError::Fenced) => return Ok(None),
         Err(error) => return Err(error.into()),
     }
@@ -312,7 +316,7 @@ async fn go_on(
         return Ok(Some(ticket));
     }
     let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-    let start = Start { telling: loaded.telling(world, false), told: vec![entry] };
+    let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None };
     tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
     Ok(Some(ticket))
 }
@@ -393,18 +397,22 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     append.outbox = super::recorded::recorded(world, &run, tenant).into_iter().collect();
     let (scope, fence, owner, until) =
         (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
-    let id = run.id;
+    let (id, hook) = (run.id, Arc::clone(world));
     let won = world
         .store
         .write(move |tx| {
             if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
                 return Err(StoreError::Fenced);
             }
+            hook.boundary(Boundary::Before, id, append.expect_head);
             log::append(tx, &append)
         })
         .await;
     match won {
-        Ok(()) => Ok(true),
+        Ok(()) => {
+            world.boundary(Boundary::After, id, run.head);
+            Ok(true)
+        }
         Err(StoreError::Fenced) => Ok(false),
         Err(error) => Err(error.into()),
     }

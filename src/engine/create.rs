@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::journal::Tenure;
+use super::journal::{Boundary, Tenure};
 use super::load::tell_all;
 use super::names;
 use super::tenure;
@@ -13,12 +13,29 @@ use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
 use crate::model::chat::Attachment;
-use crate::model::event::{Created, EntityKind, Entry, Event};
+use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::Run;
 use crate::model::telling::Telling;
 use crate::store::log::{self, Append};
 use crate::store::runs::{self, RunRow, RunUpdate};
 use crate::store::{StoreError, Tx, threads};
+
+/// A graph and the definitions that it uses, as they are kept with a run.
+#[derive(Clone)]
+pub struct Pinned {
+    graph: (PartHash, Arc<str>),
+    definitions: (PartHash, Arc<str>),
+    read: Arc<Definitions>,
+}
+
+impl Pinned {
+    /// Of a graph and its definitions as JSON texts.
+    #[must_use]
+    pub fn new(graph: Arc<str>, read: Arc<Definitions>, definitions: Arc<str>) -> Self {
+        let hash = super::projection::hash;
+        Self { graph: (hash(&graph), graph), definitions: (hash(&definitions), definitions), read }
+    }
+}
 
 /// What a new run is made of; everything in it was checked.
 pub struct NewRun {
@@ -34,10 +51,8 @@ pub struct NewRun {
     pub entity_name: String,
     /// The workflow's revision; none for a draft or an agent.
     pub revision: Option<i64>,
-    /// The graph as JSON text.
-    pub graph: Arc<str>,
-    /// The definitions that it uses.
-    pub definitions: Definitions,
+    /// Its graph and the definitions that it uses.
+    pub pinned: Pinned,
     /// The user's message.
     pub message: String,
     /// The initial state.
@@ -83,18 +98,15 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
     let id = world.clock.id();
     let thread = new.thread.unwrap_or_else(|| world.clock.id());
     let now = world.clock.now();
-    let graph_hash = super::projection::hash(&new.graph);
-    let plan = world.plan(&graph_hash, &new.graph).map_err(Error::internal)?;
-    let definitions_text: Arc<str> =
-        serde_json::to_string(&new.definitions).map_err(|error| Error::internal(error.to_string()))?.into();
-    let definitions_hash = super::projection::hash(&definitions_text);
+    let Pinned { graph, definitions, read } = new.pinned;
+    let plan = world.plan(&graph.0, &graph.1).map_err(Error::internal)?;
     let created = Created {
         entity: new.entity,
         entity_id: new.entity_id,
         entity_name: new.entity_name,
         revision: new.revision,
-        graph: Arc::clone(&graph_hash),
-        definitions: Arc::clone(&definitions_hash),
+        graph: Arc::clone(&graph.0),
+        definitions: Arc::clone(&definitions.0),
         message: new.message,
         state: new.state,
         attachments: new.attachments,
@@ -124,11 +136,11 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
     };
     let mut telling = Telling::new(id, &created, &plan, world.wire(), false);
     tell_all(&mut telling, &entries, &[]);
-    let row = first_row(world, &run, &new.tenant, &tenure, &graph_hash);
+    let row = first_row(world, &run, &new.tenant, &tenure, &graph.0);
     let update = first_update(world, &run, &tenure, telling.ordered.last);
     let mut append = Append::new(id, Arc::clone(&new.tenant), 0, tenure.fence, update);
     append.entries.clone_from(&entries);
-    append.parts = vec![(graph_hash, new.graph), (definitions_hash, definitions_text)];
+    append.parts = vec![graph, definitions];
     append.files = created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
     if created.entity == EntityKind::Workflow {
         let mut message = crate::model::chat::Message::text(crate::model::chat::Role::User, created.message.clone());
@@ -139,16 +151,21 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
     if world.keeps_nothing() && !new.queued {
         let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
         let start = telling_from_start(world, id, &created, &plan, &entries);
-        tenure::drive_here(world, run, start, 0, new.tenant, tenure, Arc::new(new.definitions), Vec::new());
+        tenure::drive_here(world, run, start, 0, new.tenant, tenure, read, Vec::new());
         return Ok(ticket);
     }
-    let stored = world.store.write(move |tx| store(tx, &tenant, &row, &append)).await;
-    refused(stored?)?;
+    let hook = Arc::clone(world);
+    let write = move |tx: &mut Tx<'_>| {
+        hook.boundary(Boundary::Before, id, 0);
+        store(tx, &tenant, &row, &append)
+    };
+    refused(world.store.write(write).await?)?;
+    world.boundary(Boundary::After, id, run.head);
     let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
     if new.queued {
         world.wake.notify_one();
     } else {
-        tenure::drive_here(world, run, telling_from_start(world, id, &created, &plan, &entries), 0, new.tenant, tenure, Arc::new(new.definitions), Vec::new());
+        tenure::drive_here(world, run, telling_from_start(world, id, &created, &plan, &entries), 0, new.tenant, tenure, read, Vec::new());
     }
     Ok(ticket)
 }
@@ -161,7 +178,7 @@ fn telling_from_start(
     plan: &Arc<crate::model::plan::Plan>,
     entries: &[Arc<Entry>],
 ) -> tenure::Start {
-    tenure::Start { telling: Telling::new(id, created, plan, world.wire(), false), told: entries.to_vec() }
+    tenure::Start { telling: Telling::new(id, created, plan, world.wire(), false), told: entries.to_vec(), failed: None }
 }
 
 enum Stored {

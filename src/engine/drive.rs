@@ -63,6 +63,8 @@ pub struct Drive {
     pub(super) signals: Signals,
     /// A retryable failure may be tried again by the queue so many more times.
     pub(super) tries_left: u32,
+    /// A step failed, and whoever drove before did not live to act on it.
+    pub(super) failed: Option<(Fault, Arc<str>)>,
 }
 
 /// What is under way in one stretch of driving.
@@ -89,14 +91,15 @@ impl Drive {
             return Drove::Rested(self.journal.status());
         }
         let mut stretch = Stretch {
-            ready: self.first_lanes(),
+            ready: if self.failed.is_some() { VecDeque::new() } else { self.first_lanes() },
             busy: FuturesUnordered::new(),
             paused_forks: HashSet::new(),
-            failed: None,
+            failed: self.failed.clone(),
             cut: CancellationToken::new(),
         };
         let left = self.time_left();
-        let deadline = tokio::time::sleep(left);
+        let until = tokio::time::Instant::now() + left;
+        let deadline = tokio::time::sleep_until(until);
         tokio::pin!(deadline);
         loop {
             if self.journal.lost() {
@@ -111,7 +114,7 @@ impl Drive {
             if self.advance_ready(&mut stretch) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
-                if deadline.is_elapsed() {
+                if tokio::time::Instant::now() >= until {
                     return self.end(stretch, Ending::Timeout).await;
                 }
                 continue;
@@ -286,6 +289,9 @@ impl Drive {
 
     /// Ends from outside: calls under way are cut, given a moment, then abandoned.
     async fn end(&self, mut stretch: Stretch, ending: Ending) -> Drove {
+        if let Ending::Stop = ending {
+            return self.leave(stretch).await;
+        }
         let node = self.journal.with(|run| node_at_work(run));
         stretch.cut.cancel();
         let grace = Duration::from_millis(self.world.config.timeouts.cancel_grace_ms);
@@ -299,12 +305,22 @@ impl Drive {
                 let text = format!("the run was at work for more than {seconds} s (`timeouts.run_seconds`) and was ended");
                 self.close(Event::Failed { fault: Fault::new(FaultCode::RunTimeout, text), node: None }).await
             }
-            Ending::Stop => {
-                self.journal.release();
-                let _stored = self.journal.durable().await;
-                Drove::Interrupted
-            }
+            Ending::Stop => Drove::Interrupted,
         }
+    }
+
+    /// The engine shuts down: steps under way may finish; what is not done when time is short was never begun for whoever goes on.
+    async fn leave(&self, mut stretch: Stretch) -> Drove {
+        let settle = async { while stretch.busy.next().await.is_some() {} };
+        tokio::select! {
+            () = settle => {}
+            () = self.world.hurry.cancelled() => {}
+            () = self.journal.broken() => {}
+        }
+        drop(stretch);
+        self.journal.release();
+        let _given_up_by_the_studio = self.journal.durable().await;
+        Drove::Interrupted
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use tokio::sync::Notify;
 
 use crate::model::Id;
@@ -116,11 +116,12 @@ impl Feed {
         let mut inner = self.inner.lock();
         inner.staged = entry.seq;
         inner.telling.tell(&Told::Entry(Arc::clone(entry)));
-        inner.hold();
+        inner.hold(entry.seq);
     }
 
-    /// Tells a piece of text, and says what row keeps it. Readers see it at once when all before it is durable.
-    pub fn stage_token(&self, lane: LaneId, step: Id, publish_reply: bool, delta: &Arc<str>) -> Arc<Tokens> {
+    /// Tells a piece of text, and says what row keeps it. Readers see it at once when all before it is durable; one that is held
+    /// back they see after the next entry.
+    pub fn stage_token(&self, lane: LaneId, step: Id, publish_reply: bool, delta: &Arc<str>, hold: bool) -> Arc<Tokens> {
         let mut inner = self.inner.lock();
         inner.token_rows += 1;
         let tokens = Arc::new(Tokens {
@@ -133,7 +134,8 @@ impl Feed {
             deltas: vec![Arc::clone(delta)],
         });
         inner.telling.tell(&Told::Tokens(Arc::clone(&tokens)));
-        inner.hold();
+        let seen_with = inner.staged + u64::from(hold);
+        inner.hold(seen_with);
         let durable = inner.durable;
         inner.release(durable);
         drop(inner);
@@ -220,8 +222,7 @@ impl Inner {
         self.taken.is_none_or(|taken| taken < self.ordered.frames.back().map_or(0, Frame::number))
     }
 
-    fn hold(&mut self) {
-        let seq = self.staged;
+    fn hold(&mut self, seq: Seq) {
         self.ordered.hold(seq, &mut self.telling.ordered.frames);
         match &mut self.live {
             Some(live) => live.hold(seq, &mut self.telling.live.frames),

@@ -1,12 +1,13 @@
 //! Owns reading a run back from the database: its log, its graph, what was told of it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{Created, Entry, Event, PartHash};
+use crate::model::event::{Created, Entry, Event, Fault, PartHash, PureOutcome};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::telling::{Telling, Told, Tokens};
@@ -116,6 +117,29 @@ impl Loaded {
         let log: Vec<Entry> = self.entries.iter().map(|entry| (**entry).clone()).collect();
         Run::fold_towards(id, &log, Arc::clone(&self.plan), towards)
             .map_err(|refusal| Error::new(Kind::CheckpointInvalid, format!("run {id} cannot be read: {refusal}")))
+    }
+
+    /// The first step that failed, if its run has not been ended because of it.
+    #[must_use]
+    pub fn failed(&self) -> Option<(Fault, Arc<str>)> {
+        let since = self.entries.iter().rev().take_while(|entry| !matches!(entry.event, Event::Retried(_) | Event::Requeued { .. }));
+        let mut nodes = HashMap::new();
+        let mut first = None;
+        for entry in self.entries.iter() {
+            if let Event::StepStarted(started) = &entry.event {
+                nodes.insert(started.step, Arc::clone(&started.node));
+            }
+        }
+        for entry in since {
+            if let Event::StepFailed { step, fault } = &entry.event {
+                first = nodes.get(step).map(|node| (fault.clone(), Arc::clone(node))).or(first);
+            } else if let Event::StepRan(ran) = &entry.event
+                && let PureOutcome::Failed(fault) = &ran.outcome
+            {
+                first = Some((fault.clone(), Arc::clone(&ran.node)));
+            }
+        }
+        first
     }
 
     /// The teller of the run, with everything stored told.

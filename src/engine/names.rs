@@ -1,6 +1,5 @@
 //! Owns small facts that several places show of a run: previews, user ids, agents of child runs, template keys.
 
-use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use serde_json::Value;
@@ -60,9 +59,4 @@ impl Run {
     pub(super) fn system(&self, lane: &Lane, world: &World) -> System {
         system(self, lane, world)
     }
-}
-
-/// An owner's name: unique among engines.
-pub(super) fn owner(id: Id) -> Arc<str> {
-    format!("{}-{id}", std::process::id()).into()
 }

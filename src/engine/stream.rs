@@ -224,7 +224,10 @@ impl EventStream {
         }
         if !self.read_more().await {
             let wait = Duration::from_millis(self.world.config.async_progress.poll_ms.max(50));
-            tokio::time::sleep(wait).await;
+            if !self.world.nap(wait).await {
+                self.cut = true;
+                self.source = Source::Over;
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{Drive, Drove, Signals};
 use super::feed::Feed;
-use super::journal::{Journal, Tenure};
-use super::load;
+use super::journal::{Boundary, Journal, Tenure};
+use super::{load, owner};
 use super::world::{Active, World};
 use crate::error::Result;
 use crate::model::agent::Definitions;
@@ -18,12 +18,50 @@ use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
-use crate::store::queue;
+use crate::store::{Tx, queue};
 
-/// What was told before driving begins: the teller, and entries that its readers may still want to follow.
+/// Runs that are taken over at once.
+const TAKEN: usize = 64;
+
+/// What was before driving begins: the teller, entries that its readers may still want to follow, a failure that was not acted on.
 pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
+    pub(super) failed: Option<(Fault, Arc<str>)>,
+}
+
+/// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
+struct Seat {
+    world: Arc<World>,
+    journal: Arc<Journal>,
+    feed: Arc<Feed>,
+    over: CancellationToken,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let (run, fence) = (self.journal.run, self.journal.tenure().fence);
+        self.feed.close();
+        self.world.hub.remove(run, &self.feed);
+        let mut active = self.world.active.lock();
+        if active.get(&run).is_some_and(|active| active.fence == fence) {
+            active.remove(&run);
+        }
+        drop(active);
+        self.over.cancel();
+    }
+}
+
+impl Seat {
+    /// Somebody else goes on at once with a run that cannot go on here.
+    async fn hand_over(&self) {
+        self.journal.give_up();
+        if self.world.keeps_nothing() {
+            return;
+        }
+        let (run, fence) = (self.journal.run, self.journal.tenure().fence);
+        let _taken_over_when_the_lease_ends = self.world.store.write(move |tx| queue::release(tx, &run, fence)).await;
+    }
 }
 
 /// When a lease taken now ends.
@@ -57,30 +95,36 @@ pub(super) fn drive_here(
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
-    let active =
-        Active { signals: signals.clone(), definitions: Arc::clone(&definitions), over: over.clone(), queued };
+    let active = Active {
+        signals: signals.clone(),
+        definitions: Arc::clone(&definitions),
+        fence: journal.tenure().fence,
+        broken: journal.broken_token().clone(),
+        over: over.clone(),
+        queued,
+    };
     world.active.lock().insert(id, active);
     world.hub.put(id, Arc::clone(&feed));
     for event in prelude {
         let _lost_is_seen_by_the_drive = journal.emit(0, event);
     }
-    let drive = Drive { world: Arc::clone(world), journal: Arc::clone(&journal), definitions, signals, tries_left };
-    let (world, kept) = (Arc::clone(world), Arc::clone(&journal));
-    tokio::spawn(async move {
+    let drive =
+        Drive { world: Arc::clone(world), journal: Arc::clone(&journal), definitions, signals, tries_left, failed: start.failed };
+    let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over };
+    world.spawn(async move {
         let drove = std::panic::AssertUnwindSafe(drive.run()).catch_unwind().await;
-        if drove.is_err() {
-            tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
-            kept.release();
+        match drove {
+            Ok(Drove::Requeued) => seat.world.wake.notify_one(),
+            Ok(Drove::Rested(_) | Drove::Interrupted) => {}
+            Ok(Drove::Lost) => seat.hand_over().await,
+            Err(_) => {
+                tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
+                seat.hand_over().await;
+            }
         }
-        world.active.lock().remove(&id);
-        feed.close();
-        if world.keeps_nothing() {
-            feed.read_out().await;
-        }
-        world.hub.remove(id, &feed);
-        over.cancel();
-        if matches!(drove, Ok(Drove::Requeued)) {
-            world.wake.notify_one();
+        if seat.world.keeps_nothing() {
+            seat.feed.close();
+            seat.feed.read_out().await;
         }
     });
     journal
@@ -89,40 +133,54 @@ pub(super) fn drive_here(
 impl World {
     /// Keeps leases, hears cancels, takes over and works the queue, until the engine stops.
     pub(crate) fn keep(self: &Arc<Self>) {
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let _set_before = self.runtime.set(runtime);
+        }
         let world = Arc::clone(self);
-        tokio::spawn(async move { world.keep_leases().await });
+        self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
-        tokio::spawn(async move { world.hear_cancels().await });
+        self.spawn(async move { world.hear_cancels().await });
         if self.config.worker.in_process {
             let world = Arc::clone(self);
-            tokio::spawn(async move { world.take_over_abandoned().await });
+            self.spawn(async move { world.take_over_abandoned().await });
             if self.config.async_runs_enabled {
                 let world = Arc::clone(self);
-                tokio::spawn(async move { world.work_queue().await });
+                self.spawn(async move { world.work_queue().await });
             }
         }
     }
 
+    /// Waits; false when the engine has no time left. Leases are kept while runs are brought to a stop.
     async fn pause(&self, time: Duration) -> bool {
         tokio::select! {
             () = tokio::time::sleep(time) => true,
-            () = self.stopping.cancelled() => false,
+            () = self.hurry.cancelled() => false,
         }
     }
 
     async fn keep_leases(self: Arc<Self>) {
         let third = Duration::from_millis((self.config.runs.lease_seconds * 1000 / 3).max(100));
         while self.pause(third).await {
-            let held: Vec<Id> = self.active.lock().keys().copied().collect();
-            if held.is_empty() {
-                continue;
-            }
-            let (owner, until) = (Arc::clone(&self.owner), lease(&self).unwrap_or_default());
-            let renewed = self.store.write(move |tx| queue::renew(tx, &owner, &held, until)).await;
-            if let Err(error) = renewed {
+            if let Err(error) = self.renew_leases().await {
                 tracing::warn!(%error, "leases could not be renewed; it is tried again");
             }
         }
+    }
+
+    /// Holds the runs that are driven here for longer; driving stops at once where somebody else has taken one.
+    async fn renew_leases(&self) -> Result<()> {
+        let held: Vec<(Id, CancellationToken)> =
+            self.active.lock().iter().map(|(run, active)| (*run, active.broken.clone())).collect();
+        if held.is_empty() || self.keeps_nothing() {
+            return Ok(());
+        }
+        let runs: Vec<Id> = held.iter().map(|(run, _)| *run).collect();
+        let (owner, until) = (Arc::clone(&self.owner), lease(self).unwrap_or_default());
+        let lost = self.store.write(move |tx| queue::renew(tx, &owner, &runs, until)).await?;
+        for (_, broken) in held.iter().filter(|(run, _)| lost.contains(run)) {
+            broken.cancel();
+        }
+        Ok(())
     }
 
     async fn hear_cancels(self: Arc<Self>) {
@@ -143,32 +201,86 @@ impl World {
 
     async fn take_over_abandoned(self: Arc<Self>) {
         loop {
-            self.take_over().await;
-            if !self.pause(Duration::from_secs(5)).await {
-                return;
+            if let Err(error) = self.take_over().await {
+                tracing::warn!(%error, "abandoned runs could not be looked for; it is tried again");
+            }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_secs(5)) => {}
+                () = self.stopping.cancelled() => return,
             }
         }
     }
 
-    /// Takes runs whose lease is over, and goes on with them here. How many there were.
-    pub async fn take_over(self: &Arc<Self>) -> usize {
-        let (owner, now, until) = (Arc::clone(&self.owner), self.clock.now(), lease(self).unwrap_or_default());
-        let claimed = self.store.write(move |tx| queue::claim_expired(tx, &owner, now, until, 64)).await;
-        let rows = match claimed {
-            Ok(rows) => rows,
-            Err(error) => {
-                tracing::warn!(%error, "abandoned runs could not be looked for; it is tried again");
-                return 0;
+    /// Takes runs whose lease is over, or whose owner's process is gone, and goes on with them here. How many there were.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
+        let mut count = 0;
+        loop {
+            let found = self.claim_abandoned().await?;
+            let full = found.len() == TAKEN;
+            count += found.len();
+            for row in found {
+                self.try_going_on(row).await;
             }
-        };
-        let count = rows.len();
-        for row in rows {
-            let id = row.id;
-            if let Err(error) = self.go_on(row, true).await {
-                tracing::error!(run = %id, %error, "an abandoned run could not be taken over");
+            if !full {
+                return Ok(count);
             }
         }
-        count
+    }
+
+    async fn claim_abandoned(self: &Arc<Self>) -> Result<Vec<RunRow>> {
+        let now = self.clock.now();
+        let until = lease(self).unwrap_or_default();
+        let holders = self.store.read(queue::holders).await?;
+        let gone: Vec<String> =
+            holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
+        let far = Timestamp(now.0 + 2 * (until.0 - now.0));
+        if gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far) {
+            return Ok(Vec::new());
+        }
+        // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
+        self.renew_leases().await?;
+        let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
+        let claimed = self.store.write(move |tx| {
+            gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
+            let rows = queue::claim_expired(tx, &owner, now, until, TAKEN)?;
+            for row in &rows {
+                world.boundary(Boundary::Before, row.id, row.head);
+            }
+            Ok(rows)
+        });
+        let rows = claimed.await?;
+        for row in &rows {
+            self.boundary(Boundary::After, row.id, row.head);
+        }
+        Ok(rows)
+    }
+
+    async fn try_going_on(self: &Arc<Self>, row: RunRow) {
+        let (run, fence) = (row.id, row.fence);
+        if let Err(error) = self.go_on(row, true).await {
+            tracing::error!(%run, %error, "an abandoned run could not be taken over; it is tried again when the lease ends");
+            let _counted_then = self.store.write(move |tx| queue::uncount(tx, &run, fence)).await;
+        }
+    }
+
+    /// Gives back all runs that are driven here, at once and without waiting: nothing more is written of them.
+    pub(crate) fn abandon(&self) {
+        let held: Vec<(Id, i64)> = self
+            .active
+            .lock()
+            .iter()
+            .map(|(run, active)| {
+                active.broken.cancel();
+                (*run, active.fence)
+            })
+            .collect();
+        if !held.is_empty() && !self.keeps_nothing() {
+            let release = move |tx: &mut Tx<'_>| held.iter().try_for_each(|(run, fence)| queue::release(tx, run, *fence));
+            self.store.write_then(Box::new(release), Box::new(|_| ()));
+        }
     }
 
     async fn work_queue(self: Arc<Self>) {
@@ -194,9 +306,17 @@ impl World {
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
         let (owner, name) = (Arc::clone(&self.owner), self.config.queue.clone());
         let (now, until) = (self.clock.now(), lease(self).unwrap_or_default());
-        let claimed = self.store.write(move |tx| queue::claim_queued(tx, &name, &owner, now, until)).await?;
-        let Some(row) = claimed else { return Ok(None) };
+        let world = Arc::clone(self);
+        let claimed = self.store.write(move |tx| {
+            let row = queue::claim_queued(tx, &name, &owner, now, until)?;
+            if let Some(row) = &row {
+                world.boundary(Boundary::Before, row.id, row.head);
+            }
+            Ok(row)
+        });
+        let Some(row) = claimed.await? else { return Ok(None) };
         let id = row.id;
+        self.boundary(Boundary::After, id, row.head);
         if let Err(error) = self.go_on(row, false).await {
             tracing::error!(run = %id, %error, "a queued run could not be started");
         }
@@ -216,12 +336,12 @@ impl World {
             tries: row.tries,
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new() };
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed() };
         let began = run.status == Status::Queued || !taken_over;
-        let (takeovers, doubts) = (run.takeovers + 1, run.in_doubt());
+        let (takeovers, doubts) = (row.takeovers, run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers } };
         let mut prelude = vec![first];
-        if !began && let Some(fault) = hopeless(self, takeovers, &doubts) {
+        if taken_over && let Some(fault) = hopeless(self, takeovers, &doubts) {
             prelude.push(Event::Failed { fault, node: None });
         }
         drive_here(self, run, start, rows, tenant, tenure, Arc::clone(&loaded.definitions), prelude);

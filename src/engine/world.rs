@@ -1,9 +1,10 @@
 //! Owns what the engine works with: configuration, clock, store, providers, tools, host, and the runs at work here.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -53,14 +54,17 @@ pub struct World {
     pub hub: Hub,
     /// The name under which this engine holds leases.
     pub owner: Arc<str>,
-    /// The engine shuts down.
+    /// The engine shuts down: nothing new begins.
     pub stopping: CancellationToken,
+    /// Its time is nearly over: what is under way is dropped.
+    pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
     pub(super) hook: Option<AppendHook>,
+    pub(super) runtime: OnceLock<tokio::runtime::Handle>,
     plans: Mutex<HashMap<PartHash, Arc<Plan>>>,
 }
 
@@ -69,6 +73,10 @@ pub struct World {
 pub(super) struct Active {
     pub(super) signals: Signals,
     pub(super) definitions: Arc<Definitions>,
+    /// The token of this stretch of driving.
+    pub(super) fence: i64,
+    /// Cancelled when the run is lost to this engine.
+    pub(super) broken: CancellationToken,
     /// Cancelled when driving has ended.
     pub(super) over: CancellationToken,
     pub(super) queued: bool,
@@ -102,7 +110,7 @@ impl World {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         let files = parts.config.attachments_folder().map(FileRoom::new);
-        let owner = super::names::owner(parts.clock.id());
+        let owner = super::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         Self {
             config: parts.config,
@@ -116,6 +124,8 @@ impl World {
             hub: Hub::default(),
             owner,
             stopping: CancellationToken::new(),
+            hurry: CancellationToken::new(),
+            runtime: OnceLock::new(),
             wake: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
@@ -127,6 +137,31 @@ impl World {
     pub(super) fn boundary(&self, boundary: Boundary, run: Id, head: Seq) {
         if let Some(hook) = &self.hook {
             hook(boundary, run, head);
+        }
+    }
+
+    /// Starts a task on the studio's runtime, whatever thread this is.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        match self.runtime.get().cloned().or_else(|| tokio::runtime::Handle::try_current().ok()) {
+            Some(runtime) => drop(runtime.spawn(task)),
+            None => tracing::error!("there is no runtime to work on; open the studio before using it"),
+        }
+    }
+
+    /// Sleeps on the studio's runtime, whatever executor this is; false when the studio ends meanwhile.
+    pub(super) async fn nap(&self, time: Duration) -> bool {
+        if self.stopping.is_cancelled() {
+            return false;
+        }
+        let asleep = self.runtime.get().map(|runtime| {
+            let _entered = runtime.enter();
+            tokio::time::sleep(time)
+        });
+        let Some(asleep) = asleep else { return false };
+        tokio::select! {
+            biased;
+            () = self.stopping.cancelled() => false,
+            () = asleep => true,
         }
     }
 

@@ -7,3 +7,6 @@ mod door;
 mod fault;
 mod fork;
 pub mod uniffi;
+
+#[cfg(test)]
+mod tests;

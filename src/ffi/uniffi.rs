@@ -4,12 +4,13 @@
 //! language that uniffi writes.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::c::studio_abi_version;
 use super::door::{Answering, Engine, Next, Stream, process};
 use super::fault::Fault;
+use crate::sync::Mutex;
 
 /// A call that has no result. `code` is one of the negative results of the C functions, `problem` a problem document.
 #[derive(Debug, thiserror::Error, uniffi::Error)]
@@ -176,10 +177,6 @@ impl EventStream {
     fn of(stream: Arc<Stream>) -> Arc<Self> {
         Arc::new(Self { stream, calls: Mutex::default() })
     }
-
-    fn calls(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[uniffi::export]
@@ -192,7 +189,7 @@ impl EventStream {
             Next::TimedOut => Some(Vec::new()),
             Next::Over => None,
             Next::HostCall(call) => {
-                self.calls().push_back(text(call));
+                self.calls.lock().push_back(text(call));
                 Some(Vec::new())
             }
         })
@@ -200,7 +197,7 @@ impl EventStream {
 
     /// A call to the host that came with the stream (`"host_calls": "inline"`).
     pub fn next_host_call(&self) -> Option<String> {
-        self.calls().pop_front()
+        self.calls.lock().pop_front()
     }
 
     /// A descriptor for an event loop, readable while there may be something; -1 where there is none.

@@ -106,5 +106,11 @@ pub async fn dispatch(studio: &Studio, request: Request<Bytes>, marks: HostMarks
     door::answer(studio, request).await
 }
 
+/// The description of the API (OpenAPI 3.1), without where it is served.
+#[must_use]
+pub fn description() -> Value {
+    openapi::document()
+}
+
 #[cfg(test)]
 mod tests;

@@ -165,7 +165,7 @@ mod tests {
         door.set(Arc::new(Chatty), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
         let second = Duration::from_secs(1);
         let models = HostModels { id: "mine".into(), door, patience: Patience { first_byte: second, idle: second, retries: 0 } };
-        let told = parking_lot::Mutex::new(Vec::new());
+        let told = crate::sync::Mutex::new(Vec::new());
         let request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let reply = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
         assert_eq!(*told.lock(), [Delta::Text("Hel".into()), Delta::Text("lo".into())]);

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 
 use super::ProviderFailure;
 use super::refusal::{self, Refused};

@@ -93,7 +93,22 @@ pub fn insert(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, row: &Definit
             &to_json(&row.body)?,
         ],
     )?;
-    if added == 0 { Err(taken(&row.slug)) } else { Ok(()) }
+    if added == 0 { Err(taken(&row.slug)) } else { count_change(tx) }
+}
+
+/// Counts the changes of all definitions: what was read at one count is true as long as the count stays.
+pub fn epoch(tx: &mut Tx<'_>) -> Result<String, StoreError> {
+    let found = tx.query_one("SELECT value FROM #meta WHERE key = 'definitions'", params![], |row| Ok(row.text(0)?.to_owned()))?;
+    Ok(found.unwrap_or_default())
+}
+
+fn count_change(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO #meta AS m (key, value) VALUES ('definitions', '1') \
+         ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(m.value AS BIGINT) + 1 AS TEXT)",
+        params![],
+    )?;
+    Ok(())
 }
 
 fn taken(slug: &str) -> StoreError {
@@ -139,7 +154,11 @@ pub fn update(
             expected,
         ],
     )?;
-    if changed == 1 { Ok(Changed::Done) } else { get(tx, tenant, kind, &row.id).map(|row| Changed::Stale(row.map(Box::new))) }
+    if changed == 0 {
+        return get(tx, tenant, kind, &row.id).map(|row| Changed::Stale(row.map(Box::new)));
+    }
+    count_change(tx)?;
+    Ok(Changed::Done)
 }
 
 /// A definition by id.
@@ -212,6 +231,7 @@ pub fn delete(
         params![tenant, kind.as_str(), &id, expected],
     )?;
     if removed > 0 {
+        count_change(tx)?;
         tx.execute("DELETE FROM #revisions WHERE tenant = $1 AND definition = $2", params![tenant, &id])?;
         tx.execute("DELETE FROM #drafts WHERE tenant = $1 AND definition = $2", params![tenant, &id])?;
     }

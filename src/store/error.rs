@@ -56,6 +56,20 @@ impl StoreError {
         Self::Corrupt(what.to_string())
     }
 
+    /// Whether the same work may succeed later, as it is.
+    pub(crate) const fn passes(&self) -> bool {
+        match self {
+            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced => true,
+            Self::Corrupt(_)
+            | Self::Newer { .. }
+            | Self::Fenced
+            | Self::Conflict(_)
+            | Self::Place(_)
+            | Self::Closed
+            | Self::Fault(_) => false,
+        }
+    }
+
     /// Whether the whole file, not one piece of work, is in trouble: the connection is opened anew.
     pub(super) const fn spoils_connection(&self) -> bool {
         match self {

@@ -123,6 +123,24 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<(), StoreError> {
     append.outbox.iter().try_for_each(|event| outbox::add(tx, &append.tenant, event, now))
 }
 
+/// Appends what an earlier try may have stored without being able to say so.
+pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<(), StoreError> {
+    let Some(row) = runs::get(tx, &again.tenant, &again.run)? else { return Err(StoreError::Fenced) };
+    let head = again.expect_head + again.entries.len() as u64;
+    if row.fence != again.expect_fence || row.head != head {
+        return append(tx, again);
+    }
+    let known = match again.tokens.first() {
+        _ if !again.entries.is_empty() => true,
+        Some(token) => {
+            let key = place(row.no, token.n)?;
+            tx.query_one("SELECT key FROM #progress WHERE key = $1", params![key], |row| row.int(0))?.is_some()
+        }
+        None => false,
+    };
+    if known { Ok(()) } else { append(tx, again) }
+}
+
 fn place(run: i64, n: u64) -> Result<i64, StoreError> {
     i64::try_from(n)
         .ok()

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use tokio::sync::oneshot;
 
 pub use crate::config::Synchronous;
@@ -139,8 +139,15 @@ impl Store {
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
     pub async fn close(&self, timeout: Duration) {
         self.0.0.close();
-        let mut threads = self.0.0.threads();
-        let _ = tokio::time::timeout(timeout, threads.wait_for(|count| *count == 0)).await;
+        let (sender, ended) = oneshot::channel();
+        let shared = Arc::clone(&self.0.0);
+        let wait = move || {
+            shared.wait_for_end(timeout);
+            let _ = sender.send(());
+        };
+        if std::thread::Builder::new().name("studio-closing".to_owned()).spawn(wait).is_ok() {
+            let _ = ended.await;
+        }
     }
 
     /// Copies the whole database into a new file, while it is in use.

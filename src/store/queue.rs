@@ -33,7 +33,24 @@ pub fn due_at(tx: &mut Tx<'_>, queue: &str) -> Result<Option<Timestamp>, StoreEr
     .map(|found| found.flatten().map(Timestamp))
 }
 
-/// Takes running runs whose lease is over, or further ahead than a lease can be (a clock went back).
+/// Who holds running runs, with the earliest and the latest end of their leases.
+pub fn holders(tx: &mut Tx<'_>) -> Result<Vec<(Option<String>, Timestamp, Timestamp)>, StoreError> {
+    tx.query(
+        "SELECT owner, MIN(lease_until), MAX(lease_until) FROM #runs WHERE status = 'running' AND parent IS NULL GROUP BY owner",
+        params![],
+        |row| {
+            let time = |column| row.opt_int(column).map(|at| Timestamp(at.unwrap_or(0)));
+            Ok((row.opt_text(0)?.map(str::to_owned), time(1)?, time(2)?))
+        },
+    )
+}
+
+/// Ends the leases of an owner whose process is gone.
+pub fn expire(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
+    tx.execute("UPDATE #runs SET lease_until = 0 WHERE owner = $1 AND status = 'running'", params![owner]).map(drop)
+}
+
+/// Takes running runs whose lease is over, or further ahead than a lease can be (a clock went back). Each taking is counted.
 pub fn claim_expired(
     tx: &mut Tx<'_>,
     owner: &str,
@@ -44,7 +61,7 @@ pub fn claim_expired(
     let lease = until.0 - now.0;
     tx.query(
         concat!(
-            "UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2 WHERE no IN \
+            "UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 WHERE no IN \
              (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL AND (lease_until < $3 OR lease_until > $4) \
              ORDER BY lease_until LIMIT $5) RETURNING ",
             run_columns!()
@@ -88,15 +105,22 @@ pub fn renew(tx: &mut Tx<'_>, owner: &str, runs: &[Id], until: Timestamp) -> Res
     Ok(lost)
 }
 
-/// Gives runs back: they stay `running` and anybody may take them over at once.
-pub fn release(tx: &mut Tx<'_>, owner: &str, runs: &[Id]) -> Result<(), StoreError> {
-    for run in runs {
-        tx.execute(
-            "UPDATE #runs SET lease_until = 0 WHERE id = $1 AND owner = $2 AND status = 'running'",
-            params![&run.to_string(), owner],
-        )?;
-    }
-    Ok(())
+/// Gives a run back: it stays `running`, its former owner writes nothing more, and anybody may take it over at once.
+pub fn release(tx: &mut Tx<'_>, run: &Id, fence: i64) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE #runs SET fence = fence + 1, owner = NULL, lease_until = 0 WHERE id = $1 AND fence = $2 AND status = 'running'",
+        params![&run.to_string(), fence],
+    )
+    .map(drop)
+}
+
+/// A taking does not count: the taker could not even read the run.
+pub fn uncount(tx: &mut Tx<'_>, run: &Id, fence: i64) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE #runs SET takeovers = takeovers - 1 WHERE id = $1 AND fence = $2 AND status = 'running' AND takeovers > 0",
+        params![&run.to_string(), fence],
+    )
+    .map(drop)
 }
 
 /// Asks the owner of a running run to cancel it; false when there is no such running run.

@@ -15,7 +15,7 @@ use crate::model::{Id, Timestamp};
 
 pub use super::run_list::{RunCounts, RunCursor, RunFilter, children, counts, list, page};
 pub use super::run_delete::delete;
-pub use super::queue::{cancel_wanted, claim, claim_expired, claim_queued, due_at, release, renew, request_cancel};
+pub use super::queue::{cancel_wanted, claim, claim_expired, claim_queued, due_at, renew, request_cancel};
 
 /// A run as it is listed.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use parking_lot::{Condvar, Mutex};
-use tokio::sync::watch;
+use crate::sync::{Condvar, Mutex};
 
 use super::db::{Session, Tx};
 use super::error::StoreError;
@@ -43,7 +43,8 @@ pub(super) struct Shared {
     write_comes: Condvar,
     read_comes: Condvar,
     opening: Mutex<Opening>,
-    threads: watch::Sender<usize>,
+    threads: Mutex<usize>,
+    thread_ends: Condvar,
     replaced: AtomicU64,
 }
 
@@ -61,7 +62,8 @@ impl Shared {
             write_comes: Condvar::new(),
             read_comes: Condvar::new(),
             opening: Mutex::default(),
-            threads: watch::Sender::new(0),
+            threads: Mutex::new(0),
+            thread_ends: Condvar::new(),
             replaced: AtomicU64::new(0),
         })
     }
@@ -128,15 +130,20 @@ impl Shared {
     fn spawn(self: &Arc<Self>, name: &str, run: fn(&Self)) -> std::io::Result<()> {
         let shared = Arc::clone(self);
         let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(1 << 20);
-        self.threads.send_modify(|count| *count += 1);
+        *self.threads.lock() += 1;
         let started = thread.spawn(move || {
             run(&shared);
-            shared.threads.send_modify(|count| *count -= 1);
+            shared.thread_ended();
         });
         if started.is_err() {
-            self.threads.send_modify(|count| *count -= 1);
+            self.thread_ended();
         }
         started.map(drop)
+    }
+
+    fn thread_ended(&self) {
+        *self.threads.lock() -= 1;
+        self.thread_ends.notify_all();
     }
 
     /// Nothing more is taken; the threads end when what waits is done.
@@ -146,9 +153,13 @@ impl Shared {
         self.read_comes.notify_all();
     }
 
-    /// Tells when the threads have ended.
-    pub(super) fn threads(&self) -> watch::Receiver<usize> {
-        self.threads.subscribe()
+    /// Blocks until the threads have ended, but no longer than this.
+    pub(super) fn wait_for_end(&self, timeout: Duration) {
+        let until = Instant::now() + timeout;
+        let mut threads = self.threads.lock();
+        while *threads > 0 && Instant::now() < until {
+            threads = self.thread_ends.wait_timeout(threads, until.saturating_duration_since(Instant::now()));
+        }
     }
 
     /// Opens the database once, whoever comes first; the connection is kept for the writer.
@@ -183,7 +194,7 @@ impl Shared {
             if queues.closed {
                 return Vec::new();
             }
-            self.write_comes.wait(&mut queues);
+            queues = self.write_comes.wait(queues);
         }
         let count = queues.writes.len().min(GROUP);
         queues.writes.drain(..count).collect()
@@ -199,7 +210,7 @@ impl Shared {
                 return None;
             }
             queues.idle_readers += 1;
-            self.read_comes.wait(&mut queues);
+            queues = self.read_comes.wait(queues);
             queues.idle_readers -= 1;
         }
     }

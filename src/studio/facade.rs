@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde_json::Value;
 
+use super::sources::Sources;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
@@ -39,11 +40,14 @@ struct Inner {
     runtime: Mutex<Option<tokio::runtime::Runtime>>,
     handle: OnceLock<tokio::runtime::Handle>,
     streams: Arc<AtomicU64>,
+    sources: Sources,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.world.stopping.cancel();
+        self.world.hurry.cancel();
+        self.world.abandon();
         if let Some(runtime) = self.runtime.lock().take() {
             runtime.shutdown_background();
         }
@@ -128,6 +132,7 @@ impl Studio {
             runtime: Mutex::new(None),
             handle: OnceLock::new(),
             streams: Arc::default(),
+            sources: Sources::default(),
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -147,6 +152,10 @@ impl Studio {
     /// Lets the embedding application answer tools, the gate, secrets and more; calling it again replaces.
     pub fn set_host(&self, host: Arc<dyn Host>, declaration: HostDeclaration) {
         self.0.world.host.set(host, declaration);
+    }
+
+    pub(super) fn sources(&self) -> &Sources {
+        &self.0.sources
     }
 
     /// The runtime that runs are driven on; started with its first use.
@@ -201,15 +210,28 @@ impl Studio {
         Err(Error::new(Kind::TooManyStreams, format!("{most} streams are open (`limits.streams`); try again soon")))
     }
 
-    /// Ends the studio: runs at work stop at their next step and are left to be taken over.
+    /// Ends the studio: runs at work stop after their step and are left to be taken over at once. A step that takes too long for
+    /// the time that is given is dropped.
     pub async fn shutdown(&self, timeout: Duration) {
-        let world = self.world();
+        let world = Arc::clone(self.world());
         world.stopping.cancel();
-        let until = tokio::time::Instant::now() + timeout;
-        while world.at_work() > 0 && tokio::time::Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(5)).await;
+        let until = Instant::now() + timeout;
+        if let Some(handle) = self.0.handle.get() {
+            let stop = stop(Arc::clone(&world), timeout);
+            let _ended = handle.spawn(stop).await;
         }
-        world.store.close(until.saturating_duration_since(tokio::time::Instant::now())).await;
+        world.hurry.cancel();
+        world.abandon();
+        world.store.close(until.saturating_duration_since(Instant::now())).await;
+    }
+
+    /// Takes over runs whose owner is gone, here and now instead of at the next look. How many there were.
+    ///
+    /// # Errors
+    /// When the store cannot be used, or the studio shuts down.
+    pub async fn take_over(&self) -> Result<usize> {
+        let world = Arc::clone(self.world());
+        self.on_runtime(async move { world.take_over().await }).await
     }
 
     /// Ends the runtime's threads; for callers that are on none of them.
@@ -218,5 +240,19 @@ impl Studio {
         if let Some(runtime) = runtime {
             runtime.shutdown_timeout(timeout);
         }
+    }
+}
+
+/// Lets runs finish their steps for most of the time, then cuts them.
+async fn stop(world: Arc<World>, timeout: Duration) {
+    let done = async {
+        while world.at_work() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::pin!(done);
+    if tokio::time::timeout(timeout * 3 / 4, &mut done).await.is_err() {
+        world.hurry.cancel();
+        let _given_up_otherwise = tokio::time::timeout(timeout / 8, done).await;
     }
 }

@@ -28,6 +28,7 @@ mod secrets;
 mod settings;
 mod settle;
 pub mod slugs;
+mod sources;
 mod sniff;
 mod summaries;
 mod threads;

@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
 
 use super::attachments::{known_files, remove_files};
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use super::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
-use super::resource::Resource;
-use super::{definitions, drafts, pinning, workflows};
 use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Ticket};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
-use crate::model::agent::Agent;
 use crate::model::chat::Attachment;
 use crate::model::event::{Decision, EntityKind};
 use crate::model::run::Status;
@@ -43,16 +39,6 @@ impl Started {
     }
 }
 
-/// What a run is made from, read in one view of the database.
-struct Source {
-    id: Id,
-    name: String,
-    revision: Option<i64>,
-    graph: Value,
-    definitions: crate::model::agent::Definitions,
-    attachments: Vec<Attachment>,
-}
-
 impl Studio {
     /// Starts a run of a workflow, or a chat turn of an agent.
     ///
@@ -62,32 +48,26 @@ impl Studio {
         self.must_be_async(queued)?;
         let (studio, scope, id) = (self.clone(), scope.clone(), id.to_owned());
         self.on_runtime(async move {
-            let source = studio.source(&scope, entity, &id, &body).await?;
-            let world = studio.world();
-            let graph = source.graph.to_string();
-            let ticket = crate::engine::create(
-                world,
-                NewRun {
-                    tenant: Arc::clone(&scope.tenant),
-                    user: scope.user.clone(),
-                    entity,
-                    entity_id: source.id,
-                    entity_name: source.name,
-                    revision: source.revision,
-                    graph: graph.into(),
-                    definitions: source.definitions,
-                    message: body.message,
-                    state: body.state,
-                    attachments: source.attachments,
-                    thread: body.thread_id,
-                    queued,
-                    cancel_on_disconnect: body.cancel_on_disconnect,
-                    instructions: body.instructions,
-                    context: body.context,
-                    parameters: body.parameters,
-                },
-            )
-            .await?;
+            let (source, attachments) = studio.source(&scope, entity, &id, &body).await?;
+            let new = NewRun {
+                tenant: Arc::clone(&scope.tenant),
+                user: scope.user.clone(),
+                entity,
+                entity_id: source.id,
+                entity_name: source.name.clone(),
+                revision: source.revision,
+                pinned: source.pinned.clone(),
+                message: body.message,
+                state: body.state,
+                attachments,
+                thread: body.thread_id,
+                queued,
+                cancel_on_disconnect: body.cancel_on_disconnect,
+                instructions: body.instructions,
+                context: body.context,
+                parameters: body.parameters,
+            };
+            let ticket = crate::engine::create(studio.world(), new).await?;
             Ok(Started::of(&ticket, None, queued))
         })
         .await
@@ -99,40 +79,6 @@ impl Studio {
             return Err(Error::new(Kind::AsyncDisabled, text));
         }
         Ok(())
-    }
-
-    async fn source(&self, scope: &Scope, entity: EntityKind, id: &str, body: &RunRequest) -> Result<Source> {
-        let (scope, id, catalog) = (scope.clone(), id.to_owned(), self.catalog());
-        let (draft, files, state) = (body.draft, body.attachments.clone(), Value::Object(body.state.clone()));
-        self.reading(move |tx| {
-            let attachments = files_of(tx, &scope, &files)?;
-            match entity {
-                EntityKind::Workflow => {
-                    let found = definitions::must_find(tx, &scope.tenant, &catalog, Resource::Workflow, &id)?;
-                    let graph = if draft {
-                        drafts::graph_of(tx, &scope.tenant, &found.id)?
-                    } else {
-                        found.body.get("graph").cloned().unwrap_or_default()
-                    };
-                    let schema = found.body.get("state_schema").filter(|schema| !schema.is_null());
-                    workflows::must_be_valid(workflows::check(tx, &scope.tenant, &catalog, &graph, schema)?)?;
-                    if let Some(schema) = schema {
-                        fits(schema, &state)?;
-                    }
-                    let definitions = pinning::pin_graph(tx, &scope.tenant, &catalog, &graph)?;
-                    let revision = (!draft).then_some(found.revision);
-                    Ok(Source { id: found.id, name: found.name, revision, graph, definitions, attachments })
-                }
-                EntityKind::Agent => {
-                    let found = definitions::must_find(tx, &scope.tenant, &catalog, Resource::Agent, &id)?;
-                    let agent = pinning::agent_of(&found)?;
-                    let definitions = pinning::pin_agent(tx, &scope.tenant, &catalog, &found.id.to_string())?;
-                    let graph = chat_graph(&found.id, &agent);
-                    Ok(Source { id: found.id, name: found.name, revision: None, graph, definitions, attachments })
-                }
-            }
-        })
-        .await
     }
 
     /// Answers a pause.
@@ -226,32 +172,9 @@ impl Studio {
     }
 }
 
-fn files_of(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
+pub(super) fn files_of(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
     Ok(known_files(tx, scope, given)??)
-}
-
-/// Whether the initial state fits the workflow's `state_schema`.
-fn fits(schema: &Value, state: &Value) -> Result<()> {
-    let problems = crate::tools::schema::argument_problems(schema, state);
-    if problems.is_empty() { Ok(()) } else { Err(Error::fields(problems.into_iter().map(|text| ("state".to_owned(), text)))) }
-}
-
-/// The graph that a chat turn runs on: the agent alone.
-fn chat_graph(id: &Id, agent: &Agent) -> Value {
-    let streams = !agent.require_tool_approval && agent.schema.is_none() && agent.output_schema.is_none();
-    let structured = agent.schema.is_some() || agent.output_schema.is_some();
-    json!({
-        "version": 1,
-        "nodes": [
-            {"id": "start", "type": "start", "position": {"x": 0, "y": 0}, "data": {}},
-            {"id": "agent", "type": "agent", "position": {"x": 200, "y": 0}, "data": {
-                "config_mode": "existing", "agent_id": id.to_string(), "stream": streams, "structured": structured,
-            }},
-        ],
-        "edges": [{"id": "e", "source": "start", "target": "agent", "sourceHandle": "default", "targetHandle": "default"}],
-        "annotations": [],
-    })
 }

@@ -102,7 +102,7 @@ mod tests {
     use crate::host::{Host, HostCall, HostDeclaration, HostFailure};
     use crate::model::Id;
 
-    struct Recorder(Arc<parking_lot::Mutex<Vec<String>>>);
+    struct Recorder(Arc<crate::sync::Mutex<Vec<String>>>);
 
     impl Host for Recorder {
         fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
@@ -133,7 +133,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_host_answers_fails_or_is_told_that_it_is_too_late() {
-        let told = Arc::new(parking_lot::Mutex::new(Vec::new()));
+        let told = Arc::new(crate::sync::Mutex::new(Vec::new()));
         let door = HostDoor::default();
         let ops = vec![HostOp::ToolCall, HostOp::ToolCancel];
         door.set(Arc::new(Recorder(told.clone())), HostDeclaration { ops, ..HostDeclaration::default() });

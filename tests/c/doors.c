@@ -176,13 +176,16 @@ static int32_t ended(pthread_t thread) {
     return (int32_t)(intptr_t)code;
 }
 
-static void closing_tells_those_who_wait(void) {
+static void save_ask(void) {
     call_ok(engine, "workflow.save", "{\"slug\":\"ask\",\"name\":\"Ask\",\"graph\":{\"version\":1,\"nodes\":["
         "{\"id\":\"start\",\"type\":\"start\",\"position\":{\"x\":0,\"y\":0},\"data\":{}},"
         "{\"id\":\"tool\",\"type\":\"tool\",\"position\":{\"x\":0,\"y\":0},\"data\":{\"tool_ref\":\"host:never\",\"parameters\":{},\"output_key\":\"x\"}},"
         "{\"id\":\"stop\",\"type\":\"stop\",\"position\":{\"x\":0,\"y\":0},\"data\":{}}],"
         "\"edges\":[{\"id\":\"e1\",\"source\":\"start\",\"target\":\"tool\",\"sourceHandle\":\"default\",\"targetHandle\":\"default\"},"
         "{\"id\":\"e2\",\"source\":\"tool\",\"target\":\"stop\",\"sourceHandle\":\"default\",\"targetHandle\":\"default\"}]}}");
+}
+
+static void closing_tells_those_who_wait(void) {
     studio_stream *one = run("{\"workflow\":\"ask\",\"message\":\"x\"}");
     studio_stream *two = run("{\"workflow\":\"ask\",\"message\":\"x\"}");
     pthread_t first, second, third;
@@ -223,11 +226,100 @@ static void shutdown_ends_callbacks(void) {
     printf("shutdown ends callbacks\n");
 }
 
+/* A stream may bring the calls itself; it and nobody else gets those of its run, and the run goes on with the answer. */
+static void a_stream_brings_its_calls(void) {
+    studio_stream *stream = run("{\"workflow\":\"ask\",\"message\":\"x\",\"host_calls\":\"inline\"}");
+    studio_buf out = STUDIO_BUF_EMPTY, nothing = STUDIO_BUF_EMPTY;
+    int32_t code;
+    int calls = 0, completed = 0;
+    struct pollfd watched = {studio_stream_fd(stream), POLLIN, 0};
+    while ((code = studio_stream_next(stream, 5000, &out)) != STUDIO_END) {
+        if (code == STUDIO_HOST_CALL) {
+            calls++;
+            CHECK(holds(&out, "\"op\":\"tool.call\"") && holds(&out, "\"idempotency_key\""));
+            EXPECT(STUDIO_TIMEOUT, studio_host_next(engine, 0, &nothing), &nothing);
+            uint64_t id = strtoull(strstr((char *)out.data, "\"call_id\":") + 10, NULL, 10);
+            EXPECT(STUDIO_OK, studio_host_complete(engine, id, 2, TEXT("{\"delta\":1}")), NULL);
+            EXPECT(STUDIO_INVALID, studio_host_complete(engine, id, 1, TEXT("{\"half\":")), NULL);
+            EXPECT(STUDIO_OK, studio_host_complete(engine, id, 1, TEXT("\"an answer\"")), NULL);
+            EXPECT(STUDIO_NOT_FOUND, studio_host_complete(engine, id, 1, TEXT("\"another\"")), NULL);
+            CHECK(poll(&watched, 1, 5000) == 1);
+        } else {
+            EXPECT(STUDIO_OK, code, &out);
+            if (holds(&out, "event: trace_completed")) completed++;
+        }
+        studio_buf_free(&out);
+    }
+    CHECK(calls == 1 && completed == 1);
+    EXPECT(STUDIO_OK, studio_stream_close(stream), NULL);
+    printf("a stream brings its calls\n");
+}
+
+/* Closing such a stream hands the call to whoever fetches. */
+static void a_closed_stream_leaves_its_call_to_others(void) {
+    studio_stream *stream = run("{\"workflow\":\"ask\",\"message\":\"x\",\"host_calls\":\"inline\"}");
+    struct pollfd watched = {studio_stream_fd(stream), POLLIN, 0};
+    studio_buf out = STUDIO_BUF_EMPTY;
+    CHECK(poll(&watched, 1, 5000) == 1);
+    usleep(100 * 1000);
+    EXPECT(STUDIO_TIMEOUT, studio_host_next(engine, 0, &out), &out);
+    EXPECT(STUDIO_OK, studio_stream_close(stream), NULL);
+    EXPECT(STUDIO_OK, studio_host_next(engine, 5000, &out), &out);
+    CHECK(holds(&out, "\"name\":\"never\""));
+    studio_buf_free(&out);
+    printf("a closed stream leaves its call to others\n");
+}
+
+/* A run whose reader leaves is cancelled when it was started so, and then the tool's result is no longer wanted. */
+static void a_cancelled_call_is_told(void) {
+    studio_stream *stream = run("{\"workflow\":\"ask\",\"message\":\"x\",\"on_disconnect\":\"cancel\"}");
+    studio_buf out = STUDIO_BUF_EMPTY;
+    EXPECT(STUDIO_OK, studio_host_next(engine, 5000, &out), &out);
+    char cancels[64];
+    snprintf(cancels, sizeof cancels, "\"cancels\":%llu", strtoull(strstr((char *)out.data, "\"call_id\":") + 10, NULL, 10));
+    studio_buf_free(&out);
+    EXPECT(STUDIO_OK, studio_stream_close(stream), NULL);
+    EXPECT(STUDIO_OK, studio_host_next(engine, 5000, &out), &out);
+    CHECK(holds(&out, "\"op\":\"tool.cancel\"") && holds(&out, cancels));
+    studio_buf_free(&out);
+    EXPECT(STUDIO_TIMEOUT, studio_host_next(engine, 100, &out), &out);
+    printf("a cancelled call is told\n");
+}
+
+static atomic_int lines, log_gone;
+
+static void on_log(void *user_data, const uint8_t *line, size_t len) {
+    CHECK(user_data == &lines && len > 2 && line[0] == '{' && line[len - 1] == '}');
+    CHECK(strstr((const char *)line, "\"level\":") != NULL);
+    atomic_fetch_add(&lines, 1);
+}
+
+static void log_over(void *user_data) {
+    CHECK(user_data == &lines);
+    atomic_fetch_add(&log_gone, 1);
+}
+
+/* The log's callback is let go once; afterwards it is not called. */
+static void the_log_is_let_go(void) {
+    EXPECT(STUDIO_OK, studio_log_set(on_log, &lines, log_over), NULL);
+    studio_stream_close(echo());
+    EXPECT(STUDIO_OK, studio_log_set(on_log, &lines, log_over), NULL);
+    CHECK(atomic_load(&log_gone) == 1);
+    EXPECT(STUDIO_OK, studio_log_set(NULL, NULL, NULL), NULL);
+    CHECK(atomic_load(&log_gone) == 2);
+    printf("the log is let go\n");
+}
+
 int main(void) {
     engine = open_engine("doors.sqlite");
     EXPECT(STUDIO_OK, studio_host_set(engine, TEXT("{\"ops\":[\"tool.call\"],\"tools\":[{\"name\":\"never\"}]}"), NULL, NULL, NULL), NULL);
     call_ok(engine, "workflow.save", ECHO_WORKFLOW);
+    save_ask();
     all_ways_tell_the_same();
+    a_stream_brings_its_calls();
+    a_closed_stream_leaves_its_call_to_others();
+    a_cancelled_call_is_told();
+    the_log_is_let_go();
     closing_tells_those_who_wait();
     shutdown_ends_callbacks();
     return 0;

@@ -4,3 +4,4 @@ mod support;
 
 mod agents;
 mod scenarios;
+mod tidy;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
+use crate::sync::Mutex;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 

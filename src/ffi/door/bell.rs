@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::pin::pin;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::lock;
+use crate::sync::{Condvar, Mutex};
+
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
 #[derive(Default)]
@@ -50,7 +51,7 @@ impl Bell {
 
     /// Rings: whoever listens looks again.
     pub(super) fn ring(&self) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         state.rung = true;
         state.light(true);
         let task = state.task.take();
@@ -63,7 +64,7 @@ impl Bell {
 
     /// The next ring wakes this task too.
     pub(super) fn forward(&self, task: &Waker) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         match &mut state.task {
             Some(known) => known.clone_from(task),
             empty @ None => *empty = Some(task.clone()),
@@ -72,27 +73,27 @@ impl Bell {
 
     /// Forgets earlier ringing; call before looking.
     pub(super) fn hush(&self) {
-        lock(&self.state).rung = false;
+        self.state.lock().rung = false;
     }
 
     /// After looking: the descriptor is readable when something is left, or when it rang since.
     pub(super) fn settle(&self, left: bool) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let on = left || state.rung;
         state.light(on);
     }
 
     /// Waits until it rings; false when the deadline passed first.
     pub(super) fn listen(&self, deadline: Option<Instant>) -> bool {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !state.rung {
             state = match deadline {
-                None => self.heard.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.heard.wait(state),
                 Some(at) => {
                     let Some(left) = at.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) else {
                         return false;
                     };
-                    self.heard.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.heard.wait_timeout(state, left)
                 }
             };
         }
@@ -103,7 +104,7 @@ impl Bell {
     #[cfg(unix)]
     pub(super) fn descriptor(&self) -> std::io::Result<i32> {
         use std::os::fd::AsRawFd;
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.pipe.is_none() {
             state.pipe = Some(std::io::pipe()?);
             state.light(true);
@@ -163,10 +164,10 @@ mod tests {
         bell.hush();
         bell.ring();
         bell.settle(false);
-        assert!(lock(&bell.state).lit);
+        assert!(bell.state.lock().lit);
         bell.hush();
         bell.settle(false);
-        assert!(!lock(&bell.state).lit);
+        assert!(!bell.state.lock().lit);
     }
 
     #[test]

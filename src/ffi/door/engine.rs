@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::super::fault::Fault;
@@ -11,10 +11,11 @@ use super::bell::block_on;
 use super::callback::may_wait;
 use super::hosting::{Answering, Asked, Hosting};
 use super::stream::Stream;
-use super::{http, lock, logging, ops, process, requests};
+use super::{http, logging, ops, process, requests};
 use crate::config::{Config, ConfigSources};
 use crate::host::{HostDeclaration, HostOp};
 use crate::studio::{Scope, Studio};
+use crate::sync::{Condvar, Mutex};
 
 /// One engine. Opening it stores the configuration; threads and files come with the first use.
 pub(in crate::ffi) struct Engine {
@@ -41,7 +42,7 @@ pub(super) struct Pushing(Arc<Tally>);
 
 impl Drop for Pushing {
     fn drop(&mut self) {
-        *lock(&self.0.count) -= 1;
+        *self.0.count.lock() -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -139,7 +140,7 @@ impl Engine {
         }
         let until = Instant::now() + timeout;
         process::forget(self);
-        let streams: Vec<_> = lock(&self.streams).drain(..).filter_map(|stream| stream.upgrade()).collect();
+        let streams: Vec<_> = self.streams.lock().drain(..).filter_map(|stream| stream.upgrade()).collect();
         streams.iter().for_each(|stream| stream.end());
         self.wait_for_callbacks(until);
         logging::tell_host(&self.hosting, None);
@@ -156,13 +157,13 @@ impl Engine {
     }
 
     fn wait_for_callbacks(&self, until: Instant) {
-        let mut count = lock(&self.callbacks.count);
+        let mut count = self.callbacks.count.lock();
         while *count > 0 {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
             }
-            count = self.callbacks.changed.wait_timeout(count, left).unwrap_or_else(PoisonError::into_inner).0;
+            count = self.callbacks.changed.wait_timeout(count, left);
         }
     }
 
@@ -193,12 +194,12 @@ impl Engine {
     }
 
     pub(super) fn pushing(&self) -> Pushing {
-        *lock(&self.callbacks.count) += 1;
+        *self.callbacks.count.lock() += 1;
         Pushing(Arc::clone(&self.callbacks))
     }
 
     pub(super) fn remember(&self, stream: &Arc<Stream>) {
-        let mut streams = lock(&self.streams);
+        let mut streams = self.streams.lock();
         if streams.len() == streams.capacity() {
             streams.retain(|known| known.strong_count() > 0);
         }

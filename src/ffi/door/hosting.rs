@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 use super::super::fault::{Code, Fault};
 use super::bell::{Bell, deadline};
 use super::callback::within;
-use super::lock;
 use crate::host::{Host, HostCall, HostFailure, HostOp};
+use crate::sync::Mutex;
 
 /// The host's callback: takes a call as JSON, false when it cannot take it.
 pub(in crate::ffi) type Answering = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
@@ -99,7 +99,7 @@ impl State {
 impl Hosting {
     /// Declares who is called; nobody means that calls are fetched.
     pub(super) fn answer_by(&self, answering: Option<Answering>) {
-        let before = std::mem::replace(&mut lock(&self.state).answering, answering);
+        let before = std::mem::replace(&mut self.state.lock().answering, answering);
         // Outside the lock: dropping it may run the host's destroy function.
         drop(before);
     }
@@ -108,11 +108,11 @@ impl Hosting {
     pub(super) fn next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
         let until = deadline(timeout_ms);
         let (bell, _) = Bell::new();
-        lock(&self.state).fetchers.push(Arc::clone(&bell));
+        self.state.lock().fetchers.push(Arc::clone(&bell));
         let found = loop {
             bell.hush();
             {
-                let mut state = lock(&self.state);
+                let mut state = self.state.lock();
                 if state.closed {
                     break Err(Fault::closed());
                 }
@@ -124,18 +124,18 @@ impl Hosting {
                 break Ok(None);
             }
         };
-        lock(&self.state).fetchers.retain(|other| !Arc::ptr_eq(other, &bell));
+        self.state.lock().fetchers.retain(|other| !Arc::ptr_eq(other, &bell));
         found
     }
 
     /// A stream begins to bring calls, those of its run first.
     pub(super) fn bring(&self, stream: u64, run: Option<String>, bell: Arc<Bell>) {
-        lock(&self.state).inline.insert(stream, Inline { run, bell });
+        self.state.lock().inline.insert(stream, Inline { run, bell });
     }
 
     /// A call for a stream that brings calls.
     pub(super) fn next_for(&self, stream: u64) -> Option<Arc<[u8]>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let run = state.inline.get(&stream)?.run.clone();
         state.fetch(run.as_deref(), true)
     }
@@ -143,7 +143,7 @@ impl Hosting {
     /// A stream brings no more; what it has not brought goes another way.
     pub(super) fn bring_no_more(self: &Arc<Self>, stream: u64) {
         let (calls, ways) = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             let Some(gone) = state.inline.remove(&stream) else { return };
             let (back, rest): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut state.waiting).into_iter().partition(|call| call.run.is_some() && call.run == gone.run);
@@ -162,7 +162,7 @@ impl Hosting {
             return Err(Fault::invalid("`ok` is 0 for a failure, 1 for the result, 2 for a chunk"));
         }
         let unknown = || Fault::new(Code::NotFound, "there is no such call, or it was answered or given up");
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if ok == 2 {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
             // Nobody listens for chunks of this call: the result alone will do.
@@ -186,7 +186,7 @@ impl Hosting {
     /// Ends all calls and everybody who fetches; the callback is let go.
     pub(super) fn close(&self) {
         let (answering, pending) = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.closed = true;
             state.waiting.clear();
             state.fetchers.iter().for_each(|bell| bell.ring());
@@ -209,7 +209,7 @@ impl Hosting {
         let id = CALLS.fetch_add(1, Ordering::Relaxed);
         let run = payload.get("trace_id").and_then(Value::as_str).map(str::to_owned);
         let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if state.closed {
             return (id, text, None);
         }
@@ -244,7 +244,7 @@ impl Hosting {
     /// No answer is wanted any more.
     fn give_up(self: &Arc<Self>, id: u64, op: HostOp, tool_call: Option<Value>) {
         let unfetched = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             if state.pending.remove(&id).is_none() {
                 return;
             }

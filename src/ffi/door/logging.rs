@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, Once};
+use std::sync::{Arc, Once};
 
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};
@@ -13,8 +13,8 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use super::super::fork::PerProcess;
 use super::callback::within;
 use super::hosting::Hosting;
-use super::lock;
 use crate::host::HostOp;
+use crate::sync::Mutex;
 
 /// Takes a line as JSON: `{level, target, message, fields}`.
 pub(in crate::ffi) type LogSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -66,7 +66,7 @@ pub(super) fn forget() {
 fn change<T>(work: impl FnOnce(&mut Sinks) -> T) {
     let telling = TELLING.get();
     let before = {
-        let mut sinks = lock(&telling.sinks);
+        let mut sinks = telling.sinks.lock();
         let before = work(&mut sinks);
         telling.wanted.store(sinks.callback.is_some() || !sinks.hosts.is_empty(), Ordering::Release);
         before
@@ -76,13 +76,13 @@ fn change<T>(work: impl FnOnce(&mut Sinks) -> T) {
     }
     if super::callback::may_wait().is_ok() {
         // Whoever is being told a line has heard it to its end.
-        drop(lock(&telling.told));
+        drop(telling.told.lock());
     }
     drop(before);
 }
 
 fn start(telling: &'static Telling) {
-    let mut lines = lock(&telling.lines);
+    let mut lines = telling.lines.lock();
     if lines.is_some() {
         return;
     }
@@ -97,9 +97,9 @@ fn start(telling: &'static Telling) {
 }
 
 fn tell(telling: &Telling, line: Value) {
-    let _telling = lock(&telling.told);
+    let _telling = telling.told.lock();
     let (callback, hosts) = {
-        let sinks = lock(&telling.sinks);
+        let sinks = telling.sinks.lock();
         (sinks.callback.clone(), sinks.hosts.clone())
     };
     for host in hosts {
@@ -138,7 +138,7 @@ impl Subscriber for Lines {
         event.record(&mut line);
         let level = event.metadata().level().as_str().to_ascii_lowercase();
         let line = json!({"level": level, "target": event.metadata().target(), "message": line.message, "fields": line.fields});
-        if let Some(lines) = lock(&telling.lines).as_ref() {
+        if let Some(lines) = telling.lines.lock().as_ref() {
             drop(lines.try_send(line));
         }
     }

@@ -19,10 +19,3 @@ pub(super) use hosting::Answering;
 pub(super) use logging::{LogSink, set_log};
 pub(super) use push::{Listener, on_event};
 pub(super) use stream::{Next, Stream};
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// Locks; a panic of another holder does not matter, since every change is one assignment or one insertion.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

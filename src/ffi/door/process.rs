@@ -1,13 +1,14 @@
 //! Owns what a process knows of its engines: all of them, for `shutdown`, and those that are shared by name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::super::fault::Fault;
 use super::super::fork::{self, PerProcess};
 use super::engine::Engine;
-use super::{lock, logging};
+use super::logging;
+use crate::sync::Mutex;
 
 #[derive(Default)]
 struct Registry {
@@ -28,7 +29,7 @@ pub(in crate::ffi) struct Heritage {
 pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
     fork::watch();
     let engine = Engine::open(config)?;
-    let mut registry = lock(REGISTRY.get());
+    let mut registry = REGISTRY.get().lock();
     registry.engines.retain(|known| known.strong_count() > 0);
     registry.engines.push(Arc::downgrade(&engine));
     Ok(engine)
@@ -36,12 +37,12 @@ pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
 
 /// The engine of that name in this process; the first caller's configuration opens it.
 pub(in crate::ffi) fn shared(name: &str, config: &[u8]) -> Result<Arc<Engine>, Fault> {
-    let known = || lock(REGISTRY.get()).shared.get(name).filter(|engine| !engine.is_closed()).cloned();
+    let known = || REGISTRY.get().lock().shared.get(name).filter(|engine| !engine.is_closed()).cloned();
     if let Some(engine) = known() {
         return Ok(engine);
     }
     let fresh = open(config)?;
-    let mut registry = lock(REGISTRY.get());
+    let mut registry = REGISTRY.get().lock();
     match registry.shared.get(name).filter(|engine| !engine.is_closed()) {
         Some(first) => Ok(Arc::clone(first)),
         None => {
@@ -53,13 +54,13 @@ pub(in crate::ffi) fn shared(name: &str, config: &[u8]) -> Result<Arc<Engine>, F
 
 /// Forgets a closed engine's name.
 pub(super) fn forget(engine: &Engine) {
-    lock(REGISTRY.get()).shared.retain(|_, known| !std::ptr::eq(Arc::as_ptr(known), engine));
+    REGISTRY.get().lock().shared.retain(|_, known| !std::ptr::eq(Arc::as_ptr(known), engine));
 }
 
 /// Closes every engine and stops telling log lines; afterwards no callback is under way unless one overran the time.
 pub(in crate::ffi) fn shutdown(timeout: Duration) {
     let until = Instant::now() + timeout;
-    let engines: Vec<_> = lock(REGISTRY.get()).engines.iter().filter_map(Weak::upgrade).collect();
+    let engines: Vec<_> = REGISTRY.get().lock().engines.iter().filter_map(Weak::upgrade).collect();
     std::thread::scope(|threads| {
         for engine in &engines {
             threads.spawn(move || engine.close(until.saturating_duration_since(Instant::now())).is_ok());
@@ -70,7 +71,7 @@ pub(in crate::ffi) fn shutdown(timeout: Duration) {
 
 /// Before a fork, in the forking thread.
 pub(in crate::ffi) fn heritage() -> Heritage {
-    let registry = lock(REGISTRY.get());
+    let registry = REGISTRY.get().lock();
     Heritage {
         engines: registry.engines.iter().filter_map(Weak::upgrade).filter(|engine| engine.is_untouched()).collect(),
         shared: registry

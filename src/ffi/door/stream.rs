@@ -1,7 +1,7 @@
 //! Owns a stream as its one consumer sees it: wait, take a batch, watch a descriptor, stop the run, let go.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::super::fault::{Code, Fault};
@@ -9,9 +9,9 @@ use super::super::fork;
 use super::bell::{Bell, deadline};
 use super::callback::may_wait;
 use super::engine::Engine;
-use super::lock;
 use super::source::{Pieces, Source};
 use crate::studio::{Scope, StreamSlot};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Bytes of a batch when the caller does not say.
 const BATCH: usize = 64 * 1024;
@@ -134,11 +134,8 @@ impl Stream {
     }
 
     fn reader(&self) -> Result<MutexGuard<'_, Reader>, Fault> {
-        match self.reader.try_lock() {
-            Ok(reader) => Ok(reader),
-            Err(TryLockError::Poisoned(reader)) => Ok(reader.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Fault::new(Code::Busy, "another thread waits for this stream; it has one consumer")),
-        }
+        let busy = || Fault::new(Code::Busy, "another thread waits for this stream; it has one consumer");
+        self.reader.try_lock().ok_or_else(busy)
     }
 
     /// Takes what is there. When nothing is, the bell will ring.
@@ -190,7 +187,7 @@ impl Stream {
     /// For the one who tells a callback: like `next_batch`, woken instead of waiting.
     pub(super) fn poll_next(&self, context: &Context<'_>) -> Poll<Result<Next, Fault>> {
         // Nobody else stays inside: `next` refuses a stream that has a callback.
-        let mut reader = lock(&self.reader);
+        let mut reader = self.reader.lock();
         self.bell.hush();
         self.bell.forward(context.waker());
         match self.look(&mut reader, BATCH) {
@@ -279,7 +276,6 @@ impl Drop for Stream {
             return self.end();
         }
         // The source belongs to a runtime that this process does not have.
-        let reader = self.reader.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        std::mem::forget(reader.source.take());
+        std::mem::forget(self.reader.get_mut().source.take());
     }
 }

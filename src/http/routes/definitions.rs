@@ -31,7 +31,7 @@ fn of(resource: Resource) -> [Route; 7] {
     let (one, listed, body) = schemas(resource);
     let all = format!("/api/{}", resource.path());
     let each = format!("{all}/{{id}}");
-    let lists = if resource == Resource::Workflow { &LIST[..] } else { &LIST[..3] };
+    let lists = if resource == Resource::Workflow { LIST } else { &LIST[..3] };
     [
         Route::get(all.clone(), format!("list{one}s"), move |call| list(call, resource))
             .query(lists)

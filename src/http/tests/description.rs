@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use http::Method;
+
+use super::facade::{BODY, STREAM, asking, run_of};
 use super::support::{ask, request, studio};
 use crate::http::openapi;
-use crate::http::table::TABLE;
+use crate::http::table::{Gives, TABLE};
 
 fn references(value: &Value, into: &mut BTreeSet<String>) {
     match value {
@@ -63,6 +66,62 @@ fn schema(name: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&document).expect("a schema")
 }
 
+/// What does not fit, by where it is.
+fn misfits(name: &str, value: &Value) -> Vec<String> {
+    schema(name).iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
+}
+
+#[test]
+fn every_schema_is_one() {
+    for name in openapi::schemas().keys() {
+        schema(name);
+    }
+}
+
+#[tokio::test]
+async fn what_is_answered_fits_its_schema() {
+    let studio = asking(json!({})).await;
+    let posts = [
+        ("agents", json!({"name": "Helper", "slug": "known"})),
+        ("tools", json!({"name": "known", "kind": "webhook", "config": {"method": "GET", "url": "https://shop.example/"}})),
+        ("mcp-servers", json!({"name": "Known", "transport": "http", "url": "https://mcp.example/mcp"})),
+        ("knowledge-bases", json!({"name": "Known"})),
+    ];
+    for (path, body) in posts {
+        let made = ask(&studio, request("POST", &format!("/studio/api/{path}"), &body.to_string())).await;
+        assert_eq!(made.status.as_u16(), 201, "{path}: {}", made.text());
+    }
+    let run = run_of(&ask(&studio, request("POST", STREAM, BODY)).await);
+    let trace = ask(&studio, request("GET", &format!("/studio/api/runs/{run}?include=graph,children,messages"), "")).await.json();
+    let draft = json!({"graph": trace["trace"]["graph"]}).to_string();
+    ask(&studio, request("PUT", "/studio/api/workflows/known/draft", &draft)).await;
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let thread = text(&trace["trace"]["thread_id"]);
+    let step = text(&trace["steps"][0]["id"]);
+    let mut seen = 0;
+    for route in TABLE.iter().filter(|route| route.method == Method::GET) {
+        let Some((200, gives)) = route.gives.first() else { continue };
+        let path = route.paths[0].replace("{run}", &run).replace("{thread}", &thread).replace("{step}", &step);
+        let path = path.replace("{revision}", "1").replace("{id}", "known");
+        let query = if route.query.contains(&"trace_id") { format!("?trace_id={run}") } else { String::new() };
+        let items = match gives {
+            Gives::Json(_) | Gives::List(_) => ask(&studio, request("GET", &format!("/studio{path}{query}"), "")).await,
+            Gives::Nothing | Gives::Events | Gives::Bytes | Gives::Page => continue,
+        };
+        assert_eq!(items.status.as_u16(), 200, "{path}: {}", items.text());
+        let (name, values) = match gives {
+            Gives::List(name) => (*name, items.json()["data"].as_array().cloned().expect("a list")),
+            Gives::Json(name) => (*name, vec![items.json()]),
+            Gives::Nothing | Gives::Events | Gives::Bytes | Gives::Page => continue,
+        };
+        for value in values {
+            assert_eq!(misfits(name, &value), Vec::<String>::new(), "{name} at {path}: {value}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen}");
+}
+
 const ID: &str = "0199a000-0000-7000-8000-000000000000";
 const TIME: &str = "2026-11-20T20:39:54.123+00:00";
 
@@ -82,9 +141,7 @@ fn schemas_fit_the_examples_of_the_contract() {
         "cache_write_tokens":0,"reasoning_tokens":0,"estimated_cost":"0.000006","currency":"USD","unpriced":false,
         "provider":"openai","model":"gpt-4o-mini","thread_id":ID,"attachment_count":0,"child_run_id":ID});
     for (name, example) in [("ThreadSummary", thread), ("Message", message), ("Tool", tool), ("Step", step)] {
-        let schema = schema(name);
-        let wrong: Vec<String> = schema.iter_errors(&example).map(|error| error.to_string()).collect();
-        assert!(wrong.is_empty(), "{name}: {wrong:?}");
-        assert!(!schema.is_valid(&json!({"id": 7})), "{name} accepts anything");
+        assert_eq!(misfits(name, &example), Vec::<String>::new(), "{name}");
+        assert!(!schema(name).is_valid(&json!({"id": 7})), "{name} accepts anything");
     }
 }

@@ -9,11 +9,11 @@ use crate::http::{HostMarks, dispatch};
 use crate::studio::Studio;
 
 const RUN: &str = "/studio/workflows/known/run";
-const STREAM: &str = "/studio/workflows/known/run/stream";
-const BODY: &str = r#"{"message":"hi"}"#;
+pub(super) const STREAM: &str = "/studio/workflows/known/run/stream";
+pub(super) const BODY: &str = r#"{"message":"hi"}"#;
 
 /// A studio with the workflow `known`: start, a question to a person, stop.
-async fn asking(keys: Value) -> Studio {
+pub(super) async fn asking(keys: Value) -> Studio {
     let studio = studio(keys);
     let node = |id: &str, kind: &str, data: Value| json!({"id": id, "type": kind, "position": {"x": 0, "y": 0}, "data": data});
     let edge = |id: &str, source: &str, target: &str| json!({"id": id, "source": source, "target": target, "sourceHandle": "default", "targetHandle": "default"});
@@ -36,7 +36,7 @@ async fn runs(studio: &Studio) -> Vec<Value> {
     listed.json()["data"].as_array().cloned().unwrap_or_default()
 }
 
-fn run_of(told: &Told) -> String {
+pub(super) fn run_of(told: &Told) -> String {
     let data = lines(told, "data: ").first().map(|line| serde_json::from_str::<Value>(line).expect("JSON")).unwrap_or_default();
     data["trace_id"].as_str().expect("a run").to_owned()
 }

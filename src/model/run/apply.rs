@@ -181,6 +181,7 @@ impl Run {
     fn go_on(&mut self, queued: bool, at: Timestamp) {
         self.rested_at = None;
         self.finished_at = None;
+        self.delay_ms = 0;
         if queued { self.status = Status::Queued } else { self.begin(at) }
     }
 

@@ -204,8 +204,11 @@ fn leases_are_renewed_lost_and_released() {
         assert!(runs::request_cancel(tx, "t", &id(1))?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
-        runs::release(tx, "b", &[id(1)])?;
-        assert_eq!(runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), 9)?.len(), 1);
+        let held = runs::get(tx, "t", &id(1))?.unwrap();
+        crate::store::queue::release(tx, &id(1), held.fence)?;
+        let taken = runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), 9)?;
+        assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 2)]);
+        assert_eq!(crate::store::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
         Ok(())
     })
     .unwrap();

@@ -1,0 +1,153 @@
+//! Owns what runs are made from: a checked graph and the definitions that it uses, kept ready until a definition changes.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::sync::Mutex;
+use serde_json::{Value, json};
+
+use super::catalog::Catalog;
+use super::facade::{Scope, Studio};
+use super::reach::Refusal;
+use super::requests::RunRequest;
+use super::resource::Resource;
+use super::runs::files_of;
+use super::{definitions, drafts, pinning, workflows};
+use crate::engine::Pinned;
+use crate::error::{Error, Result};
+use crate::host::HostDeclaration;
+use crate::model::Id;
+use crate::model::agent::{Agent, Definitions};
+use crate::model::chat::Attachment;
+use crate::model::event::EntityKind;
+use crate::store::Tx;
+
+/// What runs of one workflow or agent are made from.
+pub(super) struct Source {
+    pub(super) id: Id,
+    pub(super) name: String,
+    /// None for a draft or an agent.
+    pub(super) revision: Option<i64>,
+    pub(super) pinned: Pinned,
+    /// What the initial state must fit.
+    state_schema: Option<Value>,
+}
+
+/// Sources that were checked, each true for one count of changes and one declaration of the host.
+#[derive(Default)]
+pub(super) struct Sources(Mutex<HashMap<Key, Kept>>);
+
+type Key = (Arc<str>, &'static str, String);
+
+#[derive(Clone)]
+struct Kept {
+    epoch: String,
+    declaration: Arc<HostDeclaration>,
+    source: Arc<Source>,
+}
+
+/// Sources that are kept ready.
+const MOST: usize = 256;
+
+impl Sources {
+    fn find(&self, key: &Key, epoch: &str, declaration: &Arc<HostDeclaration>) -> Option<Arc<Source>> {
+        let kept = self.0.lock().get(key).cloned()?;
+        (kept.epoch == epoch && Arc::ptr_eq(&kept.declaration, declaration)).then_some(kept.source)
+    }
+
+    fn keep(&self, key: Key, kept: Kept) {
+        let mut all = self.0.lock();
+        if all.len() >= MOST {
+            all.clear();
+        }
+        all.insert(key, kept);
+    }
+}
+
+impl Studio {
+    /// What a run is made from, checked again if anything changed since it was, and the files of its message.
+    pub(super) async fn source(
+        &self,
+        scope: &Scope,
+        entity: EntityKind,
+        id: &str,
+        body: &RunRequest,
+    ) -> Result<(Arc<Source>, Vec<Attachment>)> {
+        let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
+        let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
+        let declaration = self.world().host.declaration();
+        let (draft, files) = (body.draft, body.attachments.clone());
+        let (source, attachments) = self
+            .reading(move |tx| {
+                let attachments = files_of(tx, &scope, &files)?;
+                if draft {
+                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, true)?), attachments));
+                }
+                let epoch = crate::store::definitions::epoch(tx)?;
+                if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
+                    return Ok((source, attachments));
+                }
+                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false)?);
+                studio.sources().keep(key, Kept { epoch, declaration, source: Arc::clone(&source) });
+                Ok((source, attachments))
+            })
+            .await?;
+        if let Some(schema) = &source.state_schema {
+            fits(schema, &Value::Object(body.state.clone()))?;
+        }
+        Ok((source, attachments))
+    }
+}
+
+fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, id: &str, draft: bool) -> Result<Source, Refusal> {
+    match entity {
+        EntityKind::Workflow => {
+            let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Workflow, id)?;
+            let graph = if draft {
+                drafts::graph_of(tx, &scope.tenant, &found.id)?
+            } else {
+                found.body.get("graph").cloned().unwrap_or_default()
+            };
+            let schema = found.body.get("state_schema").filter(|schema| !schema.is_null()).cloned();
+            workflows::must_be_valid(workflows::check(tx, &scope.tenant, catalog, &graph, schema.as_ref())?)?;
+            let pinned = pinned(&graph, pinning::pin_graph(tx, &scope.tenant, catalog, &graph)?)?;
+            let revision = (!draft).then_some(found.revision);
+            Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema })
+        }
+        EntityKind::Agent => {
+            let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Agent, id)?;
+            let agent = pinning::agent_of(&found)?;
+            let definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
+            let pinned = pinned(&chat_graph(&found.id, &agent), definitions)?;
+            Ok(Source { id: found.id, name: found.name, revision: None, pinned, state_schema: None })
+        }
+    }
+}
+
+fn pinned(graph: &Value, definitions: Definitions) -> Result<Pinned> {
+    let text = serde_json::to_string(&definitions).map_err(|error| Error::internal(error.to_string()))?;
+    Ok(Pinned::new(graph.to_string().into(), Arc::new(definitions), text.into()))
+}
+
+/// Whether the initial state fits the workflow's `state_schema`.
+fn fits(schema: &Value, state: &Value) -> Result<()> {
+    let problems = crate::tools::schema::argument_problems(schema, state);
+    if problems.is_empty() { Ok(()) } else { Err(Error::fields(problems.into_iter().map(|text| ("state".to_owned(), text)))) }
+}
+
+/// The graph that a chat turn runs on: the agent alone.
+fn chat_graph(id: &Id, agent: &Agent) -> Value {
+    let structured = agent.schema.is_some() || agent.output_schema.is_some();
+    let streams = !agent.require_tool_approval && !structured;
+    json!({
+        "version": 1,
+        "nodes": [
+            {"id": "start", "type": "start", "position": {"x": 0, "y": 0}, "data": {}},
+            {"id": "agent", "type": "agent", "position": {"x": 200, "y": 0}, "data": {
+                "config_mode": "existing", "agent_id": id.to_string(), "stream": streams, "structured": structured,
+            }},
+        ],
+        "edges": [{"id": "e", "source": "start", "target": "agent", "sourceHandle": "default", "targetHandle": "default"}],
+        "annotations": [],
+    })
+}

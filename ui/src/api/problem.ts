@@ -1,0 +1,48 @@
+/** Owns the one error every request can end in: problem details, or the reason there was none. */
+export interface ProblemBody {
+  status: number;
+  code: string;
+  title: string;
+  detail: string;
+  errors?: Record<string, string[]>;
+  [extra: string]: unknown;
+}
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly errors: Record<string, string[]>;
+  readonly body: ProblemBody;
+  readonly requestId: string | null;
+
+  constructor(body: ProblemBody, requestId: string | null = null) {
+    super(body.detail || body.title || body.code);
+    this.status = body.status;
+    this.code = body.code;
+    this.errors = body.errors ?? {};
+    this.body = body;
+    this.requestId = (body.request_id as string | undefined) ?? requestId;
+  }
+
+  field(name: string): string | undefined {
+    return this.errors[name]?.[0];
+  }
+}
+
+export const isProblem = (error: unknown): error is Problem => error instanceof Problem;
+
+export async function problemFrom(response: Response): Promise<Problem> {
+  const requestId = response.headers.get('x-request-id');
+  const text = await response.text().catch(() => '');
+  try {
+    const body = JSON.parse(text) as Partial<ProblemBody>;
+    return new Problem(
+      { ...body, status: response.status, code: body.code ?? `http_${response.status}`, title: body.title ?? '', detail: body.detail ?? body.title ?? '' },
+      requestId,
+    );
+  } catch {
+    return new Problem({ status: response.status, code: `http_${response.status}`, title: response.statusText, detail: response.statusText }, requestId);
+  }
+}
+
+export const offline = (): Problem => new Problem({ status: 0, code: 'offline', title: 'Offline', detail: 'offline' });

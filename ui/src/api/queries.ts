@@ -1,0 +1,65 @@
+/** Owns what is fetched and kept: one hook per kind of thing. */
+import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, type UseQueryResult } from '@tanstack/react-query';
+import { get, type Query } from './client';
+import { isProblem } from './problem';
+import type { GraphSchema, List, Providers, RegistryTool, Settings, TraceAnswer } from './types';
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (fails, error) => fails < 2 && isProblem(error) && (error.status === 0 || error.status === 503 || error.status === 502),
+      refetchOnWindowFocus: true,
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+export type Kind = 'workflows' | 'agents' | 'tools' | 'mcp-servers' | 'knowledge-bases';
+
+export function useList<T>(path: string, query: Query = {}, options: { poll?: number; enabled?: boolean } = {}): UseInfiniteQueryResult<{ pages: List<T>[] }> {
+  return useInfiniteQuery({
+    queryKey: [path, query],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam, signal }) => get<List<T>>(path, { ...query, cursor: pageParam }, signal),
+    getNextPageParam: (last) => last.next_cursor,
+    refetchInterval: options.poll,
+    enabled: options.enabled,
+    placeholderData: (before) => before,
+  });
+}
+
+export const rows = <T>(result: { data?: { pages: List<T>[] } }): T[] => result.data?.pages.flatMap((page) => page.data) ?? [];
+
+export function useItem<T>(kind: string, id: string | undefined): UseQueryResult<T> {
+  return useQuery({ queryKey: [`/api/${kind}`, id], queryFn: ({ signal }) => get<T>(`/api/${kind}/${id}`, {}, signal), enabled: !!id });
+}
+
+export function useTrace(id: string | undefined, query: Query = {}, poll?: (answer: TraceAnswer | undefined) => number | false): UseQueryResult<TraceAnswer> {
+  return useQuery({
+    queryKey: ['/api/runs', id, query],
+    queryFn: ({ signal }) => get<TraceAnswer>(`/api/runs/${id}`, query, signal),
+    enabled: !!id,
+    refetchInterval: poll ? (q) => poll(q.state.data) : false,
+    placeholderData: (before) => before,
+  });
+}
+
+const forever = { staleTime: Number.POSITIVE_INFINITY };
+export const useGraphSchema = (): UseQueryResult<GraphSchema> =>
+  useQuery({ queryKey: ['/api/graph/schema'], queryFn: () => get<GraphSchema>('/api/graph/schema'), ...forever });
+export const useProviders = (): UseQueryResult<Providers> =>
+  useQuery({ queryKey: ['/api/providers'], queryFn: () => get<Providers>('/api/providers'), staleTime: 60_000 });
+export const useSettings = (): UseQueryResult<Settings> =>
+  useQuery({ queryKey: ['/api/settings'], queryFn: () => get<Settings>('/api/settings'), staleTime: 60_000 });
+export const useRegistry = (): UseQueryResult<{ data: RegistryTool[] }> =>
+  useQuery({ queryKey: ['/api/registry/tools'], queryFn: () => get<{ data: RegistryTool[] }>('/api/registry/tools'), staleTime: 30_000 });
+export interface Counts { queued: number; running: number; awaiting_input: number; awaiting_tool_approval: number }
+export const useCounts = (): UseQueryResult<Counts> =>
+  useQuery({ queryKey: ['/api/runs/counts'], queryFn: () => get<Counts>('/api/runs/counts'), refetchInterval: 15_000 });
+
+/** Marks a kind stale after a write. */
+export const refresh = (...paths: string[]): void => {
+  for (const path of paths) void queries.invalidateQueries({ queryKey: [path] });
+};

@@ -1,0 +1,81 @@
+/** Owns the dialogs of the editor: conflict, keys, find. */
+import { useReactFlow } from '@xyflow/react';
+import { useMemo, useState, type ReactElement } from 'react';
+import { useLocation } from 'wouter';
+import { allNodes, findNode, titleOf } from '../graph/document';
+import { whereUsed } from '../graph/order';
+import { t } from '../i18n';
+import { Button } from '../parts/button';
+import { Dialog } from '../parts/dialog';
+import { NodeTile } from '../parts/icons';
+import { toastError } from '../parts/toast';
+import { isMac } from '../shell/place';
+import { calm } from './controls';
+import { settle } from './draft';
+import { DiffText } from './history-side';
+import { panel, usePanels } from './panel';
+import { select, tell, useEditor } from './store';
+
+export function ConflictDialog(): ReactElement | null {
+  const { conflict, graph, workflow } = useEditor();
+  const [, go] = useLocation();
+  if (!conflict || !workflow) return null;
+  const pick = (choice: 'mine' | 'theirs' | 'copy'): void => void settle(choice).then((copy) => { if (copy) go(`/workflows/${copy}/edit`); }).catch(toastError);
+  return (
+    <Dialog open onClose={() => undefined} title={t('error.conflict')} wide>
+      <p className="ink2">{t('draft.conflict')}</p>
+      <div className="grid2">
+        <section><h3>{t('draft.mine')}</h3><DiffText before={workflow.graph} after={graph} /></section>
+        <section><h3>{t('draft.theirs')}</h3><DiffText before={workflow.graph} after={conflict.graph} /></section>
+      </div>
+      <div className="foot"><Button onClick={() => pick('copy')}>{t('draft.copy')}</Button><Button onClick={() => pick('theirs')}>{t('draft.usetheirs')}</Button><Button look="pri" onClick={() => pick('mine')}>{t('draft.usemine')}</Button></div>
+    </Dialog>
+  );
+}
+
+const M = isMac ? '⌘' : 'Ctrl';
+const A = isMac ? '⌥' : 'Alt';
+const KEYS: [string, string][] = [
+  ['/', 'keys.add'], ['Tab  ⇧Tab', 'keys.walk'], ['→ ← ↑ ↓', 'keys.edges'], [`${A} → ← ↑ ↓`, 'keys.move'], ['Enter', 'keys.enter'], ['C', 'keys.connect'], ['E', 'keys.edge'], ['Del', 'keys.delete'],
+  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
+  ['P  F8', 'keys.problems'], [`${M} K`, 'keys.palette'], [`${M} F`, 'keys.find'], ['Esc', 'keys.esc'],
+];
+
+export function HelpDialog(): ReactElement {
+  const help = usePanels((s) => s.help);
+  return (
+    <Dialog open={help} onClose={() => panel({ help: false })} title={t('keys.title')}>
+      <table><tbody>{KEYS.map(([keys, text]) => <tr key={text}><td style={{ width: 150 }}><kbd>{keys}</kbd></td><td style={{ whiteSpace: 'normal' }}>{t(text as 'keys.add')}</td></tr>)}</tbody></table>
+    </Dialog>
+  );
+}
+
+export function FindDialog(): ReactElement {
+  const open = usePanels((s) => s.find);
+  const graph = useEditor((s) => s.graph);
+  const flow = useReactFlow();
+  const [q, setQ] = useState('');
+  const close = (): void => { panel({ find: false }); tell({ highlight: [] }); };
+  const found = useMemo(() => {
+    const wanted = q.trim().toLocaleLowerCase();
+    if (!wanted) return [];
+    return allNodes(graph).filter((n) => `${titleOf(n)} ${n.id} ${n.type} ${JSON.stringify(n.data)}`.toLocaleLowerCase().includes(wanted)).slice(0, 40);
+  }, [q, graph]);
+  const used = useMemo(() => (/^[A-Za-z_]\w*$/.test(q) ? whereUsed(graph, q) : null), [q, graph]);
+  const goTo = (id: string): void => {
+    const node = findNode(graph, id);
+    if (!node) return;
+    close();
+    select([id]);
+    void flow.setCenter(node.position.x + 110, node.position.y + 50, { zoom: Math.max(0.8, flow.getZoom()), duration: calm() });
+    document.getElementById('canvas')?.focus();
+  };
+  return (
+    <Dialog open={open} onClose={close} title={t('find.title')}>
+      <input className="in" autoFocus aria-label={t('find.title')} value={q} placeholder={t('find.hint')} onChange={(e) => { setQ(e.target.value); tell({ highlight: [] }); }} onKeyDown={(e) => { if (e.key === 'Enter' && found[0]) goTo(found[0].id); }} />
+      {used && used.writers.length + used.readers.length > 0 && <div className="row wrap"><span className="mut small">{t('find.used', { key: q, w: used.writers.length, r: used.readers.length })}</span><Button small onClick={() => { tell({ highlight: [...used.writers, ...used.readers] }); panel({ find: false }); }}>{t('find.show')}</Button></div>}
+      <ul className="found">{found.map((n) => <li key={n.id}><button type="button" className="mi" onClick={() => goTo(n.id)}><NodeTile type={n.type} /><span className="trunc">{titleOf(n)}</span><span className="sp" /><span className="mono mut">{n.id}</span></button></li>)}</ul>
+      {q && found.length === 0 && <p className="mut">{t('palette.none')}</p>}
+    </Dialog>
+  );
+}

@@ -1,0 +1,72 @@
+/** Owns the composer beside the timeline: message, files, initial state. */
+import { Paperclip, Send, Square, X } from 'lucide-react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
+import type { Attachment } from '../api/types';
+import { t } from '../i18n';
+import { bytes } from '../i18n/figures';
+import { Button } from '../parts/button';
+import { Icon } from '../parts/icons';
+import { Markdown } from '../parts/markdown';
+import { Tabs } from '../parts/tabs';
+import { toastError } from '../parts/toast';
+import { FileButton, sendFiles } from '../parts/files';
+import { Ask } from '../run/ask';
+import { answerPause, cancelRun, useRun } from '../run/store';
+import { JsonField } from './json-field';
+import { useComposer } from './composer';
+
+export function DockChat({ onRun, open }: { onRun: (message: string) => void; open: boolean }): ReactElement {
+  const [tab, setTab] = useState<'chat' | 'state'>('chat');
+  const composer = useComposer();
+  return (
+    <div className="dl-l">
+      <Tabs label={t('tab.chat')} value={tab} onChange={setTab} tabs={[{ id: 'chat', label: t('tab.chat') }, { id: 'state', label: t('tab.initial'), badge: Object.keys(composer.state).length || undefined }]} />
+      {open && (tab === 'chat' ? <Chat onRun={onRun} /> : <div className="scroll" style={{ padding: 12 }}><JsonField label={t('run.initial')} hint={t('run.initial.hint')} value={composer.state} rows={5} onChange={(v) => useComposer.setState({ state: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> })} /></div>)}
+    </div>
+  );
+}
+
+function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
+  const { text, files, said, sentFiles } = useComposer();
+  const view = useRun((s) => s.view);
+  const streaming = useRun((s) => s.streaming);
+  const answering = useRun((s) => s.answering);
+  const end = useRef<HTMLDivElement>(null);
+  const pause = view.pauses[0];
+  const human = pause?.reason === 'human' ? pause : undefined;
+  useEffect(() => { end.current?.scrollIntoView({ block: 'nearest' }); }, [view.reply, view.pauses.length, said]);
+  const send = (): void => {
+    const message = text.trim();
+    if (streaming || (!message && files.length === 0)) return;
+    if (human) { useComposer.setState({ text: '', files: [] }); void answerPause(human, { message, ...(files.length ? { attachments: files } : {}) }).catch(toastError); } else onRun(message);
+  };
+  const attach = (list: File[]): void => void sendFiles(list).then((made) => useComposer.setState({ files: [...useComposer.getState().files, ...made] })).catch(toastError);
+  const blocked = pause && !human;
+  return (
+    <>
+      <div className="chatlog scroll" tabIndex={0} role="log" aria-label={t('tab.chat')}>
+        {view.status === 'idle' && !said && <p className="mut small">{t('run.hint')}</p>}
+        {said && <div className="bub">{said}</div>}
+        {sentFiles.map((f) => <div key={f.storage_key} className="row mut small"><Icon as={Paperclip} />{f.name} · {bytes(f.size_bytes)}</div>)}
+        {pause && <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
+        {view.reply && <div className="reply"><Markdown text={view.reply} /></div>}
+        {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
+        {view.error && <div className="note-box fail" role="alert"><div><b>{view.error.message}</b><div className="mono mut">{view.error.code}</div></div></div>}
+        {view.status === 'cancelled' && <p className="mut small">{t('run.cancelled')}</p>}
+        <div ref={end} />
+      </div>
+      {files.length > 0 && <div className="row wrap" style={{ padding: '0 12px 4px' }}>{files.map((f) => <Chip key={f.storage_key} file={f} />)}</div>}
+      <form className="comp" onSubmit={(e) => { e.preventDefault(); send(); }} onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); attach([...e.dataTransfer.files]); }}>
+        <FileButton onFiles={attach} disabled={!!blocked} />
+        <textarea rows={1} id="composer" aria-label={t('run.message')} placeholder={blocked ? t('run.paused') : human ? t('ask.answer') : t('run.message')} value={text} disabled={!!blocked}
+          onChange={(e) => useComposer.setState({ text: e.target.value })} onPaste={(e) => { if (e.clipboardData.files.length) { e.preventDefault(); attach([...e.clipboardData.files]); } }}
+          onKeyDown={(e) => { e.stopPropagation(); if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } if (e.key === 'Escape') document.getElementById('canvas')?.focus(); }} />
+        {streaming ? <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void cancelRun().catch(toastError)} /> : <Button look="ghost" small icon={Send} label={t('run.send')} type="submit" disabled={!!blocked} />}
+      </form>
+    </>
+  );
+}
+
+function Chip({ file }: { file: Attachment }): ReactElement {
+  return <span className="pill row" style={{ gap: 4 }}>{file.name}<button type="button" className="bare" aria-label={`${t('remove')}: ${file.name ?? ''}`} onClick={() => useComposer.setState({ files: useComposer.getState().files.filter((f) => f !== file) })}><Icon as={X} size={12} /></button></span>;
+}

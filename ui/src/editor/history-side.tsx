@@ -1,0 +1,73 @@
+/** Owns the versions of a workflow: what changed in each, and going back to one. */
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { get, post } from '../api/client';
+import { refresh } from '../api/queries';
+import type { Graph, Revision, Workflow } from '../api/types';
+import { graphDiff } from '../graph/diff';
+import { findNode, tidy, titleOf } from '../graph/document';
+import { t } from '../i18n';
+import { ago, dateTime } from '../i18n/figures';
+import { Button } from '../parts/button';
+import { Dialog } from '../parts/dialog';
+import { Failure, SkeletonRows } from '../parts/states';
+import { toast, toastError } from '../parts/toast';
+import { discardDraft } from './draft';
+import { act, tell, useEditor } from './store';
+
+export function HistorySide(): ReactElement {
+  const { workflow, hasDraft, graph } = useEditor();
+  const id = workflow?.id ?? '';
+  const list = useQuery({ queryKey: ['/api/workflows', id, 'revisions', workflow?.revision], queryFn: () => get<{ data: Revision[] }>(`/api/workflows/${id}/revisions`), enabled: !!id });
+  const [chosen, setChosen] = useState<number | null>(null);
+  const old = useQuery({ queryKey: ['/api/workflows', id, 'revisions', 'one', chosen], queryFn: () => get<Workflow>(`/api/workflows/${id}/revisions/${chosen}`), enabled: chosen !== null });
+  const [discarding, setDiscarding] = useState(false);
+  const restore = async (): Promise<void> => {
+    try {
+      const made = await post<Workflow>(`/api/workflows/${id}/revisions/${chosen}/restore`);
+      const next = made?.graph ? made : await get<Workflow>(`/api/workflows/${id}`);
+      refresh('/api/workflows');
+      tell({ workflow: next, basedOn: next.revision });
+      act({ kind: 'replace', graph: tidy(next.graph) });
+      toast(t('history.restored', { n: chosen ?? 0 }));
+    } catch (error) {
+      toastError(error);
+    }
+  };
+  return (
+    <aside className="insp" id="inspector" aria-label={t('mode.history')}>
+      <div className="ih"><h2>{t('mode.history')}</h2></div>
+      <div className="ib" style={{ gap: 14 }}>
+        {list.isPending ? <SkeletonRows rows={4} /> : list.isError ? <Failure error={list.error} onRetry={() => void list.refetch()} /> : (
+          <ul className="versions">
+            {hasDraft && <li><button type="button" className={chosen === null ? 'on' : ''} onClick={() => setChosen(null)}><b>{t('history.draft')}</b><span className="mut small">{t('history.based', { n: useEditor.getState().basedOn })}</span></button></li>}
+            {list.data.data.map((r) => (
+              <li key={r.revision}><button type="button" className={chosen === r.revision ? 'on' : ''} onClick={() => setChosen(r.revision)}><b>{t('version', { n: r.revision })}</b><span className="mut small" title={dateTime(r.created_at)}>{ago(r.created_at)} · {t('nodes', { n: r.node_count })}{r.user_id ? ` · ${r.user_id}` : ''}</span></button></li>
+            ))}
+          </ul>
+        )}
+        {chosen !== null && old.data && <><DiffText before={tidy(old.data.graph)} after={graph} /><div className="row wrap"><Button onClick={() => act({ kind: 'replace', graph: tidy(old.data.graph) })}>{t('history.load')}</Button><Button onClick={() => void restore()}>{t('history.restore')}</Button></div></>}
+        {hasDraft && workflow && chosen === null && <><DiffText before={workflow.graph} after={graph} /><div><Button look="dng" onClick={() => setDiscarding(true)}>{t('history.discard')}</Button></div></>}
+      </div>
+      <Dialog open={discarding} onClose={() => setDiscarding(false)} title={t('history.discard')}>
+        <p className="ink2">{t('history.discard.text', { n: workflow?.revision ?? 0 })}</p>
+        <div className="foot"><Button onClick={() => setDiscarding(false)}>{t('cancel')}</Button><Button look="dng" onClick={() => { setDiscarding(false); void discardDraft().catch(toastError); }}>{t('history.discard')}</Button></div>
+      </Dialog>
+    </aside>
+  );
+}
+
+export function DiffText({ before, after }: { before: Graph; after: Graph }): ReactElement {
+  const d = graphDiff(before, after);
+  const name = (graph: Graph, id: string): string => { const n = findNode(graph, id); return n ? titleOf(n) : id; };
+  const none = !d.added.length && !d.removed.length && !d.changed.length && !d.edgesAdded && !d.edgesRemoved;
+  return (
+    <div className="diff">
+      {none && <div><span /><span className="k">{t('diff.none')}</span></div>}
+      {d.added.map((id) => <div className="a" key={id}><span>+</span><span>{name(after, id)}</span></div>)}
+      {d.removed.map((id) => <div className="d" key={id}><span>−</span><span>{name(before, id)}</span></div>)}
+      {d.changed.map((id) => <div className="c" key={id}><span>~</span><span>{name(after, id)}</span></div>)}
+      {(d.edgesAdded > 0 || d.edgesRemoved > 0) && <div><span /><span className="k">{t('diff.edges', { a: d.edgesAdded, b: d.edgesRemoved })}</span></div>}
+    </div>
+  );
+}

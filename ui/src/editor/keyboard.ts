@@ -1,0 +1,160 @@
+/** Owns the keys of the canvas: walking, moving, connecting, editing without a pointer. */
+import type { ReactFlowInstance } from '@xyflow/react';
+import { useCallback, type KeyboardEvent } from 'react';
+import type { Graph, GraphSchema, Providers } from '../api/types';
+import { refusal, sourceHandles } from '../graph/connect';
+import { allNodes, findNode, freshEdgeId, titleOf } from '../graph/document';
+import { outline } from '../graph/order';
+import { t, tx } from '../i18n';
+import { say } from '../parts/toast';
+import { useRun } from '../run/store';
+import { copySelection, cutSelection, duplicateSelection, removeSelection } from './actions';
+import { calm } from './controls';
+import { fitAll } from './fit';
+import { landing, typeLabel } from './make';
+import { openQuickAdd } from './quick-add-state';
+import { act, redoStep, select, tell, undoStep, useEditor } from './store';
+import { panel } from './panel';
+
+type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
+
+export function describe(graph: Graph, id: string): string {
+  const node = findNode(graph, id);
+  if (!node) return '';
+  const order = outline(graph).filter((r) => !r.again).map((r) => r.node.id);
+  const view = useRun.getState().view;
+  const step = useEditor.getState().mode === 'run' ? view.steps[view.latest[id] ?? ''] : undefined;
+  const issue = useEditor.getState().issues.find((i) => i.node_id === id);
+  return [titleOf(node), typeLabel(node.type), step ? tx(`status.${step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state}`, step.state) : '',
+    t('ask.of', { n: order.indexOf(id) + 1, m: order.length }), step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '', issue?.message ?? ''].filter(Boolean).join(', ');
+}
+
+export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undefined, flow: Flow, also: { onMinimap: () => void }): (event: KeyboardEvent<HTMLElement>) => void {
+  return useCallback((event) => {
+    const target = event.target as HTMLElement;
+    if (target.closest('input,textarea,select,[contenteditable="true"]') || (target.closest('button') && (event.key === 'Enter' || event.key === ' '))) return;
+    const rf = flow as ReactFlowInstance;
+    const s = useEditor.getState();
+    const one = s.selection.length === 1 ? (s.selection[0] as string) : null;
+    const command = event.metaKey || event.ctrlKey;
+    const go = (id: string | undefined): void => {
+      if (!id) return;
+      select([id]);
+      say(describe(s.graph, id));
+      const node = findNode(s.graph, id);
+      const inner = rf.getInternalNode(id);
+      if (node && inner) reveal(rf, node.position, inner.width ?? 200, inner.height ?? 60);
+    };
+    const done = (): void => { event.preventDefault(); event.stopPropagation(); };
+
+    if (command) {
+      const key = event.key.toLowerCase();
+      if (key === 'z') { done(); if (event.shiftKey) redoStep(); else undoStep(); }
+      else if (key === 'y') { done(); redoStep(); }
+      else if (key === 'c') { done(); copySelection(); }
+      else if (key === 'x') { done(); cutSelection(); }
+      else if (key === 'd') { done(); duplicateSelection(); }
+      else if (key === 'a') { done(); select(allNodes(s.graph).map((n) => n.id)); }
+      else if (key === 'f') { done(); panel({ find: true }); }
+      return;
+    }
+    if (event.altKey && event.key.startsWith('Arrow')) { done(); nudge(event.key, event.shiftKey ? 50 : 10); return; }
+    switch (event.key) {
+      case 'Tab': {
+        const order = outline(s.graph).filter((r) => !r.again).map((r) => r.node.id);
+        const at = order.indexOf(one ?? s.connecting?.node ?? '');
+        const to = order[at + (event.shiftKey ? -1 : 1)];
+        if (to !== undefined && (one || !event.shiftKey)) { done(); go(to); } else if (at >= 0) { select([]); }
+        return;
+      }
+      case 'ArrowRight': done(); go(one ? s.graph.edges.find((e) => e.source === one && e.targetHandle !== 'tools')?.target ?? s.graph.edges.find((e) => e.source === one)?.target : s.graph.nodes[0]?.id); return;
+      case 'ArrowLeft': done(); go(one ? s.graph.edges.find((e) => e.target === one)?.source : s.graph.nodes[0]?.id); return;
+      case 'ArrowDown': case 'ArrowUp': done(); go(beside(s.graph, one, event.key === 'ArrowDown' ? 1 : -1)); return;
+      case 'Enter':
+        done();
+        if (s.connecting && one) finishConnect(schema, one);
+        else if (one) document.querySelector<HTMLElement>('#inspector input, #inspector textarea, #inspector select, #inspector button')?.focus();
+        return;
+      case 'Escape':
+        done();
+        if (s.connecting) { tell({ connecting: null }); say(t('connect.off')); } else select([]);
+        return;
+      case 'Delete': case 'Backspace': done(); removeSelection(); return;
+      case '/': {
+        done();
+        const node = one ? findNode(s.graph, one) : undefined;
+        const handle = node ? sourceHandles(node, s.graph, schema).find((h) => !s.graph.edges.some((e) => e.source === node.id && e.sourceHandle === h)) : undefined;
+        const box = document.getElementById('canvas')?.getBoundingClientRect();
+        if (!box || s.readOnly || s.mode !== 'design') return;
+        const at = node ? { x: node.position.x + 320, y: node.position.y } : rf.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
+        const spot = rf.flowToScreenPosition(at);
+        openQuickAdd({ x: Math.min(Math.max(spot.x, box.x + 8), box.right - 250), y: Math.min(Math.max(spot.y, box.y + 8), box.bottom - 300), at, from: node && handle ? { node: node.id, handle } : undefined });
+        return;
+      }
+      default: break;
+    }
+    switch (event.key.toLowerCase()) {
+      case 'c': done(); if (one) startConnect(schema, one); return;
+      case 'e': done(); if (one) { const mine = s.graph.edges.filter((e) => e.source === one || e.target === one); select([], mine.map((e) => e.id)); say(t('edges.selected', { n: mine.length })); } return;
+      case 'f': done(); fitAll(rf); return;
+      case '1': done(); void rf.zoomTo(1, { duration: calm() }); return;
+      case '+': case '=': done(); void rf.zoomIn({ duration: calm() }); return;
+      case '-': done(); void rf.zoomOut({ duration: calm() }); return;
+      case 'm': done(); also.onMinimap(); return;
+      case 'o': done(); panel({ side: 'outline' }); return;
+      case 'j': done(); panel({ side: 'json' }); return;
+      case 'p': done(); panel({ dock: 'problems' }); return;
+      case '?': done(); panel({ help: true }); return;
+      default: return;
+    }
+  }, [schema, flow, also]);
+}
+
+function reveal(rf: ReactFlowInstance, at: { x: number; y: number }, width: number, height: number): void {
+  const box = document.getElementById('canvas')?.getBoundingClientRect();
+  if (!box) return;
+  const a = rf.flowToScreenPosition(at);
+  const b = rf.flowToScreenPosition({ x: at.x + width, y: at.y + height });
+  if (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom) void rf.setCenter(at.x + width / 2, at.y + height / 2, { zoom: rf.getZoom(), duration: calm() });
+}
+
+function nudge(key: string, by: number): void {
+  const s = useEditor.getState();
+  const dx = key === 'ArrowLeft' ? -by : key === 'ArrowRight' ? by : 0;
+  const dy = key === 'ArrowUp' ? -by : key === 'ArrowDown' ? by : 0;
+  const positions = Object.fromEntries(s.selection.flatMap((id) => { const n = findNode(s.graph, id); return n ? [[id, { x: n.position.x + dx, y: n.position.y + dy }]] : []; }));
+  act({ kind: 'move', positions }, { group: `nudge-${s.selection.join()}` });
+}
+
+function beside(graph: Graph, one: string | null, step: number): string | undefined {
+  const node = one ? findNode(graph, one) : undefined;
+  if (!node) return graph.nodes[0]?.id;
+  const column = graph.nodes.filter((n) => Math.abs(n.position.x - node.position.x) < 240).sort((a, b) => a.position.y - b.position.y);
+  return column[column.findIndex((n) => n.id === one) + step]?.id;
+}
+
+function startConnect(schema: GraphSchema, id: string): void {
+  const { graph, connecting, readOnly } = useEditor.getState();
+  const node = findNode(graph, id);
+  if (!node || readOnly) return;
+  const handles = sourceHandles(node, graph, schema);
+  const at = connecting?.node === id ? handles.indexOf(connecting.handle) + 1 : 0;
+  const handle = handles[at % Math.max(1, handles.length)];
+  if (!handle) return say(t('connect.none'));
+  tell({ connecting: { node: id, handle } });
+  say(t('connect.on', { handle, name: titleOf(node) }));
+}
+
+function finishConnect(schema: GraphSchema, target: string): void {
+  const { graph, connecting } = useEditor.getState();
+  const node = findNode(graph, target);
+  if (!connecting || !node) return;
+  const handle = landing(schema, graph, connecting, node);
+  if (!handle) {
+    const reason = refusal(schema, graph, connecting, { node: target, handle: 'default' }) ?? 'handles';
+    return say(t(`refuse.${reason}`));
+  }
+  act({ kind: 'connect', edge: { id: freshEdgeId(graph), source: connecting.node, sourceHandle: connecting.handle, target, targetHandle: handle } });
+  tell({ connecting: null });
+  say(t('connect.done', { name: titleOf(node) }));
+}

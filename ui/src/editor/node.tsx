@@ -1,0 +1,149 @@
+/** Owns how a node is drawn, at three distances, idle or in a run. */
+import { Handle, Position, useStore, type NodeProps } from '@xyflow/react';
+import { Check, CircleAlert, RotateCw, TriangleAlert, X } from 'lucide-react';
+import { memo, useEffect, useState, type ReactElement } from 'react';
+import type { GraphNode } from '../api/types';
+import { isInline, titleOf } from '../graph/document';
+import { lines, type Box, type Face } from '../graph/measure';
+import { t, tx } from '../i18n';
+import { clock, compact, count, duration } from '../i18n/figures';
+import { NODE_LOOK, NodeTile, Icon } from '../parts/icons';
+import { toastError } from '../parts/toast';
+import { AskOnNode } from '../run/ask';
+import { answerPause, useRun } from '../run/store';
+import type { StepView } from '../run/view';
+import { useNames } from './names-context';
+import { select, useEditor } from './store';
+
+export interface CardData extends Record<string, unknown> {
+  node: GraphNode;
+  box: Box;
+  face: Face;
+}
+
+export function useStepOf(id: string): StepView | undefined {
+  const running = useEditor((s) => s.mode === 'run');
+  return useRun((s) => (running ? s.view.steps[s.view.latest[id] ?? ''] : undefined));
+}
+
+export function useClock(on: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!on) return;
+    setNow(Date.now());
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [on]);
+  return now;
+}
+
+const SIDES = { left: Position.Left, right: Position.Right, top: Position.Top, bottom: Position.Bottom };
+
+function Spots({ box, named }: { box: Box; named: boolean }): ReactElement {
+  const many = box.handles.filter((h) => h.type === 'source' && h.side === 'right').length > 1;
+  return (
+    <>
+      {box.handles.map((h) => (
+        <Handle key={h.type + h.id} id={h.id} type={h.type} position={SIDES[h.side]} className={`h ${h.look}`} style={{ left: h.x, top: h.y }}>
+          {(many || h.id === 'tools' || named) && h.type === 'source' && <em>{tx(`handle.${h.id}`, h.id)}</em>}
+          {h.id === 'tools' && <em>{t('handle.tools')}</em>}
+        </Handle>
+      ))}
+    </>
+  );
+}
+
+const far = (s: { transform: [number, number, number] }): 0 | 1 | 2 => (s.transform[2] < 0.2 ? 2 : s.transform[2] < 0.4 ? 1 : 0);
+
+export const Card = memo(function Card({ data, selected }: NodeProps & { data: CardData }): ReactElement {
+  const { node, box, face } = data;
+  const distance = useStore(far);
+  const issue = useEditor((s) => s.issues.find((i) => i.node_id === node.id && i.severity === 'error') ?? s.issues.find((i) => i.node_id === node.id));
+  const lit = useEditor((s) => s.highlight.includes(node.id));
+  const overlay = useEditor((s) => s.mode === 'run');
+  const step = useStepOf(node.id);
+  const aside = box.shape === 'bound' || node.type === 'start';
+  const look = `n ${box.shape} ${aside ? '' : stateClass(step, overlay)}${selected ? ' sel' : ''}${lit ? ' lit' : ''}`;
+  if (distance > 0) {
+    return (
+      <div className={`${look} lod ${NODE_LOOK[node.type]?.family ?? 'flow'}`}>
+        {distance === 1 && <Icon as={NODE_LOOK[node.type]?.icon ?? Check} size={Math.min(34, box.height - 12)} />}
+        <Spots box={box} named={false} />
+      </div>
+    );
+  }
+  return (
+    <div className={look} data-face={face}>
+      {box.shape === 'card' ? <Body node={node} face={face} step={step} overlay={overlay} /> : <Mini node={node} step={step} />}
+      {issue && !overlay && <span className={`badge ${issue.severity}`} title={issue.message}><Icon as={issue.severity === 'error' ? CircleAlert : TriangleAlert} /></span>}
+      <Spots box={box} named={!!selected} />
+    </div>
+  );
+});
+
+function stateClass(step: StepView | undefined, overlay: boolean): string {
+  if (!overlay) return '';
+  if (!step) return 'pend';
+  if (step.nodeType === 'fork' && step.state === 'running') return '';
+  return { queued: 'pend', running: 'run', streaming: 'run', waiting: 'wait', done: 'done', reused: 'done', failed: 'fail', skipped: 'pend' }[step.state];
+}
+
+function Mini({ node, step }: { node: GraphNode; step?: StepView }): ReactElement {
+  return (
+    <>
+      <NodeTile type={node.type} /><b className="trunc">{titleOf(node)}</b>
+      {step?.state === 'failed' && <span className="failc"><Icon as={X} size={13} /></span>}
+    </>
+  );
+}
+
+function subtitle(node: GraphNode): string {
+  const d = node.data;
+  if (node.type === 'agent') return `${tx('sub.agent', 'agent')} · ${d.tool_mode ? t('sub.toolmode') : isInline(node) ? t('sub.inline') : t('sub.existing')}`;
+  if (node.type === 'rag') return `rag · top ${typeof d.top_k === 'number' ? d.top_k : 5}`;
+  if (node.type === 'llm') return d.stream ? `llm · ${t('sub.streaming')}` : 'llm';
+  return node.type.replace('_', ' ');
+}
+
+function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step?: StepView; overlay: boolean }): ReactElement {
+  const nameOf = useNames();
+  const body = lines(node, nameOf);
+  const pause = useRun((s) => (face === 'ask' ? s.view.pauses.find((p) => p.node_id === node.id) : undefined));
+  const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
+  const loop = useRun((s) => (overlay ? s.view.loops[node.id] : undefined));
+  return (
+    <>
+      <div className="nh"><NodeTile type={node.type} /><div className="nt"><b className="trunc">{titleOf(node)}</b><span className="mono">{subtitle(node)}</span></div><Chip step={step} />{loop && <span className="pill">{loop.max ? `${loop.iteration}/${loop.max}` : loop.iteration}</span>}</div>
+      {body.length > 0 && <div className="nb">{body.map(([label, value]) => <div key={label}><span>{tx(`line.${label}`, label)}</span><code className="trunc">{value}</code></div>)}</div>}
+      {face === 'ask' && pause && <AskOnNode pause={pause} busy={busy} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} onOpen={() => select([node.id])} />}
+      {face === 'stream' && <Stream text={step?.text ?? ''} />}
+      {(face === 'footer' || face === 'stream') && <Foot step={step} overlay={overlay} />}
+    </>
+  );
+}
+
+function Stream({ text }: { text: string }): ReactElement {
+  return <div className="tok"><div>{text.slice(-170)}<span className="cur" /></div></div>;
+}
+
+function Chip({ step }: { step?: StepView }): ReactElement | null {
+  const live = step?.state === 'running' || step?.state === 'streaming' || step?.state === 'waiting';
+  const now = useClock(!!live);
+  if (!step || !live) return null;
+  const since = step.state === 'waiting' ? (step.waits.at(-1)?.from ?? step.start) : step.start;
+  return step.state === 'waiting'
+    ? <span className="st wait"><span className="pausebars" aria-hidden="true" />{t('waiting')} {clock(now - since)}</span>
+    : <span className="st run"><span className="dot" />{clock(now - since)}</span>;
+}
+
+function Foot({ step, overlay }: { step?: StepView; overlay: boolean }): ReactElement | null {
+  if (!overlay) return null;
+  if (!step) return <div className="nf"><span className="mut">{t('status.not_reached')}</span></div>;
+  if (step.state === 'failed') return <div className="nf failf"><Icon as={X} /><span className="trunc">{step.error?.message ?? t('status.failed')}</span></div>;
+  if (step.state === 'done' || step.state === 'reused') {
+    const right = step.chunks !== null ? t('chunks', { n: step.chunks }) : step.tokens ? `${compact(step.tokens)} ${t('tok')}` : (step.handle && step.handle !== 'default' ? `→ ${step.handle}` : '');
+    return <div className="nf"><Icon as={step.state === 'reused' ? RotateCw : Check} /><span>{step.state === 'reused' ? t('status.reused') : duration(step.ms)}</span><span className="sp" /><span className="r">{right}</span></div>;
+  }
+  const speed = step.firstToken && Date.now() - step.firstToken > 400 ? `${count(Math.round((step.text.length / 4) / ((Date.now() - step.firstToken) / 1000)))} tok/s` : '';
+  return <div className="nf runf"><span className="trunc">{step.tools.length > 0 ? step.tools.at(-1)?.name : t(step.state === 'waiting' ? 'waiting' : 'status.running')}</span><span className="sp" /><span className="r">{speed}</span></div>;
+}

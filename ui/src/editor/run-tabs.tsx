@@ -1,0 +1,61 @@
+/** Owns what the inspector tells about a node in a run. */
+import { Braces, RotateCcw } from 'lucide-react';
+import { useState, type ReactElement } from 'react';
+import type { GraphNode } from '../api/types';
+import { t } from '../i18n';
+import { count, duration, money } from '../i18n/figures';
+import { Button } from '../parts/button';
+import { callText, Code } from '../parts/code';
+import { ChangesList } from '../parts/diff';
+import { Dialog } from '../parts/dialog';
+import { Icon } from '../parts/icons';
+import { Markdown } from '../parts/markdown';
+import { toastError } from '../parts/toast';
+import { Ask } from '../run/ask';
+import { answerPause, retryRun, useRun } from '../run/store';
+import type { StepView } from '../run/view';
+import { JsonField } from './json-field';
+import { useEditor } from './store';
+
+export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): ReactElement {
+  const pause = useRun((s) => s.view.pauses.find((p) => p.node_id === node.id));
+  const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
+  const status = useRun((s) => s.view.status);
+  const rejected = useEditor((s) => s.graph.edges.find((e) => e.source === node.id && e.sourceHandle === 'rejected'));
+  const to = useEditor((s) => s.graph.nodes.find((n) => n.id === rejected?.target));
+  const [editing, setEditing] = useState(false);
+  if (!step) return <p className="mut">{t('run.notreached')}</p>;
+  return (
+    <>
+      {pause && <Ask pause={pause} busy={busy} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
+      {step.error && <div className="note-box fail" role="alert"><div><b>{step.error.message}</b><div className="mono mut">{step.error.code}</div></div></div>}
+      {step.text && <section><h2>{t('run.output')}</h2><div style={{ marginTop: 6 }}><Markdown text={step.text} cursor={step.state === 'streaming'} /></div></section>}
+      {step.tools.length > 0 && <section><h2>{t('run.tools')}</h2>{step.tools.map((use) => <details key={use.callId} className="more"><summary className="mono"><b>{use.name}</b>({callText(use.inputs, 40)}) {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}</summary><Code value={use.result ?? ''} maxHeight={200} /></details>)}</section>}
+      <StateTab step={step} />
+      <section><h2>{t('run.usage')}</h2>
+        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{step.tokens ? count(step.prompt) : '–'}</dd><dt>{t('usage.completion')}</dt><dd>{step.tokens ? count(step.completion) : '–'}</dd><dt>{t('usage.cost')}</dt><dd>{step.unpriced ? t('usage.unpriced') : money(step.cost, step.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms)}</dd></dl>
+      </section>
+      <section><h2>{t('run.from')}</h2><div className="acts">
+        <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}><Icon as={RotateCcw} />{t('run.rerun')}</button>
+        <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => setEditing(true)}><Icon as={Braces} />{t('run.editstate')}</button>
+      </div></section>
+      <EditState open={editing} onClose={() => setEditing(false)} step={step} />
+    </>
+  );
+}
+
+function EditState({ open, onClose, step }: { open: boolean; onClose: () => void; step: StepView }): ReactElement {
+  const [state, setState] = useState<unknown>({});
+  return (
+    <Dialog open={open} onClose={onClose} title={t('run.editstate')}>
+      <JsonField label={t('run.statemerge')} value={state} rows={8} onChange={(v) => setState(v ?? {})} />
+      <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" onClick={() => { onClose(); void retryRun({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> }).catch(toastError); }}>{t('run.rerun')}</Button></div>
+    </Dialog>
+  );
+}
+
+export function StateTab({ step }: { step?: StepView }): ReactElement | null {
+  if (step && step.end === null && !step.changes) return null;
+  if (!step?.changes || Object.keys(step.changes).length === 0) return step ? <p className="mut small">{t('state.nochange')}</p> : null;
+  return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={{}} after={step.changes} /></div></section>;
+}

@@ -1,0 +1,23 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { createRoot } from 'react-dom/client';
+import { Router } from 'wouter';
+import './styles/tokens.css';
+import './styles/base.css';
+import './styles/parts.css';
+import './styles/shell.css';
+import { queries } from './api/queries';
+import { mount } from './api/root';
+import { chosenLocale, loadLocale } from './i18n';
+import { startTheme } from './shell/theme';
+
+startTheme();
+const root = document.getElementById('studio');
+if (root) {
+  await loadLocale(chosenLocale());
+  const { App } = await import('./app');
+  createRoot(root).render(
+    <QueryClientProvider client={queries}>
+      <Router base={mount}><App /></Router>
+    </QueryClientProvider>,
+  );
+}

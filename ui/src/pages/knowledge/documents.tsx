@@ -1,0 +1,70 @@
+/** Owns the documents of a base: adding, watching them being read, removing. */
+import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
+import { useRef, useState, type ReactElement } from 'react';
+import { post, remove, upload } from '../../api/client';
+import { refresh, rows, useList } from '../../api/queries';
+import type { KnowledgeDocument } from '../../api/types';
+import { t } from '../../i18n';
+import { ago, bytes, count } from '../../i18n/figures';
+import { Button } from '../../parts/button';
+import { Dialog, MenuButton } from '../../parts/dialog';
+import { TextField } from '../../parts/form';
+import { Empty, Failure, SkeletonRows } from '../../parts/states';
+import { Status } from '../../parts/status';
+import { toastError } from '../../parts/toast';
+import { Ellipsis } from 'lucide-react';
+import { SearchField } from '../../parts/listing';
+
+export function Documents({ id }: { id: string }): ReactElement {
+  const path = `/api/knowledge-bases/${id}/documents`;
+  const [q, setQ] = useState('');
+  const list = useList<KnowledgeDocument>(path, {}, { poll: 3000 });
+  const data = rows(list).filter((d) => d.name.toLocaleLowerCase().includes(q.toLocaleLowerCase()));
+  const input = useRef<HTMLInputElement>(null);
+  const [writing, setWriting] = useState(false);
+  const [over, setOver] = useState(false);
+  const changed = (): void => refresh(path, '/api/knowledge-bases');
+  const send = async (files: FileList | File[]): Promise<void> => {
+    for (const file of files) {
+      const form = new FormData();
+      form.set('file', file);
+      try { await upload(path, form); } catch (error) { toastError(error); }
+    }
+    changed();
+  };
+  const act = (work: Promise<unknown>): void => void work.then(changed).catch(toastError);
+  const add = <><input ref={input} type="file" multiple hidden accept=".txt,.md,.html,.pdf,text/plain,text/markdown,text/html,application/pdf" aria-label={t('kb.upload')} onChange={(e) => { if (e.target.files) void send([...e.target.files]); e.target.value = ''; }} /><Button icon={Upload} onClick={() => input.current?.click()}>{t('kb.upload')}</Button><Button icon={Plus} onClick={() => setWriting(true)}>{t('kb.write')}</Button></>;
+  return (
+    <div onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)} onDrop={(e) => { e.preventDefault(); setOver(false); void send([...e.dataTransfer.files]); }} className="stack">
+      <div className="tools-line"><SearchField value={q} onChange={setQ} placeholder={t('kb.find')} />{data.length > 0 && add}</div>
+      {list.isPending ? <div className="card"><SkeletonRows rows={4} /></div> : list.isError && !list.data ? <Failure error={list.error} onRetry={() => void list.refetch()} />
+        : data.length === 0 ? <div className="card" style={over ? { borderColor: 'var(--accent)' } : undefined}><Empty icon={FileText} title={q ? t('filtered.empty') : t('kb.nodocs')} text={t('kb.nodocs.text')}>{add}</Empty></div>
+        : (
+          <div className="card tablewrap" style={over ? { borderColor: 'var(--accent)' } : undefined}><table>
+            <thead><tr><th scope="col">{t('name')}</th><th scope="col">{t('status')}</th><th scope="col" className="num">{t('kb.chunks')}</th><th scope="col" className="num hide-s">{t('kb.size')}</th><th scope="col" className="num hide-m">{t('trace.tokens')}</th><th scope="col" className="hide-m">{t('updated')}</th><th scope="col"><span className="sr">{t('more')}</span></th></tr></thead>
+            <tbody>{data.map((d) => (
+              <tr key={d.id}>
+                <td style={{ maxWidth: 300 }}><span className="trunc" style={{ display: 'block', fontWeight: 560 }}>{d.name}</span>{d.error && <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>{typeof d.error === 'string' ? d.error : d.error.message}</span>}</td>
+                <td><Status status={d.status} bare /></td><td className="num">{count(d.chunk_count)}</td><td className="num hide-s">{bytes(d.size_bytes)}</td><td className="num hide-m">{count(d.total_tokens)}</td><td className="mut hide-m">{ago(d.created_at)}</td>
+                <td><MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${d.name}`} />} entries={[{ label: t('kb.reread'), icon: RefreshCw, onSelect: () => act(post(`${path}/${d.id}/reindex`)) }, null, { label: t('delete'), icon: Trash2, danger: true, onSelect: () => act(remove(`${path}/${d.id}`)) }]} /></td>
+              </tr>
+            ))}</tbody>
+          </table></div>
+        )}
+      {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button></div>}
+      <WriteDialog open={writing} onClose={() => setWriting(false)} onSave={(name, text) => { setWriting(false); act(post(path, { name, text })); }} />
+    </div>
+  );
+}
+
+function WriteDialog({ open, onClose, onSave }: { open: boolean; onClose: () => void; onSave: (name: string, text: string) => void }): ReactElement {
+  const [name, setName] = useState('');
+  const [text, setText] = useState('');
+  return (
+    <Dialog open={open} onClose={onClose} title={t('kb.write')}>
+      <TextField label={t('name')} value={name} onChange={setName} placeholder="faq.md" autoFocus />
+      <TextField label={t('key.text')} rows={10} value={text} onChange={setText} />
+      <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" disabled={!name.trim() || !text.trim()} onClick={() => { onSave(name.trim(), text); setName(''); setText(''); }}>{t('add')}</Button></div>
+    </Dialog>
+  );
+}

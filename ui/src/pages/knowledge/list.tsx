@@ -1,0 +1,54 @@
+/** Owns the list of knowledge bases. */
+import { Library, Plus } from 'lucide-react';
+import { useState, type ReactElement } from 'react';
+import { useLocation } from 'wouter';
+import { post } from '../../api/client';
+import { refresh } from '../../api/queries';
+import type { KnowledgeBase } from '../../api/types';
+import { t } from '../../i18n';
+import { ago, bytes, count } from '../../i18n/figures';
+import { Button } from '../../parts/button';
+import { Dialog } from '../../parts/dialog';
+import { TextField } from '../../parts/form';
+import { EntityTile } from '../../parts/icons';
+import { Listing } from '../../parts/listing';
+import { Empty } from '../../parts/states';
+import { toastError } from '../../parts/toast';
+import { Top } from '../../shell/top';
+
+export default function Knowledge(): ReactElement {
+  const [naming, setNaming] = useState(false);
+  const [name, setName] = useState('');
+  const [, go] = useLocation();
+  const make = async (): Promise<void> => {
+    try {
+      const made = await post<KnowledgeBase>('/api/knowledge-bases', { name: name.trim() || t('kb.untitled') });
+      refresh('/api/knowledge-bases');
+      go(`/knowledge/${made.id}`);
+    } catch (error) { toastError(error); }
+  };
+  const fresh = <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>{t('kb.new')}</Button>;
+  return (
+    <>
+      <Top crumbs={[{ label: t('nav.knowledge') }]} title={t('nav.knowledge')}>{fresh}</Top>
+      <Listing<KnowledgeBase>
+        path="/api/knowledge-bases" nameLabel={t('name')} href={(b) => `/knowledge/${b.id}`} tile={() => <EntityTile type="knowledge" />}
+        empty={<Empty icon={Library} title={t('kb.empty')} text={t('kb.empty.text')}>{fresh}</Empty>}
+        columns={[
+          { label: t('kb.documents'), num: true, cell: (b) => count(b.document_count) },
+          { label: t('kb.chunks'), num: true, hide: 'hide-s', cell: (b) => count(b.chunk_count) },
+          { label: t('kb.size'), num: true, hide: 'hide-m', cell: (b) => bytes(b.size_bytes) },
+          { label: t('kb.embeddings'), hide: 'hide-m', cell: (b) => <span className="mono">{b.embeddings_model}</span> },
+          { label: t('status'), hide: 'hide-s', cell: (b) => (b.needs_reindex ? <span className="pill wait">{t('kb.reindexneeded')}</span> : '') },
+          { label: t('updated'), hide: 'hide-s', cell: (b) => <span className="mut">{ago(b.updated_at)}</span> },
+        ]}
+      />
+      <Dialog open={naming} onClose={() => setNaming(false)} title={t('kb.new')}>
+        <form className="stack" onSubmit={(e) => { e.preventDefault(); void make(); }}>
+          <TextField label={t('name')} value={name} onChange={setName} placeholder={t('kb.untitled')} autoFocus />
+          <div className="foot"><Button onClick={() => setNaming(false)}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
+        </form>
+      </Dialog>
+    </>
+  );
+}

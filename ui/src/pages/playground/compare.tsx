@@ -1,0 +1,97 @@
+/** Owns one turn asked of two models: two streams, their figures, and keeping one answer. */
+import { Check, Copy } from 'lucide-react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { get, remove } from '../../api/client';
+import { refresh, useProviders } from '../../api/queries';
+import { follow } from '../../api/stream';
+import type { Agent, Attachment, TraceAnswer } from '../../api/types';
+import { ModelSelect } from '../../editor/pickers';
+import { t } from '../../i18n';
+import { count, duration, money } from '../../i18n/figures';
+import { Button } from '../../parts/button';
+import { Markdown } from '../../parts/markdown';
+import { Status } from '../../parts/status';
+import { textOf, toast } from '../../parts/toast';
+import { ToolCard } from './turn';
+import { chatBody, foldChat, newTurn, openThread, useChat, type Turn } from './turns';
+
+interface Column { provider: string; model: string; turn: Turn; thread: string | null; ran: string | null; paused: boolean }
+type Pick = { provider: string; model: string };
+
+export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { message: string; files: Attachment[] }; onKept: () => void }): ReactElement {
+  const providers = useProviders().data;
+  const [picks, setPicks] = useState<[Pick, Pick]>([{ provider: agent.provider, model: agent.model }, { provider: '', model: '' }]);
+  const [columns, setColumns] = useState<Column[] | null>(null);
+  const stop = useRef(new AbortController());
+  useEffect(() => () => stop.current.abort(), []);
+  const history = useChat.getState().turns.filter((x) => x.text).map((x) => ({ role: x.role, content: x.text }));
+
+  const start = (): void => {
+    const made = picks.map((p): Column => ({ ...p, turn: newTurn('assistant', '', { state: 'streaming' }), thread: crypto.randomUUID(), ran: null, paused: false }));
+    setColumns(made);
+    made.forEach((column, n) => void run(column, n));
+  };
+  const run = async (column: Column, n: number): Promise<void> => {
+    let state = { turns: [column.turn], pause: null, thread: column.thread } as Parameters<typeof foldChat>[0];
+    const show = (change: Partial<Column>): void => setColumns((before) => before?.map((c, m) => (m === n ? { ...c, ...change } : c)) ?? null);
+    const body = { ...chatBody(asked.message, asked.files, column.thread, useChat.getState().overrides), provider: column.provider, model: column.model, ...(history.length ? { context: { ...useChat.getState().overrides.variables, conversation: history } } : {}) };
+    try {
+      await follow({ path: `/agents/${agent.id}/chat/stream`, body, signal: stop.current.signal, onEvent: (e) => { state = { ...state, ...foldChat(state, e, Date.now()) }; show({ turn: state.turns[0] as Turn, paused: state.pause !== null }); } });
+      const trace = state.turns[0]?.trace;
+      if (trace) {
+        const answer = await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' });
+        show({ ran: answer.spans.find((s) => s.type === 'llm')?.model ?? null });
+      }
+    } catch (error) {
+      show({ turn: { ...(state.turns[0] as Turn), state: 'failed', error: { code: '', message: textOf(error) } } });
+    }
+  };
+  const keep = async (n: number): Promise<void> => {
+    const kept = columns?.[n];
+    stop.current.abort();
+    for (const [m, c] of (columns ?? []).entries()) if (m !== n && c.thread) await remove(`/api/threads/${c.thread}`).catch(() => undefined);
+    if (kept?.thread) await openThread(agent.id, kept.thread);
+    refresh(`/agents/${agent.id}/chat/threads`);
+    toast(t('chat.kept', { model: kept?.model ?? '' }));
+    onKept();
+  };
+  return (
+    <>
+      <div className="um"><div className="bub">{asked.message}</div></div>
+      <div className="am">
+        <div className="who"><span className="mut">{t('chat.comparing')}</span><span className="sp" /><span className="mut small">{t('chat.comparing.same')}</span></div>
+        {!columns ? (
+          <div className="card" style={{ padding: 14, display: 'grid', gap: 12 }}>
+            <div className="grid2">{picks.map((p, n) => <ModelSelect key={n} label={t('chat.model', { n: n + 1 })} providers={providers} provider={p.provider} model={p.model} onChange={(provider, model) => setPicks(picks.map((x, m) => (m === n ? { provider, model } : x)) as [Pick, Pick])} />)}</div>
+            <p className="mut small">{t('chat.comparing.tools')}</p>
+            <div><Button look="pri" disabled={picks.some((p) => !p.model)} onClick={start}>{t('chat.compare.start')}</Button></div>
+          </div>
+        ) : <div className="cg">{columns.map((c, n) => <ColumnView key={n} column={c} label={providers?.data.find((p) => p.id === c.provider)?.label ?? c.provider} first={n === 0} onKeep={() => void keep(n)} />)}</div>}
+      </div>
+    </>
+  );
+}
+
+function ColumnView({ column, label, first, onKeep }: { column: Column; label: string; first: boolean; onKeep: () => void }): ReactElement {
+  const { turn } = column;
+  const live = turn.state === 'streaming';
+  const seconds = turn.firstToken ? ((turn.end ?? Date.now()) - turn.firstToken) / 1000 : 0;
+  const tokens = turn.usage?.completion_tokens ?? Math.ceil(turn.text.length / 4);
+  return (
+    <div className="cmp">
+      <div className="row ch"><b className="mono trunc">{column.model}</b><span className="mut small">{label}</span><span className="sp" /><Status status={live ? 'streaming' : turn.state === 'failed' ? 'failed' : column.paused ? 'awaiting_tool_approval' : 'completed'} /></div>
+      <div className="cb">
+        {turn.tools.map((u) => <ToolCard key={u.callId} use={u} />)}
+        {turn.text && <Markdown text={turn.text} cursor={live} />}
+        {column.paused && <p className="mut">{t('chat.comparing.paused')}</p>}
+        {turn.error && <div className="note-box fail">{turn.error.message}</div>}
+        {column.ran && column.ran !== column.model && <div className="note-box wait">{t('chat.othermodel', { model: column.ran })}</div>}
+      </div>
+      <div className="cf">
+        <span><em>{t('chat.firsttoken')}</em>{turn.firstToken ? duration(turn.firstToken - turn.start) : '–'}</span><span><em>{t('chat.speed')}</em>{seconds > 0.2 ? `${count(Math.round(tokens / seconds))} tok/s` : '–'}</span>
+        <span><em>{t('trace.tokens')}</em>{turn.usage ? count(turn.usage.total_tokens) : '–'}</span><span><em>{t('trace.cost')}</em>{turn.usage ? (turn.usage.unpriced ? t('usage.unpriced') : money(turn.usage.estimated_cost, turn.usage.currency)) : '–'}</span>
+      </div>
+      <div className="row ca"><Button small look={first ? 'pri' : ''} icon={Check} disabled={live || turn.state === 'failed'} onClick={onKeep}>{t('chat.keep')}</Button><Button small look="ghost" icon={Copy} label={t('copy')} onClick={() => { void navigator.clipboard?.writeText(turn.text); toast(t('copied')); }} /></div>
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+/** Owns what stands beside the conversation: this run, instructions, tools. */
+import { useQuery } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { Link } from 'wouter';
+import { get, patch } from '../../api/client';
+import { refresh, useProviders } from '../../api/queries';
+import type { Agent, List, RunSummary, TraceAnswer } from '../../api/types';
+import { t, tx } from '../../i18n';
+import { count, decimal, duration } from '../../i18n/figures';
+import { Button } from '../../parts/button';
+import { NumberField, TextField } from '../../parts/form';
+import { NodeTile } from '../../parts/icons';
+import { Status } from '../../parts/status';
+import { Tabs } from '../../parts/tabs';
+import { toast, toastError } from '../../parts/toast';
+import { readMessages } from '../traces/messages';
+import { useChat } from './turns';
+
+type TabId = 'run' | 'instructions' | 'tools';
+
+export function Side({ agent }: { agent: Agent }): ReactElement {
+  const [tab, setTab] = useState<TabId>('run');
+  return (
+    <>
+      <Tabs<TabId> label={t('chat.thisrun')} value={tab} onChange={setTab} tabs={[{ id: 'run', label: t('chat.thisrun') }, { id: 'instructions', label: t('key.instructions') }, { id: 'tools', label: t('key.tools'), badge: agent.tools?.length || undefined }]} />
+      <div className="ib">
+        {tab === 'run' && <><Context agent={agent} /><Runs agent={agent} />{agent.tools?.length > 0 && <ToolList agent={agent} />}</>}
+        {tab === 'instructions' && <Instructions agent={agent} />}
+        {tab === 'tools' && <ToolList agent={agent} />}
+      </div>
+    </>
+  );
+}
+
+const COLOURS: Record<string, string> = { system: 'var(--c1)', user: 'var(--c4)', assistant: 'var(--c4)', tool: 'var(--c3)' };
+
+function Context({ agent }: { agent: Agent }): ReactElement | null {
+  const trace = useChat((s) => s.turns.filter((x) => x.trace && x.state !== 'streaming').at(-1)?.trace);
+  const providers = useProviders().data;
+  const run = useQuery({ queryKey: ['/api/runs', trace, 'context'], queryFn: () => get<TraceAnswer>(`/api/runs/${trace}`, { include: 'messages', snapshots: 'none' }), enabled: !!trace });
+  const memory = agent.memory_config ?? {};
+  const own = memory.context_window as number | null | undefined;
+  const window = own ?? providers?.data.find((p) => p.id === agent.provider)?.models.find((m) => m.id === agent.model)?.context_window ?? null;
+  const span = run.data?.spans.filter((s) => s.type === 'llm').at(-1);
+  if (!trace || !span) return window ? <section><h2>{t('chat.context')}</h2><p className="mut small">{t('chat.context.none', { n: count(window) })}</p></section> : null;
+  const used = span.prompt_tokens ?? 0;
+  const said = readMessages(span.input);
+  const sizes = ['system', 'user', 'assistant', 'tool'].map((role) => ({ role, size: said.filter((m) => m.role === role).reduce((n, m) => n + m.text.length / 4, 0) })).filter((x) => x.size > 0);
+  const scale = used / Math.max(1, sizes.reduce((n, x) => n + x.size, 0));
+  const whole = Math.max(window ?? used, 1);
+  return (
+    <section>
+      <h2>{t('chat.context')}</h2>
+      <div className="big"><b>{count(used)}</b><span className="mut">{window ? t('chat.context.of', { n: count(window) }) : t('tokens')}</span></div>
+      <div className="ctx" role="img" aria-label={t('chat.context')}>{(sizes.length ? sizes : [{ role: 'system', size: used }]).map((x) => <i key={x.role} style={{ width: `${((x.size * (sizes.length ? scale : 1)) / whole) * 100}%`, background: COLOURS[x.role] ?? 'var(--c5)' }} />)}</div>
+      <div className="lg2">{sizes.map((x) => [<span key={x.role}><i style={{ background: COLOURS[x.role] }} />{tx(`role.${x.role}`, x.role)}</span>, <b key={`${x.role}n`}>{count(Math.round(x.size * scale))}</b>])}</div>
+      {memory.summarization_enabled === true && window && <p className="mut small" style={{ marginTop: 6 }}>{t('chat.summarised', { n: count(Math.round(window * Number(memory.summarization_threshold ?? 0.85))) })}</p>}
+    </section>
+  );
+}
+
+function Runs({ agent }: { agent: Agent }): ReactElement | null {
+  const thread = useChat((s) => s.thread);
+  const busy = useChat((s) => s.busy);
+  const runs = useQuery({ queryKey: [`/agents/${agent.id}/chat/threads`, thread, 'runs', busy], queryFn: () => get<List<RunSummary>>(`/agents/${agent.id}/chat/threads/${thread}/runs`, { limit: 20 }), enabled: !!thread, placeholderData: (before) => before });
+  if (!thread || !runs.data?.data.length) return null;
+  return (
+    <section>
+      <h2>{t('chat.runs')}</h2>
+      <table className="small"><thead><tr><th scope="col" style={{ paddingLeft: 0 }}>{t('chat.run')}</th><th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="num">{t('trace.cost')}</th></tr></thead>
+        <tbody>{runs.data.data.map((r) => <tr key={r.id}><td style={{ paddingLeft: 0, maxWidth: 130 }}><Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}><Status status={r.status} bare><span className="sr">{r.status}</span></Status><span className="trunc">{r.input_preview || t('traces.noinput')}</span></Link></td><td className="num mono">{duration(r.duration_ms)}</td><td className="num mono">{r.unpriced ? '–' : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
+    </section>
+  );
+}
+
+function ToolList({ agent }: { agent: Agent }): ReactElement {
+  return (
+    <section>
+      <h2>{t('key.tools')}</h2>
+      {agent.tools?.length ? <ul className="tls">{agent.tools.map((r) => <li key={r.ref} className="row"><NodeTile type={r.ref.startsWith('mcp:') ? 'mcp' : 'tool'} /><span className="mono trunc">{r.only?.length === 1 ? r.only[0] : r.ref.replace(/^\w+:/, '')}</span><span className="sp" />{agent.require_tool_approval || r.require_approval ? <span className="pill wait">{t('tools.asks')}</span> : <span className="mut small">{t('tools.free')}</span>}</li>)}</ul> : <p className="mut">{t('chat.notools')}</p>}
+      <p style={{ marginTop: 10 }}><Link className="link small" to={`/agents/${agent.id}`}>{t('agents.configure')}</Link></p>
+    </section>
+  );
+}
+
+function Instructions({ agent }: { agent: Agent }): ReactElement {
+  const overrides = useChat((s) => s.overrides);
+  const text = overrides.instructions ?? agent.instructions;
+  const set = (change: Partial<typeof overrides>): void => useChat.setState({ overrides: { ...overrides, ...change } });
+  const save = async (): Promise<void> => {
+    try {
+      await patch(`/api/agents/${agent.id}`, { instructions: text, ...(overrides.temperature !== null ? { parameters: { ...agent.parameters, temperature: overrides.temperature } } : {}) }, agent.revision);
+      set({ instructions: null, temperature: null });
+      refresh('/api/agents');
+      toast(t('saved'));
+    } catch (error) { toastError(error); }
+  };
+  const changed = overrides.instructions !== null || overrides.temperature !== null;
+  return (
+    <section className="stack">
+      <TextField label={t('key.instructions')} rows={14} value={text} onChange={(instructions) => set({ instructions: instructions === agent.instructions ? null : instructions })} hint={t('chat.override')} />
+      <NumberField label={t('param.temperature')} value={overrides.temperature ?? (agent.parameters?.temperature as number | null)} min={0} max={2} step="any" onChange={(temperature) => set({ temperature })} />
+      <div className="row"><Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>{t('chat.savetoagent')}</Button>{changed && <Button look="ghost" onClick={() => set({ instructions: null, temperature: null })}>{t('chat.reset')}</Button>}</div>
+    </section>
+  );
+}

@@ -1,0 +1,115 @@
+/** Owns the list of traces: of one workflow, or of everything. */
+import { ListTree } from 'lucide-react';
+import { useState, type KeyboardEvent, type ReactElement } from 'react';
+import { Link, useLocation } from 'wouter';
+import { get } from '../../api/client';
+import { rows, useItem, useList } from '../../api/queries';
+import type { RunSummary, TraceAnswer, Workflow } from '../../api/types';
+import { isoDay } from '../../api/window';
+import { t, tx } from '../../i18n';
+import { ago, compact, dateTime, decimal, duration, micros } from '../../i18n/figures';
+import { Button, LinkButton } from '../../parts/button';
+import { saveFile } from '../../parts/file';
+import { EntityTile } from '../../parts/icons';
+import { SearchField } from '../../parts/listing';
+import { Empty, Failure, FilteredEmpty, SkeletonRows } from '../../parts/states';
+import { Status } from '../../parts/status';
+import { toastError } from '../../parts/toast';
+import { useAddress } from '../../shell/place';
+import { Top } from '../../shell/top';
+import { STATUSES } from './status-filter';
+
+const WINDOWS: Record<string, number> = { '1': 1, '7': 7, '30': 30 };
+
+function since(days: string | null): string | undefined {
+  const n = WINDOWS[days ?? ''];
+  return n ? isoDay(new Date(Date.now() - (n - 1) * 86_400_000)) : undefined;
+}
+
+export default function Traces({ id }: { id: string }): ReactElement {
+  const workflow = useItem<Workflow>('workflows', id || undefined);
+  const [params, setParams] = useAddress();
+  const [picked, setPicked] = useState<string[]>([]);
+  const [, go] = useLocation();
+  const status = params.get('status') ?? '';
+  const q = params.get('q') ?? '';
+  const days = params.get('days');
+  const minCost = params.get('cost') ?? '';
+  const entity = params.get('agent') ? { entity_type: 'agent', entity_id: params.get('agent') } : id ? { entity_type: 'workflow', entity_id: id } : {};
+  const list = useList<RunSummary>('/api/runs', { ...entity, status, q, from: since(days) }, { poll: 4000 });
+  const data = rows(list).filter((r) => !minCost || micros(r.estimated_cost) >= micros(minCost));
+  const filtered = !!(status || q || days || minCost);
+  const clear = (): void => setParams({ status: null, q: null, days: null, cost: null });
+  const toggle = (run: string): void => setPicked((before) => (before.includes(run) ? before.filter((x) => x !== run) : [...before, run]));
+  const exportAll = async (): Promise<void> => {
+    try {
+      for (const run of picked) saveFile(`trace-${run}.json`, JSON.stringify(await get<TraceAnswer>(`/api/runs/${run}`, { include: 'graph,messages' }), null, 2));
+    } catch (error) { toastError(error); }
+  };
+  const onKey = (event: KeyboardEvent<HTMLElement>): void => {
+    const step = event.key === 'j' || event.key === 'ArrowDown' ? 1 : event.key === 'k' || event.key === 'ArrowUp' ? -1 : 0;
+    if (!step || (event.target as HTMLElement).matches('input,select')) return;
+    const all = [...event.currentTarget.querySelectorAll<HTMLElement>('a.rowlink')];
+    all[Math.max(0, all.indexOf(document.activeElement as HTMLElement) + step)]?.focus();
+    event.preventDefault();
+  };
+  const name = workflow.data?.name ?? '…';
+  const crumbs = id ? [{ label: t('nav.workflows'), to: '/workflows' }, { label: name, to: `/workflows/${id}/edit` }, { label: t('nav.traces') }] : [{ label: t('nav.traces') }];
+  return (
+    <>
+      <Top crumbs={crumbs} title={id ? `${name} · ${t('nav.traces')}` : t('nav.traces')}>
+        {picked.length > 0 && <Button onClick={() => void exportAll()}>{t('traces.export', { n: picked.length })}</Button>}
+        {picked.length === 2 && <Button onClick={() => go(`/traces/compare?a=${picked[0]}&b=${picked[1]}`)}>{t('traces.compare')}</Button>}
+      </Top>
+      <div className="page"><div className="pad">
+        <div className="tools-line">
+          <SearchField value={q} onChange={(v) => setParams({ q: v })} placeholder={t('traces.search')} />
+          <select className="in auto" aria-label={t('status')} value={status} onChange={(e) => setParams({ status: e.target.value })}>
+            <option value="">{t('traces.anystatus')}</option>
+            <option value="awaiting_input,awaiting_tool_approval">{t('traces.waiting')}</option>
+            {STATUSES.map((s) => <option key={s} value={s}>{tx(`status.${s}`, s)}</option>)}
+          </select>
+          <select className="in auto" aria-label={t('traces.time')} value={days ?? ''} onChange={(e) => setParams({ days: e.target.value })}>
+            <option value="">{t('traces.anytime')}</option>
+            {Object.keys(WINDOWS).map((d) => <option key={d} value={d}>{t('traces.days', { n: Number(d) })}</option>)}
+          </select>
+          <input className="in auto" style={{ width: 130 }} aria-label={t('traces.mincost')} placeholder={t('traces.mincost')} inputMode="decimal" defaultValue={minCost} onBlur={(e) => setParams({ cost: /^\d+([.,]\d*)?$/.test(e.target.value) ? e.target.value.replace(',', '.') : null })} />
+          {filtered && <Button look="ghost" onClick={clear}>{t('clear.filters')}</Button>}
+        </div>
+        {list.isPending ? <div className="card"><SkeletonRows rows={8} /></div>
+          : (list.isError && !list.data) || (workflow.isError && id) ? <Failure error={workflow.error ?? list.error} id={id} onRetry={() => void list.refetch()} list={{ to: '/traces', label: t('nav.traces') }} />
+          : data.length === 0 ? (filtered ? <FilteredEmpty onClear={clear} text={[status && tx(`status.${status}`, status), q && `“${q}”`].filter(Boolean).join(' · ')} />
+            : <Empty icon={ListTree} title={t('traces.empty')} text={t('traces.empty.text')}>{id ? <LinkButton to={`/workflows/${id}/edit`}>{t('traces.open')}</LinkButton> : <LinkButton to="/workflows">{t('nav.workflows')}</LinkButton>}</Empty>)
+          : (
+            <div className="card tablewrap" onKeyDown={onKey}>
+              <table>
+                <thead><tr>
+                  <th scope="col" style={{ width: 30 }}><span className="sr">{t('traces.pick')}</span></th><th scope="col">{t('traces.input')}</th><th scope="col">{t('status')}</th>{!id && <th scope="col" className="hide-m">{t('traces.of')}</th>}
+                  <th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="hide-s">{t('trace.started')}</th><th scope="col" className="num hide-s">{t('trace.tokens')}</th><th scope="col" className="num hide-s">{t('trace.cost')}</th><th scope="col" className="hide-m">{t('traces.trigger')}</th>
+                </tr></thead>
+                <tbody>{data.map((r) => <TraceRow key={r.id} run={r} plain={!!id} picked={picked.includes(r.id)} onPick={() => toggle(r.id)} onOpen={() => go(`/traces/${r.id}`)} />)}</tbody>
+              </table>
+            </div>
+          )}
+        {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button></div>}
+      </div></div>
+    </>
+  );
+}
+
+function TraceRow({ run, plain, picked, onPick, onOpen }: { run: RunSummary; plain: boolean; picked: boolean; onPick: () => void; onOpen: () => void }): ReactElement {
+  const label = run.input_preview || t('traces.noinput');
+  return (
+    <tr className="click" onClick={(e) => { if (!(e.target as HTMLElement).closest('a,button,input')) onOpen(); }}>
+      <td><input type="checkbox" checked={picked} onChange={onPick} aria-label={t('traces.pick.one', { name: label })} style={{ width: 16, height: 16, display: 'block', accentColor: 'var(--accent)' }} /></td>
+      <td style={{ maxWidth: 300 }}><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
+      <td title={run.error ? `${run.error.code}: ${run.error.message}` : undefined}><Status status={run.status} bare /></td>
+      {!plain && <td className="hide-m" style={{ maxWidth: 210 }}><span className="name2"><EntityTile type={run.entity_type} /><span className="trunc">{run.entity_name ?? t('traces.deleted')}</span></span></td>}
+      <td className="num" title={run.waiting_ms ? t('traces.split', { work: duration(run.working_ms), wait: duration(run.waiting_ms) }) : undefined}>{run.working_ms != null && run.waiting_ms ? <>{duration(run.working_ms)} <span className="mut">+ {duration(run.waiting_ms)}</span></> : duration(run.duration_ms)}</td>
+      <td className="hide-s mut" title={dateTime(run.started_at ?? run.created_at)}>{ago(run.started_at ?? run.created_at)}</td>
+      <td className="num hide-s">{run.total_tokens ? compact(run.total_tokens) : '–'}</td>
+      <td className="num hide-s mono">{run.unpriced ? <span className="mut" title={t('usage.unpriced')}>{t('usage.unpriced')}</span> : decimal(run.estimated_cost)}</td>
+      <td className="hide-m mut">{tx(`mode.${run.mode}`, run.mode)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,90 @@
+/** Owns the figures of the usage page: windows, series per day, all money as decimal text. */
+import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { get } from '../../api/client';
+import type { List, RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
+import { daysBetween, isoDay } from '../../api/window';
+import { fromMicros, micros } from '../../i18n/figures';
+
+export interface Scope { from: string; to: string; entity_type?: string; entity_id?: string; model?: string }
+export type Measure = 'cost' | 'tokens' | 'runs';
+export type By = 'model' | 'entity';
+
+const ask = (scope: Scope, group_by?: string): Promise<UsageAnswer> => get<UsageAnswer>('/api/usage', { ...scope, group_by });
+export const useUsage = (scope: Scope, group?: string): UseQueryResult<UsageAnswer> =>
+  useQuery({ queryKey: ['/api/usage', scope, group ?? ''], queryFn: () => ask(scope, group), staleTime: 30_000, placeholderData: (before) => before });
+
+export function before(scope: Scope): Scope {
+  const days = daysBetween(scope.from, scope.to).length;
+  const to = new Date(`${scope.from}T00:00:00Z`);
+  to.setUTCDate(to.getUTCDate() - 1);
+  const from = new Date(to);
+  from.setUTCDate(from.getUTCDate() - days + 1);
+  return { ...scope, from: isoDay(from), to: isoDay(to) };
+}
+
+export const nameOf = (entry: UsageEntry, by: By): string => (by === 'model' ? (entry.model ?? '–') : (entry.entity_name ?? entry.entity_id ?? '–'));
+export const idOf = (entry: UsageEntry, by: By): string => (by === 'model' ? `${entry.provider ?? ''}/${entry.model ?? ''}` : `${entry.entity_type ?? ''}/${entry.entity_id ?? ''}`);
+
+export interface Series { id: string; name: string; values: bigint[] }
+export interface Daily { days: string[]; series: Series[]; loading: boolean }
+
+const PARTS = 4;
+const value = (entry: UsageEntry, measure: Measure): bigint => (measure === 'cost' ? micros(entry.estimated_cost) : BigInt(measure === 'tokens' ? entry.total_tokens : (entry.run_count ?? 0)));
+
+/** One request per shown part and one for the whole; the rest is the difference. */
+export function useDaily(scope: Scope, entries: UsageEntry[], by: By, measure: Measure, otherName: string): Daily {
+  const parts = [...entries].sort((a, b) => (value(b, measure === 'runs' ? 'tokens' : measure) > value(a, measure === 'runs' ? 'tokens' : measure) ? 1 : -1)).slice(0, PARTS);
+  const scopes = parts.map((e) => (by === 'model' ? { ...scope, model: e.model } : { ...scope, entity_type: e.entity_type, entity_id: e.entity_id }));
+  const results = useQueries({ queries: [scope, ...scopes].map((s) => ({ queryKey: ['/api/usage', s, 'day'], queryFn: () => ask(s, 'day'), staleTime: 60_000 })) });
+  const days = daysBetween(scope.from, scope.to);
+  const line = (answer: UsageAnswer | undefined): bigint[] => {
+    const byDay = new Map(answer?.breakdown.map((e) => [e.date, e]));
+    return days.map((day) => { const e = byDay.get(day); return e ? value(e, measure) : 0n; });
+  };
+  const whole = line(results[0]?.data);
+  const series = parts.map((e, n): Series => ({ id: idOf(e, by), name: nameOf(e, by), values: line(results[n + 1]?.data) }));
+  const rest = whole.map((v, n) => { const left = v - series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n); return left > 0n ? left : 0n; });
+  if (rest.some((v) => v > 0n) && measure !== 'runs') series.push({ id: 'rest', name: otherName, values: rest });
+  if (series.length === 0 || measure === 'runs') return { days, series: measure === 'runs' && by === 'entity' ? series : [{ id: 'all', name: otherName, values: whole }], loading: results.some((r) => r.isPending) };
+  return { days, series, loading: results.some((r) => r.isPending) };
+}
+
+export function useRunsOf(scope: Scope): UseQueryResult<RunSummary[]> {
+  return useQuery({
+    queryKey: ['/api/runs', 'usage', scope],
+    staleTime: 60_000,
+    queryFn: async () => {
+      const all: RunSummary[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: List<RunSummary> = await get('/api/runs', { from: scope.from, to: scope.to, entity_type: scope.entity_type, entity_id: scope.entity_id, limit: 100, cursor });
+        all.push(...page.data);
+        cursor = page.next_cursor;
+      } while (cursor && all.length < 500);
+      return all;
+    },
+  });
+}
+
+export function quantile(values: number[], q: number): number | null {
+  if (values.length === 0) return null;
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? null;
+}
+
+/** Change against the window before, in tenths of a percent. */
+export function delta(now: string, then: string): number | null {
+  const a = micros(now);
+  const b = micros(then);
+  return b === 0n ? null : Number(((a - b) * 1000n) / b) / 1000;
+}
+
+export const costText = (value: bigint): string => fromMicros(value);
+
+const quote = (text: string): string => (/[",\n]/.test(text) || /^[=+\-@]/.test(text) ? `"${(/^[=+\-@]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"` : text);
+
+export function csv(daily: Daily, measure: Measure): string {
+  const head = ['date', ...daily.series.map((s) => s.name)].map(quote).join(',');
+  const body = daily.days.map((day, n) => [day, ...daily.series.map((s) => (measure === 'cost' ? fromMicros(s.values[n] ?? 0n) : String(s.values[n] ?? 0n)))].join(','));
+  return [head, ...body].join('\r\n') + '\r\n';
+}

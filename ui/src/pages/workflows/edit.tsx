@@ -1,0 +1,88 @@
+/** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
+import { ReactFlowProvider } from '@xyflow/react';
+import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
+import { get } from '../../api/client';
+import { useGraphSchema, useProviders } from '../../api/queries';
+import { isProblem } from '../../api/problem';
+import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
+import { t } from '../../i18n';
+import { Failure } from '../../parts/states';
+import { toast, toastError } from '../../parts/toast';
+import { startChecking } from '../../editor/check';
+import { clearComposer, useComposer } from '../../editor/composer';
+import { flushDraft, openWorkflow } from '../../editor/draft';
+import { panel } from '../../editor/panel';
+import { useEditor, tell, select } from '../../editor/store';
+import { oneWriter } from '../../editor/tabs-of-one';
+import { Workbench } from '../../editor/workbench';
+import { leaveRun, openRun, startRun, useRun } from '../../run/store';
+import { useAddress } from '../../shell/place';
+import { Top } from '../../shell/top';
+import '../../styles/editor.css';
+
+export default function EditPage({ id }: { id: string }): ReactElement {
+  const schema = useGraphSchema();
+  const providers = useProviders();
+  const [state, setState] = useState<'loading' | 'ready' | { error: unknown }>('loading');
+  const [attempt, setAttempt] = useState(0);
+  const writer = useRef<ReturnType<typeof oneWriter> | null>(null);
+  useEffect(() => {
+    let leave: (() => void) | null = null;
+    let stop: (() => void) | null = null;
+    let gone = false;
+    setState('loading');
+    openWorkflow(id).then((close) => {
+      if (gone) return close();
+      leave = close;
+      const workflow = useEditor.getState().workflow?.id ?? id;
+      writer.current = oneWriter(workflow);
+      stop = startChecking();
+      setState('ready');
+    }).catch((error: unknown) => setState({ error }));
+    return () => { gone = true; leave?.(); stop?.(); writer.current?.close(); writer.current = null; leaveRun(); clearComposer(); };
+  }, [id, attempt]);
+  const failed = typeof state === 'object' ? state.error : schema.error;
+  if (failed) {
+    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: t('error.title') }]} title={t('nav.workflows')} /><div className="page"><Failure error={failed} id={id} onRetry={() => { setAttempt(attempt + 1); void schema.refetch(); }} list={{ to: '/workflows', label: t('nav.workflows') }} /></div></>;
+  }
+  if (state === 'loading' || !schema.data) {
+    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: '…' }]} title={t('nav.workflows')} /><div className="page cv" aria-busy="true" /></>;
+  }
+  return <ReactFlowProvider><Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} /></ReactFlowProvider>;
+}
+
+function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; providers?: Providers; onTakeOver: () => void }): ReactElement {
+  const [params, setParams] = useAddress();
+  const trace = params.get('trace');
+  const node = params.get('node');
+  const current = useRun((s) => s.view.traceId);
+  useEffect(() => { if (node) select([node]); }, []);
+  useEffect(() => {
+    if (!trace || trace === useRun.getState().view.traceId) return;
+    tell({ mode: 'run' });
+    openRun(trace).then((answer) => useComposer.setState({ said: answer.trace.input?.message ?? answer.trace.input_preview, sentFiles: answer.trace.input?.attachments ?? [] })).catch(toastError);
+  }, [trace]);
+  useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
+  const again = params.get('again');
+  useEffect(() => {
+    if (!again) return;
+    setParams({ again: null });
+    get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' }).then(({ trace: t0 }) => { useComposer.setState({ text: t0.input?.message ?? t0.input_preview, state: t0.input?.state ?? {}, files: t0.input?.attachments ?? [] }); document.getElementById('composer')?.focus(); }).catch(toastError);
+  }, [again]);
+  const run = useCallback(async (message: string): Promise<void> => {
+    const { files, state } = useComposer.getState();
+    try {
+      await flushDraft();
+      const { workflow, hasDraft } = useEditor.getState();
+      if (!workflow) return;
+      tell({ mode: 'run' });
+      panel({ dock: 'timeline' });
+      useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
+      await startRun(workflow.id, { message, ...(Object.keys(state).length ? { state } : {}), ...(files.length ? { attachments: files } : {}), ...(hasDraft ? { draft: true } : {}) });
+    } catch (error) {
+      if (isProblem(error) && error.code === 'graph_invalid') { tell({ mode: 'design' }); panel({ dock: 'problems' }); toast(t('run.invalid'), { fail: true }); } else { tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' }); toastError(error); }
+      useComposer.setState({ text: message, files });
+    }
+  }, []);
+  return <Workbench schema={schema} providers={providers} onRun={(m) => void run(m)} onTakeOver={onTakeOver} />;
+}

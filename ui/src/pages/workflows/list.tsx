@@ -1,0 +1,106 @@
+/** Owns the list of workflows. */
+import { useQuery } from '@tanstack/react-query';
+import { Download, ListTree, Play, Plus, Workflow as WorkflowIcon } from 'lucide-react';
+import { useState, type ReactElement } from 'react';
+import { useLocation } from 'wouter';
+import { get, post } from '../../api/client';
+import { refresh, useSettings } from '../../api/queries';
+import type { UsageAnswer, Workflow } from '../../api/types';
+import { daysBetween, lastDays } from '../../api/window';
+import { t } from '../../i18n';
+import { ago, count, money } from '../../i18n/figures';
+import { Button } from '../../parts/button';
+import { Dialog } from '../../parts/dialog';
+import { saveFile } from '../../parts/file';
+import { TextField } from '../../parts/form';
+import { EntityTile } from '../../parts/icons';
+import { Listing } from '../../parts/listing';
+import { Sparkline } from '../../parts/sparkline';
+import { Empty } from '../../parts/states';
+import { Status } from '../../parts/status';
+import { toastError } from '../../parts/toast';
+import { Top } from '../../shell/top';
+import { useOffer } from '../../shell/commands';
+
+export default function Workflows(): ReactElement {
+  const [naming, setNaming] = useState(false);
+  const [, go] = useLocation();
+  const canExport = useSettings().data?.flags.canImport ?? true;
+  const month = lastDays(30);
+  const costs = useQuery({
+    queryKey: ['/api/usage', month, 'entity'],
+    queryFn: () => get<UsageAnswer>('/api/usage', { ...month, group_by: 'entity', entity_type: 'workflow' }),
+    staleTime: 60_000,
+  });
+  const costOf = (id: string): string => {
+    const entry = costs.data?.breakdown.find((e) => e.entity_id === id);
+    return entry ? money(entry.estimated_cost, costs.data?.currency) : '–';
+  };
+  useOffer([{ id: 'new-workflow', label: t('workflows.new'), icon: Plus, run: () => setNaming(true) }], []);
+  const fresh = <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>{t('workflows.new')}</Button>;
+  return (
+    <>
+      <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>{fresh}</Top>
+      <Listing<Workflow>
+        path="/api/workflows" nameLabel={t('name')} href={(w) => `/workflows/${w.id}/edit`} tile={() => <EntityTile type="workflow" />} poll={20_000}
+        empty={<Empty icon={WorkflowIcon} title={t('workflows.empty')} text={t('workflows.empty.text')}>{fresh}</Empty>}
+        columns={[
+          { label: t('workflows.last'), cell: (w) => (w.last_run ? <Status status={w.last_run.status} bare /> : <span className="mut">{t('workflows.never')}</span>) },
+          { label: t('workflows.week'), hide: 'hide-m', cell: (w) => <Week id={w.id} /> },
+          { label: t('workflows.cost30'), num: true, hide: 'hide-s', cell: (w) => <span className="mono">{costOf(w.id)}</span> },
+          { label: t('workflows.nodes'), num: true, hide: 'hide-m', cell: (w) => count(w.node_count) },
+          { label: t('updated'), hide: 'hide-s', cell: (w) => <span className="mut">{ago(w.updated_at)}</span> },
+        ]}
+        actions={(w) => [
+          { label: t('run'), icon: Play, onSelect: () => go(`/workflows/${w.id}/edit?dock=chat`) },
+          { label: t('nav.traces'), icon: ListTree, onSelect: () => go(`/workflows/${w.id}/traces`) },
+          { label: t('export.json'), icon: Download, reason: !canExport && t('reason.flag', { flag: 'codegen.enabled' }), onSelect: () => void exportJson(w) },
+        ]}
+      />
+      <NewDialog open={naming} onClose={() => setNaming(false)} onMade={(id) => go(`/workflows/${id}/edit`)} />
+    </>
+  );
+}
+
+function Week({ id }: { id: string }): ReactElement {
+  const week = lastDays(7);
+  const usage = useQuery({
+    queryKey: ['/api/usage', week, 'day', id],
+    queryFn: () => get<UsageAnswer>('/api/usage', { ...week, group_by: 'day', entity_type: 'workflow', entity_id: id }),
+    staleTime: 300_000,
+  });
+  const byDay = new Map(usage.data?.breakdown.map((e) => [e.date, e.run_count ?? 0]));
+  const values = daysBetween(week.from, week.to).map((day) => byDay.get(day) ?? 0);
+  const total = values.reduce((a, b) => a + b, 0);
+  return <span className="row" style={{ gap: 10 }}><Sparkline values={values} label={t('runs', { n: total })} /><span className="mut small">{count(total)}</span></span>;
+}
+
+async function exportJson(workflow: Workflow): Promise<void> {
+  try {
+    const whole = await get<Workflow>(`/api/workflows/${workflow.id}`);
+    saveFile(`${workflow.slug || 'workflow'}.json`, JSON.stringify({ meta: { id: whole.slug, name: whole.name, description: whole.description }, graph: whole.graph }, null, 2));
+  } catch (error) {
+    toastError(error);
+  }
+}
+
+function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (id: string) => void }): ReactElement {
+  const [name, setName] = useState('');
+  const make = async (): Promise<void> => {
+    try {
+      const made = await post<Workflow>('/api/workflows', { name: name.trim() || t('workflows.untitled') });
+      refresh('/api/workflows');
+      onMade(made.id);
+    } catch (error) {
+      toastError(error);
+    }
+  };
+  return (
+    <Dialog open={open} onClose={onClose} title={t('workflows.new')}>
+      <form className="stack" onSubmit={(e) => { e.preventDefault(); void make(); }}>
+        <TextField label={t('name')} value={name} onChange={setName} placeholder={t('workflows.untitled')} autoFocus />
+        <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,48 @@
+/** Owns buttons; a switched-off one stays reachable and says why. */
+import * as Ariakit from '@ariakit/react';
+import type { ButtonHTMLAttributes, ReactElement, ReactNode } from 'react';
+import { Link } from 'wouter';
+import { Icon, type IconType } from './icons';
+
+type Look = 'pri' | 'ghost' | '';
+interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'title'> {
+  look?: Look | string;
+  icon?: IconType;
+  small?: boolean;
+  label?: string;
+  reason?: string | null | false;
+  children?: ReactNode;
+}
+
+export function Tip({ text, children }: { text: ReactNode; children: ReactElement }): ReactElement {
+  return (
+    <Ariakit.TooltipProvider timeout={500}>
+      <Ariakit.TooltipAnchor render={children} />
+      <Ariakit.Tooltip className="tip" gutter={6} unmountOnHide>{text}</Ariakit.Tooltip>
+    </Ariakit.TooltipProvider>
+  );
+}
+
+export function Button({ look = '', icon, small, label, reason, children, className = '', onClick, ...rest }: Props): ReactElement {
+  const classes = `btn ${look}${small ? ' sm' : ''}${children ? '' : ' ico'} ${className}`.trim();
+  const button = (
+    <button
+      type="button" className={classes} aria-label={children ? undefined : label}
+      aria-disabled={reason ? true : undefined} onClick={reason ? undefined : onClick} {...rest}
+    >
+      {icon && <Icon as={icon} />}
+      {children}
+    </button>
+  );
+  const text = reason || (children ? null : label);
+  return text ? <Tip text={text}>{button}</Tip> : button;
+}
+
+export function LinkButton({ to, look = '', icon, small, children, label }: { to: string; look?: string; icon?: IconType; small?: boolean; children?: ReactNode; label?: string }): ReactElement {
+  return (
+    <Link to={to} className={`btn ${look}${small ? ' sm' : ''}${children ? '' : ' ico'}`} aria-label={children ? undefined : label}>
+      {icon && <Icon as={icon} />}
+      {children}
+    </Link>
+  );
+}

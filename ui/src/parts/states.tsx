@@ -1,0 +1,90 @@
+/** Owns what a page shows when it has no data yet, none at all, or an error. */
+import { CircleAlert, CircleSlash, Lock, SearchX } from 'lucide-react';
+import { Component, useEffect, useState, type ReactElement, type ReactNode } from 'react';
+import { isProblem } from '../api/problem';
+import { t } from '../i18n';
+import { Button, LinkButton } from './button';
+import { Icon, type IconType } from './icons';
+import { textOf } from './toast';
+
+/** True once `ms` have passed; keeps skeletons from flashing. */
+function useLate(ms: number): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), ms);
+    return () => clearTimeout(timer);
+  }, [ms]);
+  return late;
+}
+
+export function SkeletonRows({ rows = 6, height = 34 }: { rows?: number; height?: number }): ReactElement {
+  const late = useLate(150);
+  return (
+    <div role="status" aria-label={t('loading')} style={{ padding: '8px 14px', visibility: late ? 'visible' : 'hidden' }}>
+      {Array.from({ length: rows }, (_, n) => (
+        <div key={n} className="row" style={{ height, gap: 24 }}>
+          <span className="skel" style={{ width: 22, height: 22 }} />
+          <span className="skel" style={{ width: `${30 + ((n * 13) % 22)}%`, height: 12 }} />
+          <span className="sp" />
+          <span className="skel" style={{ width: 70, height: 12 }} />
+          <span className="skel" style={{ width: 56, height: 12 }} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+export function Empty({ icon, title, text, children }: { icon: IconType; title: string; text?: ReactNode; children?: ReactNode }): ReactElement {
+  return (
+    <div className="empty">
+      <span className="tile flow"><Icon as={icon} /></span>
+      <h2 style={{ fontSize: 15 }}>{title}</h2>
+      {text && <p className="mut">{text}</p>}
+      <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>{children}</div>
+    </div>
+  );
+}
+
+export function FilteredEmpty({ onClear, text }: { onClear: () => void; text?: string }): ReactElement {
+  return <Empty icon={SearchX} title={t('filtered.empty')} text={text}><Button onClick={onClear}>{t('clear.filters')}</Button></Empty>;
+}
+
+export function Failure({ error, onRetry, id, list }: { error: unknown; onRetry?: () => void; id?: string; list?: { to: string; label: string } }): ReactElement {
+  const problem = isProblem(error) ? error : null;
+  if (problem?.status === 403 && problem.code === 'forbidden') {
+    return <Empty icon={Lock} title={t('error.forbidden')} text={t('error.forbidden.gate', { gate: String(problem.body.gate ?? 'viewStudio') })} />;
+  }
+  if (problem?.code === 'route_disabled' || problem?.code === 'flag_disabled') {
+    return <Empty icon={CircleSlash} title={t('error.disabled')} text={t('error.disabled.text', { flag: String(problem.body.flag ?? '') })} />;
+  }
+  if (problem?.status === 404) {
+    return (
+      <Empty icon={SearchX} title={t('error.notfound', { id: String(problem.body.id ?? id ?? '') })} text={t('error.notfound.text')}>
+        {list && <LinkButton to={list.to}>{list.label}</LinkButton>}
+      </Empty>
+    );
+  }
+  return (
+    <Empty icon={CircleAlert} title={t('error.title')} text={<>{textOf(error)}{problem?.requestId && <><br /><span className="mono">{t('error.request', { id: problem.requestId })}</span></>}</>}>
+      {onRetry && <Button onClick={onRetry}>{t('retry')}</Button>}
+    </Empty>
+  );
+}
+
+export class Guard extends Component<{ children: ReactNode; resetKey?: string }, { error: unknown }> {
+  override state: { error: unknown } = { error: null };
+  static getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+  override componentDidUpdate(before: { resetKey?: string }): void {
+    if (before.resetKey !== this.props.resetKey && this.state.error) this.setState({ error: null });
+  }
+  override render(): ReactNode {
+    if (!this.state.error) return this.props.children;
+    return (
+      <Empty icon={CircleAlert} title={t('error.crash')} text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}>
+        <Button onClick={() => this.setState({ error: null })}>{t('retry')}</Button>
+      </Empty>
+    );
+  }
+}

@@ -1,0 +1,94 @@
+/** Without a pointer: build a chat workflow, run it, approve a tool, read its trace. */
+import { api, launch, open } from './browser.mjs';
+
+async function tabTo(page, test, most = 90) {
+  for (let n = 0; n < most; n++) {
+    if (await page.evaluate(test)) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab never reached ${test}`);
+}
+
+async function walkTo(page, id) {
+  for (let n = 0; n < 20; n++) {
+    if (await page.locator(`[data-id="${id}"].selected`).count()) return;
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab never reached the node ${id}`);
+}
+
+export async function keyboard() {
+  if (!(await api('/api/agents?limit=100')).data.some((a) => a.slug === 'refund-actions-agent')) {
+    await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate refunds', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true }) });
+  }
+  const browser = await launch();
+  const { page, heard } = await open(browser);
+  const said = [];
+  try {
+    await page.goto(`${process.env.STUDIO_URL ?? 'http://127.0.0.1:8787/studio'}/workflows`);
+    await page.locator('h1').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.locator('.palette input').waitFor();
+    await page.keyboard.type('New workflow');
+    await page.keyboard.press('Enter');
+    await page.locator('.dialog input:focus').waitFor();
+    await page.keyboard.type('Keyboard chat');
+    await page.keyboard.press('Enter');
+    await page.locator('#canvas').waitFor();
+    await page.locator('[data-id="start_1"]').waitFor();
+    said.push('made a workflow');
+    await tabTo(page, "document.activeElement?.id === 'canvas'");
+    await page.keyboard.press('/');
+    await page.locator('.quickadd input').waitFor();
+    await page.keyboard.type('Agent');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-id="agent_1"]').waitFor();
+    await page.keyboard.press('Escape');
+    await walkTo(page, 'start_1');
+    await page.keyboard.press('c');
+    await walkTo(page, 'agent_1');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('c');
+    await walkTo(page, 'stop_1').catch(async () => { await page.keyboard.press('Shift+Tab'); await walkTo(page, 'stop_1'); });
+    await page.keyboard.press('Enter');
+    said.push('connected start, agent and stop');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await walkTo(page, 'agent_1');
+    await page.keyboard.press('Enter');
+    await tabTo(page, "document.activeElement?.getAttribute('role') === 'radio' && !!document.activeElement.closest('#insp-panel')");
+    await page.keyboard.press('ArrowLeft');
+    await tabTo(page, "!!document.activeElement?.closest('[data-field=agent_id]')");
+    await page.keyboard.type('Gate refunds');
+    await tabTo(page, "!!document.activeElement?.closest('[data-field=require_tool_approval]')");
+    await page.keyboard.press('Space');
+    await page.keyboard.press('Control+s');
+    await page.getByText(/Saved as version/).waitFor({ timeout: 10_000 });
+    said.push('saved a version');
+    await page.keyboard.press('Control+Enter');
+    await tabTo(page, "document.activeElement?.id === 'composer'", 3);
+    await page.keyboard.type(process.env.E2E_MESSAGE ?? 'refund please');
+    await page.keyboard.press('Enter');
+    await page.locator('.appr').first().waitFor({ timeout: 20_000 });
+    said.push('the run waits for approval');
+    await tabTo(page, "!!document.activeElement?.closest('.appr') && document.activeElement.matches('button')");
+    await page.keyboard.press('a');
+    await page.locator('.reply').waitFor({ timeout: 20_000 });
+    said.push('approved; the run completed');
+    await tabTo(page, "document.activeElement?.matches('a[href*=\"/traces/\"]') === true", 160);
+    await page.keyboard.press('Enter');
+    await page.locator('[role=treegrid]').waitFor();
+    await tabTo(page, "document.activeElement?.getAttribute('role') === 'treegrid'");
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    await page.locator('[role=row][aria-selected=true]').waitFor();
+    await page.locator('#step-panel').waitFor();
+    said.push('read the trace');
+    return { said, wrong: heard.map((h) => `console: ${h}`) };
+  } catch (error) {
+    await page.screenshot({ path: '/tmp/keyboard-failed.png' });
+    return { said, wrong: [error.message.split('\n')[0], ...heard] };
+  } finally {
+    await browser.close();
+  }
+}
