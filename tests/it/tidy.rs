@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Who may know whom; arrows point down only. Time, configuration and errors are everybody's.
+/// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("config", &["model", "providers"]),
@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("http", &["model", "store", "host", "engine", "studio"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http"]),
 ];
-const SHARED: [&str; 4] = ["error", "Error", "clock", "config"];
+const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
