@@ -122,7 +122,7 @@ async fn a_branch_fails_and_goes_on_while_its_sibling_still_waits() {
         s2 human_a paused iteration_path="fork_1:a" branch_path=["a"]
         s3 tool_b failed iteration_path="fork_1:b" branch_path=["b"] error={"code":"tool_failed","message":"broken 1"}
     "#]].assert_eq(&story.steps(&run.id).await);
-    expect![[r#"409 invalid_state: the run is failed; wait until it rests {"run_status":"failed"}"#]].assert_eq(&story.refused(&run.id, "resume", json!({"message": "x"})).await);
+    expect![[r#"409 invalid_state: the run is failed; retry it first {"run_status":"failed"}"#]].assert_eq(&story.refused(&run.id, "resume", json!({"message": "x"})).await);
     expect![[r#"
         11 step_started step_id="s3" node_id="tool_b" node_type="tool" iteration=null attempt=2 resumed=true branch_id="b"
         12 step_completed step_id="s3" node_id="tool_b" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"flaky","result":{"did":"flaky","with":{"times":1}}}} branch_id="b"
