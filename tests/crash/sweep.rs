@@ -202,16 +202,6 @@ fn each_step() -> Value {
     json!({"database": {"durability": "step"}})
 }
 
-#[test]
-fn killed_at_every_border_when_each_step_is_stored_before_the_next() {
-    assert_kills(json!({"settings": each_step()}), 60);
-}
-
-#[test]
-fn killed_at_every_border_of_a_worker_when_each_step_is_stored_before_the_next() {
-    assert_kills(json!({"queued": true, "from_start": true, "settings": each_step()}), 60);
-}
-
 /// Entries that come close together may share a write, so the count differs a little from run to run.
 fn assert_kills(given: &Value, passes: u32) {
     let kills = sweep(given, passes);
