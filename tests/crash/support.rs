@@ -187,7 +187,9 @@ fn scripts() -> Value {
         "talk": {"replies": [{"times": 0, "text": "one two three four", "chunks": ["one ", "two ", "three ", "four"], "usage": usage}]},
         "slow": {"replies": [{"times": 0, "text": "at last", "delay_ms": 3000, "usage": usage}]},
         "drip": {"replies": [{"times": 0, "text": "drip", "chunks": vec!["drip "; 200], "delay_ms": 20, "usage": usage}]},
-        "flaky": {"replies": [{"error": "provider_unavailable", "usage": usage}, {"text": "well", "usage": usage}]},
+        "flaky": {"replies": [
+            {"match": {"call": 1}, "error": "provider_unavailable", "usage": usage}, {"text": "well", "usage": usage}
+        ]},
         "clerk": {"on_exhausted": "repeat_last", "replies": [
             {"tool_calls": [{"name": "refund", "arguments": {"order": 7}, "id": "call_refund"}], "usage": usage},
             {"text": "It is refunded.", "times": 0, "usage": usage}

@@ -61,7 +61,7 @@ fn what_may_have_been_stored_is_not_stored_twice() {
         }
     }
     assert_eq!(write(&store, move |tx| log::append_again(tx, &entries)), Ok(()), "tokens do not move the head");
-    read(&store, |tx| {
+    read(&store, move |tx| {
         assert_eq!(log::entries(tx, "t", &id(1), 0, 10)?.len(), 5);
         assert_eq!(log::tokens(tx, "t", &id(1), 0, 10)?, [token(1)]);
         log::verify(tx, "t", &id(1))
