@@ -59,6 +59,19 @@ impl Seat {
         self.feed.close();
     }
 
+    /// A cancel that came while the run was coming to rest.
+    async fn hear_late_cancel(&self) {
+        self.leave();
+        if self.world.keeps_nothing() {
+            return;
+        }
+        let (tenant, run) = (Arc::clone(&self.journal.tenant), self.journal.run);
+        let row = self.world.store.read(move |tx| crate::store::runs::get(tx, &tenant, &run)).await;
+        if row.is_ok_and(|row| row.is_some_and(|row| row.cancel_requested)) {
+            let _over_already = super::answer::cancel(&self.world, &self.journal.tenant, &run.to_string()).await;
+        }
+    }
+
     /// Somebody else goes on at once with a run that cannot go on here.
     async fn hand_over(&self) {
         self.journal.give_up();
@@ -120,7 +133,11 @@ pub(super) fn drive_here(
     world.spawn(async move {
         let drove = std::panic::AssertUnwindSafe(drive.run()).catch_unwind().await;
         match drove {
-            Ok(Drove::Requeued) => seat.world.wake.notify_one(),
+            Ok(Drove::Requeued) => {
+                seat.hear_late_cancel().await;
+                seat.world.wake.notify_one();
+            }
+            Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
             Ok(Drove::Rested(_) | Drove::Interrupted) => {}
             Ok(Drove::Lost) => seat.hand_over().await,
             Err(_) => {
@@ -225,6 +242,9 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
+        for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
+            let _over_already = super::answer::cancel(self, &tenant.into(), &run.to_string()).await;
+        }
         let mut count = 0;
         loop {
             let found = self.claim_abandoned().await?;

@@ -48,6 +48,30 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn what_may_have_been_stored_is_not_stored_twice() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, count: 1, deltas: vec!["a".into()] };
+    let entries = growth(1, 3, 2);
+    let tokens = Append { tokens: vec![token(1)], ..growth(1, 5, 0) };
+    for again in [&entries, &tokens] {
+        for _ in 0..3 {
+            let again = again.clone();
+            write(&store, move |tx| log::append_again(tx, &again)).unwrap();
+        }
+    }
+    assert_eq!(write(&store, move |tx| log::append_again(tx, &entries)), Ok(()), "tokens do not move the head");
+    read(&store, move |tx| {
+        assert_eq!(log::entries(tx, "t", &id(1), 0, 10)?.len(), 5);
+        assert_eq!(log::tokens(tx, "t", &id(1), 0, 10)?, [token(1)]);
+        log::verify(tx, "t", &id(1))
+    })
+    .unwrap();
+    let late = Append { expect_fence: 2, ..growth(1, 5, 1) };
+    assert_eq!(write(&store, move |tx| log::append_again(tx, &late)), Err(StoreError::Fenced));
+}
+
+#[test]
 fn an_altered_row_is_found() {
     for change in [
         "UPDATE #log SET body = '\"rested\"' WHERE key = 67108866",
