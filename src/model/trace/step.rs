@@ -145,6 +145,14 @@ impl Step {
         self.status = status;
     }
 
+    /// A fork that a retry goes back into: one that had ended counts anew.
+    pub(super) fn reopen(&mut self) {
+        if self.status == StepStatus::Completed {
+            self.duration_ms = 0;
+        }
+        self.status = StepStatus::Failed;
+    }
+
     pub(super) fn pause(&mut self, now: Moment) {
         self.end(now, StepStatus::Paused);
         self.finished_at = None;
