@@ -8,10 +8,14 @@ say() { printf '\n== %s\n' "$*"; }
 scripts/prepare.sh test
 say "Rust"
 cargo test --quiet --features "$STUDIO_FEATURES"
+say "lints"
+cargo clippy --quiet --lib --features "$STUDIO_FEATURES" -- -D warnings
 say "generated files"
 scripts/generate.sh --check
 say "C"
 scripts/test-c.sh
 say "Python"
 scripts/test-python.sh
+say "the pages"
+scripts/test-ui.sh
 say "all is well"

@@ -21,7 +21,7 @@ pub struct ProviderConfig {
     pub embeddings: Vec<EmbeddingConfig>,
     pub timeout_ms: Option<u64>,
     pub max_retries: Option<u32>,
-    /// Of Azure OpenAI.
+    /// Of Azure OpenAI and Anthropic.
     pub api_version: Option<String>,
     /// Of `script`: what each model answers.
     pub scripts: Map<String, Value>,

@@ -142,9 +142,9 @@ impl EventStream {
                 Source::Over => return None,
                 Source::Feed(feed) => {
                     let feed = Arc::clone(feed);
-                    self.from_feed(&feed).await;
+                    self.follow_feed(&feed).await;
                 }
-                Source::Log(_) => self.from_log().await,
+                Source::Log(_) => self.follow_log().await,
             }
         }
     }
@@ -162,7 +162,7 @@ impl EventStream {
         batch.into_iter().enumerate().filter(|(index, frame)| tell(*index, frame)).map(|(_, frame)| frame).collect()
     }
 
-    async fn from_feed(&mut self, feed: &Feed) {
+    async fn follow_feed(&mut self, feed: &Feed) {
         let changed = feed.changed();
         tokio::pin!(changed);
         changed.as_mut().enable();
@@ -205,7 +205,7 @@ impl EventStream {
         }
     }
 
-    async fn from_log(&mut self) {
+    async fn follow_log(&mut self) {
         let Source::Log(reader) = &mut self.source else { return };
         let mut found = reader.take(self.from, BATCH);
         if self.follow == Follow::Answer

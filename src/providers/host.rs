@@ -6,8 +6,8 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::openai;
 use super::outbound::Patience;
+use super::reply::tool_call_of;
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
@@ -102,13 +102,8 @@ impl Heard {
 }
 
 fn tool_call(call: &Value) -> ToolCall {
-    let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or("").to_owned();
-    let arguments = match call.get("arguments") {
-        Some(Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    };
-    openai::tool_call(text("id"), text("name"), &arguments)
+    let text = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or("");
+    tool_call_of(text("id"), text("name"), call.get("arguments"))
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {

@@ -1,4 +1,4 @@
-//! Owns what models without a structured mode are told: the schema as part of their instructions.
+//! Owns what models are instructed: their system messages, and the schema for those without a structured mode.
 
 use serde_json::Value;
 
@@ -20,4 +20,12 @@ pub fn with_schema(messages: &[Message], schema: &Value) -> Vec<Message> {
         None => messages.insert(0, Message::text(Role::System, instruction)),
     }
     messages
+}
+
+/// All system messages in one text, for families that are told them apart from the conversation; with the schema when it has to be said.
+#[must_use]
+pub fn instructions(messages: &[Message], schema: Option<&Value>) -> String {
+    let system = messages.iter().filter(|message| message.role == Role::System && !message.content.trim().is_empty());
+    let texts = system.map(|message| message.content.clone()).chain(schema.map(schema_instruction));
+    texts.collect::<Vec<_>>().join("\n\n")
 }

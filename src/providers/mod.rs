@@ -1,16 +1,29 @@
 //! Owns the seam to model providers: one request, deltas while they come, one reply.
 
+pub mod anthropic;
+pub mod cohere;
 pub mod demo;
 pub mod echo;
+mod files;
+pub mod gemini;
 pub mod hash;
 pub mod host;
 pub mod instruct;
+#[cfg(test)]
+mod mock;
+pub mod ollama;
 pub mod openai;
 pub mod outbound;
+mod own;
 pub mod refusal;
 pub mod registry;
+mod reply;
+pub mod responses;
 pub mod script;
 pub mod sse;
+mod subset;
+mod vectors;
+pub mod wire;
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;

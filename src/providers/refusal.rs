@@ -41,7 +41,7 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
     let quota = code == FaultCode::ProviderRateLimited && told.mentions(&["insufficient_quota", "billing_hard_limit"]);
     let retry = (matches!(status, 408 | 409 | 429) || status >= 500) && !quota;
     let text = if text.is_empty() { format!("the provider answered {status}") } else { format!("the provider answered {status}: {text}") };
-    Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now) }
+    Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now).or_else(|| wait_inside(&json)) }
 }
 
 /// What an error inside an answer says; `error` is the object that tells it.
@@ -49,7 +49,7 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
 pub fn read_inside(error: &Value) -> ProviderFailure {
     let told = Said::of(&serde_json::json!({ "error": error }));
     let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-    let status = status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or(500);
+    let status = status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or_else(|| told.status());
     let text = told.text.clone().unwrap_or_else(|| shorten(&error.to_string()));
     ProviderFailure::new(code(status, &told), format!("the provider broke off: {text}"))
 }
@@ -70,7 +70,7 @@ fn code(status: u16, told: &Said) -> FaultCode {
 }
 
 const FILTER_MARKS: [&str; 4] = ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_blocked"];
-const CONTEXT_MARKS: [&str; 9] = [
+const CONTEXT_MARKS: [&str; 10] = [
     "context_length_exceeded",
     "exceed_context_size",
     "context length",
@@ -80,6 +80,19 @@ const CONTEXT_MARKS: [&str; 9] = [
     "prompt is too long",
     "too many tokens",
     "input token count",
+    "exceed context limit",
+];
+/// The names of errors that are told without a status, inside an answer.
+const NAMED: [(&str, u16); 9] = [
+    ("authentication_error", 401),
+    ("permission_error", 403),
+    ("rate_limit", 429),
+    ("insufficient_quota", 429),
+    ("RESOURCE_EXHAUSTED", 429),
+    ("invalid_request", 400),
+    ("invalid_prompt", 400),
+    ("not_found_error", 404),
+    ("request_too_large", 413),
 ];
 
 /// What the usual shapes of error bodies say.
@@ -97,6 +110,12 @@ impl Said {
         let marks = [error.get("code"), error.get("type"), error.get("status"), inner.get("code"), json.get("type")];
         let marks = marks.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         Self { marks: marks.chain(text.clone()).collect(), text }
+    }
+
+    /// The status that an error's name stands for; a name that says nothing is the provider's own trouble.
+    fn status(&self) -> u16 {
+        let named = NAMED.iter().find(|named| self.mentions(&[named.0])).map(|named| named.1);
+        named.unwrap_or(if self.mentions(&CONTEXT_MARKS) { 400 } else { 500 })
     }
 
     fn mentions(&self, any: &[&str]) -> bool {
@@ -121,6 +140,13 @@ fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
             Some(Duration::from_millis(Timestamp(at).since(now)))
         }
     }
+}
+
+/// The wait that Google tells in the body: `{"error":{"details":[{"retryDelay":"1.5s"}]}}`.
+fn wait_inside(json: &Value) -> Option<Duration> {
+    let details = json.get("error")?.get("details")?.as_array()?;
+    let delay = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    Duration::try_from_secs_f64(delay.strip_suffix('s')?.parse().ok()?).ok()
 }
 
 #[cfg(test)]
@@ -183,6 +209,26 @@ mod tests {
             ("retry-after", "-1", "None"),
         ] {
             assert_eq!(refused(429, Some((name, value)), ""), format!("{limited} {wait} {tail}"));
+        }
+        let told = r#"{"error":{"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"x"},{"retryDelay":"1.5s"}]}}"#;
+        assert_eq!(refused(429, None, told), format!("{limited} Some(1.5s) {tail}: m"));
+        assert_eq!(refused(429, Some(("retry-after", "2")), told), format!("{limited} Some(2s) {tail}: m"));
+    }
+
+    #[test]
+    fn errors_inside_an_answer_are_told_apart_by_number_or_name() {
+        for (error, wanted) in [
+            (r#"{"type":"overloaded_error","message":"Overloaded"}"#, "provider_unavailable"),
+            (r#"{"type":"rate_limit_error","message":"m"}"#, "provider_rate_limited"),
+            (r#"{"type":"authentication_error","message":"m"}"#, "provider_auth"),
+            (r#"{"code":"context_length_exceeded","message":"m"}"#, "context_overflow"),
+            (r#"{"code":"rate_limit_exceeded","message":"m"}"#, "provider_rate_limited"),
+            (r#"{"code":503,"status":"UNAVAILABLE","message":"m"}"#, "provider_unavailable"),
+            (r#"{"code":"400","message":"m"}"#, "provider_bad_request"),
+            (r#""model runner stopped""#, "provider_unavailable"),
+        ] {
+            let error: Value = serde_json::from_str(error).expect("JSON");
+            assert_eq!(read_inside(&error).fault.code.as_str(), wanted, "{error}");
         }
     }
 }

@@ -7,12 +7,18 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 
+use super::anthropic::Anthropic;
+use super::cohere::Cohere;
+use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
+use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::Dialect;
 use super::outbound::{Outbound, Patience};
+use super::responses::Responses;
 use super::script::Scripts;
+use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
 use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
@@ -23,16 +29,36 @@ use crate::secrets::{PREFIX, Secrets};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     OpenAi,
+    Responses,
+    Anthropic,
+    Gemini,
+    Ollama,
+    Cohere,
     Script,
     Hash,
     Host,
 }
 
+impl Family {
+    /// It is asked over HTTP.
+    const fn is_wire(self) -> bool {
+        match self {
+            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Gemini | Self::Ollama | Self::Cohere => true,
+            Self::Script | Self::Hash | Self::Host => false,
+        }
+    }
+}
+
 /// A provider that is known by itself: id, label, family, base URL.
 struct Known(&'static str, &'static str, Family, &'static str);
 
-const KNOWN: [Known; 10] = [
+const KNOWN: [Known; 15] = [
     Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
+    Known("openai-responses", "OpenAI Responses", Family::Responses, "https://api.openai.com/v1"),
+    Known("anthropic", "Anthropic", Family::Anthropic, "https://api.anthropic.com"),
+    Known("gemini", "Google Gemini", Family::Gemini, "https://generativelanguage.googleapis.com"),
+    Known("ollama", "Ollama", Family::Ollama, "http://127.0.0.1:11434"),
+    Known("cohere", "Cohere", Family::Cohere, "https://api.cohere.com"),
     Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
     Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
     Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
@@ -121,7 +147,7 @@ impl Providers {
     /// Everything that the provider needs is set.
     pub async fn is_configured(&self, provider: &str, tenant: &str) -> bool {
         let Ok(entry) = self.entry(provider) else { return false };
-        if entry.family == Family::OpenAi && entry.base_url.is_empty() {
+        if entry.family.is_wire() && entry.base_url.is_empty() {
             return false;
         }
         match &entry.credential {
@@ -142,10 +168,9 @@ impl Providers {
         self.secrets.get(name, tenant).await.map(Some).map_err(failure)
     }
 
-    async fn open_ai(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<OpenAi, ProviderFailure> {
-        Ok(OpenAi {
+    async fn wire(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<Wire, ProviderFailure> {
+        Ok(Wire {
             base_url: entry.base_url(id)?,
-            dialect: entry.dialect(),
             credential: secret.cloned(),
             headers: self.headers(entry, tenant).await?,
             patience: entry.patience,
@@ -181,14 +206,18 @@ impl Named<'_> {
     /// The provider itself, with its secret looked up.
     async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
         let Self { all, id, entry } = self;
+        // Looked up only where it is waited for.
+        let wire = all.wire(id, entry, secret, tenant);
         Ok(match entry.family {
+            Family::OpenAi => Ready::owned(OpenAi { wire: wire.await?, dialect: entry.dialect() }),
+            Family::Responses => Ready::owned(Responses { wire: wire.await? }),
+            Family::Anthropic => Ready::owned(Anthropic { wire: wire.await?, version: entry.settings.api_version.clone() }),
+            Family::Gemini => Ready::owned(Gemini { wire: wire.await? }),
+            Family::Ollama => Ready::owned(Ollama { wire: wire.await?, windows: entry.windows() }),
+            Family::Cohere => Ready::owned(Cohere { wire: wire.await? }),
             Family::Script => Ready::Borrowed(&all.scripts),
             Family::Hash => Ready::Borrowed(&Hash),
-            Family::Host => {
-                let (id, door) = ((*id).to_owned(), all.host.clone());
-                Ready::Owned(Box::new(HostModels { id, door, patience: entry.patience }))
-            }
-            Family::OpenAi => Ready::Owned(Box::new(all.open_ai(id, entry, secret, tenant).await?)),
+            Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience }),
         })
     }
 }
@@ -219,6 +248,10 @@ enum Ready<'a> {
 }
 
 impl Ready<'_> {
+    fn owned(provider: impl Provider + 'static) -> Self {
+        Ready::Owned(Box::new(provider))
+    }
+
     fn provider(&self) -> &dyn Provider {
         match self {
             Ready::Borrowed(provider) => *provider,
@@ -253,6 +286,10 @@ impl Entry {
             return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
         }
         Ok(self.base_url.clone())
+    }
+
+    fn windows(&self) -> BTreeMap<String, u64> {
+        self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?))).collect()
     }
 
     fn dialect(&self) -> Dialect {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::model::chat::{Tokens, ToolCall};
+use crate::providers::reply::tool_call;
 
 /// A tool call while its fragments come.
 #[derive(Debug, Default)]
@@ -55,7 +56,7 @@ impl Fragments {
         };
         let known = known.filter(|at| {
             let other_id = self.0.get(*at).is_some_and(|one| !one.id.is_empty() && !id.is_empty() && one.id != id);
-            !(other_id && !name.is_empty())
+            !other_id || name.is_empty()
         });
         known.unwrap_or_else(|| {
             self.0.push(Fragment { index, ..Fragment::default() });
@@ -63,27 +64,11 @@ impl Fragments {
         })
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     pub(super) fn calls(self) -> Vec<ToolCall> {
         let mut fragments = self.0;
         fragments.sort_by_key(|one| one.index.unwrap_or(u64::MAX));
         fragments.into_iter().map(|one| tool_call(one.id, one.name, &one.arguments)).collect()
     }
-}
-
-/// A tool call whose arguments came as text; nothing at all means none.
-pub(crate) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
-    let text = arguments.trim();
-    let parsed = if text.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { serde_json::from_str::<Value>(text) };
-    let (arguments, invalid) = match parsed {
-        Ok(object @ Value::Object(_)) => (object, None),
-        Ok(_) => (Value::String(arguments.to_owned()), Some("the arguments are not a JSON object".to_owned())),
-        Err(problem) => (Value::String(arguments.to_owned()), Some(format!("the arguments are not valid JSON: {problem}"))),
-    };
-    ToolCall { id, name, arguments, invalid }
 }
 
 /// The text of a `content`: a string, or a list of parts of which the text ones count.

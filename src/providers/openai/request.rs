@@ -1,13 +1,13 @@
 //! Owns the body of a chat completion request.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use super::dialect::{Dialect, Structure};
 use crate::model::agent::Parameters;
-use crate::model::chat::{Attachment, Message, Role, ToolCall};
+use crate::model::chat::{Message, Role, ToolCall};
+use crate::providers::files::{self, File, Kind};
+use crate::providers::reply::object;
 use crate::providers::{ChatRequest, Media, instruct};
 
 pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
@@ -48,7 +48,7 @@ fn add_format(body: &mut Map<String, Value>, request: &ChatRequest, told: bool) 
 }
 
 /// Strict mode takes only schemas whose objects are closed and whose keys are all required.
-fn is_strict(schema: &Value) -> bool {
+pub(in crate::providers) fn is_strict(schema: &Value) -> bool {
     match schema {
         Value::Object(members) => {
             let closed = match members.get("properties").and_then(Value::as_object) {
@@ -120,14 +120,12 @@ fn assistant(message: &Message) -> Value {
     Value::Object(told)
 }
 
-fn call(call: &ToolCall) -> Value {
-    let arguments = if call.arguments.is_object() { call.arguments.to_string() } else { "{}".into() };
-    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}})
+pub(in crate::providers) fn call(call: &ToolCall) -> Value {
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": object(call).to_string()}})
 }
 
 fn content(message: &Message, media: &[Media]) -> Value {
-    let parts = message.attachments.iter().filter_map(|file| part(file, media));
-    let parts: Vec<Value> = parts.collect();
+    let parts: Vec<Value> = files::of(message, media).map(part).collect();
     if parts.is_empty() {
         return message.content.as_str().into();
     }
@@ -139,21 +137,12 @@ fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// None when the file's bytes are not sent.
-fn part(file: &Attachment, media: &[Media]) -> Option<Value> {
-    let found = media.iter().find(|media| media.storage_key == file.storage_key)?;
-    let name = found.name.as_deref().unwrap_or("file");
-    let mime = found.mime_type.as_str();
-    let data = || STANDARD.encode(&found.bytes);
-    let data_url = || format!("data:{mime};base64,{}", data());
-    Some(match mime.split_once('/') {
-        Some(("image", _)) => json!({"type": "image_url", "image_url": {"url": data_url()}}),
-        Some(("audio", "wav" | "mpeg")) => {
-            let format = if mime == "audio/wav" { "wav" } else { "mp3" };
-            json!({"type": "input_audio", "input_audio": {"data": data(), "format": format}})
-        }
-        Some(("text", _)) => text_part(&format!("File {name}:\n{}", String::from_utf8_lossy(&found.bytes))),
-        Some(("application", "pdf")) => json!({"type": "file", "file": {"filename": name, "file_data": data_url()}}),
-        _ => text_part(&format!("[The file {name} of type {mime} cannot be shown to this model.]")),
-    })
+fn part(file: File<'_>) -> Value {
+    match (file.kind(), file.mime()) {
+        (Kind::Image, _) => json!({"type": "image_url", "image_url": {"url": file.data_url()}}),
+        (Kind::Audio, "audio/wav") => json!({"type": "input_audio", "input_audio": {"data": file.base64(), "format": "wav"}}),
+        (Kind::Audio, "audio/mpeg") => json!({"type": "input_audio", "input_audio": {"data": file.base64(), "format": "mp3"}}),
+        (Kind::Pdf, _) => json!({"type": "file", "file": {"filename": file.name(), "file_data": file.data_url()}}),
+        (Kind::Audio | Kind::Video | Kind::Text | Kind::Other, _) => text_part(&file.told()),
+    }
 }

@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 use super::FAMILY;
 use super::answer::{self, Fragments};
 use super::dialect::Dialect;
-use crate::model::chat::{Message, ProviderBlocks, Role, Tokens};
-use crate::model::event::FaultCode;
-use crate::providers::sse::ServerEvent;
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::model::chat::Tokens;
+use crate::providers::reply::{self, Parts};
+use crate::providers::wire::{Reading, malformed};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
 /// An answer as far as it came.
-pub(super) struct Reading<'a> {
+pub(super) struct Speech<'a> {
     dialect: &'a Dialect,
     text: String,
     refusal: String,
@@ -22,65 +22,60 @@ pub(super) struct Reading<'a> {
     over: bool,
 }
 
-impl<'a> Reading<'a> {
-    pub(super) fn new(dialect: &'a Dialect) -> Self {
-        let (text, refusal, own, calls) = (String::new(), String::new(), Map::new(), Fragments::default());
-        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, over: false }
-    }
-
-    /// The end marker was seen.
-    pub(super) const fn over(&self) -> bool {
-        self.over
-    }
-
-    /// A failure with the tokens that were reported before.
-    pub(super) fn failed(&self, failure: ProviderFailure) -> ProviderFailure {
-        ProviderFailure { tokens: failure.tokens.or(self.tokens), ..failure }
-    }
-
-    pub(super) fn protocol(&self, text: &str) -> ProviderFailure {
-        self.failed(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is malformed: {text}")))
-    }
-
-    pub(super) fn cut_off(&self) -> ProviderFailure {
-        self.failed(ProviderFailure::new(FaultCode::ProviderProtocol, "the provider's answer ended before its end marker"))
-    }
-
-    /// Takes an answer that came whole.
-    pub(super) fn take_whole(&mut self, body: &[u8]) -> Result<(), ProviderFailure> {
-        let body: Value = serde_json::from_slice(body).map_err(|problem| self.protocol(&problem.to_string()))?;
-        self.take_frame(&body)?;
-        let choice = body.pointer("/choices/0").ok_or_else(|| self.protocol("it holds no choice"))?;
-        self.take_choice(choice, choice.get("message"), &|_| {});
-        Ok(())
-    }
-
-    /// Takes one event of a stream.
-    pub(super) fn take_event(&mut self, event: &ServerEvent, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-        if self.over {
-            return Ok(());
-        }
-        if event.data.trim() == "[DONE]" {
-            self.over = true;
-            return Ok(());
-        }
-        let frame: Value = serde_json::from_str(&event.data).map_err(|problem| self.protocol(&problem.to_string()))?;
-        self.take_frame(&frame)?;
+impl Reading for Speech<'_> {
+    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.take_frame(frame)?;
         if let Some(choice) = frame.pointer("/choices/0") {
             self.take_choice(choice, choice.get("delta"), deltas);
         }
         Ok(())
     }
 
+    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+        self.take_frame(body)?;
+        let choice = body.pointer("/choices/0").ok_or_else(|| malformed("it holds no choice"))?;
+        self.take_choice(choice, choice.get("message"), &|_| {});
+        Ok(())
+    }
+
+    fn take_done(&mut self) {
+        self.over = true;
+    }
+
+    fn over(&self) -> bool {
+        self.over
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        if self.finish.as_deref() == Some("content_filter") || (self.text.is_empty() && !self.refusal.is_empty()) {
+            return Err(reply::filtered(&self.refusal));
+        }
+        if self.finish.as_deref() == Some("error") {
+            return Err(reply::broken_off());
+        }
+        let cut = matches!(self.finish.as_deref(), Some("length" | "model_length"));
+        let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
+        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, cut };
+        Ok(parts.into_reply(FAMILY, request))
+    }
+}
+
+impl<'a> Speech<'a> {
+    pub(super) fn new(dialect: &'a Dialect) -> Self {
+        let (text, refusal, own, calls) = (String::new(), String::new(), Map::new(), Fragments::default());
+        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, over: false }
+    }
+
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
     fn take_frame(&mut self, frame: &Value) -> Result<(), ProviderFailure> {
-        if !frame.is_object() {
-            return Err(self.protocol("it is no JSON object"));
-        }
         let usage = frame.get("usage").or_else(|| frame.pointer("/x_groq/usage"));
         self.tokens = usage.and_then(answer::tokens).or(self.tokens);
         match frame.get("error").filter(|error| !error.is_null()) {
-            Some(error) => Err(self.failed(refusal::read_inside(error))),
+            Some(error) => Err(refusal::read_inside(error)),
             None => Ok(()),
         }
     }
@@ -115,25 +110,5 @@ impl<'a> Reading<'a> {
                 }
             }
         }
-    }
-
-    /// The whole answer.
-    pub(super) fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        if self.finish.as_deref() == Some("content_filter") || (self.text.is_empty() && !self.refusal.is_empty()) {
-            let text = if self.refusal.is_empty() { "the provider's filter stopped the answer" } else { &self.refusal };
-            return Err(self.failed(ProviderFailure::new(FaultCode::ProviderContentFiltered, text)));
-        }
-        if self.finish.as_deref() == Some("error") {
-            return Err(self.failed(ProviderFailure::new(FaultCode::ProviderUnavailable, "the provider broke off its answer")));
-        }
-        let finish = match self.finish.as_deref() {
-            _ if !self.calls.is_empty() => Finish::ToolCalls,
-            Some("length" | "model_length") => Finish::Length,
-            _ => Finish::Stop,
-        };
-        let blocks = (!self.own.is_empty()).then(|| ProviderBlocks { family: FAMILY.into(), value: Value::Object(self.own) });
-        let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
-        let message = Message { tool_calls: self.calls.calls(), blocks, ..Message::text(Role::Assistant, self.text) };
-        Ok(ChatReply { message, structured, tokens: self.tokens, finish, reply_index: None })
     }
 }

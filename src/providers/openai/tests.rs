@@ -1,72 +1,17 @@
-use std::sync::Mutex;
-use std::time::Duration;
-
-use axum::Router;
-use axum::body::Body;
-use axum::extract::State;
-use axum::response::Response;
+use bytes::Bytes;
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::clock::SystemClock;
 use crate::model::chat::{Message, Role, ToolCall};
-use crate::providers::{Delta, Media, ToolOffer};
-
-/// One answer of the mock: status, headers, pieces of the body; a piece `HANG` waits for ever, `BREAK` breaks the connection.
-#[derive(Clone)]
-struct Canned(u16, &'static [(&'static str, &'static str)], Vec<String>);
-
-#[derive(Clone, Default)]
-struct Mock {
-    answers: Arc<Mutex<Vec<Canned>>>,
-    seen: Arc<Mutex<Vec<(String, Value)>>>,
-}
-
-async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let bytes = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
-    let key = parts.headers.get("authorization").map_or("", |value| value.to_str().expect("text"));
-    mock.seen.lock().expect("seen").push((format!("{} {key}", parts.uri), serde_json::from_slice(&bytes).expect("JSON")));
-    let Canned(status, headers, pieces) = mock.answers.lock().expect("answers").remove(0);
-    let pieces = futures_util::stream::unfold(pieces.into_iter(), |mut pieces| async move {
-        let piece = pieces.next()?;
-        tokio::task::yield_now().await;
-        let piece = match piece.as_str() {
-            "HANG" => std::future::pending().await,
-            "BREAK" => Err(std::io::Error::other("broken")),
-            text => Ok(Bytes::from(text.to_owned())),
-        };
-        Some((piece, pieces))
-    });
-    let mut answer = Response::builder().status(status);
-    for (name, value) in headers {
-        answer = answer.header(*name, *value);
-    }
-    answer.body(Body::from_stream(pieces)).expect("an answer")
-}
+use crate::model::event::FaultCode;
+use crate::providers::mock::{self, Canned, Mock, hello, told, whole};
+use crate::providers::{Media, ToolOffer};
 
 /// A provider in front of a mock that gives these answers in turn.
 async fn provider(dialect: &str, answers: Vec<Canned>) -> (OpenAi, Mock) {
-    let mock = Mock { answers: Arc::new(Mutex::new(answers)), ..Mock::default() };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
-    let router = Router::new().fallback(serve).with_state(mock.clone());
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    let patience = Patience { first_byte: Duration::from_millis(400), idle: Duration::from_millis(200), retries: 2 };
-    let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
-    let base_url = format!("http://{address}/v1");
-    (OpenAi { base_url, dialect: Dialect::of(dialect), credential: Some(Secret("key".into())), headers: Vec::new(), patience, outbound }, mock)
-}
-
-fn hello(stream: bool) -> ChatRequest {
-    let mut request = ChatRequest::new("m", vec![Message::text(Role::System, "S"), Message::text(Role::User, "Hello")]);
-    request.stream = stream;
-    request
-}
-
-fn whole(value: &Value) -> Canned {
-    Canned(200, &[("content-type", "application/json")], vec![value.to_string()])
+    let (wire, mock) = mock::start("/v1", answers).await;
+    (OpenAi { wire, dialect: Dialect::of(dialect) }, mock)
 }
 
 /// A stream of these frames, with its end marker, cut into pieces of seven bytes.
@@ -77,28 +22,6 @@ fn stream(frames: &[Value]) -> Canned {
 
 fn delta(delta: &Value) -> Value {
     json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]})
-}
-
-async fn told(provider: &OpenAi, request: &ChatRequest) -> String {
-    let heard = Mutex::new(Vec::new());
-    let answer = provider.chat(request, &|delta| heard.lock().expect("heard").push(delta)).await;
-    let heard = heard.into_inner().expect("heard");
-    let heard = heard.iter().map(|delta| match delta {
-        Delta::Text(text) => format!("{text:?} "),
-        Delta::Reasoning(text) => format!("({text:?}) "),
-    });
-    let heard: String = heard.collect();
-    match answer {
-        Ok(reply) => {
-            let calls = reply.message.tool_calls.iter().map(|call| format!("\n{} {} {} {:?}", call.id, call.name, call.arguments, call.invalid));
-            let calls: String = calls.collect();
-            let blocks = reply.message.blocks.map_or(String::new(), |blocks| format!("\nblocks {}", blocks.value));
-            format!("{heard}\n{:?} {:?} {:?}{calls}{blocks}", reply.message.content, reply.finish, reply.tokens.map(|t| (t.prompt, t.completion, t.cached, t.reasoning)))
-        }
-        Err(failure) => {
-            format!("{heard}\n{}: {} {:?}", failure.fault.code.as_str(), failure.fault.message, failure.tokens.map(|t| (t.prompt, t.completion)))
-        }
-    }
 }
 
 async fn check(dialect: &str, answers: Vec<Canned>, streamed: bool, wanted: Expect) {
@@ -124,7 +47,7 @@ async fn a_stream_gives_pieces_and_the_last_usage() {
     let text: String = frames.iter().map(|frame| format!(": PROCESSING\n\ndata: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
     check("openai", vec![Canned(200, &[], vec![text])], true, expect![[r#"
         "Hé" ("hm") "llo" 
-        "Héllo" Stop Some((12, 7, 4, 3))"#]]).await;
+        "Héllo" Stop Some((12, 7, 4, 0, 3))"#]]).await;
 }
 
 #[tokio::test]
@@ -166,9 +89,9 @@ async fn a_whole_answer_is_read() {
         "tool_calls": null, "reasoning_content": "why"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_cache_hit_tokens": 9}});
     check("deepseek", vec![whole(&answer)], false, expect![[r#"
-        
-        "Hi" Length Some((3, 2, 3, 0))
-        blocks {"reasoning_content":"why"}"#]]).await;
+
+        "Hi" Length Some((3, 2, 3, 0, 0))
+        blocks openai-chat {"reasoning_content":"why"}"#]]).await;
     check("openai", vec![whole(&json!({"choices": []}))], false, expect![[r#"
 
         provider_protocol: the provider's answer is malformed: it holds no choice None"#]]).await;
@@ -240,8 +163,8 @@ async fn a_filtered_answer_fails_with_its_usage() {
 #[tokio::test]
 async fn nobody_listening_is_unavailable() {
     let (mut provider, _) = provider("openai", vec![]).await;
-    provider.base_url = "http://127.0.0.1:9/v1".into();
-    provider.patience.retries = 0;
+    provider.wire.base_url = "http://127.0.0.1:9/v1".into();
+    provider.wire.patience.retries = 0;
     assert!(told(&provider, &hello(false)).await.contains("provider_unavailable: the provider could not be reached: "));
 }
 

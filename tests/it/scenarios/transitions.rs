@@ -149,8 +149,8 @@ async fn an_answered_pause_is_not_answered_again() {
             _ => drop(story.told(&started).await),
         }
         for body in [json!({"node_id": "human_1", "message": "y"}), json!({"pause_id": pause, "message": "y"}), json!({"pause_id": pause, "node_id": "stop", "message": "y"})] {
-            let refused = story.refused(&run, "resume", body.clone()).await;
-            table.push_str(&format!("{status} | {} | {refused}\n", body.to_string().replace(&pause, "p1")));
+            let line = format!("{status} | {body} | {}\n", story.refused(&run, "resume", body.clone()).await);
+            table.push_str(&line.replace(&pause, "p1"));
         }
     }
     expect![[r#"

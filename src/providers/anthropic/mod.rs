@@ -1,0 +1,66 @@
+//! Owns the family of Anthropic messages.
+
+mod blocks;
+mod model;
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, HeaderValue};
+use serde_json::Value;
+
+use self::stream::Speech;
+use super::outbound::Answer;
+use super::wire::{self, Framing, Header, Reading, Wire};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
+use crate::model::event::FaultCode;
+
+/// The name of the wire family, in the blocks that it wants back.
+const FAMILY: &str = "anthropic";
+/// How often an answer that pauses for the provider's own tools is asked to go on.
+const PAUSES: u32 = 8;
+
+/// A provider that speaks Anthropic's messages.
+pub struct Anthropic {
+    /// The way to it.
+    pub wire: Wire,
+    /// The version of its interface; none: the one that the request needs.
+    pub version: Option<String>,
+}
+
+impl Anthropic {
+    async fn post(&self, version: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+        let key = self.wire.authorization(HeaderName::from_static("x-api-key"), "")?;
+        let version = HeaderValue::from_str(version)
+            .map_err(|_| ProviderFailure::new(FaultCode::ProviderBadRequest, "the configured `api_version` is not valid"))?;
+        let own: Vec<Header> = key.into_iter().chain([(HeaderName::from_static("anthropic-version"), version)]).collect();
+        self.wire.post(self.wire.url("v1", "messages"), own, body).await
+    }
+
+    async fn complete(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+        let version = request::version(self.version.as_deref(), request);
+        let mut body = request::body(request, version);
+        let mut speech = Speech::default();
+        for _ in 0..PAUSES {
+            let answer = self.post(version, &body).await?;
+            speech = wire::read(answer, Framing::events(request), speech, deltas).await?;
+            let Some(so_far) = speech.pause() else { break };
+            request::go_on(&mut body, so_far);
+        }
+        let tokens = speech.tokens();
+        speech.end(request).map_err(|failure| ProviderFailure { tokens, ..failure })
+    }
+}
+
+impl Provider for Anthropic {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(self.complete(request, deltas))
+    }
+
+    fn embed<'a>(&'a self, _: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        let text = "the provider `anthropic` makes no embeddings";
+        Box::pin(async move { Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text)) })
+    }
+}

@@ -1,0 +1,136 @@
+//! Owns the body of a request for a message.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::blocks;
+use super::model::{self, Thinking};
+use crate::providers::{ChatRequest, instruct, subset};
+
+/// The last version that takes `temperature` and `top_p`.
+const SAMPLING: &str = "2023-06-01";
+/// The current version.
+const CURRENT: &str = "2026-10-21";
+/// What an answer may measure when nothing is said; the interface wants a number.
+const MAX_TOKENS: u64 = 8192;
+/// What a schema may say; the rest is checked when the answer is there.
+const KEYWORDS: [&str; 15] = [
+    "type", "properties", "required", "items", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "definitions", "format",
+    "title", "description", "additionalProperties",
+];
+
+/// The version that a request is made with: the configured one, else the latest that takes its settings.
+pub(super) fn version<'a>(configured: Option<&'a str>, request: &ChatRequest) -> &'a str {
+    let sampled = request.parameters.temperature.is_some() || request.parameters.top_p.is_some();
+    configured.unwrap_or(if sampled { SAMPLING } else { CURRENT })
+}
+
+pub(super) fn body(request: &ChatRequest, version: &str) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let format = format(request);
+    let told = request.schema.as_ref().filter(|_| format.is_none());
+    let system = instruct::instructions(&request.messages, told);
+    if !system.is_empty() {
+        body.insert("system".into(), system.into());
+    }
+    body.insert("messages".into(), blocks::turns(&request.messages, &request.media).into());
+    add_tools(&mut body, request);
+    let thinks = add_limits(&mut body, request, format);
+    if !thinks && version <= SAMPLING {
+        add_sampling(&mut body, request);
+    }
+    if let Some(stop) = &request.parameters.stop {
+        body.insert("stop_sequences".into(), stop.clone().into());
+    }
+    if request.stream {
+        body.insert("stream".into(), true.into());
+    }
+    Value::Object(body)
+}
+
+/// Lets a paused answer go on: it is told what it said so far.
+pub(super) fn go_on(body: &mut Value, so_far: Vec<Value>) {
+    let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return };
+    if messages.last().is_some_and(|last| last["role"] == "assistant") {
+        messages.pop();
+    }
+    messages.push(json!({"role": "assistant", "content": so_far}));
+}
+
+fn format(request: &ChatRequest) -> Option<Value> {
+    let schema = request.schema.as_ref().filter(|_| model::takes_format(&request.model))?;
+    let schema = subset::closed(schema).filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"))?;
+    Some(json!({"type": "json_schema", "schema": subset::only(&schema, &KEYWORDS)}))
+}
+
+/// One of both: the newer models refuse `temperature` together with `top_p`.
+fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
+    match (request.parameters.temperature, request.parameters.top_p) {
+        (Some(temperature), _) => body.insert("temperature".into(), temperature.into()),
+        (None, Some(top_p)) => body.insert("top_p".into(), top_p.into()),
+        (None, None) => None,
+    };
+}
+
+/// How long the answer may be, and how much the model thinks before; whether it thinks.
+fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Option<Value>) -> bool {
+    let mut max_tokens = request.parameters.max_tokens.unwrap_or(MAX_TOKENS);
+    let mut output = Map::new();
+    let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
+        let budget = model::budget(effort);
+        match (model::thinking(&request.model), budget) {
+            (Thinking::Never, _) => None,
+            (_, None) => Some(json!({"type": "disabled"})),
+            (Thinking::Effort, Some(_)) => {
+                output.insert("effort".into(), if effort == "minimal" { "low" } else { effort }.into());
+                Some(json!({"type": "adaptive"}))
+            }
+            (Thinking::Budget, Some(budget)) => {
+                // The budget is part of the limit.
+                max_tokens += budget;
+                Some(json!({"type": "enabled", "budget_tokens": budget}))
+            }
+        }
+    });
+    body.insert("max_tokens".into(), max_tokens.into());
+    let thinks = thinking.as_ref().is_some_and(|thinking| thinking["type"] != "disabled");
+    output.extend(format.map(|format| ("format".to_owned(), format)));
+    body.extend(thinking.map(|thinking| ("thinking".to_owned(), thinking)));
+    if !output.is_empty() {
+        body.insert("output_config".into(), output.into());
+    }
+    thinks
+}
+
+fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let functions = request.tools.iter().map(|tool| {
+        json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
+    });
+    let native = request.native_tools.iter().map(|kind| json!({"type": kind, "name": native_name(kind)}));
+    let tools: Vec<Value> = functions.chain(native).collect();
+    if tools.is_empty() {
+        return add_past_tools(body, request);
+    }
+    body.insert("tools".into(), tools.into());
+    if request.parallel_tool_calls == Some(false) {
+        body.insert("tool_choice".into(), json!({"type": "auto", "disable_parallel_tool_use": true}));
+    }
+}
+
+/// A conversation that holds calls is refused without its tools, also when none is on offer any more.
+fn add_past_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let calls = request.messages.iter().flat_map(|message| &message.tool_calls);
+    let names: BTreeSet<&str> = calls.map(|call| call.name.as_str()).collect();
+    if !names.is_empty() {
+        let tool = |name| json!({"name": name, "input_schema": {"type": "object"}});
+        body.insert("tools".into(), names.into_iter().map(tool).collect());
+        body.insert("tool_choice".into(), json!({"type": "none"}));
+    }
+}
+
+/// `web_search` of `web_search_20250305`.
+fn native_name(kind: &str) -> &str {
+    kind.rsplit_once('_').filter(|(_, date)| date.bytes().all(|byte| byte.is_ascii_digit())).map_or(kind, |(name, _)| name)
+}

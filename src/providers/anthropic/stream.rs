@@ -1,0 +1,225 @@
+//! Owns what becomes of a message while it comes, streamed or whole.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::FAMILY;
+use super::blocks::Blocks;
+use crate::model::chat::{Tokens, ToolCall};
+use crate::providers::own::{Pieces, Sort};
+use crate::providers::reply::{self, Parts, count, text};
+use crate::providers::wire::{Reading, malformed};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+
+/// A block while its pieces come.
+#[derive(Default)]
+struct Slot {
+    block: Map<String, Value>,
+    /// The input of a call, which comes as text.
+    input: String,
+}
+
+/// A message as far as it came.
+#[derive(Default)]
+pub(super) struct Speech {
+    /// The blocks before the last pause.
+    before: Vec<Value>,
+    /// Those since, by their index.
+    slots: BTreeMap<u64, Slot>,
+    stop: String,
+    explanation: String,
+    /// What was taken before the last pause.
+    spent: Tokens,
+    usage: Map<String, Value>,
+    over: bool,
+}
+
+impl Reading for Speech {
+    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        match text(frame, "type") {
+            "message_start" => self.take_usage(frame.pointer("/message/usage")),
+            "content_block_start" => self.begin(frame, deltas),
+            "content_block_delta" => self.add(frame, deltas)?,
+            "message_delta" => {
+                self.take_usage(frame.get("usage"));
+                self.take_stop(frame.get("delta").unwrap_or(&Value::Null));
+            }
+            "message_stop" => self.over = true,
+            "error" => return Err(refusal::read_inside(frame.get("error").unwrap_or(frame))),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+        if text(body, "type") == "error" {
+            return Err(refusal::read_inside(body.get("error").unwrap_or(body)));
+        }
+        self.take_usage(body.get("usage"));
+        let content = body.get("content").and_then(Value::as_array).ok_or_else(|| malformed("it holds no content"))?;
+        for (at, block) in (0..).zip(content) {
+            self.slots.insert(at, Slot { block: block.as_object().cloned().unwrap_or_default(), input: String::new() });
+        }
+        self.take_stop(body);
+        Ok(())
+    }
+
+    fn over(&self) -> bool {
+        self.over
+    }
+
+    /// Cache reads and writes are not part of what the provider calls input.
+    fn tokens(&self) -> Option<Tokens> {
+        let usage = Value::Object(self.usage.clone());
+        let paused = (self.spent != Tokens::default()).then_some(self.spent);
+        let (input, output) = (count(&usage, &["input_tokens"]), count(&usage, &["output_tokens"]));
+        if input.or(output).is_none() {
+            return paused;
+        }
+        let cached = count(&usage, &["cache_read_input_tokens"]).unwrap_or(0);
+        let cache_write = count(&usage, &["cache_creation_input_tokens"]).unwrap_or(0);
+        let completion = output.unwrap_or(0);
+        let reasoning = count(&usage, &["output_tokens_details", "thinking_tokens"]).unwrap_or(0).min(completion);
+        let prompt = input.unwrap_or(0) + cached + cache_write;
+        Some(sum(self.spent, Tokens { prompt, completion, cached, cache_write, reasoning }))
+    }
+
+    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        if self.stop == "refusal" {
+            return Err(reply::filtered(&self.explanation));
+        }
+        let tokens = self.tokens();
+        let cut = matches!(self.stop.as_str(), "max_tokens" | "model_context_window_exceeded");
+        let since = self.slots.into_values().map(Slot::finish);
+        let whole = self.before.into_iter().map(|block| (block, None)).chain(since);
+        let (blocks, calls): (Vec<Value>, Vec<Option<ToolCall>>) = whole.filter(|(block, _)| !is_blank(block)).unzip();
+        let calls = calls.into_iter().flatten().collect();
+        let text = blocks.iter().filter(|block| text(block, "type") == "text").map(|block| reply::text(block, "text")).collect();
+        let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own) || block.get("citations").is_some());
+        let own = special.then_some(Value::Array(blocks));
+        Ok(Parts { text, calls, own, tokens, cut }.into_reply(FAMILY, request))
+    }
+}
+
+impl Speech {
+    /// What was said so far, when the provider paused and wants to be asked to go on.
+    pub(super) fn pause(&mut self) -> Option<Vec<Value>> {
+        if self.stop != "pause_turn" {
+            return None;
+        }
+        self.spent = self.tokens().unwrap_or_default();
+        self.usage.clear();
+        self.stop.clear();
+        self.over = false;
+        let since = std::mem::take(&mut self.slots).into_values().map(|slot| slot.finish().0);
+        self.before.extend(since.filter(|block| !is_blank(block)));
+        Some(self.before.clone())
+    }
+
+    /// Reports are cumulative; of each figure the last counts.
+    fn take_usage(&mut self, usage: Option<&Value>) {
+        let figures = usage.and_then(Value::as_object).into_iter().flatten().filter(|(_, figure)| !figure.is_null());
+        self.usage.extend(figures.map(|(key, figure)| (key.clone(), figure.clone())));
+    }
+
+    fn take_stop(&mut self, told: &Value) {
+        if let Some(reason) = told.get("stop_reason").and_then(Value::as_str) {
+            reason.clone_into(&mut self.stop);
+        }
+        if let Some(details) = told.get("stop_details") {
+            text(details, "explanation").clone_into(&mut self.explanation);
+        }
+    }
+
+    fn begin(&mut self, frame: &Value, deltas: Deltas<'_>) {
+        let block = frame.get("content_block").and_then(Value::as_object).cloned().unwrap_or_default();
+        let spoken = block.get("text").and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let Some(text) = spoken.filter(|_| block.get("type").is_some_and(|kind| kind == "text")) {
+            deltas(Delta::Text(text.to_owned()));
+        }
+        let index = frame.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.next());
+        self.slots.insert(index, Slot { block, input: String::new() });
+    }
+
+    fn next(&self) -> u64 {
+        self.slots.last_key_value().map_or(0, |(last, _)| last.saturating_add(1))
+    }
+
+    fn add(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        let index = frame.get("index").and_then(Value::as_u64).or_else(|| self.slots.last_key_value().map(|(last, _)| *last));
+        let slot = index.and_then(|index| self.slots.get_mut(&index)).ok_or_else(|| malformed("a piece belongs to no block"))?;
+        let Some(delta) = frame.get("delta") else { return Ok(()) };
+        match text(delta, "type") {
+            "text_delta" => {
+                slot.append("text", text(delta, "text"));
+                deltas(Delta::Text(text(delta, "text").to_owned()));
+            }
+            "thinking_delta" => {
+                slot.append("thinking", text(delta, "thinking"));
+                deltas(Delta::Reasoning(text(delta, "thinking").to_owned()));
+            }
+            "signature_delta" => {
+                slot.block.insert("signature".into(), text(delta, "signature").into());
+            }
+            "input_json_delta" => slot.input.push_str(text(delta, "partial_json")),
+            "citations_delta" => slot.cite(delta.get("citation")),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn append(&mut self, key: &str, piece: &str) {
+        match self.block.get_mut(key) {
+            Some(Value::String(text)) => text.push_str(piece),
+            Some(_) | None => {
+                self.block.insert(key.into(), piece.into());
+            }
+        }
+    }
+
+    fn cite(&mut self, citation: Option<&Value>) {
+        let cited = self.block.entry("citations").or_insert(Value::Null);
+        if !cited.is_array() {
+            *cited = Value::Array(Vec::new());
+        }
+        if let (Some(citations), Some(citation)) = (cited.as_array_mut(), citation) {
+            citations.push(citation.clone());
+        }
+    }
+
+    /// The whole block, and the call when it is one. An input that cannot be read is told to the model, not sent back to the provider.
+    fn finish(mut self) -> (Value, Option<ToolCall>) {
+        if self.block.get("type").is_some_and(|kind| kind == "text") && self.block.get("citations").is_some_and(Value::is_null) {
+            self.block.remove("citations");
+        }
+        if !self.block.contains_key("input") && self.input.is_empty() {
+            return (Value::Object(self.block), None);
+        }
+        let input = if self.input.is_empty() { self.block.get("input").cloned() } else { Some(Value::String(self.input)) };
+        let mut block = Value::Object(self.block);
+        let call = reply::tool_call_of(text(&block, "id"), text(&block, "name"), input.as_ref());
+        if let Some(block) = block.as_object_mut() {
+            block.insert("input".into(), reply::object(&call));
+        }
+        let called = text(&block, "type") == "tool_use";
+        (block, called.then_some(call))
+    }
+}
+
+/// An empty text, which the provider sends but does not take back.
+fn is_blank(block: &Value) -> bool {
+    text(block, "type") == "text" && text(block, "text").is_empty()
+}
+
+const fn sum(one: Tokens, other: Tokens) -> Tokens {
+    Tokens {
+        prompt: one.prompt + other.prompt,
+        completion: one.completion + other.completion,
+        cached: one.cached + other.cached,
+        cache_write: one.cache_write + other.cache_write,
+        reasoning: one.reasoning + other.reasoning,
+    }
+}

@@ -1,0 +1,103 @@
+//! Owns the body of a chat request.
+
+use serde_json::{Map, Value, json};
+
+use super::FAMILY;
+use crate::model::chat::{Message, Role};
+use crate::providers::files::{self, File, Kind};
+use crate::providers::openai::request::call;
+use crate::providers::{ChatRequest, Media, instruct, subset};
+
+/// What a schema may say; the rest is checked when the answer is there.
+const KEYWORDS: [&str; 14] = [
+    "type", "properties", "required", "items", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "format", "pattern", "title",
+    "description",
+];
+
+pub(super) fn body(request: &ChatRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let native = request.schema.as_ref().filter(|schema| request.tools.is_empty() && is_takeable(schema));
+    let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&request.messages, schema));
+    let messages = told.as_deref().unwrap_or(&request.messages);
+    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media)).collect());
+    let tools: Vec<Value> = request.tools.iter().map(|tool| {
+        json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
+    }).collect();
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
+    }
+    if let Some(schema) = native {
+        body.insert("response_format".into(), json!({"type": "json_object", "json_schema": subset::only(schema, &KEYWORDS)}));
+    }
+    add_parameters(&mut body, request);
+    // Without the key it does not stream.
+    body.insert("stream".into(), request.stream.into());
+    Value::Object(body)
+}
+
+/// An object with a member that must be there; a format goes with no tools.
+fn is_takeable(schema: &Value) -> bool {
+    let required = schema.get("required").and_then(Value::as_array).is_some_and(|required| !required.is_empty());
+    required && schema.get("type").is_some_and(|kind| kind == "object")
+}
+
+fn add_parameters(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let parameters = &request.parameters;
+    let thinking = parameters.reasoning_effort.as_deref().map(|effort| json!({"type": if effort == "none" { "disabled" } else { "enabled" }}));
+    let settings = [
+        ("temperature", parameters.temperature.map(Value::from)),
+        ("p", parameters.top_p.map(Value::from)),
+        ("max_tokens", parameters.max_tokens.map(Value::from)),
+        ("stop_sequences", parameters.stop.clone().map(Value::from)),
+        ("thinking", thinking),
+    ];
+    body.extend(settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+}
+
+fn message(message: &Message, media: &[Media]) -> Value {
+    match message.role {
+        Role::System => json!({"role": "system", "content": message.content}),
+        Role::User => json!({"role": "user", "content": content(message, media)}),
+        Role::Assistant => assistant(message),
+        Role::Tool => json!({"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}),
+    }
+}
+
+/// What it thought comes before what it said, its plan before its calls.
+fn assistant(message: &Message) -> Value {
+    let own = message.blocks.as_ref().filter(|own| own.family == FAMILY).map(|own| &own.value);
+    let thoughts = own.and_then(|own| own.get("thinking")).and_then(Value::as_array).into_iter().flatten().cloned();
+    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
+    let content: Vec<Value> = thoughts.chain(text).collect();
+    let mut told = Map::new();
+    told.insert("role".into(), "assistant".into());
+    if !content.is_empty() {
+        told.insert("content".into(), content.into());
+    }
+    if !message.tool_calls.is_empty() {
+        told.extend(own.and_then(|own| own.get("tool_plan")).map(|plan| ("tool_plan".to_owned(), plan.clone())));
+        told.insert("tool_calls".into(), message.tool_calls.iter().map(call).collect());
+    }
+    Value::Object(told)
+}
+
+fn content(message: &Message, media: &[Media]) -> Value {
+    let parts: Vec<Value> = files::of(message, media).map(part).collect();
+    if parts.is_empty() {
+        return message.content.as_str().into();
+    }
+    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
+    text.into_iter().chain(parts).collect()
+}
+
+fn text_part(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+fn part(file: File<'_>) -> Value {
+    match file.kind() {
+        Kind::Image => json!({"type": "image_url", "image_url": {"url": file.data_url()}}),
+        Kind::Audio | Kind::Video | Kind::Pdf | Kind::Text | Kind::Other => text_part(&file.told()),
+    }
+}

@@ -1,0 +1,147 @@
+//! Owns what becomes of an answer while it comes, streamed or whole.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::FAMILY;
+use crate::model::chat::Tokens;
+use crate::providers::reply::{self, Parts, text};
+use crate::providers::wire::{Reading, malformed};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+
+/// A tool call while its pieces come.
+#[derive(Default)]
+struct Call {
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// An answer as far as it came.
+#[derive(Default)]
+pub(super) struct Talk {
+    text: String,
+    /// What it thought, by the index of the content.
+    thoughts: BTreeMap<u64, String>,
+    plan: String,
+    calls: BTreeMap<u64, Call>,
+    finish: String,
+    tokens: Option<Tokens>,
+    over: bool,
+}
+
+impl Reading for Talk {
+    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        let index = frame.get("index").and_then(Value::as_u64).unwrap_or(0);
+        let message = frame.pointer("/delta/message").unwrap_or(&Value::Null);
+        match text(frame, "type") {
+            "content-start" | "content-delta" => self.take_content(index, message.get("content").unwrap_or(&Value::Null), deltas),
+            "tool-plan-delta" => self.take_plan(text(message, "tool_plan"), deltas),
+            "tool-call-start" | "tool-call-delta" => self.take_call(index, message.get("tool_calls").unwrap_or(&Value::Null)),
+            "message-end" => {
+                self.take_end(frame.get("delta").unwrap_or(&Value::Null))?;
+                self.over = true;
+            }
+            "error" => return Err(refusal::read_inside(frame.get("error").unwrap_or(frame))),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+        let message = body.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
+        for (index, content) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
+            self.take_content(index, content, &|_| {});
+        }
+        self.take_plan(text(message, "tool_plan"), &|_| {});
+        for (index, call) in (0..).zip(message.get("tool_calls").and_then(Value::as_array).into_iter().flatten()) {
+            self.take_call(index, call);
+        }
+        self.take_end(body)
+    }
+
+    fn over(&self) -> bool {
+        self.over
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        match self.finish.as_str() {
+            "ERROR_TOXIC" => return Err(reply::filtered("")),
+            "ERROR" | "TIMEOUT" => return Err(reply::broken_off()),
+            _ => {}
+        }
+        let cut = matches!(self.finish.as_str(), "MAX_TOKENS" | "ERROR_LIMIT");
+        let mut own = Map::new();
+        if !self.thoughts.is_empty() {
+            let thoughts = self.thoughts.values().map(|thought| json!({"type": "thinking", "thinking": thought}));
+            own.insert("thinking".into(), thoughts.collect());
+        }
+        if !self.plan.is_empty() {
+            own.insert("tool_plan".into(), self.plan.into());
+        }
+        let own = (!own.is_empty()).then_some(Value::Object(own));
+        let calls = self.calls.into_values().map(|call| reply::tool_call(call.id, call.name, &call.arguments)).collect();
+        Ok(Parts { text: self.text, calls, own, tokens: self.tokens, cut }.into_reply(FAMILY, request))
+    }
+}
+
+impl Talk {
+    fn take_content(&mut self, index: u64, content: &Value, deltas: Deltas<'_>) {
+        let (said, thought) = (text(content, "text"), text(content, "thinking"));
+        if !thought.is_empty() {
+            self.thoughts.entry(index).or_default().push_str(thought);
+            deltas(Delta::Reasoning(thought.to_owned()));
+        }
+        if !said.is_empty() {
+            self.text.push_str(said);
+            deltas(Delta::Text(said.to_owned()));
+        }
+    }
+
+    fn take_plan(&mut self, piece: &str, deltas: Deltas<'_>) {
+        if !piece.is_empty() {
+            self.plan.push_str(piece);
+            deltas(Delta::Reasoning(piece.to_owned()));
+        }
+    }
+
+    fn take_call(&mut self, index: u64, piece: &Value) {
+        let call = self.calls.entry(index).or_default();
+        let function = piece.get("function").unwrap_or(&Value::Null);
+        call.id.push_str(text(piece, "id"));
+        call.name.push_str(text(function, "name"));
+        call.arguments.push_str(text(function, "arguments"));
+    }
+
+    fn take_end(&mut self, end: &Value) -> Result<(), ProviderFailure> {
+        text(end, "finish_reason").clone_into(&mut self.finish);
+        self.tokens = end.get("usage").and_then(tokens).or(self.tokens);
+        match end.get("error").filter(|error| !error.is_null()) {
+            Some(error) => Err(refusal::read_inside(error)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A count; this provider writes them as decimal numbers.
+pub(super) fn figure(value: &Value, path: &[&str]) -> Option<u64> {
+    let number = path.iter().try_fold(value, |value, key| value.get(key))?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float becomes the nearest count, never less than 0")]
+    number.as_u64().or_else(|| number.as_f64().map(|number| number as u64))
+}
+
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let of = |unit: &str| {
+        let (prompt, completion) = (figure(usage, &[unit, "input_tokens"]), figure(usage, &[unit, "output_tokens"]));
+        prompt.or(completion)?;
+        Some((prompt.unwrap_or(0), completion.unwrap_or(0)))
+    };
+    let (prompt, completion) = of("tokens").or_else(|| of("billed_units"))?;
+    let cached = figure(usage, &["cached_tokens"]).unwrap_or(0).min(prompt);
+    Some(Tokens { prompt, completion, cached, ..Tokens::default() })
+}

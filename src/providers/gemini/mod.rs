@@ -1,0 +1,49 @@
+//! Owns the family of Gemini: contents of parts, one URL for each model.
+
+mod embed;
+mod model;
+mod parts;
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use futures_util::future::BoxFuture;
+use http::HeaderName;
+use serde_json::Value;
+
+use self::stream::Candidate;
+use super::outbound::Answer;
+use super::wire::{self, Framing, Wire};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
+
+/// The name of the wire family, in the parts that it wants back.
+const FAMILY: &str = "gemini";
+
+/// A provider that speaks Gemini's interface.
+pub struct Gemini {
+    /// The way to it.
+    pub wire: Wire,
+}
+
+impl Gemini {
+    async fn post(&self, model: &str, verb: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+        let key = self.wire.authorization(HeaderName::from_static("x-goog-api-key"), "")?;
+        let url = self.wire.url("v1beta", &format!("{}:{verb}", model::path(model)));
+        self.wire.post(url, key, body).await
+    }
+}
+
+impl Provider for Gemini {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            let verb = if request.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+            let answer = self.post(&request.model, verb, &request::body(request)).await?;
+            wire::reply(answer, Framing::events(request), Candidate::default(), request, deltas).await
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(embed::embed(self, request))
+    }
+}

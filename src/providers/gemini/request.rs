@@ -1,0 +1,59 @@
+//! Owns the body of a request for content.
+
+use serde_json::{Map, Value, json};
+
+use super::{model, parts};
+use crate::providers::{ChatRequest, instruct, subset};
+
+/// What a schema may say; the rest is checked when the answer is there.
+const KEYWORDS: [&str; 21] = [
+    "$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems",
+    "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
+];
+
+pub(super) fn body(request: &ChatRequest) -> Value {
+    let mut body = Map::new();
+    let has_tools = !request.tools.is_empty() || !request.native_tools.is_empty();
+    let native = !has_tools || model::mixes_format_and_tools(&request.model);
+    let told = request.schema.as_ref().filter(|_| !native);
+    let instructions = instruct::instructions(&request.messages, told);
+    if !instructions.is_empty() {
+        body.insert("systemInstruction".into(), json!({"parts": [{"text": instructions}]}));
+    }
+    body.insert("contents".into(), parts::contents(&request.messages, &request.media).into());
+    add_tools(&mut body, request);
+    let config = config(request, native);
+    if !config.is_empty() {
+        body.insert("generationConfig".into(), config.into());
+    }
+    Value::Object(body)
+}
+
+fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let functions = request.tools.iter().map(|tool| {
+        json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input_schema})
+    });
+    let functions: Vec<Value> = functions.collect();
+    let declared = (!functions.is_empty()).then(|| json!({ "functionDeclarations": functions }));
+    let native = request.native_tools.iter().map(|kind| json!({ kind.as_str(): {} }));
+    let tools: Vec<Value> = declared.into_iter().chain(native).collect();
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
+    }
+}
+
+fn config(request: &ChatRequest, native: bool) -> Map<String, Value> {
+    let parameters = &request.parameters;
+    let effort = parameters.reasoning_effort.as_deref();
+    let schema = request.schema.as_ref().filter(|_| native);
+    let settings = [
+        ("temperature", parameters.temperature.map(Value::from)),
+        ("topP", parameters.top_p.map(Value::from)),
+        ("maxOutputTokens", parameters.max_tokens.map(Value::from)),
+        ("stopSequences", parameters.stop.clone().map(Value::from)),
+        ("thinkingConfig", effort.and_then(|effort| model::thinking(&request.model, effort))),
+        ("responseMimeType", schema.map(|_| "application/json".into())),
+        ("responseJsonSchema", schema.map(|schema| subset::only(schema, &KEYWORDS))),
+    ];
+    settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}

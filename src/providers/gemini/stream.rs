@@ -1,0 +1,116 @@
+//! Owns what becomes of a candidate while it comes, streamed or whole.
+
+use serde_json::Value;
+
+use super::FAMILY;
+use super::parts::{self, Parts};
+use crate::model::chat::{Tokens, ToolCall};
+use crate::model::event::FaultCode;
+use crate::providers::own::{Pieces, Sort};
+use crate::providers::reply::{self, count, text};
+use crate::providers::wire::{Reading, malformed};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+
+/// Reasons that stand for a filter.
+const FILTERS: [&str; 9] = [
+    "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
+    "IMAGE_RECITATION",
+];
+/// Reasons that stand for an answer that the model spoilt.
+const SPOILT: [&str; 4] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"];
+
+/// A candidate as far as it came.
+#[derive(Default)]
+pub(super) struct Candidate {
+    parts: Vec<Value>,
+    finish: String,
+    blocked: bool,
+    explanation: String,
+    tokens: Option<Tokens>,
+}
+
+impl Reading for Candidate {
+    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.tokens = frame.get("usageMetadata").and_then(tokens).or(self.tokens);
+        if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
+            return Err(refusal::read_inside(error));
+        }
+        if let Some(reason) = frame.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
+            self.blocked = true;
+            self.explanation = format!("the provider's filter refused the prompt: {reason}");
+        }
+        if let Some(candidate) = frame.pointer("/candidates/0") {
+            self.take_candidate(candidate, deltas);
+        }
+        Ok(())
+    }
+
+    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+        self.take(body, &|_| {})?;
+        if self.blocked || body.pointer("/candidates/0").is_some() { Ok(()) } else { Err(malformed("it holds no candidate")) }
+    }
+
+    /// There is no end marker: the last frame that counts gives the reason, and a usage report may follow.
+    fn over(&self) -> bool {
+        false
+    }
+
+    fn may_end(&self) -> bool {
+        self.blocked || !self.finish.is_empty()
+    }
+
+    fn tokens(&self) -> Option<Tokens> {
+        self.tokens
+    }
+
+    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        if self.blocked || FILTERS.contains(&self.finish.as_str()) {
+            return Err(reply::filtered(&self.explanation));
+        }
+        let calls: Vec<ToolCall> = self.parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect();
+        let text: String = self.parts.iter().filter(|part| matches!(Parts::sort(part), Sort::Text(_))).map(|part| text(part, "text")).collect();
+        if calls.is_empty() && text.is_empty() && SPOILT.contains(&self.finish.as_str()) {
+            let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
+            return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));
+        }
+        let cut = self.finish == "MAX_TOKENS";
+        let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
+        let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
+        Ok(reply::Parts { text, calls, own, tokens: self.tokens, cut }.into_reply(FAMILY, request))
+    }
+}
+
+impl Candidate {
+    fn take_candidate(&mut self, candidate: &Value, deltas: Deltas<'_>) {
+        let more = candidate.pointer("/content/parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        for part in more {
+            let piece = text(part, "text");
+            if !piece.is_empty() {
+                let piece = piece.to_owned();
+                deltas(if parts::is_thought(part) { Delta::Reasoning(piece) } else { Delta::Text(piece) });
+            }
+        }
+        parts::join(&mut self.parts, more);
+        if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
+            reason.clone_into(&mut self.finish);
+        }
+        if let Some(message) = candidate.get("finishMessage").and_then(Value::as_str) {
+            message.clone_into(&mut self.explanation);
+        }
+    }
+}
+
+fn call(call: &Value) -> ToolCall {
+    reply::tool_call_of(text(call, "id"), text(call, "name"), call.get("args"))
+}
+
+/// Thoughts are not part of what the provider counts as candidates.
+fn tokens(usage: &Value) -> Option<Tokens> {
+    let figure = |key: &str| count(usage, &[key]);
+    figure("promptTokenCount").or_else(|| figure("candidatesTokenCount"))?;
+    let prompt = figure("promptTokenCount").unwrap_or(0) + figure("toolUsePromptTokenCount").unwrap_or(0);
+    let reasoning = figure("thoughtsTokenCount").unwrap_or(0);
+    let completion = figure("candidatesTokenCount").unwrap_or(0) + reasoning;
+    let cached = figure("cachedContentTokenCount").unwrap_or(0).min(prompt);
+    Some(Tokens { prompt, completion, cached, cache_write: 0, reasoning })
+}

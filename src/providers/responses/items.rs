@@ -1,0 +1,99 @@
+//! Owns the items of a conversation: messages, calls, results, and what the provider adds of its own.
+
+use serde_json::{Value, json};
+
+use super::FAMILY;
+use crate::model::chat::{Message, Role, ToolCall};
+use crate::providers::Media;
+use crate::providers::files::{self, File, Kind};
+use crate::providers::own::{self, Pieces, Sort};
+use crate::providers::reply::{object, text};
+
+/// The items of an assistant message.
+pub(super) struct Items;
+
+impl Pieces for Items {
+    const FAMILY: &'static str = FAMILY;
+
+    fn sort(item: &Value) -> Sort<'_> {
+        match text(item, "type") {
+            "message" => Sort::Text(spoken(item).into()),
+            // What we write ourselves has no type.
+            "" => Sort::Text(text(item, "content").into()),
+            "function_call" => Sort::Call,
+            _ => Sort::Own,
+        }
+    }
+
+    fn text(text: &str, like: Option<&Value>) -> Value {
+        match like {
+            Some(item) => changed(item, [("content", json!([{"type": "output_text", "text": text, "annotations": []}]))]),
+            None => json!({"role": "assistant", "content": text}),
+        }
+    }
+
+    fn call(call: &ToolCall, like: Option<&Value>) -> Value {
+        let Some(item) = like else {
+            return json!({"type": "function_call", "call_id": call.id, "name": call.name, "arguments": object(call).to_string()});
+        };
+        let said = serde_json::from_str::<Value>(text(item, "arguments")).ok();
+        let arguments = if said.as_ref() == Some(&call.arguments) { item["arguments"].clone() } else { object(call).to_string().into() };
+        changed(item, [("call_id", call.id.as_str().into()), ("arguments", arguments)])
+    }
+}
+
+fn changed<const N: usize>(item: &Value, members: [(&str, Value); N]) -> Value {
+    let mut item = item.clone();
+    if let Some(item) = item.as_object_mut() {
+        item.extend(members.map(|(key, value)| (key.to_owned(), value)));
+    }
+    item
+}
+
+/// The text of a message item.
+pub(super) fn spoken(item: &Value) -> String {
+    part_texts(item, "output_text", "text")
+}
+
+/// What a message item says instead of an answer.
+pub(super) fn refused(item: &Value) -> String {
+    part_texts(item, "refusal", "refusal")
+}
+
+fn part_texts(item: &Value, kind: &str, key: &str) -> String {
+    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    parts.filter(|part| text(part, "type") == kind).map(|part| text(part, key)).collect()
+}
+
+/// The items of a message; system messages are told elsewhere.
+pub(super) fn of(message: &Message, media: &[Media]) -> Vec<Value> {
+    match message.role {
+        Role::System => Vec::new(),
+        Role::User => vec![json!({"role": "user", "content": content(message, media)})],
+        Role::Assistant => own::pieces::<Items>(message),
+        Role::Tool => {
+            vec![json!({"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content})]
+        }
+    }
+}
+
+fn content(message: &Message, media: &[Media]) -> Value {
+    let parts: Vec<Value> = files::of(message, media).map(part).collect();
+    if parts.is_empty() {
+        return message.content.as_str().into();
+    }
+    let text = (!message.content.is_empty()).then(|| text_part(&message.content));
+    text.into_iter().chain(parts).collect()
+}
+
+fn text_part(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
+}
+
+fn part(file: File<'_>) -> Value {
+    match file.kind() {
+        Kind::Image => json!({"type": "input_image", "image_url": file.data_url(), "detail": "auto"}),
+        Kind::Pdf => json!({"type": "input_file", "filename": file.name(), "file_data": file.data_url()}),
+        Kind::Audio | Kind::Video | Kind::Text | Kind::Other => text_part(&file.told()),
+    }
+}

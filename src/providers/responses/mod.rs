@@ -1,0 +1,44 @@
+//! Owns the family of OpenAI responses: items in, items out, nothing kept at the provider.
+
+mod items;
+mod request;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use futures_util::future::BoxFuture;
+use http::header;
+
+use self::stream::Response;
+use super::openai::OpenAi;
+use super::openai::dialect::Dialect;
+use super::wire::{self, Framing, Wire};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
+
+/// The name of the wire family, in the blocks that it wants back.
+const FAMILY: &str = "openai-responses";
+
+/// A provider that speaks OpenAI's responses.
+pub struct Responses {
+    /// The way to it.
+    pub wire: Wire,
+}
+
+impl Provider for Responses {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            let authorization = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
+            let body = request::body(request);
+            let answer = self.wire.post(self.wire.url("v1", "responses"), authorization, &body).await?;
+            wire::reply(answer, Framing::events(request), Response::default(), request, deltas).await
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(async move {
+            let base_url = self.wire.url("v1", "");
+            let speaker = OpenAi { wire: Wire { base_url, ..self.wire.clone() }, dialect: Dialect::of("openai") };
+            speaker.embed(request).await
+        })
+    }
+}

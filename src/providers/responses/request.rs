@@ -1,0 +1,96 @@
+//! Owns the body of a request for a response.
+
+use serde_json::{Map, Value, json};
+
+use super::items;
+use crate::model::agent::Parameters;
+use crate::providers::openai::request::is_strict;
+use crate::providers::{ChatRequest, instruct};
+
+pub(super) fn body(request: &ChatRequest) -> Value {
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    let told = request.schema.as_ref().filter(|schema| !is_object(schema));
+    let instructions = instruct::instructions(&request.messages, told);
+    if !instructions.is_empty() {
+        body.insert("instructions".into(), instructions.into());
+    }
+    body.insert("input".into(), request.messages.iter().flat_map(|message| items::of(message, &request.media)).collect());
+    // Nothing is kept at the provider, so reasoning has to travel with the conversation.
+    body.insert("store".into(), false.into());
+    if reasons(request) {
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    }
+    add_tools(&mut body, request);
+    add_parameters(&mut body, &request.parameters);
+    if let Some(schema) = request.schema.as_ref().filter(|schema| is_object(schema)) {
+        let format = json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)});
+        body.insert("text".into(), json!({ "format": format }));
+    }
+    if request.stream {
+        body.insert("stream".into(), true.into());
+    }
+    Value::Object(body)
+}
+
+fn is_object(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "object")
+}
+
+/// Models that do not reason refuse to be asked for their reasoning.
+fn reasons(request: &ChatRequest) -> bool {
+    let model = request.model.rsplit('/').next().unwrap_or_default();
+    let generation = |prefix: &str| model.strip_prefix(prefix)?.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok();
+    let by_name = generation("o").is_some() || generation("gpt-").is_some_and(|number| number >= 5);
+    request.parameters.reasoning_effort.is_some() || (by_name && !model.contains("-chat"))
+}
+
+fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
+    let functions = request.tools.iter().map(|tool| {
+        json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.input_schema, "strict": false})
+    });
+    let native = request.native_tools.iter().map(|kind| json!({ "type": kind }));
+    let tools: Vec<Value> = functions.chain(native).collect();
+    if tools.is_empty() {
+        return;
+    }
+    body.insert("tools".into(), tools.into());
+    if let Some(parallel) = request.parallel_tool_calls {
+        body.insert("parallel_tool_calls".into(), parallel.into());
+    }
+}
+
+/// There is no setting for texts that end the answer.
+fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters) {
+    let effort = parameters.reasoning_effort.as_ref().map(|effort| json!({ "effort": effort }));
+    let settings = [
+        ("temperature", parameters.temperature.map(Value::from)),
+        ("top_p", parameters.top_p.map(Value::from)),
+        ("max_output_tokens", parameters.max_tokens.map(Value::from)),
+        ("reasoning", effort),
+    ];
+    for (key, value) in settings {
+        if let Some(value) = value {
+            body.insert(key.into(), value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasoning_is_asked_of_models_that_reason() {
+        for (model, wanted) in [
+            ("o3-mini", true),
+            ("gpt-5.2", true),
+            ("openai/gpt-5-mini", true),
+            ("gpt-5-chat-latest", false),
+            ("gpt-4o", false),
+            ("omni-moderation", false),
+        ] {
+            assert_eq!(reasons(&ChatRequest::new(model, Vec::new())), wanted, "{model}");
+        }
+    }
+}

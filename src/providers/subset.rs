@@ -1,0 +1,94 @@
+//! Owns the JSON Schemas that providers take: most know a part of the keywords only and refuse the rest.
+
+use serde_json::{Map, Value};
+
+/// A schema with `change` made to each of its objects.
+fn each(schema: &Value, change: &dyn Fn(&mut Map<String, Value>)) -> Value {
+    let Value::Object(members) = schema else { return schema.clone() };
+    let mut members = members.clone();
+    change(&mut members);
+    for (key, value) in &mut members {
+        match (key.as_str(), &mut *value) {
+            ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(named)) => {
+                for schema in named.values_mut() {
+                    *schema = each(schema, change);
+                }
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+                for schema in schemas {
+                    *schema = each(schema, change);
+                }
+            }
+            ("items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains", Value::Object(_)) => {
+                *value = each(value, change);
+            }
+            _ => {}
+        }
+    }
+    Value::Object(members)
+}
+
+/// The schema with these keywords only. What it then lets through is refused when the answer is checked.
+pub(super) fn only(schema: &Value, keywords: &[&str]) -> Value {
+    each(schema, &|members| {
+        if !keywords.contains(&"const")
+            && let Some(value) = members.remove("const")
+        {
+            members.insert("enum".into(), Value::Array(vec![value]));
+        }
+        members.retain(|key, _| keywords.contains(&key.as_str()));
+    })
+}
+
+/// The schema with its objects closed. None when one of them wants to be open.
+pub(super) fn closed(schema: &Value) -> Option<Value> {
+    if wants_open(schema) {
+        return None;
+    }
+    Some(each(schema, &|members| {
+        if members.get("type").is_some_and(|kind| kind == "object") || members.contains_key("properties") {
+            members.insert("additionalProperties".into(), false.into());
+        }
+    }))
+}
+
+fn wants_open(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            let open = members.get("additionalProperties").is_some_and(|more| more != &Value::Bool(false));
+            let bare = members.get("type").is_some_and(|kind| kind == "object") && !members.contains_key("properties");
+            open || bare || members.values().any(wants_open)
+        }
+        Value::Array(items) => items.iter().any(wants_open),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn keywords_go_and_properties_of_their_name_stay() {
+        let schema = json!({"$schema": "x", "type": "object", "required": ["minimum"], "properties": {
+            "minimum": {"type": "integer", "minimum": 1}, "kind": {"const": "a"}, "all": true,
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string", "pattern": "a"}]}}}});
+        let wanted = json!({"type": "object", "required": ["minimum"], "properties": {
+            "minimum": {"type": "integer"}, "kind": {"enum": ["a"]}, "all": true,
+            "list": {"type": "array", "items": {"anyOf": [{"type": "string"}]}}}});
+        assert_eq!(only(&schema, &["type", "required", "properties", "items", "anyOf", "enum"]), wanted);
+    }
+
+    #[test]
+    fn objects_are_closed_unless_they_want_to_be_open() {
+        let inner = json!({"type": "object", "properties": {"b": {"type": "string"}}});
+        let schema = json!({"type": "object", "properties": {"a": inner}});
+        let closed_inner = json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false});
+        assert_eq!(closed(&schema), Some(json!({"type": "object", "properties": {"a": closed_inner}, "additionalProperties": false})));
+        for open in [json!({"type": "object"}), json!({"type": "object", "properties": {}, "additionalProperties": {"type": "string"}})] {
+            assert_eq!(closed(&json!({"type": "object", "properties": {"a": open}})), None);
+        }
+    }
+}

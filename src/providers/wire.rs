@@ -1,0 +1,226 @@
+//! Owns what all wire families share: where their requests go, who asks, and how an answer is read to its end.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::outbound::{Answer, Outbound, Patience, Request};
+use super::sse::{Events, Lines};
+use super::{ChatReply, ChatRequest, Deltas, ProviderFailure, Secret};
+use crate::model::chat::Tokens;
+use crate::model::event::FaultCode;
+
+/// The longest event or line that a stream may hold.
+const FRAME_LIMIT: usize = 1 << 20;
+
+/// A header of a request.
+pub(super) type Header = (HeaderName, HeaderValue);
+
+/// The way to one provider.
+#[derive(Clone)]
+pub struct Wire {
+    /// The prefix of its paths.
+    pub base_url: String,
+    /// The resolved credential.
+    pub credential: Option<Secret>,
+    /// Further headers, resolved.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// How long it may take.
+    pub patience: Patience,
+    /// The way out.
+    pub outbound: Arc<Outbound>,
+}
+
+impl Wire {
+    /// The URL of a path below a version such as `v1`, which the configured base may name itself.
+    pub(super) fn url(&self, version: &str, path: &str) -> String {
+        let base = self.base_url.trim_end_matches('/');
+        let last = base.rsplit('/').next().unwrap_or_default();
+        let numbered = last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
+        if numbered || last == version { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") }
+    }
+
+    /// The header that holds the credential, when there is one.
+    pub(super) fn authorization(&self, name: HeaderName, scheme: &str) -> Result<Option<Header>, ProviderFailure> {
+        let Some(secret) = &self.credential else { return Ok(None) };
+        let mut value = HeaderValue::from_str(&format!("{scheme}{}", secret.0))
+            .map_err(|_| ProviderFailure::new(FaultCode::ProviderAuth, "the credential holds characters that no header may hold"))?;
+        value.set_sensitive(true);
+        Ok(Some((name, value)))
+    }
+
+    /// Sends JSON. Configured headers win over the family's own.
+    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: &Value) -> Result<Answer, ProviderFailure> {
+        let mut headers = self.headers.clone();
+        headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
+        let request = Request { url, headers, body: Bytes::from(body.to_string()) };
+        self.outbound.open(&request, &self.patience).await
+    }
+}
+
+/// How an answer comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// As one JSON value.
+    Whole,
+    /// As server-sent events.
+    Events,
+    /// As lines of JSON.
+    Lines,
+}
+
+impl Framing {
+    /// Server-sent events when a stream is wanted.
+    pub(super) const fn events(request: &ChatRequest) -> Self {
+        if request.stream { Self::Events } else { Self::Whole }
+    }
+}
+
+/// An answer of one family, as far as it came.
+pub(super) trait Reading: Send {
+    /// Takes one frame of a stream.
+    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
+
+    /// Takes an answer that came whole.
+    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure>;
+
+    /// Takes `[DONE]`, the end marker that is no JSON.
+    fn take_done(&mut self) {}
+
+    /// The end marker was seen; what follows does not count.
+    fn over(&self) -> bool;
+
+    /// The answer is complete if nothing follows.
+    fn may_end(&self) -> bool {
+        self.over()
+    }
+
+    /// The last usage report.
+    fn tokens(&self) -> Option<Tokens>;
+
+    /// The whole answer.
+    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure>;
+}
+
+/// Reads an answer to its end. A failure takes the tokens along that were reported before it.
+pub(super) async fn read<R: Reading>(
+    answer: Answer,
+    framing: Framing,
+    mut reading: R,
+    deltas: Deltas<'_>,
+) -> Result<R, ProviderFailure> {
+    let outcome = match framing {
+        Framing::Whole => whole(answer, &mut reading).await,
+        Framing::Events => events(answer, &mut reading, deltas).await,
+        Framing::Lines => lines(answer, &mut reading, deltas).await,
+    };
+    match outcome {
+        Ok(()) => Ok(reading),
+        Err(failure) => Err(with_tokens(failure, reading.tokens())),
+    }
+}
+
+/// Reads an answer to its end and puts it together.
+pub(super) async fn reply<R: Reading>(
+    answer: Answer,
+    framing: Framing,
+    reading: R,
+    request: &ChatRequest,
+    deltas: Deltas<'_>,
+) -> Result<ChatReply, ProviderFailure> {
+    let reading = read(answer, framing, reading, deltas).await?;
+    let tokens = reading.tokens();
+    reading.end(request).map_err(|failure| with_tokens(failure, tokens))
+}
+
+async fn whole<R: Reading>(answer: Answer, reading: &mut R) -> Result<(), ProviderFailure> {
+    let body = answer.whole().await?;
+    let body: Value = serde_json::from_slice(&body).map_err(|problem| malformed(&problem.to_string()))?;
+    if body.is_object() { reading.take_whole(&body) } else { Err(malformed("it is no JSON object")) }
+}
+
+async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    let mut events = Events::new(FRAME_LIMIT);
+    while !reading.over() {
+        let Some(piece) = answer.next().await? else { return ended(reading) };
+        for event in events.feed(&piece).map_err(|long| malformed(&long.to_string()))? {
+            take(&event.data, reading, deltas)?;
+        }
+    }
+    Ok(())
+}
+
+async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    let mut lines = Lines::new(FRAME_LIMIT);
+    while let Some(piece) = answer.next().await? {
+        for line in lines.feed(&piece).map_err(|long| malformed(&long.to_string()))? {
+            take(&line, reading, deltas)?;
+        }
+        if reading.over() {
+            return Ok(());
+        }
+    }
+    if let Some(line) = lines.rest() {
+        take(&line, reading, deltas)?;
+    }
+    ended(reading)
+}
+
+fn take<R: Reading>(text: &str, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    let text = text.trim();
+    if reading.over() || text.is_empty() {
+        return Ok(());
+    }
+    if text == "[DONE]" {
+        reading.take_done();
+        return Ok(());
+    }
+    let frame: Value = serde_json::from_str(text).map_err(|problem| malformed(&problem.to_string()))?;
+    if frame.is_object() { reading.take(&frame, deltas) } else { Err(malformed("it is no JSON object")) }
+}
+
+fn ended<R: Reading>(reading: &R) -> Result<(), ProviderFailure> {
+    if reading.may_end() { Ok(()) } else { Err(cut_off()) }
+}
+
+/// The failure of an answer that nobody can read.
+pub(super) fn malformed(text: &str) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is malformed: {text}"))
+}
+
+fn cut_off() -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderProtocol, "the provider's answer ended before its end marker")
+}
+
+fn with_tokens(failure: ProviderFailure, tokens: Option<Tokens>) -> ProviderFailure {
+    ProviderFailure { tokens: failure.tokens.or(tokens), ..failure }
+}
+
+/// A name as one segment of a URL.
+pub(super) fn segment(name: &str) -> String {
+    const KEPT: percent_encoding::AsciiSet =
+        percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b':').remove(b'@');
+    percent_encoding::utf8_percent_encode(name, &KEPT).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::mock;
+
+    #[test]
+    fn a_base_may_name_its_version() {
+        for (base, wanted) in [
+            ("https://a.example", "https://a.example/v1/messages"),
+            ("https://a.example/", "https://a.example/v1/messages"),
+            ("https://a.example/v1", "https://a.example/v1/messages"),
+            ("https://a.example/v1beta/", "https://a.example/v1beta/messages"),
+            ("https://a.example/voice", "https://a.example/voice/v1/messages"),
+        ] {
+            let wire = Wire { base_url: base.into(), ..mock::wire("") };
+            assert_eq!(wire.url("v1", "messages"), wanted);
+        }
+    }
+}

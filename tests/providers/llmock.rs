@@ -1,0 +1,162 @@
+//! Faults and tools with llmock (PyPI `llmock`), which also judges how its client behaved.
+
+use serde_json::{Value, json};
+use studio::model::event::FaultCode;
+use studio::providers::Finish;
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::peers::{Peer, Talk, address, control};
+
+/// Every family that it speaks, and speakers of OpenAI's with their own differences.
+const PEERS: [Peer; 8] = [
+    Peer("openai", "gpt-4o", "/v1"),
+    Peer("openai-responses", "gpt-5-mini", "/v1"),
+    Peer("anthropic", "claude-haiku-5-5", "/anthropic"),
+    Peer("gemini", "gemini-2.5-pro", "/gemini"),
+    Peer("cohere", "command-a", "/cohere"),
+    Peer("mistral", "mistral-large-latest", "/mistral/v1"),
+    Peer("groq", "llama-3.3-70b-versatile", "/groq/openai/v1"),
+    Peer("xai", "grok-4", "/xai/v1"),
+];
+
+/// What it is told to do next hits whoever asks next, so one test at a time.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+async fn alone() -> (MutexGuard<'static, ()>, String) {
+    let guard = ALONE.lock().await;
+    let address = address("STUDIO_LLMOCK_URL");
+    control(&address, "POST", "/_llmock/reset", &json!({}));
+    (guard, address)
+}
+
+fn next(address: &str, behaviour: &Value) {
+    control(address, "POST", "/_llmock/scenario", &json!({"behaviors": [behaviour]}));
+}
+
+/// It found nothing wrong with us. Whether a cut stream was accepted it only guesses from a missing retry, which must not be made
+/// after the first output; that it was not accepted is tested here.
+fn judged(address: &str) {
+    let verdict = control(address, "GET", "/_llmock/verdict", &json!({}));
+    let findings = verdict["findings"].as_array().expect("findings").iter();
+    let wrong = findings.filter(|finding| finding["severity"] == "error" && finding["code"] != "truncated_stream_accepted");
+    assert_eq!(wrong.count(), 0, "{verdict:#}");
+    assert!(verdict["calls"].as_u64() > Some(0), "{verdict:#}");
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn a_question_is_answered_with_a_usage_report() {
+    let (_alone, address) = alone().await;
+    for peer in PEERS {
+        for stream in [false, true] {
+            let mut talk = Talk::new(peer, &address, stream, "Tell me something");
+            talk.request.parameters.max_tokens = Some(100);
+            let reply = talk.ask().await;
+            assert!(!reply.message.content.is_empty(), "{}", peer.0);
+            // Mistral reports without being asked; it does so only when asked.
+            let reported = reply.tokens.is_some_and(|tokens| tokens.prompt > 0 && tokens.completion > 0);
+            assert!(reported || (peer.0 == "mistral" && stream), "{} {stream}: {:?}", peer.0, reply.tokens);
+        }
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn an_offered_tool_is_called_and_its_result_taken() {
+    let (_alone, address) = alone().await;
+    for peer in PEERS {
+        for stream in [false, true] {
+            let mut talk = Talk::new(peer, &address, stream, "Is it raining in the city?").offer("weather");
+            let reply = talk.ask().await;
+            assert_eq!(reply.finish, Finish::ToolCalls, "{} {stream}", peer.0);
+            let call = &reply.message.tool_calls[0];
+            assert_eq!((call.name.as_str(), call.invalid.as_ref()), ("weather", None), "{} {stream}", peer.0);
+            talk.answer(|_| "dry".into());
+            let reply = talk.ask().await;
+            assert!(reply.message.tool_calls.is_empty() && !reply.message.content.is_empty(), "{} {stream}", peer.0);
+        }
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn a_call_that_the_model_spoilt_is_told_to_it() {
+    let (_alone, address) = alone().await;
+    for peer in PEERS {
+        // Arguments are objects on Gemini's wire, so they cannot be spoilt.
+        if peer.0 == "gemini" {
+            continue;
+        }
+        next(&address, &json!({"type": "tool_fault", "kind": "malformed_arguments"}));
+        let mut talk = Talk::new(peer, &address, true, "Is it snowing in the city?").offer("weather");
+        let reply = talk.ask().await;
+        assert!(reply.message.tool_calls[0].invalid.is_some(), "{}: {:?}", peer.0, reply.message.tool_calls);
+        talk.answer(|call| call.invalid.clone().unwrap_or_default());
+        assert!(!talk.ask().await.message.content.is_empty(), "{}", peer.0);
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn structured_answers_fit_where_the_schema_is_native() {
+    let (_alone, address) = alone().await;
+    for peer in [PEERS[0], PEERS[1], PEERS[3], PEERS[5]] {
+        let mut talk = Talk::new(peer, &address, true, "Name a city");
+        talk.request.schema = Some(json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false}));
+        let reply = talk.ask().await;
+        assert!(reply.structured.is_some_and(|value| value["city"].is_string()), "{}: {}", peer.0, reply.message.content);
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn a_busy_provider_is_asked_again_when_it_said() {
+    let (_alone, address) = alone().await;
+    for peer in PEERS {
+        for status in [429, 503] {
+            next(&address, &json!({"type": "fail", "status": status, "retry_after": 0.3, "times": 2}));
+            let mut talk = Talk::new(peer, &address, true, &format!("Are you there, {status}?"));
+            assert!(!talk.ask().await.message.content.is_empty(), "{} {status}", peer.0);
+        }
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn what_goes_wrong_has_its_code() {
+    let (_alone, address) = alone().await;
+    let table = [
+        (json!({"type": "fail", "status": 401}), FaultCode::ProviderAuth),
+        (json!({"type": "fail", "status": 400}), FaultCode::ProviderBadRequest),
+        (json!({"type": "fail", "status": 404}), FaultCode::ProviderBadRequest),
+        (json!({"type": "fail", "status": 429, "retry_after": 0.1, "times": 3}), FaultCode::ProviderRateLimited),
+        (json!({"type": "fail", "status": 500, "retry_after": 0.1, "times": 3}), FaultCode::ProviderUnavailable),
+        (json!({"type": "stream_fault", "kind": "truncate", "after_chunks": 2}), FaultCode::ProviderProtocol),
+        (json!({"type": "stream_fault", "kind": "malformed", "after_chunks": 2}), FaultCode::ProviderProtocol),
+        (json!({"type": "stream_fault", "kind": "disconnect", "after_chunks": 2}), FaultCode::ProviderProtocol),
+    ];
+    for peer in PEERS {
+        for (at, (behaviour, code)) in table.iter().enumerate() {
+            next(&address, behaviour);
+            let mut talk = Talk::new(peer, &address, true, &format!("Tell me a long story about number {at}"));
+            match talk.try_ask().await {
+                Ok(reply) => panic!("{} accepted {behaviour}: {:?}", peer.0, reply.message),
+                Err(failure) => assert_eq!(failure.fault.code, *code, "{} {behaviour}: {}", peer.0, failure.fault.message),
+            }
+        }
+    }
+    judged(&address);
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn texts_become_vectors() {
+    let (_alone, address) = alone().await;
+    let found = PEERS[0].embed(&address, &["one", "two"]).await.unwrap_or_else(|failure| panic!("{:?}", failure.fault));
+    assert_eq!(found.vectors.iter().map(Vec::len).collect::<Vec<_>>(), [1536, 1536]);
+}
