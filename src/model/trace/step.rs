@@ -145,12 +145,10 @@ impl Step {
         self.status = status;
     }
 
-    /// A fork that a retry goes back into: one that had ended counts anew.
+    /// A fork that had closed is open again, as if it had just begun.
     pub(super) fn reopen(&mut self) {
-        if self.status == StepStatus::Completed {
-            self.duration_ms = 0;
-        }
-        self.status = StepStatus::Failed;
+        (self.status, self.duration_ms) = (StepStatus::Failed, 0);
+        (self.handle, self.output) = (None, None);
     }
 
     pub(super) fn pause(&mut self, now: Moment) {
