@@ -25,8 +25,8 @@ pub(super) enum Advance {
     Ended,
     /// It waits for a person.
     Paused,
-    /// Its step failed.
-    Failed(Fault, Arc<str>),
+    /// Its step failed, or a limit was met between steps.
+    Failed(Fault, Option<Arc<str>>),
     /// Nothing more can be written.
     Lost,
 }
@@ -53,14 +53,14 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
     let Some(lane) = core.run.lanes.get(&id) else { return Ok(Some(Advance::Ended)) };
     let At::Node(at) = lane.at else { return Ok(Some(Advance::Ended)) };
     if let Some(fault) = over_limit(world, &core.run, lane) {
-        return Ok(Some(Advance::Failed(fault, Arc::clone(&core.run.plan.node(at).id))));
+        return Ok(Some(Advance::Failed(fault, None)));
     }
     let system = || core.run.system(lane, world);
     if let Some(pure) = pure::run(&core.run, lane, at, &system, world.config.loops.default_max_steps) {
         let event = ran(world, &core.run, lane, at, pure);
         let failed = failure(&event);
         journal.emit_in(&mut core, id, event)?;
-        return Ok(failed.map(|fault| Advance::Failed(fault, Arc::clone(&core.run.plan.node(at).id))));
+        return Ok(failed.map(|fault| Advance::Failed(fault, Some(Arc::clone(&core.run.plan.node(at).id)))));
     }
     let plan = Arc::clone(&core.run.plan);
     match &plan.node(at).node {

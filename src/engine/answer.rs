@@ -129,7 +129,8 @@ fn paused<'a>(run: &Run, pause: &'a Pause) -> Result<&'a Pause> {
     if run.status.paused() {
         return Ok(pause);
     }
-    Err(state_error(run, format!("the run is {}; wait until it rests", run.status.as_str())))
+    let then = if run.status == Status::Failed { "retry it first" } else { "wait until it rests" };
+    Err(state_error(run, format!("the run is {}; {then}", run.status.as_str())))
 }
 
 fn not_pending(run: &Run, open: &[&Pause]) -> Error {

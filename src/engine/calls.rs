@@ -209,7 +209,8 @@ impl StepContext {
             }
             Err(failure) => {
                 let usage = failure.tokens.map(|tokens| self.meter(provider, model, Some(tokens)));
-                let call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
+                let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
+                call.reply_index = failure.reply_index;
                 self.record(Event::CallFinished(Box::new(call)))?;
                 Err(failure.fault)
             }

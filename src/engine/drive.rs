@@ -72,7 +72,7 @@ struct Stretch {
     ready: VecDeque<LaneId>,
     busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
     paused_forks: HashSet<Id>,
-    failed: Option<(Fault, Arc<str>)>,
+    failed: Option<(Fault, Option<Arc<str>>)>,
     /// Cuts calls that are under way.
     cut: CancellationToken,
 }
@@ -94,7 +94,7 @@ impl Drive {
             ready: if self.failed.is_some() { VecDeque::new() } else { self.first_lanes() },
             busy: FuturesUnordered::new(),
             paused_forks: HashSet::new(),
-            failed: self.failed.clone(),
+            failed: self.failed.clone().map(|(fault, node)| (fault, Some(node))),
             cut: CancellationToken::new(),
         };
         let left = self.time_left();
@@ -135,7 +135,7 @@ impl Drive {
 
     fn time_left(&self) -> Duration {
         let limit = self.world.config.timeouts.run_seconds * 1000;
-        let worked = self.journal.with(|run| run.worked(self.world.clock.now()));
+        let worked = self.journal.with(|run| run.worked(self.world.clock.now()).saturating_sub(run.spent_ms));
         Duration::from_millis(limit.saturating_sub(worked))
     }
 
@@ -219,7 +219,7 @@ impl Drive {
             StepOver::Goes => stretch.ready.push_back(lane),
             StepOver::Paused => self.lane_paused(stretch, lane),
             StepOver::Failed(fault, node) => {
-                stretch.failed.get_or_insert((fault, node));
+                stretch.failed.get_or_insert((fault, Some(node)));
             }
             StepOver::Cut | StepOver::Lost => {}
         }
@@ -255,7 +255,7 @@ impl Drive {
     /// No lane can go on: the run failed, finished, or waits.
     async fn rest(&self, stretch: Stretch) -> Drove {
         if let Some((fault, node)) = stretch.failed {
-            return self.fail(fault, Some(node)).await;
+            return self.fail(fault, node).await;
         }
         let paused = self.journal.with(Run::paused_status);
         let event = match paused {

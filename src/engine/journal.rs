@@ -99,7 +99,7 @@ impl Journal {
     /// The journal of a run whose log is stored up to its head.
     #[must_use]
     pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure) -> Arc<Self> {
-        let keep_tokens = world.config.async_progress.enabled || !run.created.queued;
+        let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
         let pending = Pending { stored_head: run.head, ..Pending::default() };
         Arc::new(Self {
             run: run.id,
@@ -176,13 +176,13 @@ impl Journal {
 
     /// Tells a piece of text at once; it is stored soon.
     pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, publish_reply: bool, delta: &str) {
-        let delta: Arc<str> = delta.into();
-        let mut core = self.core.lock();
-        let hold = self.unstored.fetch_add(u64::from(self.keep_tokens), Ordering::Relaxed) >= UNSTORED;
-        let told = self.feed.stage_token(lane, step, publish_reply, &delta, hold);
         if !self.keep_tokens {
             return;
         }
+        let delta: Arc<str> = delta.into();
+        let mut core = self.core.lock();
+        let hold = self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
+        let told = self.feed.stage_token(lane, step, publish_reply, &delta, hold);
         let pending = &mut core.pending;
         pending.texts += 1;
         match pending.tokens.last_mut() {

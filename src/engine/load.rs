@@ -114,8 +114,7 @@ impl Loaded {
     /// When the log makes no sense.
     pub fn fold(&self, towards: Option<Id>) -> Result<Run> {
         let id = self.row.parent.unwrap_or(self.row.id);
-        let log: Vec<Entry> = self.entries.iter().map(|entry| (**entry).clone()).collect();
-        Run::fold_towards(id, &log, Arc::clone(&self.plan), towards)
+        Run::fold_towards(id, &self.entries, Arc::clone(&self.plan), towards)
             .map_err(|refusal| Error::new(Kind::CheckpointInvalid, format!("run {id} cannot be read: {refusal}")))
     }
 

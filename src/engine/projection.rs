@@ -160,9 +160,6 @@ pub(super) fn error_json(fault: &Fault, node: Option<&str>) -> Value {
     if !fault.calls.is_empty() {
         error["calls"] = json!(fault.calls);
     }
-    if !fault.validation_errors.is_empty() {
-        error["validation_errors"] = json!(fault.validation_errors);
-    }
     error
 }
 

@@ -74,6 +74,10 @@ impl EventStream {
     ) -> Result<Option<Self>> {
         let id: Id = run.parse().map_err(|_| crate::Error::not_found("run", run))?;
         let feed = world.hub.get(id);
+        let mut from = from;
+        if let Some(feed) = &feed {
+            from.after = from.after.min(feed.last(from.order));
+        }
         let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
             (Source::Feed(Arc::clone(feed)), true)
         } else if let Some(feed) = feed {
@@ -89,6 +93,7 @@ impl EventStream {
             if status.at_rest() && from.after >= last {
                 return Ok(None);
             }
+            from.after = from.after.min(last);
             let progress = loaded.row.mode == "sync" || world.config.async_progress.enabled;
             (Source::Log(Box::new(reader)), progress)
         };
@@ -202,10 +207,16 @@ impl EventStream {
 
     async fn from_log(&mut self) {
         let Source::Log(reader) = &mut self.source else { return };
-        let found = reader.take(self.from, BATCH);
+        let mut found = reader.take(self.from, BATCH);
+        if self.follow == Follow::Answer
+            && let Some(end) = found.iter().position(Frame::is_terminal)
+        {
+            found.truncate(end + 1);
+        }
         if let Some(last) = found.last() {
             self.from.after = last.number();
-            let rests = last.is_terminal() && reader.at_rest(self.from);
+            let answered = self.follow == Follow::Answer;
+            let rests = last.is_terminal() && (answered || reader.at_rest(self.from));
             self.ready.extend(found);
             if rests {
                 self.source = Source::Over;

@@ -40,19 +40,24 @@ struct Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let (run, fence) = (self.journal.run, self.journal.tenure().fence);
-        self.feed.close();
-        self.world.hub.remove(run, &self.feed);
-        let mut active = self.world.active.lock();
-        if active.get(&run).is_some_and(|active| active.fence == fence) {
-            active.remove(&run);
-        }
-        drop(active);
+        self.leave();
+        self.world.hub.remove(self.journal.run, &self.feed);
         self.over.cancel();
     }
 }
 
 impl Seat {
+    /// The run is not at work here any more; the place may be another stretch's by now.
+    fn leave(&self) {
+        let fence = self.journal.tenure().fence;
+        let mut active = self.world.active.lock();
+        if active.get(&self.journal.run).is_some_and(|active| active.fence == fence) {
+            active.remove(&self.journal.run);
+        }
+        drop(active);
+        self.feed.close();
+    }
+
     /// Somebody else goes on at once with a run that cannot go on here.
     async fn hand_over(&self) {
         self.journal.give_up();
@@ -123,7 +128,7 @@ pub(super) fn drive_here(
             }
         }
         if seat.world.keeps_nothing() {
-            seat.feed.close();
+            seat.leave();
             seat.feed.read_out().await;
         }
     });

@@ -1,6 +1,9 @@
 //! Owns what a run is: the fold of its log. There is no other definition of its status, state, lanes or pauses.
 
+mod accept;
+mod answered;
 mod apply;
+mod branches;
 mod lane;
 mod rewind;
 
@@ -11,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use lane::{At, Branch, BranchDone, BranchState, Call, Finished, Frame, Lane, OpenFork, OpenStep};
+pub use rewind::Spot;
 
 use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq};
 use super::plan::Plan;
@@ -129,8 +133,10 @@ pub struct Run {
     pub output: Option<Arc<serde_json::Map<String, Value>>>,
     /// What it answered.
     pub reply: Option<String>,
-    /// Steps begun, superseded ones too.
+    /// Steps begun since it was made or last tried again.
     pub steps: u64,
+    /// Time at work before it was last tried again.
+    pub spent_ms: u64,
     /// From 1; a retry is the next.
     pub attempt: u32,
     /// Takeovers since a step completed.
@@ -207,6 +213,7 @@ impl Run {
             output: None,
             reply: None,
             steps: 0,
+            spent_ms: 0,
             attempt: 1,
             takeovers: 0,
             answered: HashMap::new(),
@@ -222,7 +229,7 @@ impl Run {
     ///
     /// # Errors
     /// When an entry cannot follow those before it.
-    pub fn fold(id: Id, log: &[Entry], plan: Arc<Plan>) -> Result<Self, Refusal> {
+    pub fn fold(id: Id, log: &[Arc<Entry>], plan: Arc<Plan>) -> Result<Self, Refusal> {
         Self::fold_towards(id, log, plan, None)
     }
 
@@ -230,11 +237,11 @@ impl Run {
     ///
     /// # Errors
     /// When an entry cannot follow those before it.
-    pub fn fold_towards(id: Id, log: &[Entry], plan: Arc<Plan>, step: Option<Id>) -> Result<Self, Refusal> {
+    pub fn fold_towards(id: Id, log: &[Arc<Entry>], plan: Arc<Plan>, step: Option<Id>) -> Result<Self, Refusal> {
         let Some((first, rest)) = log.split_first() else { return Err(Refusal("the log is empty")) };
         let Event::Created(created) = &first.event else { return Err(Refusal("it does not begin with its creation")) };
         let mut run = Self::new(id, first, Arc::new((**created).clone()), plan);
-        run.marks.wanted = wanted_steps(rest).chain(step).collect();
+        run.marks.want(wanted_steps(rest).chain(step));
         for entry in rest {
             run.accepts(entry.lane, &entry.event)?;
             run.apply(entry);
@@ -305,19 +312,13 @@ impl Run {
     }
 }
 
-fn wanted_steps(log: &[Entry]) -> impl Iterator<Item = Id> + '_ {
+fn wanted_steps(log: &[Arc<Entry>]) -> impl Iterator<Item = Id> + '_ {
     log.iter().filter_map(|entry| if let Event::Retried(retried) = &entry.event { retried.from_step } else { None })
 }
 
 impl Run {
-    /// Steps that a later retry goes back to.
-    #[must_use]
-    pub fn can_go_back_to(&self, step: Id) -> bool {
-        self.marks.has(step)
-    }
-
     /// Steps that later entries go back to.
     pub(super) fn want(&mut self, steps: impl Iterator<Item = Id>) {
-        self.marks.wanted.extend(steps);
+        self.marks.want(steps);
     }
 }

@@ -1,18 +1,21 @@
 //! Owns how a log is told: which frames each entry gives, in the order of branches and as they happen, and their numbers.
 //! A pure view: a stream that is followed live and one that is read back later give the same frames.
 
+mod chat;
 mod encode;
+mod frame;
 mod json;
 mod lanes;
+mod values;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use encode::{Frame, Wire, pending_tools};
-use encode::{Body, Facts};
+pub use frame::{Frame, Wire, pending_tools};
+use frame::{Body, Facts, pause_of};
 use lanes::Lane;
 
-use super::event::{CallKind, CallOutcome, Created, EntityKind, Entry, Event, LaneId, Pause, Resumed, Seq};
+use super::event::{CallKind, CallOutcome, Created, EntityKind, Entry, Event, LaneId, Resumed, Seq};
 use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Status;
@@ -78,7 +81,8 @@ pub struct Telling {
     pub live: Sink,
     live_wanted: bool,
     reply_id: Option<Id>,
-    begun: Option<Timestamp>,
+    started_at: Option<Timestamp>,
+    working_since: Option<Timestamp>,
     total: Usage,
     working_ms: u64,
     status: Status,
@@ -100,7 +104,8 @@ impl Telling {
             live: Sink::default(),
             live_wanted: live,
             reply_id: None,
-            begun: None,
+            started_at: None,
+            working_since: None,
             total: Usage::default(),
             working_ms: 0,
             status: Status::Queued,
@@ -154,11 +159,7 @@ impl Telling {
 
     /// Gives a frame to both orders.
     fn say(&mut self, lane: LaneId, frame: Frame) {
-        if self.live_wanted {
-            self.live.push(Frame { live: true, ..frame.clone() });
-        } else {
-            self.live.last += 1;
-        }
+        self.happen(&frame);
         self.queue(lane, lanes::Item::Frame(frame));
     }
 
@@ -182,7 +183,7 @@ impl Telling {
             Event::Retried(retried) => {
                 self.new_leg(entry.at, retried.queued);
                 match &retried.back {
-                    Some(back) => self.go_back(back),
+                    Some(back) => self.go_back(back, entry.at),
                     None => self.reopen_forks(),
                 }
             }
@@ -237,25 +238,27 @@ impl Telling {
     }
 
     fn begin(&mut self, entry: &Arc<Entry>) {
-        let first = self.begun.is_none();
-        self.begun = Some(entry.at);
-        self.status = Status::Running;
-        if first {
+        self.new_leg(entry.at, false);
+        if self.started_at.is_none() {
+            self.started_at = Some(entry.at);
             self.say_unless_chat(entry, Body::TraceStarted { at: entry.at });
         }
     }
 
+    /// How long the run had worked by then.
+    fn worked(&self, at: Timestamp) -> u64 {
+        self.working_ms + self.working_since.map_or(0, |since| at.since(since))
+    }
+
     fn stop_clock(&mut self, at: Timestamp) {
-        if let Some(since) = self.begun.filter(|_| self.status == Status::Running) {
-            self.working_ms += at.since(since);
-        }
+        self.working_ms = self.worked(at);
+        self.working_since = None;
     }
 
     fn new_leg(&mut self, at: Timestamp, queued: bool) {
+        self.stop_clock(at);
         self.status = if queued { Status::Queued } else { Status::Running };
-        if !queued {
-            self.begun = Some(at);
-        }
+        self.working_since = (!queued).then_some(at);
     }
 
     fn resumed(&mut self, entry: &Arc<Entry>, resumed: &Resumed) {
@@ -306,8 +309,9 @@ impl Telling {
         let Some(node) = self.facts.plan.find(&started.node) else { return };
         let fork = self.facts.plan.node(node).kind == NodeKind::Fork;
         let branches = if fork { self.facts.plan.branches(node).len() } else { 0 };
+        let worked_ms = self.worked(entry.at);
         if let Some(lane) = self.lanes.get_mut(&entry.lane) {
-            lane.begin_step(started, node, entry.at, branches);
+            lane.begin_step(started, node, worked_ms, branches);
         }
         self.say_unless_chat(entry, Body::Started(Arc::clone(entry)));
         if fork {
@@ -316,11 +320,9 @@ impl Telling {
     }
 
     fn completed(&mut self, entry: &Arc<Entry>) {
+        let worked_ms = self.worked(entry.at);
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
-        let (step, forked) = lane.end_step(entry.at);
-        if self.chat() {
-            return;
-        }
+        let (step, forked) = lane.end_step(worked_ms);
         if let Event::StepCompleted(done) = &entry.event
             && let Some(turn) = &done.turn
         {
@@ -336,8 +338,9 @@ impl Telling {
     }
 
     fn failed_step(&mut self, entry: &Arc<Entry>) {
+        let worked_ms = self.worked(entry.at);
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
-        let step = lane.fail_step(entry.at);
+        let step = lane.fail_step(worked_ms);
         if !self.chat() {
             self.say_body(entry.lane, Body::StepFailed { entry: Arc::clone(entry), step: Box::new(step) });
         }
@@ -363,20 +366,10 @@ impl Telling {
     }
 
     fn paused(&mut self, entry: &Arc<Entry>) {
+        let worked_ms = self.worked(entry.at);
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
-        lane.wait(entry.at);
+        lane.wait(worked_ms);
         self.open.push((entry.lane, Arc::clone(entry)));
-        if self.live_wanted {
-            for body in pause_bodies(entry) {
-                let frame = self.frame(entry.lane, body);
-                self.live.push(Frame { live: true, ..frame });
-            }
-        } else {
-            self.live.last += pause_bodies(entry).len() as u64;
-        }
-        if let Some(lane) = self.lanes.get_mut(&entry.lane) {
-            lane.told_live = true;
-        }
         self.settle(entry.lane);
     }
 
@@ -387,15 +380,9 @@ impl Telling {
         let mut open = self.open.clone();
         open.sort_by(|left, right| self.order(left.0).cmp(self.order(right.0)));
         for (lane, entry) in open {
-            let told = self.lanes.get_mut(&lane).is_some_and(|lane| std::mem::take(&mut lane.told_live));
             for body in pause_bodies(&entry) {
                 let frame = self.frame(lane, body);
-                if !told && self.live_wanted {
-                    self.live.push(Frame { live: true, ..frame.clone() });
-                } else if !told {
-                    self.live.last += 1;
-                }
-                self.ordered.push(frame);
+                self.say_now(frame);
             }
         }
         self.terminal(None);
@@ -405,8 +392,11 @@ impl Telling {
         self.stop_clock(entry.at);
         self.status = status;
         self.flush(0);
-        self.open.clear();
-        let duration_ms = self.working_ms;
+        // Pauses of a failed run stay open: a retry that rests tells them.
+        if status != Status::Failed {
+            self.open.clear();
+        }
+        let duration_ms = self.started_at.map_or(0, |started| entry.at.since(started));
         let body = Body::Ended { entry: Arc::clone(entry), total: Box::new(self.total), duration_ms, reply_id: self.reply_id };
         self.say_at_root(body);
         self.terminal(Some(entry));
@@ -419,17 +409,22 @@ impl Telling {
 
     fn say_at_root(&mut self, body: Body) {
         let frame = self.frame(0, body);
+        self.say_now(frame);
+    }
+
+    /// Gives a frame to both orders that waits for no branch.
+    fn say_now(&mut self, frame: Frame) {
+        self.happen(&frame);
+        self.ordered.push(frame);
+    }
+
+    fn happen(&mut self, frame: &Frame) {
         if self.live_wanted {
             self.live.push(Frame { live: true, ..frame.clone() });
         } else {
             self.live.last += 1;
         }
-        self.ordered.push(frame);
     }
-}
-
-fn pause_of(entry: &Entry) -> Option<&Pause> {
-    if let Event::Paused(pause) = &entry.event { Some(pause) } else { None }
 }
 
 fn pause_bodies(entry: &Arc<Entry>) -> Vec<Body> {

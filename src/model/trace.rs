@@ -1,20 +1,23 @@
 //! Owns a run as people read it: its steps and spans, made from its log.
 
+mod paused;
 mod span;
 mod step;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use paused::{checkpoint, pauses};
 pub use span::Span;
 pub use step::{Step, StepStatus};
+use step::Moment;
 
-use super::event::{Created, Entry, Event, LaneId, PauseReason, PureOutcome};
+use super::Id;
+use super::event::{CallFinished, CallStarted, Created, Entry, Event, Fault, PureOutcome, StepRan, StepStarted};
 use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Run;
 use super::telling::{Telling, Told, Wire};
-use super::{Id, Timestamp};
 
 /// The steps and spans of a run.
 #[derive(Debug, Default)]
@@ -25,6 +28,8 @@ pub struct Trace {
     pub spans: Vec<Span>,
     index: HashMap<Id, usize>,
     open_calls: HashMap<(Id, String), usize>,
+    /// Tool calls of specialists, with the call that each specialist answers.
+    parents: HashMap<(Id, String), String>,
 }
 
 impl Trace {
@@ -75,79 +80,83 @@ impl Trace {
     }
 
     fn take(&mut self, entry: &Entry, run: &Run, plan: &Plan, snapshots: bool) {
+        let now = Moment { at: entry.at, worked_ms: run.worked(entry.at) };
         match &entry.event {
-            Event::StepRan(ran) => self.ran(entry, ran, run, snapshots),
+            Event::StepRan(ran) => self.ran(entry, now, ran, run, snapshots),
             Event::StepStarted(started) => {
-                if started.resumed && self.index.contains_key(&started.step) {
-                    if let Some(step) = self.step(started.step) {
-                        step.enter(entry.at, started.attempt);
-                    }
-                } else {
-                    let mut step = Step::new(started.step, &started.node, entry, run, plan, snapshots);
-                    step.iteration = started.iteration;
-                    step.attempt = started.attempt;
-                    step.child_run = started.child_run;
-                    self.begin(step);
-                }
+                self.cut_calls(started.step, now);
+                self.started(entry, now, started, run, plan, snapshots);
             }
             Event::StepRetrying { step, attempt, .. } => {
-                if let Some(step) = self.step(*step) {
-                    step.attempt = *attempt;
-                }
+                self.cut_calls(*step, now);
+                self.with(*step, |step| step.attempt = *attempt);
             }
             Event::StepCompleted(done) => {
-                if let Some(step) = self.step(done.step) {
-                    step.complete(entry.at, done);
-                }
+                self.cut_calls(done.step, now);
+                self.with(done.step, |step| step.complete(now, done));
             }
             Event::StepFailed { step, fault } => {
-                if let Some(step) = self.step(*step) {
-                    step.fail(entry.at, fault);
-                }
+                self.cut_calls(*step, now);
+                self.with(*step, |step| step.fail(now, fault));
             }
-            Event::Paused(pause) => {
-                if let Some(step) = self.step(pause.step) {
-                    step.pause(entry.at);
-                }
+            Event::Paused(pause) => self.with(pause.step, |step| step.pause(now)),
+            Event::ToolsCalled { step, calls, parent_call_id: Some(parent) } => {
+                self.parents.extend(calls.iter().map(|call| ((*step, call.id.clone()), parent.clone())));
             }
-            Event::CallStarted(call) => {
-                let span = Span::begin(entry.at, call, self.node_of(call.step));
-                self.open_calls.insert((call.step, call.key.clone()), self.spans.len());
-                self.spans.push(span);
-            }
+            Event::CallStarted(call) => self.call_started(entry, call),
             Event::CallFinished(call) => self.call_finished(entry, call),
             Event::Measured(measured) => self.spans.push(Span::measured(entry.at, measured, self.node_of(measured.step))),
-            Event::CheckpointHit { step, .. } => {
-                if let Some(step) = self.step(*step) {
-                    step.checkpoint_hit = true;
-                }
-            }
+            Event::CheckpointHit { step, .. } => self.with(*step, |step| step.checkpoint_hit = true),
             Event::Retried(retried) => {
-                if let (Some(from), Some(back)) = (retried.from_step, &retried.back) {
-                    self.supersede(from, back.lane, run);
+                if let Some(from) = retried.from_step {
+                    self.supersede(from, run);
                 }
+                self.forks(StepStatus::Failed, |fork| fork.enter(now, fork.attempt));
             }
-            Event::Failed { fault, .. } => self.cut(entry.at, StepStatus::Failed, Some(fault)),
-            Event::Cancelled { .. } => self.cut(entry.at, StepStatus::Cancelled, None),
+            Event::Rested { .. } => self.forks(StepStatus::Running, |fork| fork.pause(now)),
+            Event::Resumed(_) => self.forks(StepStatus::Paused, |fork| fork.enter(now, fork.attempt)),
+            Event::Failed { fault, .. } => self.fail(now, fault),
+            Event::Cancelled { .. } => self.cancel(now),
             Event::Created(_)
             | Event::Began
-            | Event::Resumed(_)
             | Event::TakenOver { .. }
             | Event::Requeued { .. }
             | Event::PromptBuilt { .. }
-            | Event::ToolsCalled { .. }
+            | Event::ToolsCalled { parent_call_id: None, .. }
             | Event::BranchStarted { .. }
             | Event::BranchEnded
-            | Event::Rested { .. }
             | Event::Completed { .. } => {}
         }
+    }
+
+    fn with(&mut self, step: Id, change: impl FnOnce(&mut Step)) {
+        if let Some(step) = self.step(step) {
+            change(step);
+        }
+    }
+
+    /// Changes the forks that stand so.
+    fn forks(&mut self, status: StepStatus, change: impl Fn(&mut Step)) {
+        let stands = |step: &&mut Step| step.kind == Some(NodeKind::Fork) && step.status == status && !step.superseded;
+        self.steps.iter_mut().filter(stands).for_each(change);
+    }
+
+    fn started(&mut self, entry: &Entry, now: Moment, started: &StepStarted, run: &Run, plan: &Plan, snapshots: bool) {
+        if started.resumed && self.index.contains_key(&started.step) {
+            return self.with(started.step, |step| step.enter(now, started.attempt));
+        }
+        let mut step = Step::new(started.step, &started.node, entry, run, plan, snapshots);
+        step.enter(now, started.attempt);
+        step.iteration = started.iteration;
+        step.child_run = started.child_run;
+        self.begin(step);
     }
 
     fn node_of(&self, step: Id) -> Option<Arc<str>> {
         self.index.get(&step).and_then(|at| self.steps.get(*at)).map(|step| Arc::clone(&step.node))
     }
 
-    fn ran(&mut self, entry: &Entry, ran: &super::event::StepRan, run: &Run, snapshots: bool) {
+    fn ran(&mut self, entry: &Entry, now: Moment, ran: &StepRan, run: &Run, snapshots: bool) {
         if !self.index.contains_key(&ran.step) {
             let mut step = Step::new(ran.step, &ran.node, entry, run, &run.plan, snapshots);
             step.iteration = ran.iteration;
@@ -159,19 +168,26 @@ impl Trace {
             self.begin(step);
         }
         let Some(step) = self.step(ran.step) else { return };
-        step.attempt = ran.attempt;
-        step.enter(entry.at, ran.attempt);
+        step.enter(now, ran.attempt);
         match &ran.outcome {
-            PureOutcome::Left { handle, change } => step.leave(entry.at, handle, change),
-            PureOutcome::Failed(fault) => step.fail(entry.at, fault),
+            PureOutcome::Left { handle, change } => step.leave(now, handle, change),
+            PureOutcome::Failed(fault) => step.fail(now, fault),
         }
     }
 
-    fn call_finished(&mut self, entry: &Entry, call: &super::event::CallFinished) {
-        if let Some(usage) = &call.usage
-            && let Some(step) = self.step(call.step)
-        {
-            step.usage.add(usage);
+    fn call_started(&mut self, entry: &Entry, call: &CallStarted) {
+        let specialist = call.key.rsplit_once("/model:").map(|(parent, _)| parent.to_owned());
+        let asked = call.call_id.as_ref().and_then(|id| self.parents.get(&(call.step, id.clone())).cloned());
+        let parent = specialist.or(asked).and_then(|parent| self.open_calls.get(&(call.step, format!("tool:{parent}"))));
+        let parent = parent.and_then(|at| self.spans.get(*at)).map(|span| span.id);
+        let span = Span { parent, ..Span::begin(entry.at, call, self.node_of(call.step)) };
+        self.open_calls.insert((call.step, call.key.clone()), self.spans.len());
+        self.spans.push(span);
+    }
+
+    fn call_finished(&mut self, entry: &Entry, call: &CallFinished) {
+        if let Some(usage) = &call.usage {
+            self.with(call.step, |step| step.usage.add(usage));
         }
         let Some(span) = self.open_calls.remove(&(call.step, call.key.clone())).and_then(|at| self.spans.get_mut(at)) else {
             return;
@@ -187,135 +203,43 @@ impl Trace {
         }
     }
 
-    /// The step gone back to, and all later ones of its lane and of lanes under it.
-    fn supersede(&mut self, from: Id, lane: LaneId, run: &Run) {
+    /// Calls of a step that nobody will finish.
+    fn cut_calls(&mut self, step: Id, now: Moment) {
+        let spans = &mut self.spans;
+        self.open_calls.retain(|(of, _), at| {
+            if *of == step
+                && let Some(span) = spans.get_mut(*at)
+            {
+                span.cut(now.at);
+            }
+            *of != step
+        });
+    }
+
+    /// The step gone back to and those that came after it in its branch; forks that closed around it are open again.
+    fn supersede(&mut self, from: Id, run: &Run) {
         let Some(at) = self.index.get(&from).copied() else { return };
-        let path = run.lanes.get(&lane).map(|lane| lane.path().to_vec());
-        let path = path.unwrap_or_else(|| self.steps[at].path.clone());
-        for step in &mut self.steps[at..] {
-            if step.path.starts_with(&path) {
-                step.superseded = true;
-            }
+        let reopened = run.reopened_for(from);
+        let spot = self.steps[at].spot.clone();
+        for step in self.steps[at..].iter_mut().filter(|step| spot.obsoletes(&step.spot, &reopened)) {
+            step.superseded = true;
+        }
+        for fork in spot.forks_of(&reopened) {
+            self.with(fork, |step| step.status = StepStatus::Failed);
         }
     }
 
-    /// Steps that were open when the run ended end with it; a fork that a branch failed in fails too.
-    fn cut(&mut self, at: Timestamp, status: StepStatus, fault: Option<&super::event::Fault>) {
-        for step in &mut self.steps {
-            if matches!(step.status, StepStatus::Running | StepStatus::Paused) && !step.superseded {
-                match fault {
-                    Some(fault) if step.kind == Some(NodeKind::Fork) => step.fail(at, fault),
-                    Some(_) if status == StepStatus::Failed => step.end(at, StepStatus::Cancelled),
-                    Some(_) | None => step.end(at, status),
-                }
-            }
+    /// Steps that were at work when the run failed are cut short; a fork that a branch failed in fails too. Who waits goes on waiting.
+    fn fail(&mut self, now: Moment, fault: &Fault) {
+        for step in self.steps.iter_mut().filter(|step| step.status == StepStatus::Running && !step.superseded) {
+            if step.kind == Some(NodeKind::Fork) { step.fail(now, fault) } else { step.end(now, StepStatus::Cancelled) }
         }
-        for span in &mut self.spans {
-            span.cut(at);
-        }
+        self.spans.iter_mut().for_each(|span| span.cut(now.at));
     }
-}
 
-/// The checkpoint that a paused run shows: where it waits, and with what state.
-#[must_use]
-pub fn checkpoint(run: &Run) -> Option<serde_json::Value> {
-    if !run.status.paused() {
-        return None;
+    fn cancel(&mut self, now: Moment) {
+        let open = |step: &&mut Step| matches!(step.status, StepStatus::Running | StepStatus::Paused) && !step.superseded;
+        self.steps.iter_mut().filter(open).for_each(|step| step.end(now, StepStatus::Cancelled));
+        self.spans.iter_mut().for_each(|span| span.cut(now.at));
     }
-    let pauses = run.pauses();
-    let (lane, pause) = pauses.first()?;
-    let root = outermost(run, lane.id);
-    let state = root.map_or(&lane.state, |(_, parent)| &parent.state);
-    let mut shown = serde_json::json!({
-        "state": state.to_json(false),
-        "node_id": pause.node,
-        "pause_id": pause.id,
-        "interrupt": interrupt(run, pause.id),
-    });
-    match &pause.reason {
-        PauseReason::Human { prompt, output_key } => {
-            shown["prompt"] = prompt.as_str().into();
-            shown["output_key"] = output_key.as_str().into();
-        }
-        PauseReason::Approval { calls, .. } => shown["pending_tools"] = super::telling::pending_tools(calls).into(),
-    }
-    if let (Some(branch), Some((_, parent))) = (&lane.branch, root) {
-        shown["kind"] = "parallel".into();
-        let fork = parent.fork();
-        let done = fork.iter().flat_map(|fork| &fork.branches).filter_map(|branch| match branch {
-            super::run::BranchState::Done(done) => Some((done.id.to_string(), done.value.clone())),
-            super::run::BranchState::Waiting | super::run::BranchState::Open(_) => None,
-        });
-        let completed: serde_json::Map<_, _> = done.collect();
-        let fork_node = parent.step.as_ref().map_or(branch.fork_node, |step| step.node);
-        shown["parallel"] = serde_json::json!({
-            "fork_id": run.plan.node(fork_node).id,
-            "join_id": run.plan.join_of(fork_node).map(|join| Arc::clone(&run.plan.node(join).id)),
-            "pending_branch": branch.path.first(),
-            "branch_path": &*branch.path,
-            "pending_node": pause.node,
-            "reason": reason(pause),
-            "pending_state": lane.state.to_json(false),
-            "completed": completed,
-        });
-    }
-    Some(shown)
-}
-
-/// The lane that opened the outermost fork around a lane, and that fork's branch.
-fn outermost(run: &Run, lane: LaneId) -> Option<(LaneId, &super::run::Lane)> {
-    let mut at = run.lanes.get(&lane)?;
-    let mut found = None;
-    while let Some(branch) = &at.branch {
-        let parent = run.lanes.get(&branch.parent)?;
-        found = Some((branch.parent, parent));
-        at = parent;
-    }
-    found
-}
-
-const fn reason(pause: &super::event::Pause) -> &'static str {
-    match pause.reason {
-        PauseReason::Human { .. } => "human",
-        PauseReason::Approval { .. } => "tool_approval",
-    }
-}
-
-/// Opaque: names the pause and the log that it belongs to.
-fn interrupt(run: &Run, pause: Id) -> String {
-    format!("1:{}:{}:{pause}", run.id, run.head)
-}
-
-/// All open pauses, as the trace lists them.
-#[must_use]
-pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<serde_json::Value> {
-    if !run.status.paused() {
-        return Vec::new();
-    }
-    let made = |pause: Id| {
-        entries.iter().rev().find(|entry| matches!(&entry.event, Event::Paused(made) if made.id == pause)).map(|entry| entry.at)
-    };
-    let show = |(lane, pause): &(&super::run::Lane, &super::event::Pause)| {
-        let mut shown = serde_json::json!({
-            "pause_id": pause.id, "node_id": pause.node, "step_id": pause.step, "reason": reason(pause),
-        });
-        match &pause.reason {
-            PauseReason::Human { prompt, output_key } => {
-                shown["prompt"] = prompt.as_str().into();
-                shown["output_key"] = output_key.as_str().into();
-            }
-            PauseReason::Approval { calls, message, .. } => {
-                shown["message"] = message.as_str().into();
-                shown["pending_tools"] = super::telling::pending_tools(calls).into();
-            }
-        }
-        if let Some(branch) = &lane.branch {
-            shown["fork_id"] = run.plan.node(branch.fork_node).id.as_ref().into();
-            shown["branch_id"] = branch.id.as_ref().into();
-            shown["branch_path"] = serde_json::json!(&*branch.path);
-        }
-        shown["created_at"] = made(pause.id).unwrap_or_default().rfc3339().into();
-        shown
-    };
-    run.pauses().iter().map(show).collect()
 }

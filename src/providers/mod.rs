@@ -177,12 +177,14 @@ pub struct ProviderFailure {
     pub fault: Fault,
     /// Tokens that were reported before it failed.
     pub tokens: Option<Tokens>,
+    /// Of a scripted model: which reply was used.
+    pub reply_index: Option<u64>,
 }
 
 impl ProviderFailure {
     /// A failure without a usage report.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self { fault: Fault::new(code, message), tokens: None }
+        Self { fault: Fault::new(code, message), tokens: None, reply_index: None }
     }
 }
 

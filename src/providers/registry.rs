@@ -304,7 +304,7 @@ impl Entry {
 }
 
 const fn failure(fault: Fault) -> ProviderFailure {
-    ProviderFailure { fault, tokens: None }
+    ProviderFailure { fault, tokens: None, reply_index: None }
 }
 
 /// Providers repeat keys in their error texts.

@@ -294,7 +294,8 @@ impl Shared {
             }
             let result = self.look(&mut session, job.work);
             drop(guard);
-            if result.as_ref().is_err_and(StoreError::spoils_connection) {
+            // A view of a file that nobody can write now would never show what is written later.
+            if result.as_ref().is_err_and(StoreError::spoils_connection) || !self.opening.lock().ready {
                 session = None;
             }
             let _ = catch_unwind(AssertUnwindSafe(|| (job.then)(result)));

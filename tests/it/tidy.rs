@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("http", &["model", "store", "host", "engine", "studio"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http"]),
 ];
-const SHARED: [&str; 4] = ["error", "Error", "clock", "config"];
+const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -12,6 +12,8 @@ pub(super) struct Region {
     pub(super) join: Option<usize>,
     /// The handles that branches are wired to, in the order of the edges.
     pub(super) handles: Vec<Arc<str>>,
+    /// Of each handle: the first handle that leads to the same node. Branches that begin there together are one.
+    twins: Vec<usize>,
     /// Of each node: the branch that it belongs to.
     owner: Vec<Option<usize>>,
     /// Edges that leave a branch other than into the join, or enter one other than from the fork.
@@ -54,11 +56,12 @@ impl<'g> Walk<'g> {
         let after =
             wiring.reachable(join.into_iter().flat_map(|join| wiring.leaving(join).map(|(_, next)| next)), |at| at == fork);
         let owner = vec![None; wiring.len()];
-        let region = Region { fork, join, handles: Vec::new(), owner, escapes: Vec::new(), crosses_loop: false };
+        let region = Region { fork, join, handles: Vec::new(), twins: Vec::new(), owner, escapes: Vec::new(), crosses_loop: false };
         Self { graph, wiring, outside, after, region }
     }
 
     fn region(mut self, is_join_shared: bool) -> Region {
+        let mut firsts: Vec<usize> = Vec::new();
         for (edge, first) in self.wiring.leaving(self.region.fork) {
             let handle = &self.graph.edges[edge].source_handle;
             if &**handle == DEFAULT_HANDLE {
@@ -67,9 +70,12 @@ impl<'g> Walk<'g> {
             let known = self.region.handles.iter().position(|known| known == handle);
             let branch = known.unwrap_or_else(|| {
                 self.region.handles.push(Arc::clone(handle));
+                firsts.push(first);
+                let twin = firsts.iter().position(|other| *other == first);
+                self.region.twins.extend(twin);
                 self.region.handles.len() - 1
             });
-            self.branch(branch, edge, first);
+            self.branch(self.region.twins[branch], edge, first);
         }
         if self.region.join.is_some() {
             self.entries(is_join_shared);
@@ -122,7 +128,8 @@ impl<'g> Walk<'g> {
             for (edge, from) in self.wiring.entering(at) {
                 let allowed = if from == region.fork {
                     let handle = &self.graph.edges[edge].source_handle;
-                    is_join || region.handles.iter().position(|known| known == handle) == region.owner[at]
+                    let branch = region.handles.iter().position(|known| known == handle);
+                    is_join || branch.map(|branch| region.twins[branch]) == region.owner[at]
                 } else if is_join {
                     region.owner[from].is_some()
                 } else {

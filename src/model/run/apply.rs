@@ -5,70 +5,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, LaneId, PauseReason, PureOutcome, Resumed,
-    Retried, StepCompleted, StepRan, StepStarted,
+    Answer, CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, LaneId, PauseReason, PureOutcome, StepCompleted,
+    StepRan, StepStarted,
 };
 use super::super::graph::NodeKind;
 use super::super::node::Node;
 use super::super::plan::NodeIndex;
-use super::super::{Id, Timestamp};
-use super::lane::{At, Branch, BranchDone, BranchState, Call, Finished, Lane, OpenFork, OpenStep};
-use super::{Child, Refusal, Run, Status};
+use super::super::Timestamp;
+use super::lane::{BranchState, Call, Finished, OpenFork, OpenStep};
+use super::{Child, Run, Status};
 
 impl Run {
-    /// Whether an entry may follow.
-    ///
-    /// # Errors
-    /// Says why it may not.
-    pub fn accepts(&self, lane: LaneId, event: &Event) -> Result<(), Refusal> {
-        let ok = |holds: bool, why: &'static str| if holds { Ok(()) } else { Err(Refusal(why)) };
-        let running = self.status == Status::Running;
-        match event {
-            Event::Created(_) => Err(Refusal("it was created before")),
-            Event::Began => ok(matches!(self.status, Status::Queued | Status::Running), "it is at rest"),
-            Event::Resumed(resumed) => {
-                ok(self.status.paused(), "it is not paused")?;
-                ok(self.pauses().iter().any(|(_, pause)| pause.id == resumed.pause), "that pause is not open")
-            }
-            Event::Retried(_) => ok(self.status == Status::Failed, "it has not failed"),
-            Event::Cancelled { .. } => ok(!self.status.terminal(), "it is over"),
-            Event::TakenOver { .. }
-            | Event::Requeued { .. }
-            | Event::Failed { .. }
-            | Event::Completed { .. }
-            | Event::Rested { .. } => ok(running, "it is not running"),
-            Event::StepRan(_) | Event::StepStarted(_) => {
-                ok(running, "it is not running")?;
-                ok(matches!(self.lane(lane)?.at, At::Node(_)), "the lane is done")
-            }
-            Event::BranchStarted { branch, parent, .. } => {
-                ok(running && lane == self.next_lane, "the branch has another number")?;
-                let open = self.lane(*parent)?.fork().ok_or(Refusal("no fork is open"))?;
-                ok(open.branches.iter().any(|state| matches!(state, BranchState::Waiting)), branch_begun(branch))
-            }
-            Event::BranchEnded => ok(running && lane != 0 && self.lane(lane)?.at == At::End, "the branch goes on"),
-            Event::StepRetrying { step, .. }
-            | Event::StepFailed { step, .. }
-            | Event::PromptBuilt { step, .. }
-            | Event::ToolsCalled { step, .. }
-            | Event::CheckpointHit { step, .. } => self.accepts_in(lane, *step),
-            Event::StepCompleted(done) => self.accepts_in(lane, done.step),
-            Event::CallStarted(call) => self.accepts_in(lane, call.step),
-            Event::CallFinished(call) => self.accepts_in(lane, call.step),
-            Event::Measured(measured) => self.accepts_in(lane, measured.step),
-            Event::Paused(pause) => self.accepts_in(lane, pause.step),
-        }
-    }
-
-    fn accepts_in(&self, lane: LaneId, step: Id) -> Result<(), Refusal> {
-        let open = self.lane(lane)?.step.as_ref().is_some_and(|open| open.id == step && open.pause.is_none());
-        if self.status == Status::Running && open { Ok(()) } else { Err(Refusal("that step is not open")) }
-    }
-
-    fn lane(&self, lane: LaneId) -> Result<&Lane, Refusal> {
-        self.lanes.get(&lane).ok_or(Refusal("there is no such lane"))
-    }
-
     /// Takes the next entry.
     pub fn apply(&mut self, entry: &Entry) {
         self.head = entry.seq;
@@ -151,7 +98,7 @@ impl Run {
         }
     }
 
-    fn begin(&mut self, at: Timestamp) {
+    pub(super) fn begin(&mut self, at: Timestamp) {
         self.delay_ms = 0;
         self.status = Status::Running;
         self.started_at.get_or_insert(at);
@@ -172,93 +119,10 @@ impl Run {
     fn end(&mut self, status: Status, at: Timestamp) {
         self.rest(status, at);
         self.finished_at = Some(at);
-        for child in self.children.values_mut().filter(|child| !child.status.terminal()) {
+        let stays = |child: &Child| child.status.terminal() || (status == Status::Failed && child.status.paused());
+        for child in self.children.values_mut().filter(|child| !stays(child)) {
             child.status = status;
             child.finished_at = Some(at);
-        }
-    }
-
-    fn go_on(&mut self, queued: bool, at: Timestamp) {
-        self.rested_at = None;
-        self.finished_at = None;
-        self.delay_ms = 0;
-        if queued { self.status = Status::Queued } else { self.begin(at) }
-    }
-
-    fn resume(&mut self, resumed: &Resumed, at: Timestamp) {
-        self.waiting_ms += self.rested_at.map_or(0, |since| at.since(since));
-        self.go_on(resumed.queued, at);
-        self.takeovers = 0;
-        let lane = self.lanes.values_mut().find(|lane| lane.pause().is_some_and(|pause| pause.id == resumed.pause));
-        let Some(step) = lane.and_then(|lane| lane.step.as_deref_mut()) else { return };
-        step.reenter = true;
-        if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
-            child.status = Status::Running;
-        }
-        if let Some(pause) = step.pause.take() {
-            self.answered.insert(pause.id, pause.node.clone());
-        }
-        match &resumed.answer {
-            Answer::Human { .. } => step.answer = Some(resumed.answer.clone()),
-            Answer::Approval { decisions } => {
-                step.last_gated = decisions.iter().map(|decision| decision.call_id.clone()).collect();
-                step.decisions.extend(decisions.iter().map(|decision| (decision.call_id.clone(), decision.clone())));
-            }
-        }
-    }
-
-    fn retry(&mut self, retried: &Retried, at: Timestamp) {
-        self.attempt += 1;
-        self.takeovers = 0;
-        self.failure = None;
-        self.go_on(retried.queued, at);
-        self.clear_failures();
-        if let Some(step) = retried.from_step {
-            self.go_back_to(step);
-        }
-        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
-            step.doubts.extend(retried.in_doubt.iter().map(|answer| (answer.call_id.clone(), answer.clone())));
-        }
-        if retried.state.is_empty() {
-            return;
-        }
-        let into = self.first_to_run(retried.from_step);
-        if let Some(lane) = into.and_then(|lane| self.lanes.get_mut(&lane)) {
-            for (key, value) in &retried.state {
-                lane.state.set(key.as_str().into(), Arc::new(value.clone()));
-            }
-        }
-    }
-
-    /// The lane that a retry begins in: the one gone back to, else the first that failed, else the root.
-    fn first_to_run(&self, from_step: Option<Id>) -> Option<LaneId> {
-        if let Some(lane) = from_step.and_then(|step| self.marks.lane_of(step)) {
-            return Some(lane);
-        }
-        let mut open: Vec<_> =
-            self.lanes.values().filter(|lane| lane.step.as_ref().is_some_and(|step| step.reenter && step.fork.is_none())).collect();
-        open.sort_by(|left, right| left.order().cmp(right.order()));
-        Some(open.first().map_or(0, |lane| lane.id))
-    }
-
-    /// Failed steps are entered again with the next attempt, interrupted ones with the same.
-    fn clear_failures(&mut self) {
-        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
-            if step.failed {
-                step.failed = false;
-                step.attempt += 1;
-            }
-            if step.fork.is_none() && step.pause.is_none() {
-                step.reenter = true;
-            }
-        }
-    }
-
-    fn reenter(&mut self) {
-        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
-            if step.fork.is_none() && step.pause.is_none() {
-                step.reenter = true;
-            }
         }
     }
 
@@ -269,6 +133,9 @@ impl Run {
             self.steps += 1;
         }
         self.mark(lane, ran.step);
+        if matches!(ran.outcome, PureOutcome::Left { .. }) {
+            self.mark_completed(ran.step);
+        }
         let Some(lane) = self.lanes.get_mut(&lane) else { return };
         match &ran.outcome {
             PureOutcome::Failed(_) => {
@@ -342,6 +209,7 @@ impl Run {
     fn completed(&mut self, id: LaneId, done: &StepCompleted, at: Timestamp) {
         let plan = Arc::clone(&self.plan);
         self.close_marks(id);
+        self.mark_completed(done.step);
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         let Some(step) = lane.step.take() else { return };
         self.takeovers = 0;
@@ -390,53 +258,6 @@ impl Run {
         }
     }
 
-    fn branch_started(&mut self, id: LaneId, fork: Id, parent: LaneId, at: Timestamp) {
-        let plan = Arc::clone(&self.plan);
-        self.next_lane = id + 1;
-        let Some(above) = self.lanes.get_mut(&parent) else { return };
-        let scope = above.scope(&plan);
-        let (iteration, state, path, order) =
-            (above.iteration(None), above.state.clone(), above.path().to_vec(), above.order().to_vec());
-        let Some((node, open)) = above.step.as_deref_mut().and_then(|step| Some((step.node, step.fork.as_deref_mut()?)))
-        else {
-            return;
-        };
-        let Some(index) = open.branches.iter().position(|state| matches!(state, BranchState::Waiting)) else { return };
-        open.branches[index] = BranchState::Open(id);
-        let branch = &plan.branches(node)[index];
-        let separator = if scope.is_empty() { "" } else { "/" };
-        let branch_of = Branch {
-            parent,
-            fork,
-            fork_node: node,
-            index,
-            id: Arc::clone(&branch.id),
-            path: path.into_iter().chain([Arc::clone(&branch.id)]).collect(),
-            order: order.into_iter().chain([index]).collect(),
-            start: state.clone(),
-            scope: format!("{scope}{separator}{}:{}", plan.node(node).id, branch.id).into(),
-            iteration,
-            join: plan.join_of(node),
-            started_at: at,
-        };
-        let mut lane = Lane::root(state, At::End);
-        lane.id = id;
-        lane.branch = Some(branch_of);
-        lane.go(&plan, branch.first);
-        self.lanes.insert(id, lane);
-    }
-
-    fn branch_ended(&mut self, id: LaneId) {
-        let Some(lane) = self.lanes.remove(&id) else { return };
-        let value = lane.result();
-        let Some(branch) = lane.branch else { return };
-        let done = BranchDone { id: Arc::clone(&branch.id), value, turns: lane.turns, reply: lane.reply };
-        let open = self.lanes.get_mut(&branch.parent).and_then(|above| above.step.as_deref_mut()?.fork.as_deref_mut());
-        if let Some(place) = open.and_then(|open| open.branches.get_mut(branch.index)) {
-            *place = BranchState::Done(Box::new(done));
-        }
-    }
-
     fn call_finished(&mut self, lane: LaneId, call: &CallFinished) {
         let Some(step) = self.lanes.get_mut(&lane).and_then(|lane| lane.step.as_deref_mut()) else { return };
         if let Some(usage) = &call.usage {
@@ -468,10 +289,6 @@ impl Run {
             self.scripted.entry(Arc::clone(asker)).or_default().calls += 1;
         }
     }
-}
-
-const fn branch_begun(_branch: &str) -> &'static str {
-    "every branch has begun"
 }
 
 const fn paused_as(reason: &PauseReason) -> Status {

@@ -1,6 +1,6 @@
 //! Owns going back to a completed step: what its lane and those above it were before it began.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::super::Id;
 use super::super::event::{BackTo, BranchLink, LaneId};
@@ -10,32 +10,93 @@ use super::Run;
 /// Lanes as they were before the steps that a retry goes back to. Kept only for those: a run keeps no history otherwise.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
-    pub(super) wanted: HashSet<Id>,
-    kept: HashMap<Id, Vec<Lane>>,
+    wanted: HashSet<Id>,
+    /// In the order in which the steps began.
+    kept: Vec<Mark>,
+}
+
+/// One step that a retry may go back to.
+#[derive(Clone, Debug)]
+struct Mark {
+    step: Id,
+    spot: Spot,
+    /// It ended well.
+    completed: bool,
+    /// Its lane before it began, then the lanes above whose forks have closed since, as they were just before.
+    chain: Vec<Lane>,
+}
+
+/// Which lane a step began in, and which forks that lane was inside of.
+#[derive(Clone, Debug, Default)]
+pub struct Spot {
+    lane: LaneId,
+    /// The lanes above with their forks, innermost first.
+    above: Vec<(LaneId, Id)>,
+}
+
+impl Spot {
+    /// Whether going back to a step here makes a later step there obsolete. `reopened` are the lanes whose closed forks open again.
+    #[must_use]
+    pub fn obsoletes(&self, later: &Self, reopened: &[LaneId]) -> bool {
+        let own_fork = |fork: &Id| self.above.iter().any(|(_, own)| own == fork);
+        later.lane == self.lane
+            || reopened.contains(&later.lane)
+            || later.above.iter().any(|(lane, fork)| *lane == self.lane || (reopened.contains(lane) && !own_fork(fork)))
+    }
+
+    /// The forks around it that those lanes had opened.
+    pub fn forks_of(&self, lanes: &[LaneId]) -> impl Iterator<Item = Id> {
+        self.above.iter().filter(|(lane, _)| lanes.contains(lane)).map(|(_, fork)| *fork)
+    }
 }
 
 impl Marks {
-    pub(super) fn has(&self, step: Id) -> bool {
-        self.kept.contains_key(&step)
+    pub(super) fn want(&mut self, steps: impl Iterator<Item = Id>) {
+        self.wanted.extend(steps);
     }
 
-    pub(super) fn chain(&self, step: Id) -> Option<&[Lane]> {
-        self.kept.get(&step).map(Vec::as_slice)
+    fn at(&self, step: Id) -> Option<usize> {
+        self.kept.iter().position(|mark| mark.step == step)
     }
 
-    pub(super) fn lane_of(&self, step: Id) -> Option<LaneId> {
-        self.kept.get(&step).and_then(|chain| chain.first()).map(|lane| lane.id)
+    fn get(&self, step: Id) -> Option<&Mark> {
+        self.kept.iter().find(|mark| mark.step == step)
     }
 }
 
 impl Run {
     /// Keeps the lane as it is before a wanted step begins.
     pub(super) fn mark(&mut self, lane: LaneId, step: Id) {
-        if !self.marks.wanted.contains(&step) || self.marks.has(step) {
+        if !self.marks.wanted.contains(&step) || self.marks.at(step).is_some() {
             return;
         }
+        let spot = self.spot(lane);
         if let Some(lane) = self.lanes.get(&lane) {
-            self.marks.kept.insert(step, vec![lane.clone()]);
+            self.marks.kept.push(Mark { step, spot, completed: false, chain: vec![lane.clone()] });
+        }
+    }
+
+    /// Where a step of a lane begins.
+    #[must_use]
+    pub fn spot(&self, lane: LaneId) -> Spot {
+        let mut above = Vec::new();
+        let mut at = self.lanes.get(&lane);
+        while let Some(branch) = at.and_then(|lane| lane.branch.as_ref()) {
+            above.push((branch.parent, branch.fork));
+            at = self.lanes.get(&branch.parent);
+        }
+        Spot { lane, above }
+    }
+
+    /// The lanes whose closed forks open again when a retry goes back to a marked step.
+    #[must_use]
+    pub fn reopened_for(&self, step: Id) -> Vec<LaneId> {
+        self.marks.get(step).iter().flat_map(|mark| mark.chain.iter().skip(1)).map(|lane| lane.id).collect()
+    }
+
+    pub(super) fn mark_completed(&mut self, step: Id) {
+        if let Some(mark) = self.marks.kept.iter_mut().find(|mark| mark.step == step) {
+            mark.completed = true;
         }
     }
 
@@ -45,46 +106,64 @@ impl Run {
         if lane.fork().is_none() {
             return;
         }
-        for chain in self.marks.kept.values_mut() {
-            let inside = chain.last().and_then(|last| last.branch.as_ref()).is_some_and(|branch| branch.parent == closing);
-            let same_fork = chain.last().and_then(|last| last.branch.as_ref()).map(|branch| branch.fork)
-                == lane.step.as_ref().map(|step| step.id);
-            if inside && same_fork {
-                chain.push(lane.clone());
+        let fork = lane.step.as_ref().map(|step| step.id);
+        for mark in &mut self.marks.kept {
+            let branch = mark.chain.last().and_then(|last| last.branch.as_ref());
+            if branch.is_some_and(|branch| branch.parent == closing && Some(branch.fork) == fork) {
+                mark.chain.push(lane.clone());
             }
         }
+    }
+
+    /// The lane that a marked step began in.
+    pub(super) fn lane_of_mark(&self, step: Id) -> LaneId {
+        self.marks.get(step).and_then(|mark| mark.chain.first()).map_or(0, |lane| lane.id)
     }
 
     /// The lane of a marked step, and those above it whose fork has closed since, become what they were.
     pub(super) fn go_back_to(&mut self, step: Id) {
-        let Some(chain) = self.marks.kept.get(&step).cloned() else { return };
+        let Some(chain) = self.marks.get(step).map(|mark| mark.chain.clone()) else { return };
         let mut below: Option<LaneId> = None;
-        for mut lane in chain {
-            self.drop_lanes_under(lane.id, below);
-            if let (Some(child), Some(fork)) = (below, lane.step.as_deref_mut().and_then(|step| step.fork.as_deref_mut())) {
-                let index = self.lanes.get(&child).and_then(|child| child.branch.as_ref()).map(|branch| branch.index);
-                if let Some(place) = index.and_then(|index| fork.branches.get_mut(index)) {
-                    *place = BranchState::Open(child);
-                }
+        for lane in chain {
+            let id = lane.id;
+            self.drop_lanes_under(id, below);
+            self.lanes.insert(id, lane);
+            if let Some(child) = below {
+                self.open_branch(child);
             }
-            below = Some(lane.id);
-            self.lanes.insert(lane.id, lane);
+            below = Some(id);
         }
-        let reopened = below.and_then(|id| self.lanes.get(&id)).and_then(|lane| lane.branch.clone());
-        let above = reopened.as_ref().and_then(|branch| self.lanes.get_mut(&branch.parent));
-        if let (Some(branch), Some(fork)) =
-            (&reopened, above.and_then(|lane| lane.step.as_deref_mut()).and_then(|step| step.fork.as_deref_mut()))
-            && let (Some(place), Some(id)) = (fork.branches.get_mut(branch.index), below)
-        {
-            *place = BranchState::Open(id);
+        if let Some(outermost) = below {
+            self.open_branch(outermost);
         }
+        self.forget_marks(step);
         self.reply = None;
     }
 
-    /// Where going back to a step leads; the run was folded towards it.
+    /// The fork that a lane is a branch of waits for it again.
+    fn open_branch(&mut self, lane: LaneId) {
+        let Some(branch) = self.lanes.get(&lane).and_then(|lane| lane.branch.clone()) else { return };
+        let above = self.lanes.get_mut(&branch.parent).and_then(|above| above.step.as_deref_mut()?.fork.as_deref_mut());
+        if let Some(place) = above.and_then(|fork| fork.branches.get_mut(branch.index)) {
+            *place = BranchState::Open(lane);
+        }
+    }
+
+    /// The step and those that came after it in its branch are obsolete: nobody goes back to them.
+    fn forget_marks(&mut self, step: Id) {
+        let (Some(at), reopened) = (self.marks.at(step), self.reopened_for(step)) else { return };
+        let spot = self.marks.kept[at].spot.clone();
+        let mut place = 0;
+        self.marks.kept.retain(|mark| {
+            place += 1;
+            place <= at || (mark.step != step && !spot.obsoletes(&mark.spot, &reopened))
+        });
+    }
+
+    /// Where going back to a completed step leads; the run was folded towards it.
     #[must_use]
     pub fn way_back(&self, step: Id) -> Option<BackTo> {
-        let chain = self.marks.chain(step)?;
+        let chain = &self.marks.get(step).filter(|mark| mark.completed)?.chain;
         let lane = chain.first()?;
         let mut links = Vec::new();
         let mut at = lane.branch.clone();
@@ -104,7 +183,7 @@ impl Run {
             at = kept.and_then(|lane| lane.branch.clone());
         }
         links.reverse();
-        Some(BackTo { lane: lane.id, at: self.created_at.0, chain: links })
+        Some(BackTo { lane: lane.id, chain: links })
     }
 
     /// Lanes of forks that the lane had opened are gone, but for the one that is put back.

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use serde::Serialize;
+use serde_json::Value;
 
 /// An object that is being written.
 pub(super) struct Object<'a> {
@@ -35,6 +36,17 @@ impl<'a> Object<'a> {
             self.out.extend_from_slice(b"null");
         }
         self
+    }
+
+    /// A value under a name that may need escapes.
+    pub(super) fn field(&mut self, name: &str, value: &Value) {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        let _infallible = serde_json::to_writer(&mut *self.out, name);
+        self.out.push(b':');
+        let _infallible = serde_json::to_writer(&mut *self.out, value);
     }
 
     /// Text that needs no escapes: ids, codes, names of ours.

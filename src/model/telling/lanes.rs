@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::super::event::{BackTo, CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, LaneId, StepStarted};
+use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, Event, LaneId, StepStarted};
 use super::super::plan::NodeIndex;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 use super::Telling;
-use super::encode::{Frame, Place, StepFacts};
+use super::frame::{Frame, Place, StepFacts};
 
 /// What waits to be told in a lane.
 #[derive(Debug)]
@@ -26,7 +26,6 @@ pub(super) enum Item {
 pub(super) struct Lane {
     pub(super) place: Arc<Place>,
     pub(super) node: NodeIndex,
-    pub(super) told_live: bool,
     above: Option<LaneId>,
     order: Vec<usize>,
     open: bool,
@@ -35,7 +34,8 @@ pub(super) struct Lane {
     forks: VecDeque<Fork>,
     step: Option<Step>,
     results: Vec<ToolTurn>,
-    started_at: Timestamp,
+    /// How long the run had worked when it began.
+    began_ms: u64,
 }
 
 /// A fork of a lane; the lane may have closed it and opened the next before the first is told.
@@ -51,7 +51,8 @@ struct Fork {
 struct Step {
     id: Id,
     facts: StepFacts,
-    entered_at: Option<Timestamp>,
+    /// How long the run had worked when it was entered; none while it waits.
+    entered_ms: Option<u64>,
     calls: HashMap<String, (CallKind, bool)>,
 }
 
@@ -74,14 +75,13 @@ pub(super) fn nowhere() -> Arc<Place> {
 
 impl Lane {
     pub(super) fn root() -> Self {
-        Self::new(nowhere(), None, Vec::new(), Timestamp(0), true)
+        Self::new(nowhere(), None, Vec::new(), 0, true)
     }
 
-    fn new(place: Arc<Place>, above: Option<LaneId>, order: Vec<usize>, started_at: Timestamp, open: bool) -> Self {
+    fn new(place: Arc<Place>, above: Option<LaneId>, order: Vec<usize>, began_ms: u64, open: bool) -> Self {
         Self {
             place,
             node: 0,
-            told_live: false,
             above,
             order,
             open,
@@ -90,7 +90,7 @@ impl Lane {
             forks: VecDeque::new(),
             step: None,
             results: Vec::new(),
-            started_at,
+            began_ms,
         }
     }
 
@@ -102,30 +102,30 @@ impl Lane {
         self.settled = false;
     }
 
-    pub(super) fn begin_step(&mut self, started: &StepStarted, node: NodeIndex, at: Timestamp, branches: usize) {
+    pub(super) fn begin_step(&mut self, started: &StepStarted, node: NodeIndex, worked_ms: u64, branches: usize) {
         self.node = node;
         if let Some(step) = self.step.as_mut().filter(|step| started.resumed && step.id == started.step) {
-            step.entered_at = Some(at);
+            step.entered_ms = Some(worked_ms);
             return;
         }
         self.results.clear();
         let facts = StepFacts { iteration: started.iteration, ..StepFacts::default() };
-        self.step = Some(Step { id: started.step, facts, entered_at: Some(at), calls: HashMap::new() });
+        self.step = Some(Step { id: started.step, facts, entered_ms: Some(worked_ms), calls: HashMap::new() });
         if branches > 0 {
             self.forks.push_back(Fork { step: started.step, children: vec![None; branches], current: 0, closed: false });
         }
     }
 
-    pub(super) fn wait(&mut self, at: Timestamp) {
+    pub(super) fn wait(&mut self, worked_ms: u64) {
         if let Some(step) = &mut self.step {
-            step.facts.worked_ms += step.entered_at.take().map_or(0, |since| at.since(since));
+            step.facts.worked_ms += step.entered_ms.take().map_or(0, |since| worked_ms.saturating_sub(since));
         }
         self.settled = true;
     }
 
     /// The step's figures, and whether it was a fork.
-    pub(super) fn end_step(&mut self, at: Timestamp) -> (StepFacts, bool) {
-        self.wait(at);
+    pub(super) fn end_step(&mut self, worked_ms: u64) -> (StepFacts, bool) {
+        self.wait(worked_ms);
         self.settled = false;
         let (facts, id) = self.step.take().map(|step| (step.facts, Some(step.id))).unwrap_or_default();
         self.results.clear();
@@ -133,8 +133,8 @@ impl Lane {
         (facts, forked)
     }
 
-    pub(super) fn fail_step(&mut self, at: Timestamp) -> StepFacts {
-        self.wait(at);
+    pub(super) fn fail_step(&mut self, worked_ms: u64) -> StepFacts {
+        self.wait(worked_ms);
         self.settled = false;
         self.step.as_ref().map(|step| step.facts.clone()).unwrap_or_default()
     }
@@ -170,10 +170,10 @@ impl Lane {
         }
     }
 
-    /// Results that can be told now: those before them in their turn are.
+    /// Results that can be told now: those before them in their turn are. A call that was never told has none.
     pub(super) fn tool_results(&mut self, call_id: &str, entry: &Arc<Entry>) -> Vec<Arc<Entry>> {
         let turn = self.results.iter_mut().rev().find(|turn| turn.calls.iter().any(|(id, _)| id == call_id));
-        let Some(turn) = turn else { return vec![Arc::clone(entry)] };
+        let Some(turn) = turn else { return Vec::new() };
         for (id, result) in &mut turn.calls {
             if id == call_id {
                 *result = Some(Arc::clone(entry));
@@ -299,10 +299,7 @@ impl Telling {
 
     /// Whether an open pause is in a lane or under it.
     fn waits(&self, id: LaneId) -> bool {
-        self.open.iter().any(|(lane, _)| {
-            let above = |lane: &LaneId| self.lanes.get(lane).and_then(|lane| lane.above);
-            std::iter::successors(Some(*lane), above).any(|lane| lane == id)
-        })
+        self.open.iter().any(|(lane, _)| self.is_under(*lane, id))
     }
 
     pub(super) fn branch_started(&mut self, entry: &Arc<Entry>, fork: Id, branch: &Arc<str>, parent: LaneId) {
@@ -310,22 +307,23 @@ impl Telling {
         let Some(open) = above.forks.iter_mut().rev().find(|open| open.step == fork) else { return };
         let Some(index) = open.children.iter().position(Option::is_none) else { return };
         open.children[index] = Some(entry.lane);
-        self.add_branch(entry.lane, parent, index, branch, fork, entry.at);
+        let began_ms = self.worked(entry.at);
+        self.add_branch(entry.lane, parent, index, branch, fork, began_ms);
         self.pump(0);
         self.say_body(entry.lane, super::Body::BranchStarted);
     }
 
-    fn add_branch(&mut self, id: LaneId, parent: LaneId, index: usize, branch: &Arc<str>, fork: Id, at: Timestamp) {
+    fn add_branch(&mut self, id: LaneId, parent: LaneId, index: usize, branch: &Arc<str>, fork: Id, began_ms: u64) {
         let Some(above) = self.lanes.get(&parent) else { return };
         let path: Vec<Arc<str>> = above.place.path.iter().cloned().chain([Arc::clone(branch)]).collect();
         let order: Vec<usize> = above.order.iter().copied().chain([index]).collect();
         let place = Place { branch: Some(Arc::clone(branch)), path, fork: Some((fork, above.node)) };
-        self.lanes.insert(id, Lane::new(Arc::new(place), Some(parent), order, at, false));
+        self.lanes.insert(id, Lane::new(Arc::new(place), Some(parent), order, began_ms, false));
     }
 
     pub(super) fn branch_ended(&mut self, entry: &Arc<Entry>) {
         let Some(lane) = self.lanes.get(&entry.lane) else { return };
-        let duration_ms = entry.at.since(lane.started_at);
+        let duration_ms = self.worked(entry.at).saturating_sub(lane.began_ms);
         self.say_body(entry.lane, super::Body::BranchEnded { duration_ms });
         self.settle(entry.lane);
     }
@@ -396,22 +394,25 @@ impl Telling {
         }
     }
 
+    /// Whether a lane is another one or under it.
+    pub(super) fn is_under(&self, lane: LaneId, other: LaneId) -> bool {
+        let above = |lane: &LaneId| self.lanes.get(lane).and_then(|lane| lane.above);
+        std::iter::successors(Some(lane), above).any(|lane| lane == other)
+    }
+
     /// A retry goes back to a step: its lane starts from there, closed forks around it are open again.
-    pub(super) fn go_back(&mut self, back: &BackTo) {
+    pub(super) fn go_back(&mut self, back: &BackTo, at: Timestamp) {
         for link in &back.chain {
             let known = self.lanes.get(&link.parent).is_some_and(|lane| lane.forks.iter().any(|fork| fork.step == link.fork));
-            if !known && let Some(above) = self.lanes.get_mut(&link.parent) {
-                let mut children = vec![Some(LaneId::MAX); link.branches];
-                if let Some(place) = children.get_mut(link.index) {
-                    *place = Some(link.lane);
-                }
-                above.node = self.facts.plan.find(&link.fork_node).unwrap_or_default();
-                above.forks = VecDeque::from([Fork { step: link.fork, children, current: 0, closed: false }]);
-                above.waiting = VecDeque::from([Item::Fork]);
-                above.step = Some(Step { id: link.fork, facts: StepFacts::default(), entered_at: None, calls: HashMap::new() });
-                self.add_branch(link.lane, link.parent, link.index, &link.branch, link.fork, Timestamp(back.at));
+            if !known {
+                self.reopen_fork(link, at);
+            }
+            if let Some(above) = self.lanes.get_mut(&link.parent) {
+                above.settled = false;
             }
         }
+        let open = std::mem::take(&mut self.open);
+        self.open = open.into_iter().filter(|(lane, _)| !self.is_under(*lane, back.lane)).collect();
         if let Some(lane) = self.lanes.get_mut(&back.lane) {
             lane.forks.clear();
             lane.waiting.clear();
@@ -420,12 +421,20 @@ impl Telling {
         }
         self.reopen_forks();
     }
-}
 
-impl CallOutcome {
-    /// Whether it ended well.
-    #[must_use]
-    pub const fn ok(&self) -> bool {
-        !matches!(self, Self::Failed(_))
+    fn reopen_fork(&mut self, link: &BranchLink, at: Timestamp) {
+        let worked_ms = self.worked(at);
+        let node = self.facts.plan.find(&link.fork_node).unwrap_or_default();
+        let Some(above) = self.lanes.get_mut(&link.parent) else { return };
+        let mut children = vec![Some(LaneId::MAX); link.branches];
+        if let Some(place) = children.get_mut(link.index) {
+            *place = Some(link.lane);
+        }
+        above.node = node;
+        above.forks = VecDeque::from([Fork { step: link.fork, children, current: 0, closed: false }]);
+        above.waiting = VecDeque::from([Item::Fork]);
+        let facts = StepFacts::default();
+        above.step = Some(Step { id: link.fork, facts, entered_ms: Some(worked_ms), calls: HashMap::new() });
+        self.add_branch(link.lane, link.parent, link.index, &link.branch, link.fork, worked_ms);
     }
 }

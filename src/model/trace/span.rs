@@ -13,6 +13,7 @@ use super::super::{Id, Timestamp};
 #[expect(missing_docs, reason = "the fields are those of the span in the trace JSON")]
 pub struct Span {
     pub id: Id,
+    pub parent: Option<Id>,
     pub step: Id,
     pub node: Option<Arc<str>>,
     pub kind: &'static str,
@@ -42,6 +43,7 @@ impl Span {
         };
         Self {
             id: call.span,
+            parent: None,
             step: call.step,
             node,
             kind,
@@ -63,6 +65,7 @@ impl Span {
     pub(super) fn measured(at: Timestamp, measured: &Measured, node: Option<Arc<str>>) -> Self {
         Self {
             id: measured.span,
+            parent: None,
             step: measured.step,
             node,
             kind: if measured.kind == "memory" { "memory" } else { "context" },
@@ -128,7 +131,7 @@ impl Span {
         let error = self.fault.as_ref().map(|fault| json!({"code": fault.code.as_str(), "message": fault.message}));
         let ended = self.finished_at.unwrap_or(self.started_at);
         let mut shown = json!({
-            "id": self.id, "parent_span_id": null, "step_id": self.step, "node_id": self.node, "type": self.kind,
+            "id": self.id, "parent_span_id": self.parent, "step_id": self.step, "node_id": self.node, "type": self.kind,
             "name": self.name, "status": self.status, "provider": self.provider, "model": self.model,
             "input": input.filter(|_| payloads), "output": output.filter(|_| payloads), "error": error,
             "started_at": self.started_at.rfc3339(), "finished_at": self.finished_at.map(Timestamp::rfc3339),

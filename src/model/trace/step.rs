@@ -7,10 +7,17 @@ use serde_json::{Map, Value, json};
 use super::super::event::{Change, Entry, Fault, StepCompleted};
 use super::super::graph::NodeKind;
 use super::super::plan::Plan;
-use super::super::run::Run;
+use super::super::run::{Run, Spot};
 use super::super::state::State;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
+
+/// A moment of a run: by the clock, and how long the run had worked by then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) at: Timestamp,
+    pub(super) worked_ms: u64,
+}
 
 /// How far a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +79,9 @@ pub struct Step {
     pub child_run: Option<Id>,
     /// Of a retrieval: chunk count, top score and citations.
     pub rag: Option<Value>,
-    entered_at: Option<Timestamp>,
+    pub(super) spot: Spot,
+    /// How long the run had worked when it was entered; none while it waits.
+    entered_ms: Option<u64>,
 }
 
 /// The scope of a loop node's own visit.
@@ -117,44 +126,45 @@ impl Step {
             attachment_count: 0,
             child_run: None,
             rag: None,
-            entered_at: Some(entry.at),
+            spot: run.spot(entry.lane),
+            entered_ms: None,
         }
     }
 
-    pub(super) fn enter(&mut self, at: Timestamp, attempt: u32) {
+    pub(super) fn enter(&mut self, now: Moment, attempt: u32) {
         self.status = StepStatus::Running;
         self.attempt = attempt;
-        self.entered_at = Some(at);
+        self.entered_ms = Some(now.worked_ms);
         self.finished_at = None;
         self.fault = None;
     }
 
-    pub(super) fn end(&mut self, at: Timestamp, status: StepStatus) {
-        self.duration_ms += self.entered_at.take().map_or(0, |since| at.since(since));
-        self.finished_at = Some(at);
+    pub(super) fn end(&mut self, now: Moment, status: StepStatus) {
+        self.duration_ms += self.entered_ms.take().map_or(0, |since| now.worked_ms.saturating_sub(since));
+        self.finished_at = Some(now.at);
         self.status = status;
     }
 
-    pub(super) fn pause(&mut self, at: Timestamp) {
-        self.end(at, StepStatus::Paused);
+    pub(super) fn pause(&mut self, now: Moment) {
+        self.end(now, StepStatus::Paused);
         self.finished_at = None;
     }
 
-    pub(super) fn leave(&mut self, at: Timestamp, handle: &Arc<str>, change: &Change) {
-        self.end(at, StepStatus::Completed);
+    pub(super) fn leave(&mut self, now: Moment, handle: &Arc<str>, change: &Change) {
+        self.end(now, StepStatus::Completed);
         self.handle = Some(Arc::clone(handle));
         self.output = Some(change.clone());
     }
 
-    pub(super) fn complete(&mut self, at: Timestamp, done: &StepCompleted) {
-        self.leave(at, &done.handle, &done.change);
+    pub(super) fn complete(&mut self, now: Moment, done: &StepCompleted) {
+        self.leave(now, &done.handle, &done.change);
         self.fault.clone_from(&done.error);
         self.attachment_count = done.attachment_count;
         self.checkpoint_hit |= done.checkpoint_hit;
     }
 
-    pub(super) fn fail(&mut self, at: Timestamp, fault: &Fault) {
-        self.end(at, StepStatus::Failed);
+    pub(super) fn fail(&mut self, now: Moment, fault: &Fault) {
+        self.end(now, StepStatus::Failed);
         self.fault = Some(fault.clone());
     }
 

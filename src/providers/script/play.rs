@@ -62,7 +62,7 @@ impl Act {
         let given = self.usage.map(tokens);
         if let Some(code) = self.error {
             let told = if self.text.is_empty() { format!("the script says `{}`", code.as_str()) } else { self.text };
-            return Err(ProviderFailure { tokens: given, ..ProviderFailure::new(code, told) });
+            return Err(ProviderFailure { tokens: given, reply_index: self.index, ..ProviderFailure::new(code, told) });
         }
         let finish = if self.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
         let message = Message { tool_calls: self.calls, ..Message::text(Role::Assistant, self.text) };

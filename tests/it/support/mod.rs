@@ -1,8 +1,12 @@
 //! Owns what tests share: a studio on a database of its own, graphs as text, runs as text.
 
+pub mod hands;
+pub mod render;
+pub mod rules;
+pub mod story;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use studio::config::{Config, ConfigSources};
@@ -94,7 +98,7 @@ pub fn config(settings: Value, path: &str) -> Config {
     Config::load(ConfigSources { file: None, json: Some(all), env: BTreeMap::new() }).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn merge(into: &mut Value, from: Value) {
+pub fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {
             for (key, value) in from {
@@ -140,6 +144,3 @@ impl Transcript {
         (key, value)
     }
 }
-
-/// A shared value that a host tool counts in.
-pub type Count = Arc<std::sync::atomic::AtomicUsize>;

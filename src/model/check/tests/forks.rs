@@ -49,7 +49,9 @@ fn branches_stay_between_fork_and_join() {
     assert_eq!(escapes("; fork.c -> stop_2"), ["fork_branch_escapes edge e8"]);
     assert_eq!(escapes("; fork.c -> stop"), ["fork_branch_escapes edge e8"]);
     assert_eq!(escapes("; fork.c -> set_c{key: c} -> fork"), ["fork_branch_escapes edge e9"]);
-    assert_eq!(escapes("; fork.c -> set_a"), ["fork_branch_escapes edge e8"]);
+    assert_eq!(escapes("; fork.c -> set_c{key: c} -> set_a"), ["fork_branch_escapes edge e9"]);
+    // Branches that begin at the same node are one path taken twice.
+    assert_eq!(escapes("; fork.c -> set_a"), Vec::<String>::new());
     // Into a branch, or into the join, from outside.
     assert_eq!(escapes("; start.x -> set_a"), ["fork_branch_escapes edge e8"]);
     assert_eq!(escapes("; start.x -> set_c{key: c} -> join"), ["fork_branch_escapes edge e9"]);

@@ -1,0 +1,131 @@
+//! Owns what is recorded of calls: everything that costs money or touches the world, before and after.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Fault, PartHash};
+use crate::model::Id;
+use crate::model::usage::Usage;
+
+/// What kind of act a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallKind {
+    /// A model answers.
+    Model,
+    /// A tool runs.
+    Tool,
+    /// Texts become vectors.
+    Embedding,
+    /// A knowledge base is searched.
+    Retrieval,
+}
+
+/// A call is about to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallStarted {
+    /// The step.
+    pub step: Id,
+    /// Its key in the step: the same when the step is entered again.
+    pub key: String,
+    /// What it is.
+    pub kind: CallKind,
+    /// The span that it becomes.
+    pub span: Id,
+    /// Model: `chat` or `summarize`; tool: its name.
+    pub name: String,
+    /// Of a tool: the call's id, which the tool gets as its idempotency key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// Of a tool: what it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// Making it twice does no harm.
+    pub repeatable: bool,
+    /// Its text is told while it comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub streams: bool,
+    /// Of a model or an embedding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Of a model or an embedding.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What a model is sent, as parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt: Vec<PartHash>,
+    /// Of a model: the node that asks; a specialist's differs from the step's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asker: Option<Arc<str>>,
+}
+
+/// A call ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CallFinished {
+    /// The step.
+    pub step: Id,
+    /// Its key in the step.
+    pub key: String,
+    /// How it ended.
+    pub outcome: CallOutcome,
+    /// What it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// Of a scripted model: which reply was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_index: Option<u64>,
+    /// Of a structured answer: the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Of a model: why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    /// Of a model: its message (`model::chat::Message`) as a part.
+    Message(PartHash),
+    /// Of a tool: what the model sees.
+    Tool(ToolOutcome),
+    /// Of an embedding or a retrieval: a value of the caller's.
+    Value(Value),
+    /// It failed; it may be made again.
+    Failed(Fault),
+}
+
+/// What a tool call gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutcome {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub name: String,
+    /// What it was given.
+    pub inputs: Value,
+    /// The text that the model sees.
+    pub result: String,
+    /// It tells a failure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// It was rejected or skipped, and did not run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+    /// The call whose specialist made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_call_id: Option<String>,
+}
+
+impl CallOutcome {
+    /// Whether it ended well.
+    #[must_use]
+    pub const fn ok(&self) -> bool {
+        !matches!(self, Self::Failed(_))
+    }
+}

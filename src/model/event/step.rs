@@ -1,0 +1,177 @@
+//! Owns what is recorded of steps: how they began, ended, what they wrote, what they wait for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Change, Fault};
+use crate::model::Id;
+use crate::model::chat::{Message, ToolCall};
+
+/// A step that needed nothing from the world.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepRan {
+    /// The step.
+    pub step: Id,
+    /// Its node.
+    pub node: Arc<str>,
+    /// Inside a loop body or at a loop node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
+    /// From 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub attempt: u32,
+    /// The step was entered before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
+    /// Of a loop node: the bound that its visit was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
+    /// How it ended.
+    pub outcome: PureOutcome,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_one(attempt: &u32) -> bool {
+    *attempt == 1
+}
+
+/// How a step that needed nothing from the world ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PureOutcome {
+    /// It left by a handle.
+    Left {
+        /// The handle.
+        handle: Arc<str>,
+        /// What it wrote.
+        #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+        change: Change,
+    },
+    /// It failed.
+    Failed(Fault),
+}
+
+/// A step began, or was entered again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepStarted {
+    /// The step.
+    pub step: Id,
+    /// Its node.
+    pub node: Arc<str>,
+    /// Inside a loop body or at a loop node.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
+    /// From 1.
+    pub attempt: u32,
+    /// The step was entered before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resumed: bool,
+    /// The child run of a stored agent's step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_run: Option<Id>,
+}
+
+/// A step ended well.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StepCompleted {
+    /// The step.
+    pub step: Id,
+    /// It left by this handle.
+    pub handle: Arc<str>,
+    /// What it wrote.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub change: Change,
+    /// The error that `on_error: continue` swallowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Fault>,
+    /// A stored result was used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub checkpoint_hit: bool,
+    /// The turn that the step adds to its memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+    /// How many files the model was sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attachment_count: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
+/// What one step adds to a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Which history.
+    pub history: String,
+    /// The messages: what was said to the model, and its answer.
+    pub messages: Vec<Message>,
+    /// Their ids in the thread.
+    pub ids: Vec<Id>,
+    /// The last assistant message, which readers are told of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_id: Option<Id>,
+    /// A driver that lives as long as the run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_memory: bool,
+}
+
+/// A measured piece that is no call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The step.
+    pub step: Id,
+    /// The span.
+    pub span: Id,
+    /// `memory` or `context`.
+    pub kind: String,
+    /// `history_compaction` or `context_truncation`.
+    pub name: String,
+    /// What was measured.
+    pub output: Value,
+}
+
+/// A lane waits for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Its id.
+    pub id: Id,
+    /// The step.
+    pub step: Id,
+    /// The node.
+    pub node: Arc<str>,
+    /// For what.
+    pub reason: PauseReason,
+}
+
+/// What a pause waits for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseReason {
+    /// An answer.
+    Human {
+        /// What the person is asked.
+        prompt: String,
+        /// Where the answer goes.
+        output_key: String,
+    },
+    /// Decisions on tool calls.
+    Approval {
+        /// The calls, in model order.
+        calls: Vec<ToolCall>,
+        /// How many wait, for people.
+        message: String,
+        /// What the arguments of each tool must fit, when a person edits them.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        schemas: BTreeMap<String, Value>,
+    },
+}

@@ -1,0 +1,109 @@
+//! Owns how a run goes on after people had their say: a pause answered, a failed run tried again.
+
+use std::sync::Arc;
+
+use super::super::Timestamp;
+use super::super::event::{Answer, LaneId, Resumed, Retried};
+use super::super::graph::NodeKind;
+use super::lane::{At, Call, Lane, OpenStep};
+use super::{Run, Status};
+
+impl Run {
+    fn go_on(&mut self, queued: bool, at: Timestamp) {
+        self.rested_at = None;
+        self.finished_at = None;
+        self.delay_ms = 0;
+        if queued { self.status = Status::Queued } else { self.begin(at) }
+    }
+
+    pub(super) fn resume(&mut self, resumed: &Resumed, at: Timestamp) {
+        self.waiting_ms += self.rested_at.map_or(0, |since| at.since(since));
+        self.go_on(resumed.queued, at);
+        self.takeovers = 0;
+        let lane = self.lanes.values_mut().find(|lane| lane.pause().is_some_and(|pause| pause.id == resumed.pause));
+        let Some(step) = lane.and_then(|lane| lane.step.as_deref_mut()) else { return };
+        step.reenter = true;
+        if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
+            child.status = Status::Running;
+        }
+        if let Some(pause) = step.pause.take() {
+            self.answered.insert(pause.id, pause.node.clone());
+        }
+        match &resumed.answer {
+            Answer::Human { .. } => step.answer = Some(resumed.answer.clone()),
+            Answer::Approval { decisions } => {
+                step.last_gated = decisions.iter().map(|decision| decision.call_id.clone()).collect();
+                step.decisions.extend(decisions.iter().map(|decision| (decision.call_id.clone(), decision.clone())));
+            }
+        }
+    }
+
+    pub(super) fn retry(&mut self, retried: &Retried, at: Timestamp) {
+        self.attempt += 1;
+        self.takeovers = 0;
+        self.failure = None;
+        self.steps = 0;
+        self.spent_ms = self.working_ms;
+        self.go_on(retried.queued, at);
+        let into = retried.from_step.map_or_else(|| self.first_to_run(), |step| self.lane_of_mark(step));
+        self.clear_failures();
+        if let Some(step) = retried.from_step {
+            self.go_back_to(step);
+        }
+        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
+            step.doubts.extend(retried.in_doubt.iter().map(|answer| (answer.call_id.clone(), answer.clone())));
+        }
+        if !retried.state.is_empty()
+            && let Some(lane) = self.lanes.get_mut(&into)
+        {
+            merge(lane, &retried.state);
+        }
+    }
+
+    /// The lane that a retry begins in: the first with a failed step, else the first that can go on.
+    fn first_to_run(&self) -> LaneId {
+        let failed = |lane: &Lane| lane.step.as_ref().is_some_and(|step| step.failed);
+        let goes = |lane: &&Lane| matches!(lane.at, At::Node(_)) && lane.pause().is_none() && lane.fork().is_none();
+        let lanes = self.lanes.values().filter(goes);
+        let first = lanes.min_by(|left, right| (!failed(left), left.order()).cmp(&(!failed(right), right.order())));
+        first.map_or(0, |lane| lane.id)
+    }
+
+    /// Failed steps are entered again with the next attempt, interrupted ones with the same.
+    pub(super) fn clear_failures(&mut self) {
+        let plan = Arc::clone(&self.plan);
+        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
+            if step.failed {
+                step.failed = false;
+                step.attempt += 1;
+                if matches!(plan.node(step.node).kind, NodeKind::Tool | NodeKind::Mcp) {
+                    step.calls.retain(|_, call| matches!(call, Call::Done(_)));
+                }
+            }
+        }
+        self.reenter();
+    }
+
+    pub(super) fn reenter(&mut self) {
+        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
+            if step.fork.is_none() && step.pause.is_none() {
+                step.reenter = true;
+            }
+        }
+    }
+}
+
+/// A retry's state is there as if it always had been: no branch counts it as its own work.
+fn merge(lane: &mut Lane, state: &serde_json::Map<String, serde_json::Value>) {
+    for (key, value) in state {
+        let (key, value) = (Arc::<str>::from(key.as_str()), Arc::new(value.clone()));
+        if let Some(branch) = &mut lane.branch {
+            branch.start.set(Arc::clone(&key), Arc::clone(&value));
+        }
+        lane.state.set(key, value);
+    }
+    let untouched = |step: &OpenStep| !step.calls.values().any(|call| matches!(call, Call::Done(_)));
+    if let Some(step) = lane.step.as_deref_mut().filter(|step| untouched(step)) {
+        step.prompts.clear();
+    }
+}

@@ -1,0 +1,221 @@
+//! Owns one told event: what it tells, its name, its number, and about how much it weighs.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::super::event::{Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome};
+use super::super::plan::{NodeIndex, Plan};
+use super::super::run::Status;
+use super::super::usage::Usage;
+use super::super::{Id, Timestamp};
+use super::Tokens;
+use super::json::Object;
+
+/// What all frames of a run share.
+#[derive(Debug)]
+pub struct Facts {
+    pub(super) run: String,
+    pub(super) created: Arc<Created>,
+    pub(super) plan: Arc<Plan>,
+    pub(super) wire: Wire,
+}
+
+/// Settings that the wire form depends on.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// Values larger than this are left out of `changes`, `inputs` and `result`.
+    pub value_bytes: usize,
+    /// The currency of costs.
+    pub currency: Arc<str>,
+}
+
+/// Which branch a frame belongs to.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    pub(super) branch: Option<Arc<str>>,
+    pub(super) path: Vec<Arc<str>>,
+    pub(super) fork: Option<(Id, NodeIndex)>,
+}
+
+/// What was measured of a step while it was told.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepFacts {
+    pub(super) iteration: Option<u32>,
+    pub(super) usage: Option<Usage>,
+    pub(super) provider: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) worked_ms: u64,
+}
+
+/// One told event.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub(super) n: u64,
+    pub(super) live: bool,
+    pub(super) facts: Arc<Facts>,
+    pub(super) place: Arc<Place>,
+    pub(super) node: NodeIndex,
+    pub(super) body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    Thread,
+    TraceStarted { at: Timestamp },
+    RanStarted(Arc<Entry>),
+    LoopIteration(Arc<Entry>),
+    RanEnded(Arc<Entry>),
+    Started(Arc<Entry>),
+    Retrying(Arc<Entry>),
+    Hit { entry: Arc<Entry>, iteration: Option<u32> },
+    Completed { entry: Arc<Entry>, step: Box<StepFacts> },
+    StepFailed { entry: Arc<Entry>, step: Box<StepFacts> },
+    Token { tokens: Arc<Tokens>, delta: Arc<str> },
+    ToolCall { entry: Arc<Entry>, index: usize },
+    ToolResult(Arc<Entry>),
+    RagQuery(Arc<Entry>),
+    BranchStarted,
+    BranchEnded { duration_ms: u64 },
+    Interrupt(Arc<Entry>),
+    Asked(Arc<Entry>),
+    Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
+    Ended { entry: Arc<Entry>, total: Box<Usage>, duration_ms: u64, reply_id: Option<Id> },
+    Terminal { entry: Option<Arc<Entry>>, status: Status },
+}
+
+impl Frame {
+    /// Its number in its order.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.n
+    }
+
+    /// The frame that ends a tail.
+    #[must_use]
+    pub const fn is_terminal(&self) -> bool {
+        matches!(self.body, Body::Terminal { .. })
+    }
+
+    /// About how many bytes it takes as text; cheap to say.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        match &self.body {
+            Body::Token { delta, .. } => 160 + delta.len(),
+            Body::Completed { .. } | Body::Ended { .. } | Body::ToolResult(_) | Body::ToolCall { .. } => 1024,
+            Body::Thread
+            | Body::TraceStarted { .. }
+            | Body::RanStarted(_)
+            | Body::LoopIteration(_)
+            | Body::RanEnded(_)
+            | Body::Started(_)
+            | Body::Retrying(_)
+            | Body::Hit { .. }
+            | Body::StepFailed { .. }
+            | Body::RagQuery(_)
+            | Body::BranchStarted
+            | Body::BranchEnded { .. }
+            | Body::Interrupt(_)
+            | Body::Asked(_)
+            | Body::Resolved { .. }
+            | Body::Terminal { .. } => 256,
+        }
+    }
+
+    /// The step that a `step_started` frame begins, when it is its first.
+    #[must_use]
+    pub fn begins_step(&self) -> Option<Id> {
+        match &self.body {
+            Body::RanStarted(entry) | Body::Started(entry) => match &entry.event {
+                Event::StepRan(ran) if !ran.resumed => Some(ran.step),
+                Event::StepStarted(started) if !started.resumed => Some(started.step),
+                _elsewhere => None,
+            },
+            _elsewhere => None,
+        }
+    }
+
+    /// The event's name.
+    #[must_use]
+    pub fn event(&self) -> &'static str {
+        let chat = self.facts.created.entity == EntityKind::Agent;
+        match &self.body {
+            Body::Thread => "thread",
+            Body::TraceStarted { .. } => "trace_started",
+            Body::RanStarted(_) | Body::Started(_) => "step_started",
+            Body::LoopIteration(_) => "loop_iteration",
+            Body::RanEnded(entry) => match &entry.event {
+                Event::StepRan(ran) if matches!(ran.outcome, PureOutcome::Failed(_)) => "step_failed",
+                _left => "step_completed",
+            },
+            Body::Retrying(_) => "step_retrying",
+            Body::Hit { .. } => "checkpoint_hit",
+            Body::Completed { .. } => "step_completed",
+            Body::StepFailed { .. } => "step_failed",
+            Body::Token { .. } => "token",
+            Body::ToolCall { .. } => "tool_call",
+            Body::ToolResult(_) => "tool_result",
+            Body::RagQuery(_) => "rag_query",
+            Body::BranchStarted => "branch_started",
+            Body::BranchEnded { .. } => "branch_completed",
+            Body::Interrupt(_) => "parallel_interrupt",
+            Body::Asked(entry) => match pause_of(entry).map(|pause| &pause.reason) {
+                Some(PauseReason::Human { .. }) => "human_input_required",
+                Some(PauseReason::Approval { .. }) | None => "tool_approval_required",
+            },
+            Body::Resolved { .. } => "tool_approval_resolved",
+            Body::Ended { entry, .. } => match &entry.event {
+                Event::Completed { .. } if chat => "done",
+                Event::Completed { .. } => "trace_completed",
+                _failed if chat => "error",
+                Event::Failed { .. } => "trace_failed",
+                _cancelled => "trace_cancelled",
+            },
+            Body::Terminal { .. } => "run_terminal",
+        }
+    }
+
+    /// Its id: `7`, or `L7` as it happened.
+    pub fn write_id(&self, out: &mut Vec<u8>) {
+        if self.live {
+            out.push(b'L');
+        }
+        let _infallible = write!(out, "{}", self.n);
+    }
+
+    /// Its data, one line of JSON.
+    pub fn write_data(&self, out: &mut Vec<u8>) {
+        let mut object = Object::open(out);
+        if self.facts.created.entity == EntityKind::Agent {
+            self.chat_fields(&mut object);
+        } else {
+            object.plain("trace_id", &self.facts.run);
+            self.fields(&mut object);
+            if let Some(branch) = &self.place.branch {
+                object.put("branch_id", &**branch).put("branch_path", &self.place.path);
+            }
+        }
+        object.close();
+    }
+}
+
+/// Calls that wait for approval, as they are shown.
+#[must_use]
+pub fn pending_tools(calls: &[super::super::chat::ToolCall]) -> Vec<Value> {
+    calls
+        .iter()
+        .map(|call| serde_json::json!({"name": call.name, "arguments": call.arguments, "call_id": call.id}))
+        .collect()
+}
+
+pub(super) const fn reason_of(pause: &Pause) -> &'static str {
+    match pause.reason {
+        PauseReason::Human { .. } => "human",
+        PauseReason::Approval { .. } => "tool_approval",
+    }
+}
+
+pub(super) fn pause_of(entry: &Entry) -> Option<&Pause> {
+    if let Event::Paused(pause) = &entry.event { Some(pause) } else { None }
+}

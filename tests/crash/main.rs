@@ -1,0 +1,13 @@
+//! Crash safety: processes that are killed, stopped, cut off from their disk or from each other; nothing is lost, nothing done twice.
+
+mod cancel;
+mod disk;
+mod growth;
+mod leases;
+mod program;
+mod record;
+mod resume;
+mod runtimes;
+mod support;
+mod sweep;
+mod two;

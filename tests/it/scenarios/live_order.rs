@@ -1,0 +1,92 @@
+//! Events as they happen: branches interleaved, own numbers, pauses told at once.
+
+use expect_test::expect;
+use serde_json::json;
+use studio::engine::Order;
+
+use crate::support::story::Story;
+
+#[tokio::test]
+async fn branches_are_told_as_they_happen() {
+    let story = Story::plain();
+    let run = story
+        .run(
+            "start -> fork_1 -> join_1 -> stop
+            fork_1.a -> tool_a{tool_ref: \"host:slow\", parameters: {ms: 60}} -> join_1
+            fork_1.b -> tool_b{tool_ref: \"host:slow\", parameters: {ms: 20}} -> human_b{output_key: b} -> join_1",
+        )
+        .await;
+    expect![[r#"
+        L1 thread thread_id="t1" workflow_id="w1"
+        L2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
+        L3 step_started step_id="s1" node_id="fork_1" node_type="fork" iteration=null attempt=1
+        L4 branch_started fork_id="fork_1" branch_id="a"
+        L5 branch_started fork_id="fork_1" branch_id="b"
+        L6 step_started step_id="s2" node_id="tool_a" node_type="tool" iteration=null attempt=1 branch_id="a"
+        L7 step_started step_id="s3" node_id="tool_b" node_type="tool" iteration=null attempt=1 branch_id="b"
+        L8 step_completed step_id="s3" node_id="tool_b" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":20}}}} branch_id="b"
+        L9 step_started step_id="s4" node_id="human_b" node_type="human" iteration=null attempt=1 branch_id="b"
+        L10 step_completed step_id="s2" node_id="tool_a" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":60}}}} branch_id="a"
+        L11 branch_completed fork_id="fork_1" duration_ms="ms" branch_id="a"
+        L12 parallel_interrupt fork_id="fork_1" node_id="human_b" pause_id="p1" reason="human" branch_id="b"
+        L13 human_input_required step_id="s4" node_id="human_b" pause_id="p1" prompt="Your input is needed." output_key="b" thread_id="t1" branch_id="b"
+        L14 run_terminal status="awaiting_input"
+    "#]].assert_eq(&story.tail(&run.id, Order::Live, 0).await);
+    story.resume(&run.id, json!({"message": "B"})).await;
+    expect![[r#"
+        L16 step_completed step_id="s4" node_id="human_b" node_type="human" handle="default" duration_ms="ms" iteration=null changes={"input":"B","b":"B"} branch_id="b"
+        L17 branch_completed fork_id="fork_1" duration_ms="ms" branch_id="b"
+        L18 step_completed step_id="s1" node_id="fork_1" node_type="fork" handle="default" duration_ms="ms" iteration=null changes={}
+        L19 step_started step_id="s5" node_id="join_1" node_type="join" iteration=null attempt=1
+        L20 step_completed step_id="s5" node_id="join_1" node_type="join" handle="default" duration_ms="ms" iteration=null changes={"parallel_results":{"a":{"name":"slow","result":{"did":"slow","with":{"ms":60}}},"b":{"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":20}}},"b":"B"}}}
+        L21 step_started step_id="s6" node_id="stop" node_type="stop" iteration=null attempt=1
+        L22 step_completed step_id="s6" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
+        L23 trace_completed status="completed" output={"input":"hi","parallel_results":{"a":{"name":"slow","result":{"did":"slow","with":{"ms":60}}},"b":{"tool_result":{"name":"slow","result":{"did":"slow","with":{"ms":20}}},"b":"B"}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
+        L24 run_terminal status="completed"
+    "#]].assert_eq(&story.tail(&run.id, Order::Live, 15).await);
+}
+
+#[tokio::test]
+async fn an_open_pause_is_told_again_at_each_rest() {
+    let story = Story::plain();
+    let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_a -> join_1; fork_1.b -> human_b -> join_1").await;
+    story.resume(&run.id, json!({"node_id": "human_b", "message": "B"})).await;
+    expect![[r#"
+        L1 thread thread_id="t1" workflow_id="w1"
+        L2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
+        L3 step_started step_id="s1" node_id="fork_1" node_type="fork" iteration=null attempt=1
+        L4 branch_started fork_id="fork_1" branch_id="a"
+        L5 branch_started fork_id="fork_1" branch_id="b"
+        L6 step_started step_id="s2" node_id="human_a" node_type="human" iteration=null attempt=1 branch_id="a"
+        L7 step_started step_id="s3" node_id="human_b" node_type="human" iteration=null attempt=1 branch_id="b"
+        L8 parallel_interrupt fork_id="fork_1" node_id="human_a" pause_id="p1" reason="human" branch_id="a"
+        L9 human_input_required step_id="s2" node_id="human_a" pause_id="p1" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="a"
+        L10 parallel_interrupt fork_id="fork_1" node_id="human_b" pause_id="p2" reason="human" branch_id="b"
+        L11 human_input_required step_id="s3" node_id="human_b" pause_id="p2" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="b"
+        L13 step_started step_id="s3" node_id="human_b" node_type="human" iteration=null attempt=1 resumed=true branch_id="b"
+        L14 step_completed step_id="s3" node_id="human_b" node_type="human" handle="default" duration_ms="ms" iteration=null changes={"input":"B","human_response":"B"} branch_id="b"
+        L15 branch_completed fork_id="fork_1" duration_ms="ms" branch_id="b"
+        L16 parallel_interrupt fork_id="fork_1" node_id="human_a" pause_id="p1" reason="human" branch_id="a"
+        L17 human_input_required step_id="s2" node_id="human_a" pause_id="p1" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="a"
+        L18 run_terminal status="awaiting_input"
+    "#]].assert_eq(&story.tail(&run.id, Order::Live, 0).await);
+    expect![[r#"
+        1 thread thread_id="t1" workflow_id="w1"
+        2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
+        3 step_started step_id="s1" node_id="fork_1" node_type="fork" iteration=null attempt=1
+        4 branch_started fork_id="fork_1" branch_id="a"
+        5 step_started step_id="s2" node_id="human_a" node_type="human" iteration=null attempt=1 branch_id="a"
+        6 branch_started fork_id="fork_1" branch_id="b"
+        7 step_started step_id="s3" node_id="human_b" node_type="human" iteration=null attempt=1 branch_id="b"
+        8 parallel_interrupt fork_id="fork_1" node_id="human_a" pause_id="p1" reason="human" branch_id="a"
+        9 human_input_required step_id="s2" node_id="human_a" pause_id="p1" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="a"
+        10 parallel_interrupt fork_id="fork_1" node_id="human_b" pause_id="p2" reason="human" branch_id="b"
+        11 human_input_required step_id="s3" node_id="human_b" pause_id="p2" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="b"
+        13 step_started step_id="s3" node_id="human_b" node_type="human" iteration=null attempt=1 resumed=true branch_id="b"
+        14 step_completed step_id="s3" node_id="human_b" node_type="human" handle="default" duration_ms="ms" iteration=null changes={"input":"B","human_response":"B"} branch_id="b"
+        15 branch_completed fork_id="fork_1" duration_ms="ms" branch_id="b"
+        16 parallel_interrupt fork_id="fork_1" node_id="human_a" pause_id="p1" reason="human" branch_id="a"
+        17 human_input_required step_id="s2" node_id="human_a" pause_id="p1" prompt="Your input is needed." output_key="human_response" thread_id="t1" branch_id="a"
+        18 run_terminal status="awaiting_input"
+    "#]].assert_eq(&story.tail(&run.id, Order::Ordered, 0).await);
+}

@@ -1,0 +1,147 @@
+//! Random graphs with random answers: what is told live is what is read later, whatever the interleaving.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::story::Story;
+
+/// A piece of a graph.
+#[derive(Clone, Debug)]
+enum Block {
+    Set(u8),
+    Wait(u8),
+    /// Fails the first time.
+    Flaky,
+    Ask,
+    Stream,
+    Choose(u8, Vec<Block>, Vec<Block>),
+    Repeat(u8, Vec<Block>),
+    Fork(Vec<Vec<Block>>),
+}
+
+fn blocks() -> impl Strategy<Value = Vec<Block>> {
+    let leaf = prop_oneof![
+        3 => (0u8..3).prop_map(Block::Set),
+        2 => (0u8..4).prop_map(Block::Wait),
+        1 => Just(Block::Flaky),
+        1 => Just(Block::Ask),
+        1 => Just(Block::Stream),
+    ];
+    let block = leaf.prop_recursive(3, 14, 3, |inner| {
+        let some = || prop::collection::vec(inner.clone(), 0..3);
+        prop_oneof![
+            (0u8..3, some(), some()).prop_map(|(key, yes, no)| Block::Choose(key, yes, no)),
+            (1u8..3, some()).prop_map(|(times, body)| Block::Repeat(times, body)),
+            prop::collection::vec(some(), 2..4).prop_map(Block::Fork),
+        ]
+    });
+    prop::collection::vec(block, 1..4)
+}
+
+/// Writes a sketch: every node has a number, every open end waits for the next node.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    count: u32,
+}
+
+impl Writer {
+    fn node(&mut self, ends: &[String], kind: &str, data: &str) -> String {
+        self.count += 1;
+        let id = format!("{kind}_{}", self.count);
+        for (at, end) in ends.iter().enumerate() {
+            let data = if at == 0 { data } else { "" };
+            let _ = writeln!(self.text, "{end} -> {id}{data}");
+        }
+        id
+    }
+
+    fn close(&mut self, ends: &[String], at: &str) {
+        for end in ends {
+            let _ = writeln!(self.text, "{end} -> {at}");
+        }
+    }
+
+    fn all(&mut self, ends: Vec<String>, blocks: &[Block]) -> Vec<String> {
+        blocks.iter().fold(ends, |ends, block| self.block(&ends, block))
+    }
+
+    fn block(&mut self, ends: &[String], block: &Block) -> Vec<String> {
+        let n = self.count + 1;
+        match block {
+            Block::Set(key) => vec![self.node(ends, "set", &format!("{{key: k{key}, value: \"{{{{k{key}}}}}{n}.\"}}"))],
+            Block::Wait(ms) => vec![self.node(ends, "tool", &format!("{{tool_ref: \"host:slow\", parameters: {{ms: {ms}}}, output_key: k{}}}", ms % 3))],
+            Block::Flaky => vec![self.node(ends, "tool", &format!("{{tool_ref: \"host:flaky\", parameters: {{times: 1, id: {n}}}}}"))],
+            Block::Ask => vec![self.node(ends, "human", &format!("{{output_key: k{}}}", n % 3))],
+            Block::Stream => vec![self.node(ends, "llm", &format!("{{provider: script, model: echo, stream: true, prompt: \"a b\", output_key: k{}}}", n % 3))],
+            Block::Choose(key, yes, no) => {
+                let id = self.node(ends, "condition", &format!("{{state_key: k{key}, operator: empty}}"));
+                let mut open = self.all(vec![format!("{id}.true")], yes);
+                open.extend(self.all(vec![format!("{id}.false")], no));
+                open
+            }
+            Block::Repeat(times, body) => {
+                let id = self.node(ends, "loop", &format!("{{max_steps: {times}, on_max: exit}}"));
+                let open = self.all(vec![format!("{id}.continue")], body);
+                self.close(&open, &id);
+                vec![format!("{id}.exit")]
+            }
+            Block::Fork(branches) => {
+                let id = self.node(ends, "fork", "");
+                let join = self.node(&[id.clone()], "join", &format!("{{output_key: joined{n}}}"));
+                for (at, branch) in branches.iter().enumerate() {
+                    let open = self.all(vec![format!("{id}.b{at}")], branch);
+                    self.close(&open, &join);
+                }
+                vec![join]
+            }
+        }
+    }
+}
+
+fn sketch(blocks: &[Block]) -> String {
+    let mut writer = Writer::default();
+    let open = writer.all(vec!["start".to_owned()], blocks);
+    writer.close(&open, "stop");
+    writer.text
+}
+
+/// Runs to the end: pauses are answered in an order that `choices` gives, failures are tried again.
+async fn to_the_end(sketch: &str, concurrency: u64, choices: &[u8]) -> Value {
+    let story = Story::with(json!({"parallel": {"concurrency": concurrency}}), json!([]));
+    let run = story.run(sketch).await.id;
+    let mut choices = choices.iter().cycle();
+    for _ in 0..200 {
+        let trace = story.trace(&run).await;
+        let head = &trace["trace"];
+        match head["status"].as_str().expect("a status") {
+            "completed" => return head["output"].clone(),
+            "failed" => {
+                assert_eq!(head["error"]["code"], "tool_failed", "{head}");
+                story.retry(&run, json!({})).await;
+            }
+            "awaiting_input" => {
+                let pauses = head["pauses"].as_array().expect("pauses");
+                let pause = &pauses[usize::from(*choices.next().expect("a choice")) % pauses.len()];
+                let body = json!({"pause_id": pause["pause_id"], "message": format!("said at {}", pause["node_id"])});
+                story.resume(&run, body).await;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    panic!("the run does not end");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn live_and_later_tell_the_same_and_joins_do_not_depend_on_timing(blocks in blocks(), choices in prop::collection::vec(0u8..8, 1..9)) {
+        let sketch = sketch(&blocks);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (wide, narrow) = runtime.block_on(async { (to_the_end(&sketch, 8, &choices).await, to_the_end(&sketch, 1, &[0]).await) });
+        prop_assert_eq!(wide, narrow, "{}", sketch);
+    }
+}

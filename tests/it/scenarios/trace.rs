@@ -1,0 +1,279 @@
+//! The trace of a run: all fields of steps and spans, the order of steps, what a pause shows, durations.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::support::story::Story;
+
+#[tokio::test]
+async fn a_trace_has_all_its_fields() {
+    let story = Story::scripted(json!([
+        {"tool_calls": [{"name": "look", "arguments": {"n": 1}}], "usage": {"prompt_tokens": 20, "completion_tokens": 5}},
+        {"text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2}}]));
+    let run = story.run("start -> agent_1{provider: script, model: m, tools: [{ref: \"host:look\"}]} -> stop{reply: \"{{agent_response}}\"}").await;
+    expect![[r#"
+        {
+          "trace": {
+            "id": "i1",
+            "trace_id": "i1",
+            "status": "completed",
+            "entity_type": "workflow",
+            "entity_id": "w1",
+            "entity_name": "Test",
+            "workflow_id": "w1",
+            "thread_id": "t1",
+            "parent_run_id": null,
+            "awaiting_node_id": null,
+            "awaiting_pause_id": null,
+            "input_preview": "hi",
+            "mode": "sync",
+            "created_at": "time",
+            "started_at": "time",
+            "finished_at": "time",
+            "duration_ms": "ms",
+            "working_ms": "ms",
+            "waiting_ms": "ms",
+            "error": null,
+            "workflow_name": "Test",
+            "workflow_revision": 1,
+            "error_message": null,
+            "input": {
+              "message": "hi",
+              "state": {},
+              "attachments": [],
+              "thread_id": "t1"
+            },
+            "output": {
+              "input": "hi",
+              "agent_response": "Seen.",
+              "reply": "Seen."
+            },
+            "reply": "Seen.",
+            "checkpoint": null,
+            "pauses": [],
+            "async_progress_steps": [],
+            "last_event_id": 10,
+            "usage": "50+7"
+          },
+          "steps": [
+            {
+              "id": "s1",
+              "seq": 1,
+              "node_id": "agent_1",
+              "node_type": "agent",
+              "node_title": null,
+              "status": "completed",
+              "handle": "default",
+              "iteration": null,
+              "iteration_path": "",
+              "branch_id": null,
+              "branch_path": [],
+              "attempt": 1,
+              "checkpoint_hit": false,
+              "superseded": false,
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms",
+              "state_snapshot": {
+                "input": "hi"
+              },
+              "state_omitted": false,
+              "output": {
+                "agent_response": "Seen."
+              },
+              "error": null,
+              "provider": "script",
+              "model": "m",
+              "thread_id": "t1",
+              "attachment_count": 0,
+              "child_run_id": null,
+              "usage": "50+7"
+            },
+            {
+              "id": "s2",
+              "seq": 2,
+              "node_id": "stop",
+              "node_type": "stop",
+              "node_title": null,
+              "status": "completed",
+              "handle": "default",
+              "iteration": null,
+              "iteration_path": "",
+              "branch_id": null,
+              "branch_path": [],
+              "attempt": 1,
+              "checkpoint_hit": false,
+              "superseded": false,
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms",
+              "state_snapshot": {
+                "input": "hi",
+                "agent_response": "Seen."
+              },
+              "state_omitted": false,
+              "output": {
+                "reply": "Seen."
+              },
+              "error": null,
+              "provider": null,
+              "model": null,
+              "thread_id": null,
+              "attachment_count": 0,
+              "child_run_id": null,
+              "usage": "0+0"
+            }
+          ],
+          "spans": [
+            {
+              "id": "i2",
+              "parent_span_id": null,
+              "step_id": "s1",
+              "node_id": "agent_1",
+              "type": "llm",
+              "name": "chat",
+              "status": "completed",
+              "provider": "script",
+              "model": "m",
+              "input": null,
+              "output": null,
+              "error": null,
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms",
+              "usage": "20+5"
+            },
+            {
+              "id": "i3",
+              "parent_span_id": null,
+              "step_id": "s1",
+              "node_id": "agent_1",
+              "type": "tool",
+              "name": "look",
+              "status": "completed",
+              "provider": null,
+              "model": null,
+              "input": {
+                "n": 1
+              },
+              "output": {
+                "result": "{\"did\":\"look\",\"with\":{\"n\":1}}",
+                "is_error": false,
+                "skipped": false
+              },
+              "error": null,
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms"
+            },
+            {
+              "id": "i4",
+              "parent_span_id": null,
+              "step_id": "s1",
+              "node_id": "agent_1",
+              "type": "llm",
+              "name": "chat",
+              "status": "completed",
+              "provider": "script",
+              "model": "m",
+              "input": null,
+              "output": null,
+              "error": null,
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms",
+              "usage": "30+2"
+            }
+          ],
+          "children": []
+        }"#]].assert_eq(&story.shown(&story.trace(&run.id).await));
+}
+
+#[tokio::test]
+async fn the_step_of_a_stored_agent_is_a_child_run() {
+    let story = Story::scripted(json!([{"text": "Hello", "usage": {"prompt_tokens": 20, "completion_tokens": 5}}]));
+    let agent = story.bench.agent(json!({"name": "Greeter", "provider": "script", "model": "m", "instructions": "Greet."})).await;
+    let run = story.run(&format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop")).await;
+    let trace = story.trace(&run.id).await;
+    expect![[r#"
+        {
+          "step": {
+            "id": "s1",
+            "seq": 1,
+            "node_id": "agent_1",
+            "node_type": "agent",
+            "node_title": null,
+            "status": "completed",
+            "handle": "default",
+            "iteration": null,
+            "iteration_path": "",
+            "branch_id": null,
+            "branch_path": [],
+            "attempt": 1,
+            "checkpoint_hit": false,
+            "superseded": false,
+            "started_at": "time",
+            "finished_at": "time",
+            "duration_ms": "ms",
+            "state_snapshot": {
+              "input": "hi"
+            },
+            "state_omitted": false,
+            "output": {
+              "agent_response": "Hello"
+            },
+            "error": null,
+            "provider": "script",
+            "model": "m",
+            "thread_id": "t1",
+            "attachment_count": 0,
+            "child_run_id": "r1",
+            "usage": "20+5"
+          },
+          "spans": [],
+          "children": [
+            {
+              "id": "r1",
+              "trace_id": "r1",
+              "status": "completed",
+              "entity_type": "agent",
+              "entity_id": "w2",
+              "entity_name": "Greeter",
+              "workflow_id": null,
+              "thread_id": "t1",
+              "parent_run_id": "i1",
+              "awaiting_node_id": null,
+              "awaiting_pause_id": null,
+              "input_preview": "hi",
+              "mode": "sync",
+              "created_at": "time",
+              "started_at": "time",
+              "finished_at": "time",
+              "duration_ms": "ms",
+              "working_ms": "ms",
+              "waiting_ms": "ms",
+              "error": null,
+              "usage": "20+5"
+            }
+          ]
+        }"#]].assert_eq(&story.shown(&json!({"step": trace["steps"][0], "spans": trace["spans"], "children": trace["children"]})));
+    let child = story.trace(trace["steps"][0]["child_run_id"].as_str().unwrap()).await;
+    assert_eq!((child["spans"].as_array().unwrap().len(), child["trace"]["status"].as_str()), (1, Some("completed")));
+    assert_eq!(child["trace"]["parent_run_id"], run.id.as_str());
+}
+
+#[tokio::test]
+async fn waiting_for_people_is_no_work() {
+    let story = Story::plain();
+    let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_1 -> join_1; fork_1.b -> set_1{key: a, value: 1} -> join_1").await;
+    tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+    let told = story.bench.resume(&run.id, json!({"message": "x"})).await.unwrap();
+    story.told(&told).await;
+    let trace = story.trace(&run.id).await;
+    for step in trace["steps"].as_array().unwrap() {
+        assert!(step["duration_ms"].as_u64().unwrap() < 100, "{step}");
+    }
+    let head = &trace["trace"];
+    assert!(head["waiting_ms"].as_u64().unwrap() >= 140 && head["working_ms"].as_u64().unwrap() < 100, "{head}");
+    assert!(head["duration_ms"].as_u64().unwrap() >= 140, "{head}");
+}
