@@ -14,4 +14,6 @@ say "C"
 scripts/test-c.sh
 say "Python"
 scripts/test-python.sh
+say "Model providers"
+scripts/test-providers.sh
 say "all is well"

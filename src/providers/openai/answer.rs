@@ -56,7 +56,7 @@ impl Fragments {
         };
         let known = known.filter(|at| {
             let other_id = self.0.get(*at).is_some_and(|one| !one.id.is_empty() && !id.is_empty() && one.id != id);
-            !(other_id && !name.is_empty())
+            !other_id || name.is_empty()
         });
         known.unwrap_or_else(|| {
             self.0.push(Fragment { index, ..Fragment::default() });
