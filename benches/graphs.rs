@@ -84,3 +84,16 @@ pub fn human() -> Value {
     ];
     graph(nodes, edges)
 }
+
+/// Three set_state nodes with two calls of a scripted model between them.
+pub fn asking() -> Value {
+    let llm = |id: &str| node(id, "llm", json!({"provider": "script", "model": "m", "prompt": "{{input}}"}));
+    let set = |id: &str| node(id, "set_state", json!({"key": id, "value": 1}));
+    let inner = vec![set("set_1"), llm("llm_1"), set("set_2"), llm("llm_2"), set("set_3")];
+    let mut nodes = vec![node("start", "start", json!({}))];
+    nodes.extend(inner);
+    nodes.push(node("stop", "stop", json!({})));
+    let ids: Vec<String> = nodes.iter().map(|node| node["id"].as_str().unwrap_or_default().to_owned()).collect();
+    let edges = ids.windows(2).map(|pair| edge(&pair[0], "default", &pair[1])).collect();
+    graph(nodes, edges)
+}

@@ -1,10 +1,12 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
-//! `studio-bench W1|W2|W3 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W8`; `--door c` goes through C.
+//! `studio-bench W1|W2|W3 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` · `W7query <db> <reps>` ·
+//! `W8`; `--door c` goes through C.
 
 mod door;
 mod graphs;
 mod measure;
+mod stored;
 
 use std::path::PathBuf;
 
@@ -29,6 +31,8 @@ fn main() {
         "W3" => steps("W3", text(1), number(2, 10), number(3, 5), through_c),
         "W6pause" => pause(text(1), number(2, 10_000), through_c),
         "W6resume" => resume(text(1), number(2, 0), through_c),
+        "W7build" => stored::build(text(1), number(2, 10_000)),
+        "W7query" => stored::query(text(1), number(2, 100)),
         "W8" => once(through_c),
         other => {
             eprintln!("there is no workload `{other}`; see the head of benches/studio-bench.rs");

@@ -101,12 +101,12 @@ CREATE INDEX #spans_run ON #spans (run);
 CREATE INDEX #spans_model ON #spans (tenant, model, started_at);
 
 -- Sums of usage by hour and by day of UTC (`width` in milliseconds), so that a window needs no row per run; `n` counts runs or
--- calls. The row of an empty `entity_id` sums all entities of its type.
+-- calls. The row of an empty `entity_id` sums all entities of its type. A cost is `cost_milli` * 10^9 + `cost_pico`.
 CREATE TABLE #usage_runs (
   tenant TEXT NOT NULL, entity_type TEXT NOT NULL, entity_id TEXT NOT NULL, width BIGINT NOT NULL, start BIGINT NOT NULL,
   n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
-  reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
+  reasoning BIGINT NOT NULL, unpriced BIGINT NOT NULL, cost_milli BIGINT NOT NULL, cost_pico BIGINT NOT NULL,
   PRIMARY KEY (tenant, entity_type, entity_id, width, start)
 ) WITHOUT ROWID;
 CREATE TABLE #usage_models (
@@ -114,7 +114,7 @@ CREATE TABLE #usage_models (
   provider TEXT NOT NULL, model TEXT NOT NULL,
   n BIGINT NOT NULL,
   prompt BIGINT NOT NULL, completion BIGINT NOT NULL, cached BIGINT NOT NULL, cache_write BIGINT NOT NULL,
-  reasoning BIGINT NOT NULL, cost BIGINT NOT NULL, unpriced BIGINT NOT NULL,
+  reasoning BIGINT NOT NULL, unpriced BIGINT NOT NULL, cost_milli BIGINT NOT NULL, cost_pico BIGINT NOT NULL,
   PRIMARY KEY (tenant, entity_type, entity_id, width, start, provider, model)
 ) WITHOUT ROWID;
 

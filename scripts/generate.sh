@@ -19,10 +19,10 @@ keep() { # made kept
     if [ "${check:-}" ]; then echo "$2 is not as made: run \`make generate\`" >&2; same=1; else cp "$1" "$2"; fi
 }
 [ "${1:-}" = "--check" ] && check=1
-mkdir -p include bindings/python/studio
+mkdir -p include bindings/python/studio/native
 keep "$made/include/studio.h" include/studio.h
 keep "$made/include/studio.ffi.h" include/studio.ffi.h
-keep "$made/python/studio.py" bindings/python/studio/native.py
+keep "$made/python/studio.py" bindings/python/studio/native/studio.py
 # The test that compares the API's description also writes it.
 [ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the_api >/dev/null
 exit $same

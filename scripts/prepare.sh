@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the machine lacks to build (`build`) or also to test (`test`): Debian packages; the Rust toolchain must be there.
+# Installs what the machine lacks to build (`build`), to test (`test`), or to test the pages (`ui`): Debian packages; the Rust toolchain must be there.
 set -euo pipefail
 command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs)" >&2; exit 1; }
 
@@ -17,8 +17,21 @@ if [ "${1:-build}" = test ]; then
     need /usr/include/microhttpd.h libmicrohttpd-dev
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3 python3-venv)
 fi
-[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "${1:-build}" = ui ]; then
+    need chromium chromium
+    need nginx nginx-light
+    need curl curl
+    command -v node >/dev/null 2>&1 || missing+=(nodejs npm)
+fi
+# Debian's Node.js is older than the pages' tools ask for; the registry of its packages has a newer one.
+newer_node() {
+    [ "${1:-build}" = ui ] || return 0
+    node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' && return 0
+    npm install --silent --no-fund --no-audit --prefix "${CARGO_TARGET_DIR:-target}/node" node@22
+}
+[ ${#missing[@]} -eq 0 ] && { newer_node "${1:-build}"; exit 0; }
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(sudo)
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+newer_node "${1:-build}"

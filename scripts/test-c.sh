@@ -24,6 +24,8 @@ if [ "${STUDIO_SANITIZE:-}" ]; then
     RUSTFLAGS=-Zsanitizer=address cargo +nightly build --quiet --lib --target "$triple"
     cp "$target/$triple/debug/libstudio.so" "$work/libstudio.so.1"
     cc=(clang -std=gnu11 -O1 -fsanitize=address)
+    # Library and program both register the globals of SQLite.
+    export ASAN_OPTIONS=detect_odr_violation=0
 else
     cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
     cp "$target/debug/libstudio.so" "$work/libstudio.so.1"
@@ -56,8 +58,8 @@ say "a host with everything mounted"
 bash "$root/tests/c/host.sh" ./host
 say "misuse"
 ./misuse 10000 1000000
-say "forks"
-./fork 200
+# The address sanitizer's own allocator does not survive a fork of a process with threads.
+[ "${STUDIO_SANITIZE:-}" ] || { say "forks"; ./fork 200; }
 if [ -z "${STUDIO_SANITIZE:-}" ]; then
     say "valgrind"
     check=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)

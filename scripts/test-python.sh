@@ -8,9 +8,9 @@ target=${CARGO_TARGET_DIR:-target}
 scripts/prepare.sh test
 cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
 work=$target/python-tests
-mkdir -p "$work/package/studio"
-cp bindings/python/studio/*.py "$work/package/studio/"
-cp "$target/debug/libstudio.so" "$work/package/studio/libstudio.so"
+mkdir -p "$work/package"
+cp -r bindings/python/studio "$work/package/"
+cp "$target/debug/libstudio.so" "$work/package/studio/native/"
 
 venv=$work/venv
 [ -x "$venv/bin/pytest" ] || {

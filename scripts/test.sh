@@ -8,6 +8,8 @@ say() { printf '\n== %s\n' "$*"; }
 scripts/prepare.sh test
 say "Rust"
 cargo test --quiet --features "$STUDIO_FEATURES"
+say "lints"
+cargo clippy --quiet --lib --features "$STUDIO_FEATURES" -- -D warnings
 say "generated files"
 scripts/generate.sh --check
 say "C"
@@ -16,4 +18,6 @@ say "Python"
 scripts/test-python.sh
 say "Model providers"
 scripts/test-providers.sh
+say "the pages"
+scripts/test-ui.sh
 say "all is well"

@@ -106,8 +106,11 @@ int main(int argc, char **argv) {
     studio_buf_free(&out);
 
     snprintf(request, sizeof request, "{\"run\":\"%s\"}", run);
-    int32_t used = studio_usage(engine, (uint8_t *)request, strlen(request), &out);
-    if (used != STUDIO_UNSUPPORTED) must(used, "usage", &out);
+    must(studio_usage(engine, (uint8_t *)request, strlen(request), &out), "usage", &out);
+    char metered[32], price[32];
+    if (!member((char *)out.data, "total_tokens", metered, sizeof metered) || strcmp(metered, tokens) != 0) return 1;
+    if (!member((char *)out.data, "estimated_cost", price, sizeof price) || strcmp(price, cost) != 0) return 1;
+    printf("metered %s tokens for %s\n", metered, price);
     studio_buf_free(&out);
     must(studio_engine_close(engine, 10000), "close", &out);
     return 0;

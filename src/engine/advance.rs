@@ -115,12 +115,9 @@ fn failure(event: &Event) -> Option<Fault> {
 /// The entry that begins a step, or enters it again.
 pub(super) fn begin(world: &World, run: &Run, lane: &Lane, at: NodeIndex) -> Event {
     let open = lane.step.as_deref();
-    let child = match &run.plan.node(at).node {
-        Node::Agent(agent) if stored(agent).is_some() && run.created.entity == crate::model::event::EntityKind::Workflow => {
-            Some(open.and_then(|step| step.child_run).unwrap_or_else(|| world.clock.id()))
-        }
-        _without => None,
-    };
+    let of_stored = matches!(&run.plan.node(at).node, Node::Agent(agent) if stored(agent).is_some());
+    let child = (of_stored && run.created.entity == crate::model::event::EntityKind::Workflow)
+        .then(|| open.and_then(|step| step.child_run).unwrap_or_else(|| world.clock.id()));
     Event::StepStarted(Box::new(StepStarted {
         step: open.map_or_else(|| world.clock.id(), |step| step.id),
         node: Arc::clone(&run.plan.node(at).id),

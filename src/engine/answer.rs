@@ -332,7 +332,7 @@ fn pause_lane(run: &Run, event: &Event) -> Option<crate::model::event::LaneId> {
 /// # Errors
 /// An unknown run, a child run, a run that is over.
 pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<(Id, Status)> {
-    for _ in 0..3 {
+    for _ in 0..5 {
         let loaded = load_top(world, tenant, run).await?;
         let id = loaded.row.id;
         let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
@@ -342,7 +342,11 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
                 let text = format!("the run is {}; it cannot be cancelled", status.as_str());
                 return Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()));
             }
-            Status::Running => return cancel_working(world, tenant, id).await,
+            Status::Running => {
+                if let Some(status) = cancel_working(world, tenant, id).await? {
+                    return Ok((id, status));
+                }
+            }
             Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => {
                 if cancel_resting(world, tenant, &loaded).await? {
                     return Ok((id, Status::Cancelled));
@@ -353,9 +357,12 @@ pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
 }
 
-async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<(Id, Status)> {
+/// Tells the owner of a run; none when the run rests or waits by now, so that the cancel never reached it.
+async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<Option<Status>> {
     let scope = Arc::clone(tenant);
-    world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await?;
+    if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await? {
+        return Ok(None);
+    }
     let here = world.active.lock().get(&id).cloned();
     if let Some(active) = here {
         active.signals.cancel.cancel();
@@ -370,8 +377,8 @@ async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result
             let text = format!("the run was {} before the cancel reached it", status.as_str());
             Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()))
         }
-        Status::Cancelled => Ok((id, Status::Cancelled)),
-        Status::Queued | Status::Running | Status::AwaitingInput | Status::AwaitingToolApproval => Ok((id, Status::Running)),
+        Status::Cancelled | Status::Running => Ok(Some(status)),
+        Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => Ok(None),
     }
 }
 
@@ -395,7 +402,8 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
     append.entries = vec![entry];
     append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
-    append.outbox = super::recorded::recorded(world, &run, tenant).into_iter().collect();
+    let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
+    append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
     let (scope, fence, owner, until) =
         (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
     let (id, hook) = (run.id, Arc::clone(world));

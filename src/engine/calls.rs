@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::journal::Lost;
+use crate::model::Timestamp;
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
     CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, Measured, PartHash, ToolOutcome,
@@ -155,12 +156,12 @@ impl StepContext {
             asker,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
+        let (started, began) = (Instant::now(), self.world().clock.now());
         let result = tokio::select! {
             result = self.ask(&provider, &request, tell) => result,
             () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
         };
-        self.answered(key, &provider, &request.model, result, started.elapsed())
+        self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 
     async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell) -> Result<ChatReply, ProviderFailure> {
@@ -184,7 +185,7 @@ impl StepContext {
         provider: &str,
         model: &str,
         result: Result<ChatReply, ProviderFailure>,
-        took: Duration,
+        (began, took): (Timestamp, Duration),
     ) -> Result<ModelAnswer, Fault> {
         let finished = |outcome, usage| CallFinished {
             step: self.step(),
@@ -200,7 +201,7 @@ impl StepContext {
             Ok(reply) => {
                 let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
                 let part = part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?;
-                let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens)));
+                let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens, began)));
                 call.reply_index = reply.reply_index;
                 call.structured.clone_from(&reply.structured);
                 call.finish = Some(finish_name(reply.finish).to_owned());
@@ -208,7 +209,7 @@ impl StepContext {
                 Ok(ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish })
             }
             Err(failure) => {
-                let usage = failure.tokens.map(|tokens| self.meter(provider, model, Some(tokens)));
+                let usage = failure.tokens.map(|tokens| self.meter(provider, model, Some(tokens), began));
                 let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
                 call.reply_index = failure.reply_index;
                 self.record(Event::CallFinished(Box::new(call)))?;
@@ -218,9 +219,9 @@ impl StepContext {
     }
 
     /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
-    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>) -> Usage {
+    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
-        match self.world().prices.lookup(provider, model, self.world().clock.now()) {
+        match self.world().prices.lookup(provider, model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
             None => Usage { tokens, unpriced: true, ..Usage::default() },
         }
@@ -396,14 +397,14 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
+        let (started, began) = (Instant::now(), self.world().clock.now());
         let result = tokio::select! {
             result = make => result,
             () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
         };
         let (outcome, usage, result) = match result {
             Ok((value, metered)) => {
-                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens));
+                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens, began));
                 (CallOutcome::Value(value.clone()), usage, Ok(value))
             }
             Err(fault) => (CallOutcome::Failed(fault.clone()), None, Err(fault)),

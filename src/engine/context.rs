@@ -285,10 +285,10 @@ impl StepContext {
         for row in stored.map_err(|error| store_fault(&error))? {
             let message: Message = serde_json::from_str(&row.body)
                 .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
-            if message.role == crate::model::chat::Role::User || turns.is_empty() {
-                turns.push(Vec::new());
+            match turns.last_mut() {
+                Some(turn) if message.role != crate::model::chat::Role::User => Vec::push(turn, message),
+                Some(_) | None => turns.push(vec![message]),
             }
-            turns.last_mut().map(|turn: &mut Vec<Message>| turn.push(message));
         }
         turns.extend(pending);
         Ok(turns)

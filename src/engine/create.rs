@@ -159,7 +159,7 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
         hook.boundary(Boundary::Before, id, 0);
         store(tx, &tenant, &row, &append)
     };
-    refused(world.store.write(write).await?)?;
+    refused(&world.store.write(write).await?)?;
     world.boundary(Boundary::After, id, run.head);
     let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
     if new.queued {
@@ -203,7 +203,7 @@ fn store(tx: &mut Tx<'_>, tenant: &str, row: &RunRow, append: &Append) -> Result
     Ok(Stored::Yes)
 }
 
-fn refused(stored: Stored) -> Result<()> {
+fn refused(stored: &Stored) -> Result<()> {
     match stored {
         Stored::Yes => Ok(()),
         Stored::OtherThread => Err(Error::field("thread_id", "the thread belongs to another agent or workflow")),

@@ -292,7 +292,7 @@ impl Drive {
         if let Ending::Stop = ending {
             return self.leave(stretch).await;
         }
-        let node = self.journal.with(|run| node_at_work(run));
+        let node = self.journal.with(node_at_work);
         stretch.cut.cancel();
         let grace = Duration::from_millis(self.world.config.timeouts.cancel_grace_ms);
         let settle = async { while stretch.busy.next().await.is_some() {} };

@@ -46,9 +46,8 @@ pub async fn load(world: &World, tenant: &str, id: &str) -> Result<Loaded> {
     let found = world.store.read(move |tx| read(tx, &tenant, run)).await?;
     let Some((row, entries, tokens, texts)) = found else { return Err(Error::not_found("run", id)) };
     let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
-    let created = entries.first().and_then(|entry| match &entry.event {
-        Event::Created(created) => Some(Arc::new((**created).clone())),
-        _other => None,
+    let created = entries.first().and_then(|entry| {
+        if let Event::Created(created) = &entry.event { Some(Arc::new((**created).clone())) } else { None }
     });
     let created = created.ok_or_else(|| unreadable(run, "its log does not begin with its creation"))?;
     let graph = texts.graph.ok_or_else(|| unreadable(run, "its graph is missing"))?;

@@ -20,6 +20,7 @@ mod reuse;
 mod step;
 mod stream;
 mod tenure;
+mod usage_events;
 mod world;
 
 pub use answer::{Again, Reply, cancel, resume, retry};

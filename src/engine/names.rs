@@ -27,9 +27,8 @@ pub(crate) fn user_id(user: &Value) -> Option<String> {
 
 /// The stored agent that a node's child run is a run of.
 pub(super) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id, String) {
-    let reference = run.plan.find(node).and_then(|at| match &run.plan.node(at).node {
-        Node::Agent(agent) => stored(agent).map(str::to_owned),
-        _other => None,
+    let reference = run.plan.find(node).and_then(|at| {
+        if let Node::Agent(agent) = &run.plan.node(at).node { stored(agent).map(str::to_owned) } else { None }
     });
     let agent = reference.and_then(|reference| definitions.agents.get(&reference));
     agent.map_or_else(

@@ -55,31 +55,29 @@ pub(crate) fn hash(text: &str) -> PartHash {
 
 /// Rows that need the run as it was before the entry.
 pub(super) fn before(world: &World, core: &mut Core, entry: &Entry) {
-    match &entry.event {
-        Event::CallFinished(call) => call_span(world, core, entry, call),
-        Event::StepCompleted(done) => turns(core, entry, done),
-        Event::Paused(pause) => {
-            if let PauseReason::Human { prompt, .. } = &pause.reason {
-                let row = shown(world, &core.run, entry, Role::Assistant, prompt, &[]);
-                core.pending.append.messages.extend(row);
-            }
-        }
-        Event::Completed { reply: Some(reply), .. } => {
-            let row = shown(world, &core.run, entry, Role::Assistant, reply, &[]);
-            core.pending.append.messages.extend(row);
-        }
-        _without_rows => {}
+    let said = |text: &str| shown(world, &core.run, entry, Role::Assistant, text, &[]);
+    let row = if let Event::Paused(pause) = &entry.event {
+        if let PauseReason::Human { prompt, .. } = &pause.reason { said(prompt) } else { None }
+    } else if let Event::Completed { reply: Some(reply), .. } = &entry.event {
+        said(reply)
+    } else {
+        None
+    };
+    core.pending.append.messages.extend(row);
+    if let Event::CallFinished(call) = &entry.event {
+        call_span(world, core, entry, call);
+    } else if let Event::StepCompleted(done) = &entry.event {
+        turns(core, entry, done);
     }
 }
 
 /// The child run that an entry changes.
 pub(super) fn child_of(core: &Core, entry: &Entry) -> Option<Id> {
     let open = || core.run.lanes.get(&entry.lane)?.step.as_deref()?.child_run;
-    match &entry.event {
-        Event::StepStarted(started) => started.child_run,
-        Event::StepCompleted(_) | Event::StepFailed { .. } | Event::Paused(_) => open(),
-        _unchanged => None,
+    if let Event::StepStarted(started) = &entry.event {
+        return started.child_run;
     }
+    matches!(entry.event, Event::StepCompleted(_) | Event::StepFailed { .. } | Event::Paused(_)).then(open).flatten()
 }
 
 /// Rows that need the run as it is after the entry.
@@ -94,8 +92,10 @@ pub(super) fn after(world: &World, core: &mut Core, entry: &Entry, child: Option
         child.map(|(id, child)| journal_child(world, &core.run, id, child, journal)).into_iter().collect()
     };
     core.pending.append.children.extend(touched);
-    if core.run.status.terminal() {
-        let events = super::recorded::recorded(world, &core.run, &journal.tenant);
+    if child.is_some() || core.run.status.terminal() {
+        let ended = if cut { super::recorded::cut(&core.run, entry.at) } else { child.into_iter().collect() };
+        let definitions = world.pinned(journal.run).unwrap_or_default();
+        let events = super::recorded::recorded(world, &core.run, &journal.tenant, &definitions, &ended);
         core.pending.append.outbox.extend(events);
     }
 }

@@ -1,44 +1,50 @@
 //! Owns `RunUsageRecorded`: what a host that bills is told of each run that ended, children included.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 
 use super::world::World;
+use crate::model::agent::Definitions;
 use crate::model::event::EntityKind;
-use crate::model::run::Run;
+use crate::model::run::{Child, Run, Status};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
-/// The events of a run that just ended; none when they are switched off.
-pub(super) fn recorded(world: &World, run: &Run, tenant: &Arc<str>) -> Vec<Value> {
+/// What the host is told of child runs that just ended, and of their run if that ended too; nothing when it is switched off.
+pub(super) fn recorded(world: &World, run: &Run, tenant: &str, definitions: &Definitions, ended: &[Id]) -> Vec<Value> {
     if !world.config.usage.events.enabled {
         return Vec::new();
     }
-    let currency = &world.config.usage.currency;
-    let at = run.finished_at.unwrap_or_default();
-    let event = |id: Id, status: &str, usage: &Usage, entity: (EntityKind, Id), parent: Option<Id>| Told {
+    let event = |id: Id, status: Status, usage: Usage, entity: (EntityKind, Id), at: Option<Timestamp>| Told {
         id,
-        status: status.to_owned(),
+        status: status.as_str(),
         attempt: run.attempt,
-        usage: *usage,
+        usage,
         entity,
         thread: run.created.thread,
-        parent,
-        at,
+        parent: (id != run.id).then_some(run.id),
+        at: at.unwrap_or_default(),
     };
-    let top = event(run.id, run.status.as_str(), &run.total(), (run.created.entity, run.created.entity_id), None);
-    let definitions = world.pinned(run.id).unwrap_or_default();
-    let children = run.children.iter().map(|(id, child)| {
-        let agent = super::names::agent_of(run, &child.node, &definitions).0;
-        event(*id, child.status.as_str(), &child.usage, (EntityKind::Agent, agent), Some(run.id))
+    let children = ended.iter().filter_map(|id| Some((*id, run.children.get(id)?)));
+    let children = children.filter(|(_, child)| child.status.terminal()).map(|(id, child)| {
+        let agent = super::names::agent_of(run, &child.node, definitions).0;
+        event(id, child.status, child.usage, (EntityKind::Agent, agent), child.finished_at)
     });
-    children.chain([top]).map(|told| told.json(currency, tenant, world.clock.id())).collect()
+    let itself = run.status.terminal().then(|| {
+        event(run.id, run.status, run.total(), (run.created.entity, run.created.entity_id), run.finished_at)
+    });
+    let currency = &world.config.usage.currency;
+    children.chain(itself).map(|told| told.json(currency, tenant, world.clock.id())).collect()
+}
+
+/// Child runs that an entry ended together with their run; those that ended by themselves were told before.
+pub(super) fn cut(run: &Run, at: Timestamp) -> Vec<Id> {
+    let ended = |child: &Child| child.finished_at == Some(at) && child.status == run.status && child.fault.is_none();
+    run.children.iter().filter(|(_, child)| ended(child)).map(|(id, _)| *id).collect()
 }
 
 struct Told {
     id: Id,
-    status: String,
+    status: &'static str,
     attempt: u32,
     usage: Usage,
     entity: (EntityKind, Id),

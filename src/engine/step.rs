@@ -103,12 +103,9 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
             | FaultCode::ToolLimit
             | FaultCode::Cancelled
     );
-    let unknown = match &context.node().node {
-        Node::Tool(node) => fault.code == FaultCode::NodeTimeout && !node.idempotent,
-        Node::Mcp(node) => fault.code == FaultCode::NodeTimeout && !node.idempotent,
-        _harmless => false,
-    };
-    !never && !unknown
+    let node = &context.node().node;
+    let harmful = matches!(node, Node::Tool(node) if !node.idempotent) || matches!(node, Node::Mcp(node) if !node.idempotent);
+    !never && !(harmful && fault.code == FaultCode::NodeTimeout)
 }
 
 fn ended(context: &StepContext, end: StepEnd) -> StepOver {
@@ -140,8 +137,8 @@ fn ended(context: &StepContext, end: StepEnd) -> StepOver {
 
 fn numbered(context: &StepContext, turn: NewTurn) -> Turn {
     let ids: Vec<_> = turn.messages.iter().map(|_| context.world().clock.id()).collect();
-    let answers = turn.messages.iter().zip(&ids).filter(|(message, _)| message.role == crate::model::chat::Role::Assistant);
-    let reply_id = answers.last().map(|(_, id)| *id);
+    let mut said = turn.messages.iter().zip(&ids).rev();
+    let reply_id = said.find(|(message, _)| message.role == crate::model::chat::Role::Assistant).map(|(_, id)| *id);
     Turn { history: turn.history, messages: turn.messages, ids, reply_id, in_memory: turn.in_memory }
 }
 

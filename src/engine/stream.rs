@@ -47,6 +47,8 @@ pub struct EventStream {
     source: Source,
     ready: VecDeque<Frame>,
     bounded: bool,
+    /// The feed has given it frames: whoever falls behind from there was slow.
+    served: bool,
     progress: bool,
     cut: bool,
 }
@@ -106,6 +108,7 @@ impl EventStream {
             source,
             ready: VecDeque::new(),
             bounded: false,
+            served: false,
             progress,
             cut: false,
         }))
@@ -142,9 +145,9 @@ impl EventStream {
                 Source::Over => return None,
                 Source::Feed(feed) => {
                     let feed = Arc::clone(feed);
-                    self.from_feed(&feed).await;
+                    self.follow_feed(&feed).await;
                 }
-                Source::Log(_) => self.from_log().await,
+                Source::Log(_) => self.follow_log().await,
             }
         }
     }
@@ -162,12 +165,13 @@ impl EventStream {
         batch.into_iter().enumerate().filter(|(index, frame)| tell(*index, frame)).map(|(_, frame)| frame).collect()
     }
 
-    async fn from_feed(&mut self, feed: &Feed) {
+    async fn follow_feed(&mut self, feed: &Feed) {
         let changed = feed.changed();
         tokio::pin!(changed);
         changed.as_mut().enable();
         match feed.find(self.from.order, self.from.after, BATCH) {
             Found::Frames(frames) => {
+                self.served = true;
                 self.took(&frames);
                 let ends = frames.last().is_some_and(Frame::is_terminal);
                 self.ready.extend(frames);
@@ -176,7 +180,7 @@ impl EventStream {
                 }
             }
             Found::Nothing => changed.await,
-            Found::Behind if self.bounded && self.from.after > 0 => {
+            Found::Behind if self.bounded && self.served => {
                 self.cut = true;
                 self.source = Source::Over;
             }
@@ -205,7 +209,7 @@ impl EventStream {
         }
     }
 
-    async fn from_log(&mut self) {
+    async fn follow_log(&mut self) {
         let Source::Log(reader) = &mut self.source else { return };
         let mut found = reader.take(self.from, BATCH);
         if self.follow == Follow::Answer

@@ -43,6 +43,7 @@ impl Drop for Seat {
         self.leave();
         self.world.hub.remove(self.journal.run, &self.feed);
         self.over.cancel();
+        self.world.ended.notify_one();
     }
 }
 
@@ -56,6 +57,19 @@ impl Seat {
         }
         drop(active);
         self.feed.close();
+    }
+
+    /// A cancel that came while the run was coming to rest.
+    async fn hear_late_cancel(&self) {
+        self.leave();
+        if self.world.keeps_nothing() {
+            return;
+        }
+        let (tenant, run) = (Arc::clone(&self.journal.tenant), self.journal.run);
+        let row = self.world.store.read(move |tx| crate::store::runs::get(tx, &tenant, &run)).await;
+        if row.is_ok_and(|row| row.is_some_and(|row| row.cancel_requested)) {
+            let _over_already = super::answer::cancel(&self.world, &self.journal.tenant, &run.to_string()).await;
+        }
     }
 
     /// Somebody else goes on at once with a run that cannot go on here.
@@ -96,7 +110,7 @@ pub(super) fn drive_here(
     feed.release(run.head);
     let id = run.id;
     let queued = tenure.mode == "async";
-    let tries_left = if queued { u32::try_from(world.config.queue_tries).unwrap_or(1).saturating_sub(tenure.tries) } else { 0 };
+    let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
@@ -119,7 +133,11 @@ pub(super) fn drive_here(
     world.spawn(async move {
         let drove = std::panic::AssertUnwindSafe(drive.run()).catch_unwind().await;
         match drove {
-            Ok(Drove::Requeued) => seat.world.wake.notify_one(),
+            Ok(Drove::Requeued) => {
+                seat.hear_late_cancel().await;
+                seat.world.wake.notify_one();
+            }
+            Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
             Ok(Drove::Rested(_) | Drove::Interrupted) => {}
             Ok(Drove::Lost) => seat.hand_over().await,
             Err(_) => {
@@ -145,6 +163,9 @@ impl World {
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         self.spawn(async move { world.hear_cancels().await });
+        if self.config.usage.events.enabled {
+            self.spawn(Arc::clone(self).keep_telling_usage());
+        }
         if self.config.worker.in_process {
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
@@ -221,6 +242,9 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
+        for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
+            let _over_already = super::answer::cancel(self, &tenant.into(), &run.to_string()).await;
+        }
         let mut count = 0;
         loop {
             let found = self.claim_abandoned().await?;
@@ -356,7 +380,7 @@ impl World {
 
 /// Why a run that was taken over cannot go on.
 fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -> Option<Fault> {
-    let most = u32::try_from(world.config.runs.max_takeovers).unwrap_or(u32::MAX);
+    let most = world.config.runs.max_takeovers;
     if takeovers > most {
         let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
         return Some(Fault::new(FaultCode::WorkerLost, text));

@@ -60,6 +60,8 @@ pub struct World {
     pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
+    /// A run was driven to its end or to a pause here.
+    pub ended: Notify,
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
@@ -127,6 +129,7 @@ impl World {
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
             wake: Notify::new(),
+            ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
             hook: parts.hook,

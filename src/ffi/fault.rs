@@ -16,7 +16,6 @@ pub(crate) enum Code {
     Forked = -7,
     Panic = -8,
     Internal = -9,
-    Unsupported = -10,
     Reentrant = -11,
     Busy = -13,
 }
@@ -33,7 +32,6 @@ impl Code {
             Self::Forked => ("forked", "Opened before a fork"),
             Self::Panic => ("panic", "A fault of this library"),
             Self::Internal => ("internal", "A fault of this library"),
-            Self::Unsupported => ("unsupported", "Not in this build"),
             Self::Reentrant => ("reentrant", "Blocking call inside a callback"),
             Self::Busy => ("busy", "In use"),
         }

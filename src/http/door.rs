@@ -55,7 +55,10 @@ async fn enter(
     let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
-        Place::Export => export::check(studio.config(), &marks)?,
+        Place::Export => {
+            export::check(studio.config(), &marks)?;
+            export::must_be_there(studio.config(), &area)?;
+        }
         Place::Studio => {
             gate::check(studio, &marks, request.method(), request.uri().path()).await?;
             let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
@@ -63,14 +66,12 @@ async fn enter(
             cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority)?;
         }
     }
-    if area.place == Place::Export {
-        return export::route(studio.config(), &area);
-    }
+    let exported = area.place == Place::Export;
     let query = request.uri().query().map(str::to_owned);
     *request.uri_mut() = within(&area, request.uri())?;
     let scope = Scope { tenant: Arc::from(marks.tenant), user: marks.user };
     request.extensions_mut().insert(Visit { studio: studio.clone(), scope, area, asker, base_url, query });
-    Ok(table::route(request).await)
+    Ok(if exported { table::route_export(request).await } else { table::route(request).await })
 }
 
 /// The address below the prefix.

@@ -1,7 +1,5 @@
 //! Owns the entrance to the export prefix: the host's middleware speaks for a request there, the gate does not.
 
-use axum::response::Response;
-
 use super::area::Area;
 use super::{HostMarks, settings};
 use crate::config::Config;
@@ -15,15 +13,18 @@ pub(super) fn check(config: &Config, marks: &HostMarks) -> Result<()> {
     Err(Error::new(Kind::Unauthenticated, "the host did not authorize this request"))
 }
 
-/// Finds what is asked for; routes that are switched off say by which key.
-pub(super) fn route(config: &Config, area: &Area) -> Result<Response> {
+/// Refuses what this prefix does not have, and what is switched off.
+pub(super) fn must_be_there(config: &Config, area: &Area) -> Result<()> {
     let usage = area.rest == "/usage" || area.rest.starts_with("/usage/");
-    let (there, flag) = if usage && area.prefix == settings::usage_prefix(config) {
-        (settings::usage_export(config), "usage.export.enabled")
-    } else {
-        (settings::stream_adapters(config), "stream_adapters.enabled")
-    };
-    if there { Err(Error::not_found("path", &area.rest)) } else { Err(disabled(flag)) }
+    let prefix = if usage { settings::usage_prefix(config) } else { settings::adapters_prefix(config) };
+    if area.prefix != prefix {
+        return Err(Error::not_found("path", &area.rest));
+    }
+    match (usage, settings::usage_export(config), settings::stream_adapters(config)) {
+        (true, false, _) => Err(disabled("usage.export.enabled")),
+        (false, _, false) => Err(disabled("stream_adapters.enabled")),
+        (true, true, _) | (false, _, true) => Ok(()),
+    }
 }
 
 /// A route that a key of the configuration switches off.

@@ -13,6 +13,7 @@ mod answer;
 mod area;
 mod call;
 mod cross_site;
+mod csv;
 mod door;
 mod export;
 mod gate;
@@ -57,6 +58,11 @@ pub struct HostMarks {
     pub authorized: bool,
     /// Where the host is reached, with the path that it mounts the studio under: `https://shop.example/ai`.
     pub base_url: Option<String>,
+}
+
+/// Makes what all requests share, so that no thread is in the middle of that when the process forks.
+pub(crate) fn prepare() {
+    table::prepare();
 }
 
 /// Every route, under the configured prefixes and nowhere else, so that a host can merge it into its own router.

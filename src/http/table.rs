@@ -29,6 +29,8 @@ pub(super) enum Gives {
     Nothing,
     Json(&'static str),
     List(&'static str),
+    /// JSON, or comma-separated rows for those who name them.
+    Table(&'static str),
     Events,
     Bytes,
     Page,
@@ -112,19 +114,37 @@ impl Route {
 pub(super) static TABLE: LazyLock<Vec<Arc<Route>>> =
     LazyLock::new(|| routes::all().into_iter().chain(pages::routes()).map(Arc::new).collect());
 
-static ROUTER: LazyLock<axum::Router> = LazyLock::new(build);
+/// Every route below the export prefix.
+pub(super) static EXPORT: LazyLock<Vec<Arc<Route>>> = LazyLock::new(|| routes::exported().into_iter().map(Arc::new).collect());
+
+static ROUTER: LazyLock<axum::Router> = LazyLock::new(|| build(&TABLE));
+static EXPORT_ROUTER: LazyLock<axum::Router> = LazyLock::new(|| build(&EXPORT));
+
+/// Makes the table and the router now rather than with the first request.
+pub(super) fn prepare() {
+    LazyLock::force(&ROUTER);
+}
 
 /// Finds the route of a request and lets it answer. The request carries its [`Visit`].
 pub(super) async fn route(request: Request<Body>) -> Response {
-    match ROUTER.clone().oneshot(request).await {
+    ask(&ROUTER, request).await
+}
+
+/// The same below the export prefix.
+pub(super) async fn route_export(request: Request<Body>) -> Response {
+    ask(&EXPORT_ROUTER, request).await
+}
+
+async fn ask(router: &axum::Router, request: Request<Body>) -> Response {
+    match router.clone().oneshot(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }
 }
 
-fn build() -> axum::Router {
+fn build(table: &[Arc<Route>]) -> axum::Router {
     let mut by_path: BTreeMap<&str, MethodRouter> = BTreeMap::new();
-    for route in TABLE.iter() {
+    for route in table {
         for path in &route.paths {
             let known = by_path.remove(path.as_str()).unwrap_or_default();
             by_path.insert(path, known.merge(entrance(route)));

@@ -225,7 +225,7 @@ impl Trace {
             step.superseded = true;
         }
         for fork in spot.forks_of(&reopened) {
-            self.with(fork, |step| step.status = StepStatus::Failed);
+            self.with(fork, Step::reopen);
         }
     }
 

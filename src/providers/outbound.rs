@@ -134,7 +134,7 @@ impl Outbound {
     }
 
     async fn refusal(&self, status: u16, headers: &HeaderMap, answer: Answer) -> Refused {
-        let body = answer.as_much_as_allowed().await;
+        let body = answer.read_what_is_allowed().await;
         refusal::read(status, headers, &body, self.clock.now())
     }
 }
@@ -178,7 +178,7 @@ impl Answer {
         Ok(whole.freeze())
     }
 
-    async fn as_much_as_allowed(mut self) -> Bytes {
+    async fn read_what_is_allowed(mut self) -> Bytes {
         let mut whole = BytesMut::new();
         while let Ok(Some(piece)) = self.next().await {
             whole.extend_from_slice(&piece);

@@ -131,12 +131,11 @@ pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<(), StoreError> {
         return append(tx, again);
     }
     let known = match again.tokens.first() {
-        _ if !again.entries.is_empty() => true,
-        Some(token) => {
+        Some(token) if again.entries.is_empty() => {
             let key = place(row.no, token.n)?;
             tx.query_one("SELECT key FROM #progress WHERE key = $1", params![key], |row| row.int(0))?.is_some()
         }
-        None => false,
+        Some(_) | None => !again.entries.is_empty(),
     };
     if known { Ok(()) } else { append(tx, again) }
 }

@@ -22,7 +22,9 @@ pub mod runs;
 mod sqlite;
 pub mod threads;
 pub mod usage;
+mod usage_calls;
 pub mod usage_report;
+mod usage_window;
 mod workers;
 
 use std::path::{Path, PathBuf};

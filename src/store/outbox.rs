@@ -6,10 +6,12 @@ use super::db::{Tx, params, to_json};
 use super::error::StoreError;
 use crate::model::Timestamp;
 
-/// Waits before the next try; afterwards ten minutes each.
+/// Waits after a failed try; afterwards ten minutes each, for a day.
 const WAITS: [i64; 3] = [1_000, 10_000, 60_000];
 const LAST_WAIT: i64 = 600_000;
-const LIFE: i64 = 86_400_000;
+const TRIES: u64 = 1 + WAITS.len() as u64 + 86_400_000 / LAST_WAIT as u64;
+/// How long whoever took something has it for himself: longer than the host may think about it.
+const TAKEN: i64 = 30_000;
 
 /// Something that the host has not answered yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +22,8 @@ pub struct HostEvent {
     pub tenant: String,
     /// What is told.
     pub body: Value,
+    /// The try that it was taken for, from 1.
+    pub tries: u64,
 }
 
 pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Timestamp) -> Result<(), StoreError> {
@@ -30,33 +34,56 @@ pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Timestamp) -
     Ok(())
 }
 
-/// Takes what is due for this try: it is due again later unless `done` is called.
+/// Takes what is due for its next try. Who dies before saying how it went leaves it to be taken again.
+///
+/// # Errors
+/// The database.
 pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<HostEvent>, StoreError> {
-    tx.execute("DELETE FROM #host_events WHERE due_at <= $1 AND tries > 0 AND created_at < $2", params![now.0, now.0 - LIFE])?;
-    let due = tx.query(
+    let mut due = tx.query(
         "SELECT no, tenant, body, tries FROM #host_events WHERE due_at <= $1 ORDER BY due_at, no LIMIT $2",
         params![now.0, limit as u64],
-        |row| Ok((HostEvent { no: row.int(0)?, tenant: row.text(1)?.to_owned(), body: row.json(2)? }, row.count(3)?)),
+        |row| {
+            Ok(HostEvent { no: row.int(0)?, tenant: row.text(1)?.to_owned(), body: row.json(2)?, tries: row.count(3)? + 1 })
+        },
     )?;
-    let mut taken = Vec::with_capacity(due.len());
-    for (event, tries) in due {
-        let wait = usize::try_from(tries).ok().and_then(|tries| WAITS.get(tries)).copied().unwrap_or(LAST_WAIT);
+    due.sort_by_key(|event| event.no);
+    for event in &due {
         tx.execute(
-            "UPDATE #host_events SET due_at = $2, tries = tries + 1 WHERE no = $1",
-            params![event.no, now.0 + wait],
+            "UPDATE #host_events SET due_at = $2, tries = $3 WHERE no = $1",
+            params![event.no, now.0.saturating_add(TAKEN), event.tries],
         )?;
-        taken.push(event);
     }
-    Ok(taken)
+    Ok(due)
+}
+
+/// The host did not take it: it is due again after a while, or given up after a day. False when it was given up.
+///
+/// # Errors
+/// The database.
+pub fn failed(tx: &mut Tx<'_>, event: &HostEvent, now: Timestamp) -> Result<bool, StoreError> {
+    if event.tries >= TRIES {
+        done(tx, event.no)?;
+        return Ok(false);
+    }
+    let before = usize::try_from(event.tries).unwrap_or(usize::MAX).saturating_sub(1);
+    let wait = WAITS.get(before).copied().unwrap_or(LAST_WAIT);
+    tx.execute("UPDATE #host_events SET due_at = $2 WHERE no = $1", params![event.no, now.0.saturating_add(wait)])?;
+    Ok(true)
 }
 
 /// When something is due next.
+///
+/// # Errors
+/// The database.
 pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     let found = tx.query_one("SELECT MIN(due_at) FROM #host_events", params![], |row| row.opt_int(0))?;
     Ok(found.flatten().map(Timestamp))
 }
 
-/// The host has answered.
+/// The host has taken it.
+///
+/// # Errors
+/// The database.
 pub fn done(tx: &mut Tx<'_>, no: i64) -> Result<(), StoreError> {
     tx.execute("DELETE FROM #host_events WHERE no = $1", params![no])?;
     Ok(())

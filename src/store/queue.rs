@@ -132,6 +132,15 @@ pub fn request_cancel(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, S
     Ok(asked > 0)
 }
 
+/// Runs that came to rest, or back into the queue, before their owner heard that they should be cancelled.
+pub fn cancel_overdue(tx: &mut Tx<'_>) -> Result<Vec<(String, Id)>, StoreError> {
+    tx.query(
+        "SELECT tenant, id FROM #runs WHERE cancel_requested = 1 AND status IN ('queued', 'awaiting_input', 'awaiting_tool_approval')",
+        params![],
+        |row| Ok((row.text(0)?.to_owned(), row.id(1)?)),
+    )
+}
+
 /// The runs of an owner that it should cancel.
 pub fn cancel_wanted(tx: &mut Tx<'_>, owner: &str) -> Result<Vec<Id>, StoreError> {
     tx.query(

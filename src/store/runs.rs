@@ -382,7 +382,7 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate, pause: Option<&str>
     let time = |at: Option<Timestamp>| at.map(|at| at.0);
     tx.execute(
         "UPDATE #runs SET \
-         cancel_requested = CASE WHEN status IN ('queued', 'running') THEN cancel_requested ELSE 0 END, \
+         cancel_requested = CASE WHEN $4 IS NULL THEN cancel_requested ELSE 0 END, \
          status = $2, started_at = $3, finished_at = $4, rested_at = $5, awaiting_node = $6, awaiting_pause = $7, error = $8, \
          owner = $9, lease_until = $10, mode = $11, queue = $12, available_at = $13, tries = $14 WHERE no = $1",
         params![

@@ -110,9 +110,18 @@ pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreE
     })
 }
 
-/// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls.
+/// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls. Money is kept in
+/// two columns, since a sum of it in 10⁻¹² of a small currency can be larger than a column.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum([i64; 8]);
+pub(super) struct Sum([i64; 9]);
+
+/// How many of the smallest parts are one of the larger parts of a cost.
+const PARTS: i64 = 1_000_000_000;
+
+/// A cost of its two columns.
+pub(super) fn whole_cost(milli: i64, pico: i64) -> i128 {
+    i128::from(milli) * i128::from(PARTS) + i128::from(pico)
+}
 
 impl Sum {
     fn new(n: i64, usage: &Usage) -> Self {
@@ -125,8 +134,9 @@ impl Sum {
             count(tokens.cached),
             count(tokens.cache_write),
             count(tokens.reasoning),
-            usage.cost.0,
             i64::from(usage.unpriced),
+            usage.cost.0 / PARTS,
+            usage.cost.0 % PARTS,
         ])
     }
 
@@ -136,11 +146,9 @@ impl Sum {
     }
 
     /// The figures without the number.
-    fn uncounted(self) -> Self {
-        let [_, figures @ ..] = self.0;
-        let mut all = [0; 8];
-        all[1..].copy_from_slice(&figures);
-        Self(all)
+    fn uncounted(mut self) -> Self {
+        self.0[0] = 0;
+        self
     }
 }
 
@@ -162,12 +170,13 @@ fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str
         values.extend(sum.0.map(Param::Int));
         tx.execute(
             "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
-             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) \
+             prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
              ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
              prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
              cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+             reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
+             cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
             &values,
         )?;
     }
@@ -189,12 +198,13 @@ fn add_to_models(
         values.extend(sum.0.map(Param::Int));
         tx.execute(
             "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
-             prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
+             prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
              ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
              prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
              cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-             reasoning = s.reasoning + excluded.reasoning, cost = s.cost + excluded.cost, unpriced = s.unpriced + excluded.unpriced",
+             reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
+             cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
             &values,
         )?;
     }

@@ -89,8 +89,8 @@ impl Studio {
         self.must_be_async(queued)?;
         let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
         self.on_runtime(async move {
-            let (scope_of_files, given) = (scope.clone(), body.attachments.clone());
-            let attachments = studio.reading(move |tx| files_of(tx, &scope_of_files, &given)).await?;
+            let (asker, given, id) = (scope.clone(), body.attachments.clone(), run.clone());
+            let attachments = studio.reading(move |tx| files_for(tx, &asker, &id, &given)).await?;
             let decision = |given: super::requests::DecisionInput| Decision {
                 call_id: given.call_id,
                 approved: given.approved,
@@ -170,6 +170,14 @@ impl Studio {
         remove_files(self, &scope.tenant, keys).await;
         Ok(())
     }
+}
+
+/// The files of an answer to a run, which must be there.
+fn files_for(tx: &mut Tx<'_>, scope: &Scope, run: &str, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
+    let unknown = || Error::not_found("run", run);
+    let id: Id = run.parse().map_err(|_| unknown())?;
+    runs::get(tx, &scope.tenant, &id)?.ok_or_else(unknown)?;
+    files_of(tx, scope, given)
 }
 
 pub(super) fn files_of(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {

@@ -5,6 +5,7 @@ mod disk;
 mod growth;
 mod leases;
 mod program;
+mod races;
 mod record;
 mod resume;
 mod runtimes;

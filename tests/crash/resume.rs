@@ -32,6 +32,7 @@ async fn paused(bench: &Bench) -> Id {
     let workflow = bench.workflow("ask", ask_and_pay()).await;
     let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
     bench.until(&run, "awaiting_input", SOON).await;
+    let _checked = crate::record::record(bench, &run).await;
     run
 }
 

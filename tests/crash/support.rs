@@ -71,7 +71,8 @@ impl Host for Marks {
             if name.contains("slow") {
                 tokio::time::sleep(Duration::from_secs(3)).await;
             }
-            Ok(answer_of(&name))
+            assert!(name != "panic", "the host's tool panics");
+            if name == "broken" { Err(HostFailure("it is broken".into())) } else { Ok(answer_of(&name)) }
         })
     }
 }
@@ -114,7 +115,7 @@ impl Bench {
         };
         let tools = json!([
             tool("note", true, false), tool("pay", false, false), tool("refund", false, true), tool("slow_pay", false, false),
-            tool("slow_note", true, false)
+            tool("panic", false, false), tool("broken", false, false)
         ]);
         let tools = serde_json::from_value(tools).expect("tools");
         let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools, ..HostDeclaration::default() };
@@ -186,6 +187,9 @@ fn scripts() -> Value {
         "talk": {"replies": [{"times": 0, "text": "one two three four", "chunks": ["one ", "two ", "three ", "four"], "usage": usage}]},
         "slow": {"replies": [{"times": 0, "text": "at last", "delay_ms": 3000, "usage": usage}]},
         "drip": {"replies": [{"times": 0, "text": "drip", "chunks": vec!["drip "; 200], "delay_ms": 20, "usage": usage}]},
+        "flaky": {"replies": [
+            {"match": {"call": 1}, "error": "provider_unavailable", "usage": usage}, {"text": "well", "usage": usage}
+        ]},
         "clerk": {"on_exhausted": "repeat_last", "replies": [
             {"tool_calls": [{"name": "refund", "arguments": {"order": 7}, "id": "call_refund"}], "usage": usage},
             {"text": "It is refunded.", "times": 0, "usage": usage}

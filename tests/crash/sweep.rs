@@ -153,7 +153,9 @@ fn sweep(given: &Value, passes: u32) -> u64 {
     let mut check = |said: &[String], border: u64| {
         for record in said.iter().filter(|line| line.starts_with('{')) {
             let record: Value = serde_json::from_str(record).expect("a record");
-            assert_eq!(record, expected, "after the kills before border {border} of {given}");
+            for (part, found) in record.as_object().expect("parts") {
+                assert_eq!(found, &expected[part], "{part} after the kills before border {border} of {given}");
+            }
             checked += 1;
         }
     };

@@ -5,3 +5,4 @@ mod support;
 mod agents;
 mod scenarios;
 mod tidy;
+mod usage;

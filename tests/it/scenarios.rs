@@ -3,6 +3,7 @@
 mod agents;
 mod approvals;
 mod cancel;
+mod chat;
 mod checkpoints;
 mod failures;
 mod forks;

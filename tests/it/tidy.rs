@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Who may know whom; arrows point down only. Time, configuration and errors are everybody's.
+/// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
 const LAYERS: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("config", &["model", "providers"]),

@@ -2,6 +2,7 @@
 import { lazy, Suspense, useEffect, type ComponentType, type ReactElement } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { Guard } from './parts/states';
+import { TipLayer } from './parts/tip';
 import { Toasts } from './parts/toast';
 import { openPalette, useCommands } from './shell/commands';
 import { Nav, PhoneBar, Rail } from './shell/nav';
@@ -90,6 +91,7 @@ export function App(): ReactElement {
       {width === 'phone' && <PhoneBar />}
       {paletteOpen && <Suspense><Palette /></Suspense>}
       <Toasts />
+      <TipLayer />
     </div>
   );
 }

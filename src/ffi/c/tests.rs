@@ -131,3 +131,29 @@ fn the_committed_headers_are_those_that_the_functions_make() {
     same(include_str!(concat!(env!("OUT_DIR"), "/studio.h")), include_str!("../../../include/studio.h"));
     same(include_str!(concat!(env!("OUT_DIR"), "/studio.ffi.h")), include_str!("../../../include/studio.ffi.h"));
 }
+
+#[test]
+fn usage_is_one_through_its_function_and_its_operations() {
+    let engine = open();
+    let used = |query: &[u8]| {
+        let mut out = studio_buf::EMPTY;
+        let code = unsafe { studio_usage(engine, query.as_ptr(), query.len(), &mut out) };
+        taken(code, out)
+    };
+    let window = br#"{"from":"2026-11-01","to":"2026-11-30","group_by":"day","tenant":"a"}"#;
+    let told = used(window);
+    assert!(told.code == STUDIO_OK && told.text.contains("\"run_count\":0"), "{}", told.text);
+    assert_eq!(call(engine, c"usage.query", window).text, told.text);
+    for (query, code) in [
+        (&b"{}"[..], STUDIO_INVALID),
+        (br#"{"from":"2026-11-02","to":"2026-11-01"}"#, STUDIO_INVALID),
+        (br#"{"from":1,"to":2}"#, STUDIO_INVALID),
+        (br#"{"run":"none"}"#, STUDIO_NOT_FOUND),
+        (br#"{"run":7}"#, STUDIO_INVALID),
+    ] {
+        assert_eq!(used(query).code, code, "{query:?}");
+    }
+    assert_eq!(call(engine, c"usage.run", br#"{"run":"none"}"#).text, used(br#"{"run":"none"}"#).text);
+    assert_eq!(call(engine, c"usage.run", b"{}").code, STUDIO_INVALID);
+    assert_eq!(unsafe { studio_engine_close(engine, 1000) }, STUDIO_OK);
+}

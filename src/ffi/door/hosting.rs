@@ -175,7 +175,7 @@ impl Hosting {
     }
 
     /// Tells the host something that expects no answer.
-    pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: Value) {
+    pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
         match self.register(op, payload, None) {
             (_, text, Some(Way::Callback(answering))) => drop(within(|| answering(&text))),
             (id, text, Some(way)) => self.go(id, text, way),
@@ -196,7 +196,7 @@ impl Hosting {
     }
 
     /// Sends a call on its way; `pending` is none for calls that expect no answer.
-    fn send(self: &Arc<Self>, op: HostOp, payload: Value, pending: Option<Pending>) -> u64 {
+    fn send(self: &Arc<Self>, op: HostOp, payload: &Value, pending: Option<Pending>) -> u64 {
         let (id, text, way) = self.register(op, payload, pending);
         if let Some(way) = way {
             self.go(id, text, way);
@@ -205,7 +205,7 @@ impl Hosting {
     }
 
     /// Gives a call its id and finds its way; none when nobody is called any more.
-    fn register(&self, op: HostOp, payload: Value, pending: Option<Pending>) -> (u64, Arc<[u8]>, Option<Way>) {
+    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Arc<[u8]>, Option<Way>) {
         let id = CALLS.fetch_add(1, Ordering::Relaxed);
         let run = payload.get("trace_id").and_then(Value::as_str).map(str::to_owned);
         let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
@@ -242,7 +242,7 @@ impl Hosting {
     }
 
     /// No answer is wanted any more.
-    fn give_up(self: &Arc<Self>, id: u64, op: HostOp, tool_call: Option<Value>) {
+    fn give_up(self: &Arc<Self>, id: u64, op: HostOp, tool_call: Option<&Value>) {
         let unfetched = {
             let mut state = self.state.lock();
             if state.pending.remove(&id).is_none() {
@@ -252,7 +252,7 @@ impl Hosting {
             found.and_then(|at| state.waiting.remove(at)).is_some()
         };
         if op == HostOp::ToolCall && !unfetched {
-            self.send(HostOp::ToolCancel, json!({"call_id": tool_call, "cancels": id}), None);
+            self.send(HostOp::ToolCancel, &json!({"call_id": tool_call, "cancels": id}), None);
         }
     }
 }
@@ -278,7 +278,7 @@ struct GiveUp {
 
 impl Drop for GiveUp {
     fn drop(&mut self) {
-        self.hosting.give_up(self.id, self.op, self.tool_call.take());
+        self.hosting.give_up(self.id, self.op, self.tool_call.as_ref());
     }
 }
 
@@ -288,12 +288,12 @@ impl Host for Asked {
         Box::pin(async move {
             let HostCall { op, payload, chunks } = call;
             if matches!(op, HostOp::Log | HostOp::ToolCancel) {
-                hosting.send(op, payload, None);
+                hosting.send(op, &payload, None);
                 return Ok(Value::Null);
             }
             let (answer, answered) = oneshot::channel();
             let tool_call = payload.get("call_id").cloned();
-            let id = hosting.send(op, payload, Some(Pending { answer, chunks }));
+            let id = hosting.send(op, &payload, Some(Pending { answer, chunks }));
             let _give_up = GiveUp { hosting, id, op, tool_call };
             answered.await.unwrap_or_else(|_| Err(HostFailure("the engine closed before the host answered".into())))
         })

@@ -88,7 +88,7 @@ fn start(telling: &'static Telling) {
     }
     let (sender, receiver) = sync_channel::<Value>(WAITING);
     let thread = std::thread::Builder::new().name("studio-log".into());
-    let running = thread.spawn(move || receiver.into_iter().for_each(|line| tell(telling, line)));
+    let running = thread.spawn(move || receiver.into_iter().for_each(|line| tell(telling, &line)));
     if running.is_ok() {
         *lines = Some(sender);
         // The library's own copy of `tracing`: a Rust host that has a subscriber keeps it.
@@ -96,14 +96,14 @@ fn start(telling: &'static Telling) {
     }
 }
 
-fn tell(telling: &Telling, line: Value) {
+fn tell(telling: &Telling, line: &Value) {
     let _telling = telling.told.lock();
     let (callback, hosts) = {
         let sinks = telling.sinks.lock();
         (sinks.callback.clone(), sinks.hosts.clone())
     };
     for host in hosts {
-        host.notify(HostOp::Log, line.clone());
+        host.notify(HostOp::Log, line);
     }
     if let Some(callback) = callback {
         within(|| callback(line.to_string().as_bytes()));

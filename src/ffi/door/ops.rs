@@ -12,7 +12,7 @@ use super::http::whole;
 use super::requests::{self, object, required, text};
 use crate::error::Error;
 use crate::http::{HostMarks, dispatch};
-use crate::studio::Studio;
+use crate::studio::{Studio, UsageWindow};
 
 /// What `call` can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub(in crate::ffi) enum Op {
     RunRetry,
     ThreadList,
     ThreadGet,
+    UsageQuery,
+    UsageRun,
     GraphValidate,
     WorkflowSave,
     AgentSave,
@@ -45,6 +47,8 @@ enum Way {
     Backup,
     Route(Route),
     Save(&'static str),
+    UsageQuery,
+    UsageRun,
 }
 
 const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
@@ -60,7 +64,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 12] = [
+    pub(in crate::ffi) const ALL: [Self; 14] = [
         Self::Ops,
         Self::Health,
         Self::Backup,
@@ -70,6 +74,8 @@ impl Op {
         Self::RunRetry,
         Self::ThreadList,
         Self::ThreadGet,
+        Self::UsageQuery,
+        Self::UsageRun,
         Self::GraphValidate,
         Self::WorkflowSave,
         Self::AgentSave,
@@ -86,6 +92,8 @@ impl Op {
             Self::RunRetry => ("run.retry", post("/api/runs/{trace_id}/retry")),
             Self::ThreadList => ("thread.list", get("/api/threads", THREADS)),
             Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
+            Self::UsageQuery => ("usage.query", Way::UsageQuery),
+            Self::UsageRun => ("usage.run", Way::UsageRun),
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
             Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
             Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
@@ -115,13 +123,25 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
             ask(studio, method, &path, &request).await
         }
         Way::Save(path) => save(studio, path, &request).await,
+        Way::UsageQuery => usage_query(studio, &request).await,
+        Way::UsageRun => usage_run(studio, &request).await,
     }
 }
 
 /// The usage of one run (`{run}`), or of all runs of a time.
-pub(super) async fn usage(_: &Studio, query: &[u8]) -> Result<Vec<u8>, Fault> {
-    object(query)?;
-    Err(Fault::new(Code::Unsupported, "this build does not export usage"))
+pub(super) async fn usage(studio: &Studio, query: &[u8]) -> Result<Vec<u8>, Fault> {
+    let query = object(query)?;
+    if text(&query, "run")?.is_some() { usage_run(studio, &query).await } else { usage_query(studio, &query).await }
+}
+
+async fn usage_query(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let report = studio.usage(&requests::scope(request)?, UsageWindow::parse(request)?).await?;
+    Ok(report.to_string().into_bytes())
+}
+
+async fn usage_run(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let usage = studio.usage_run(&requests::scope(request)?, required(request, "run")?).await?;
+    Ok(usage.to_string().into_bytes())
 }
 
 /// The database answers; how many runs are where.

@@ -1,13 +1,14 @@
 //! Owns what a process knows of its engines: all of them, for `shutdown`, and those that are shared by name.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
 use super::super::fault::Fault;
 use super::super::fork::{self, PerProcess};
 use super::engine::Engine;
 use super::logging;
+use crate::store::fork as gate;
 use crate::sync::Mutex;
 
 #[derive(Default)]
@@ -15,6 +16,8 @@ struct Registry {
     engines: Vec<Weak<Engine>>,
     shared: HashMap<String, Arc<Engine>>,
 }
+
+static PREPARED: Once = Once::new();
 
 static REGISTRY: PerProcess<Mutex<Registry>> = PerProcess::new(Mutex::default);
 
@@ -28,11 +31,23 @@ pub(in crate::ffi) struct Heritage {
 /// Opens an engine and remembers it.
 pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
     fork::watch();
-    let engine = Engine::open(config)?;
+    let engine = {
+        // A fork waits meanwhile: what is made once for the process would stay half made in the child.
+        let _not_forking = gate::enter();
+        PREPARED.call_once(prepare);
+        Engine::open(config)?
+    };
     let mut registry = REGISTRY.get().lock();
     registry.engines.retain(|known| known.strong_count() > 0);
     registry.engines.push(Arc::downgrade(&engine));
     Ok(engine)
+}
+
+/// Makes what libraries and routes make once, with their first use.
+fn prepare() {
+    crate::http::prepare();
+    drop(jiff::tz::TimeZone::get("UTC"));
+    drop(jsonschema::draft202012::new(&serde_json::json!({"type": "object"})));
 }
 
 /// The engine of that name in this process; the first caller's configuration opens it.

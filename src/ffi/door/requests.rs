@@ -64,7 +64,8 @@ pub(super) fn who(request: &Map<String, Value>) -> Result<Who, Fault> {
     Ok(Who { tenant: text(request, "tenant")?.unwrap_or_default().to_owned(), user })
 }
 
-fn scope(request: &Map<String, Value>) -> Result<Scope, Fault> {
+/// Whose data is asked for.
+pub(super) fn scope(request: &Map<String, Value>) -> Result<Scope, Fault> {
     let Who { tenant, user } = who(request)?;
     Ok(Scope { tenant: tenant.into(), user })
 }

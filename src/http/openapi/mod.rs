@@ -7,14 +7,23 @@ use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::call::Call;
-use super::table::{Gives, Reads, Route, TABLE};
+use super::table::{EXPORT, Gives, Reads, Route, TABLE};
+use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 4] =
-    [include_str!("runs.json"), include_str!("threads.json"), include_str!("definitions.json"), include_str!("facts.json")];
+const SCHEMAS: [&str; 5] = [
+    include_str!("runs.json"),
+    include_str!("threads.json"),
+    include_str!("definitions.json"),
+    include_str!("facts.json"),
+    include_str!("usage.json"),
+];
 /// Parameters of queries, by name.
 const PARAMETERS: &str = include_str!("parameters.json");
+
+/// Where the export is unless the configuration says otherwise.
+const EXPORT_PREFIX: &str = "/api/studio";
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
 
@@ -27,8 +36,21 @@ async fn describe(call: Call) -> Result<Response> {
     let server = if call.base.is_empty() { "/" } else { call.base.as_str() };
     if let Value::Object(members) = &mut document {
         members.insert("servers".into(), json!([{ "url": server }]));
+        if let Some(Value::Object(paths)) = members.get_mut("paths") {
+            let origin = call.visit.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
+            export_paths(&settings::usage_prefix(call.studio.config()), if origin.is_empty() { "/" } else { origin }, paths);
+        }
     }
     Ok(answer::ok(&document))
+}
+
+/// Routes below the export prefix are served beside the studio's: their paths are whole, and so is their server.
+fn export_paths(prefix: &str, server: &str, paths: &mut Map<String, Value>) {
+    for path in EXPORT.iter().flat_map(|route| &route.paths) {
+        let Some(mut item) = paths.shift_remove(&format!("{EXPORT_PREFIX}{path}")) else { continue };
+        item["servers"] = json!([{ "url": server }]);
+        paths.insert(format!("{prefix}{path}"), item);
+    }
 }
 
 /// The whole description, without where it is served.
@@ -65,15 +87,23 @@ fn parameters() -> Map<String, Value> {
 fn paths() -> Map<String, Value> {
     let mut paths = Map::new();
     for route in TABLE.iter() {
-        for (at, path) in route.paths.iter().enumerate() {
-            let path = path.replace("{*", "{");
-            let item = paths.entry(path.clone()).or_insert_with(|| path_item(&path));
-            if let Value::Object(item) = item {
-                item.insert(route.method.as_str().to_ascii_lowercase(), operation(route, at));
-            }
+        add_paths(&mut paths, route, "");
+    }
+    for route in EXPORT.iter() {
+        add_paths(&mut paths, route, EXPORT_PREFIX);
+    }
+    export_paths(EXPORT_PREFIX, "/", &mut paths);
+    paths
+}
+
+fn add_paths(paths: &mut Map<String, Value>, route: &Route, prefix: &str) {
+    for (at, path) in route.paths.iter().enumerate() {
+        let path = format!("{prefix}{}", path.replace("{*", "{"));
+        let item = paths.entry(path.clone()).or_insert_with(|| path_item(&path));
+        if let Value::Object(item) = item {
+            item.insert(route.method.as_str().to_ascii_lowercase(), operation(route, at));
         }
     }
-    paths
 }
 
 fn path_item(path: &str) -> Value {
@@ -122,6 +152,11 @@ fn response(gives: Gives) -> Value {
     match gives {
         Gives::Nothing => json!({"description": "Nothing to tell."}),
         Gives::Json(schema) => described(schema, "application/json", &reference(schema)),
+        Gives::Table(schema) => {
+            let mut described = described(schema, "application/json", &reference(schema));
+            described["content"]["text/csv"] = json!({"schema": {"type": "string"}});
+            described
+        }
         Gives::List(schema) => described(
             "A page.",
             "application/json",

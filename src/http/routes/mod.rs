@@ -8,11 +8,14 @@ mod facts;
 mod runs;
 mod runs_query;
 mod threads;
+mod usage;
 
 use super::openapi;
 use super::table::Route;
 
-/// All of them.
+pub(super) use usage::exported;
+
+/// All of them below the studio's prefix.
 pub(super) fn all() -> Vec<Route> {
     let mut all = runs::routes();
     all.extend(chat::routes());
@@ -21,6 +24,7 @@ pub(super) fn all() -> Vec<Route> {
     all.extend(drafts::routes());
     all.extend(facts::routes());
     all.extend(threads::routes());
+    all.extend(usage::routes());
     all.extend(openapi::routes());
     all
 }

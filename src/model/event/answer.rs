@@ -95,6 +95,9 @@ pub struct BranchLink {
     pub fork: Id,
     pub fork_node: Arc<str>,
     pub branches: usize,
+    /// Of the fork's step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
 }
 
 /// What to do with a call whose outcome nobody knows.

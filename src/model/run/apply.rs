@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, LaneId, PauseReason, PureOutcome, StepCompleted,
-    StepRan, StepStarted,
+    Answer, CallFinished, CallKind, CallOutcome, CallStarted, Change, EntityKind, Entry, Event, LaneId, PauseReason,
+    PureOutcome, StepCompleted, StepRan, StepStarted,
 };
 use super::super::graph::NodeKind;
 use super::super::node::Node;
-use super::super::plan::NodeIndex;
+use super::super::plan::{NodeIndex, Plan};
 use super::super::Timestamp;
 use super::lane::{BranchState, Call, Finished, OpenFork, OpenStep};
 use super::{Child, Run, Status};
@@ -212,6 +212,7 @@ impl Run {
         self.mark_completed(done.step);
         let Some(lane) = self.lanes.get_mut(&id) else { return };
         let Some(step) = lane.step.take() else { return };
+        let chat = self.created.entity == EntityKind::Agent;
         self.takeovers = 0;
         lane.state.apply(&done.change);
         if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
@@ -221,7 +222,7 @@ impl Run {
         }
         lane.turns.extend(done.turn.clone());
         if done.error.is_none()
-            && let Some(text) = published(&plan, step.node, &done.change)
+            && let Some(text) = published(&plan, step.node, &done.change, chat)
         {
             lane.reply = Some(text);
         }
@@ -299,7 +300,7 @@ const fn paused_as(reason: &PauseReason) -> Status {
 }
 
 /// The text that a publishing agent or llm step wrote.
-fn published(plan: &super::super::plan::Plan, node: NodeIndex, change: &super::super::event::Change) -> Option<String> {
+fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Option<String> {
     let key = match &plan.node(node).node {
         Node::Agent(agent) if agent.publish_reply => &agent.output_key,
         Node::Llm(llm) if llm.publish_reply => &llm.output_key,
@@ -318,7 +319,10 @@ fn published(plan: &super::super::plan::Plan, node: NodeIndex, change: &super::s
         | Node::Condition(_)
         | Node::Note => return None,
     };
-    change.get(&**key).and_then(|value| value.as_str()).map(str::to_owned)
+    let value = change.get(&**key)?;
+    // A chat tells a structured answer as its text.
+    let told = chat && !value.is_string();
+    if told { Some(value.to_string()) } else { value.as_str().map(str::to_owned) }
 }
 
 /// Entries that concern only the step that is open in their lane.

@@ -169,6 +169,7 @@ impl Run {
         let mut at = lane.branch.clone();
         let mut number = lane.id;
         while let Some(branch) = at {
+            let above = chain.iter().find(|lane| lane.id == branch.parent).or_else(|| self.lanes.get(&branch.parent));
             links.push(BranchLink {
                 lane: number,
                 parent: branch.parent,
@@ -177,10 +178,10 @@ impl Run {
                 fork: branch.fork,
                 fork_node: self.plan.node(branch.fork_node).id.clone(),
                 branches: self.plan.branches(branch.fork_node).len(),
+                iteration: above.and_then(|lane| lane.step.as_ref()).and_then(|step| step.iteration),
             });
             number = branch.parent;
-            let kept = chain.iter().find(|lane| lane.id == number).or_else(|| self.lanes.get(&number));
-            at = kept.and_then(|lane| lane.branch.clone());
+            at = above.and_then(|lane| lane.branch.clone());
         }
         links.reverse();
         Some(BackTo { lane: lane.id, chain: links })

@@ -433,7 +433,7 @@ impl Telling {
         above.node = node;
         above.forks = VecDeque::from([Fork { step: link.fork, children, current: 0, closed: false }]);
         above.waiting = VecDeque::from([Item::Fork]);
-        let facts = StepFacts::default();
+        let facts = StepFacts { iteration: link.iteration, ..StepFacts::default() };
         above.step = Some(Step { id: link.fork, facts, entered_ms: Some(worked_ms), calls: HashMap::new() });
         self.add_branch(link.lane, link.parent, link.index, &link.branch, link.fork, worked_ms);
     }

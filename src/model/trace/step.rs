@@ -145,6 +145,12 @@ impl Step {
         self.status = status;
     }
 
+    /// A fork that had closed is open again, as if it had just begun.
+    pub(super) fn reopen(&mut self) {
+        (self.status, self.duration_ms) = (StepStatus::Failed, 0);
+        (self.handle, self.output) = (None, None);
+    }
+
     pub(super) fn pause(&mut self, now: Moment) {
         self.end(now, StepStatus::Paused);
         self.finished_at = None;

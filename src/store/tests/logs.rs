@@ -48,6 +48,30 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 }
 
 #[test]
+fn what_may_have_been_stored_is_not_stored_twice() {
+    let store = Store::open(StoreSettings::in_memory());
+    with_run(&store);
+    let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, count: 1, deltas: vec!["a".into()] };
+    let entries = growth(1, 3, 2);
+    let tokens = Append { tokens: vec![token(1)], ..growth(1, 5, 0) };
+    for again in [&entries, &tokens] {
+        for _ in 0..3 {
+            let again = again.clone();
+            write(&store, move |tx| log::append_again(tx, &again)).unwrap();
+        }
+    }
+    assert_eq!(write(&store, move |tx| log::append_again(tx, &entries)), Ok(()), "tokens do not move the head");
+    read(&store, move |tx| {
+        assert_eq!(log::entries(tx, "t", &id(1), 0, 10)?.len(), 5);
+        assert_eq!(log::tokens(tx, "t", &id(1), 0, 10)?, [token(1)]);
+        log::verify(tx, "t", &id(1))
+    })
+    .unwrap();
+    let late = Append { expect_fence: 2, ..growth(1, 5, 1) };
+    assert_eq!(write(&store, move |tx| log::append_again(tx, &late)), Err(StoreError::Fenced));
+}
+
+#[test]
 fn an_altered_row_is_found() {
     for change in [
         "UPDATE #log SET body = '\"rested\"' WHERE key = 67108866",
@@ -164,8 +188,8 @@ fn deleting_a_run_leaves_no_row_of_it() {
 
 fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
     let day = [Param::Int(86_400_000)];
-    let runs = tx.query("SELECT n, cost FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
-    let models = tx.query("SELECT cost FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
+    let runs = tx.query("SELECT n, cost_pico FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
+    let models = tx.query("SELECT cost_pico FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
     Ok(json!({"runs": runs.concat(), "models": models}))
 }
 

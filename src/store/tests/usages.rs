@@ -90,7 +90,7 @@ fn plain(all: &[Made], query: &UsageQuery, window: (i64, i64)) -> (Totals, BTree
     let mut groups: BTreeMap<String, Totals> = BTreeMap::new();
     let mut counted = BTreeSet::new();
     for (number, made) in all.iter().enumerate() {
-        let fits = query.entity_type.is_none_or(|wanted| wanted == kind(made)) && query.entity_id.is_none_or(|wanted| wanted == id(made.entity));
+        let fits = query.of.iter().any(|(wanted, one)| *wanted == kind(made) && one.is_none_or(|one| one == id(made.entity)));
         let by_call = query.model.is_some() || query.group_by == Some(GroupBy::Model);
         if fits && query.model.is_none() && within(made.started) {
             made.calls.iter().for_each(|call| add(&mut totals, &usage(call.2, call.3)));
@@ -130,10 +130,7 @@ fn plain(all: &[Made], query: &UsageQuery, window: (i64, i64)) -> (Totals, BTree
 fn key(of: &Of) -> String {
     match of {
         Of::Model { provider, model } => format!("{provider} {model}"),
-        Of::Entity { entity_type, entity_id, entity_name } => {
-            assert_eq!(*entity_name, None);
-            format!("{entity_type} {entity_id}")
-        }
+        Of::Entity { entity_type, entity_id } => format!("{entity_type} {entity_id}"),
         Of::Day { date } => date.clone(),
         Of::Thread { thread_id } => thread_id.clone(),
     }
@@ -141,14 +138,15 @@ fn key(of: &Of) -> String {
 
 fn queries() -> Vec<UsageQuery> {
     let half = |minutes: i32| TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
+    let both = |id| vec![(EntityKind::Agent, id), (EntityKind::Workflow, id)];
     let mut queries = Vec::new();
     for zone in [TimeZone::UTC, half(330), half(-180)] {
         for (from, to) in [(1, 4), (2, 2), (1, 30)] {
             for group_by in [None, Some(GroupBy::Model), Some(GroupBy::Entity), Some(GroupBy::Day), Some(GroupBy::Thread)] {
-                for (entity_type, entity_id) in [(None, None), (Some(EntityKind::Agent), None), (None, Some(id(901)))] {
+                for of in [both(None), vec![(EntityKind::Agent, None)], both(Some(id(901))), vec![]] {
                     for model in [None, Some("small".to_owned())] {
-                        let (from, to, zone) = (date(1970, 1, from), date(1970, 1, to), zone.clone());
-                        queries.push(UsageQuery { from, to, zone, entity_type, entity_id, model, group_by });
+                        let (from, to, zone, of) = (date(1970, 1, from), date(1970, 1, to), zone.clone(), of.clone());
+                        queries.push(UsageQuery { from, to, zone, of, model, group_by });
                     }
                 }
             }
@@ -196,4 +194,31 @@ fn an_empty_window_is_all_zero() {
     let told = read(&store, move |tx| report(tx, "t", &query)).unwrap();
     assert_eq!((told.totals, told.breakdown), (Totals::default(), vec![]));
     assert_eq!((told.window.0.rfc3339(), told.window.1.rfc3339()), ("1970-01-01T00:00:00.000+00:00".into(), "1970-01-04T23:59:59.999+00:00".into()));
+}
+
+#[test]
+fn sums_hold_more_money_than_one_run_can_cost() {
+    let store = Store::open(StoreSettings::in_memory());
+    let dear = |number: u64| Append {
+        spans: vec![SpanRow {
+            id: id(number * 10),
+            run: id(number),
+            kind: "llm",
+            provider: "a".into(),
+            model: "small".into(),
+            started_at: Timestamp(5),
+            traced: true,
+            usage: Usage { cost: Picos(i64::MAX), ..Usage::default() },
+        }],
+        ..growth(number, 0, 1)
+    };
+    let query = queries().remove(0);
+    let told = write(&store, move |tx| {
+        for number in 1..=3 {
+            runs::insert(tx, &run(number))?;
+            append(tx, &dear(number))?;
+        }
+        report(tx, "t", &query)
+    });
+    assert_eq!(told.unwrap().totals.cost, i128::from(i64::MAX) * 3);
 }

@@ -108,6 +108,13 @@ fn sketch(blocks: &[Block]) -> String {
     writer.text
 }
 
+/// Now and then a retry goes back to some completed step.
+fn from_step(trace: &Value, choice: usize) -> Option<&Value> {
+    let usable = |step: &&Value| step["status"] == "completed" && step["superseded"] == false;
+    let steps: Vec<&Value> = trace["steps"].as_array().expect("steps").iter().filter(usable).collect();
+    if choice % 2 == 0 || steps.is_empty() { None } else { Some(&steps[(choice * 7) % steps.len()]["id"]) }
+}
+
 /// Runs to the end: pauses are answered in an order that `choices` gives, failures are tried again.
 async fn to_the_end(sketch: &str, concurrency: u64, choices: &[u8]) -> Value {
     let story = Story::with(json!({"parallel": {"concurrency": concurrency}}), json!([]));
@@ -120,7 +127,9 @@ async fn to_the_end(sketch: &str, concurrency: u64, choices: &[u8]) -> Value {
             "completed" => return head["output"].clone(),
             "failed" => {
                 assert_eq!(head["error"]["code"], "tool_failed", "{head}");
-                story.retry(&run, json!({})).await;
+                let choice = usize::from(*choices.next().expect("a choice"));
+                let body = from_step(&trace, choice).map_or(json!({}), |step| json!({"from_step_id": step}));
+                story.retry(&run, body).await;
             }
             "awaiting_input" => {
                 let pauses = head["pauses"].as_array().expect("pauses");
@@ -134,8 +143,13 @@ async fn to_the_end(sketch: &str, concurrency: u64, choices: &[u8]) -> Value {
     panic!("the run does not end");
 }
 
+/// `PROPTEST_CASES` asks for more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(40)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn live_and_later_tell_the_same_and_joins_do_not_depend_on_timing(blocks in blocks(), choices in prop::collection::vec(0u8..8, 1..9)) {

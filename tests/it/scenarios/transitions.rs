@@ -149,28 +149,29 @@ async fn an_answered_pause_is_not_answered_again() {
             _ => drop(story.told(&started).await),
         }
         for body in [json!({"node_id": "human_1", "message": "y"}), json!({"pause_id": pause, "message": "y"}), json!({"pause_id": pause, "node_id": "stop", "message": "y"})] {
-            table.push_str(&format!("{status} | {body} | {}\n", story.refused(&run, "resume", body.clone()).await));
+            let line = format!("{status} | {body} | {}\n", story.refused(&run, "resume", body.clone()).await);
+            table.push_str(&line.replace(&pause, "p1"));
         }
     }
     expect![[r#"
         running | {"node_id":"human_1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"running"}
-        running | {"pause_id":"01a1fe59-dfeb-7001-ab62-3d3f7e59cc86","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"running"}
-        running | {"pause_id":"01a1fe59-dfeb-7001-ab62-3d3f7e59cc86","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"running","pauses":[]}
+        running | {"pause_id":"p1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"running"}
+        running | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"running","pauses":[]}
         awaiting_input | {"node_id":"human_1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_input"}
-        awaiting_input | {"pause_id":"01a1fe59-e00a-7001-b161-6438cd9bbbb2","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_input"}
-        awaiting_input | {"pause_id":"01a1fe59-e00a-7001-b161-6438cd9bbbb2","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_input","pauses":[{"pause_id":"p2","node_id":"human_2"}]}
+        awaiting_input | {"pause_id":"p1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_input"}
+        awaiting_input | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_input","pauses":[{"pause_id":"p2","node_id":"human_2"}]}
         awaiting_tool_approval | {"node_id":"human_1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_tool_approval"}
-        awaiting_tool_approval | {"pause_id":"01a1fe59-e025-7001-b9ae-7ad2e17af03a","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_tool_approval"}
-        awaiting_tool_approval | {"pause_id":"01a1fe59-e025-7001-b9ae-7ad2e17af03a","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_tool_approval","pauses":[{"pause_id":"p2","node_id":"agent_2"}]}
+        awaiting_tool_approval | {"pause_id":"p1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"awaiting_tool_approval"}
+        awaiting_tool_approval | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_tool_approval","pauses":[{"pause_id":"p2","node_id":"agent_2"}]}
         completed | {"node_id":"human_1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"completed"}
-        completed | {"pause_id":"01a1fe59-e051-7001-8c19-3c63c2e8d375","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"completed"}
-        completed | {"pause_id":"01a1fe59-e051-7001-8c19-3c63c2e8d375","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"completed","pauses":[]}
+        completed | {"pause_id":"p1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"completed"}
+        completed | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"completed","pauses":[]}
         failed | {"node_id":"human_1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"failed"}
-        failed | {"pause_id":"01a1fe59-e06f-7001-827a-bc507e6cdfe5","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"failed"}
-        failed | {"pause_id":"01a1fe59-e06f-7001-827a-bc507e6cdfe5","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"failed","pauses":[]}
+        failed | {"pause_id":"p1","message":"y"} | 409 already_resumed: that pause was answered already; nothing was changed {"run_status":"failed"}
+        failed | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"failed","pauses":[]}
         cancelled | {"node_id":"human_1","message":"y"} | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
-        cancelled | {"pause_id":"01a1fe59-e083-7001-8d3d-24b5b97732df","message":"y"} | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
-        cancelled | {"pause_id":"01a1fe59-e083-7001-8d3d-24b5b97732df","node_id":"stop","message":"y"} | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
+        cancelled | {"pause_id":"p1","message":"y"} | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
+        cancelled | {"pause_id":"p1","node_id":"stop","message":"y"} | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
     "#]].assert_eq(&table);
 }
 

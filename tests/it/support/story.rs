@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use serde_json::{Value, json};
 use studio::engine::{Follow, From, Order};
+use studio::model::event::EntityKind;
+use studio::studio::requests::RunRequest;
 use studio::studio::{Started, TraceQuery};
 
 use super::hands::Hands;
@@ -64,6 +66,15 @@ impl Story {
 
     pub async fn start(&self, workflow: &str, body: Value) -> Run {
         let started = self.bench.start(workflow, body).await;
+        let text = self.told(&started).await;
+        Run { id: started.run.to_string(), text }
+    }
+
+    /// A turn of a stored agent; no thread = a new one.
+    pub async fn chat(&self, agent: &str, body: Value) -> Run {
+        let request = RunRequest::parse(&body, EntityKind::Agent).expect("a chat body");
+        let started = self.bench.studio.start(&self.bench.scope, EntityKind::Agent, agent, request, false).await;
+        let started = started.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
         let text = self.told(&started).await;
         Run { id: started.run.to_string(), text }
     }
@@ -154,8 +165,13 @@ impl Story {
         let live_from = self.live.lock().expect("a lock").get(&run).copied().unwrap_or(0);
         let ordered = From { after: started.after, order: Order::Ordered };
         let live = From { after: live_from, order: Order::Live };
-        let (told, happened) = tokio::join!(self.read(&run, ordered, Follow::Answer), self.read(&run, live, Follow::Answer));
+        let (told, happened, tail) = tokio::join!(
+            self.read(&run, ordered, Follow::Answer),
+            self.read(&run, live, Follow::Answer),
+            self.read(&run, From::default(), Follow::Tail)
+        );
         self.settle(&run).await;
+        assert_eq!(tail, self.read(&run, From::default(), Follow::Tail).await, "the tail read again");
         assert_eq!(told, self.read(&run, ordered, Follow::Answer).await, "read again");
         assert_eq!(happened, self.read(&run, live, Follow::Answer).await, "read again as it happened");
         same_contents(&told, &happened);

@@ -19,6 +19,8 @@ export interface StreamRequest {
   signal: AbortSignal;
   onEvent: (event: StudioEvent) => void;
   onPoll?: (answer: TraceAnswer) => void;
+  /** The whole run is told again from its first event. */
+  onReplay?: () => void;
 }
 
 const wait = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -49,7 +51,7 @@ export async function follow(request: StreamRequest): Promise<void> {
       const response = await open(request, key, lastId, traceId, fails);
       if (response.status === 204 || !response.body) return;
       await readEvents(response.body, onEvent);
-      if (LAST.has(lastName) || (await rested(traceId))) return;
+      if (LAST.has(lastName) || (await poll(traceId, request))) return;
     } catch (error) {
       if (request.signal.aborted) return;
       const refused = isProblem(error) && error.status !== 0 && error.status < 500 && error.status !== 429;
@@ -58,7 +60,7 @@ export async function follow(request: StreamRequest): Promise<void> {
     }
     fails += 1;
     tellConnection({ reconnecting: fails });
-    if (fails > 4 && traceId && (await poll(traceId, request))) break;
+    if (fails > 4 && (await poll(traceId, request))) break;
     await wait(Math.min(500 * 2 ** (fails - 1), 8000), request.signal);
   }
   tellConnection({ reconnecting: 0 });
@@ -69,19 +71,16 @@ function open(request: StreamRequest, key: string, lastId: string | null, traceI
   if (lastId) headers['Last-Event-ID'] = lastId;
   const query = { order: lastId ? undefined : request.order };
   const tail = request.body === undefined || (fails > 1 && traceId);
+  if (tail && !lastId && request.body !== undefined) request.onReplay?.();
   if (tail) return send('GET', traceId ? tailPath(traceId) : request.path, { headers, query, signal: request.signal });
   return send('POST', request.path, { headers: { ...headers, 'Idempotency-Key': key }, query, body: request.body, signal: request.signal });
 }
 
-async function rested(traceId: string | null): Promise<boolean> {
+/** Asks how the run stands and hands it over; true when it is at rest. */
+async function poll(traceId: string | null, request: StreamRequest): Promise<boolean> {
   if (!traceId) return true;
-  const answer = await get<TraceAnswer>(`/api/runs/${traceId}`, { payloads: 'none' });
-  return atRest(answer.trace.status);
-}
-
-async function poll(traceId: string, request: StreamRequest): Promise<boolean> {
   try {
-    const answer = await get<TraceAnswer>(`/api/runs/${traceId}`, { payloads: 'none' });
+    const answer = await get<TraceAnswer>(`/api/runs/${traceId}`, { snapshots: 'none' });
     request.onPoll?.(answer);
     return atRest(answer.trace.status);
   } catch {

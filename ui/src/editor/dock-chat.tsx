@@ -14,6 +14,8 @@ import { Ask } from '../run/ask';
 import { answerPause, cancelRun, useRun } from '../run/store';
 import { JsonField } from './json-field';
 import { useComposer } from './composer';
+import { usePanels } from './panel';
+import { useEditor } from './store';
 
 export function DockChat({ onRun, open }: { onRun: (message: string) => void; open: boolean }): ReactElement {
   const [tab, setTab] = useState<'chat' | 'state'>('chat');
@@ -34,6 +36,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
   const end = useRef<HTMLDivElement>(null);
   const pause = view.pauses[0];
   const human = pause?.reason === 'human' ? pause : undefined;
+  const beside = useEditor((s) => s.selection.length === 1 && s.selection[0] === pause?.node_id) && usePanels.getState().side === 'inspector';
   useEffect(() => { end.current?.scrollIntoView({ block: 'nearest' }); }, [view.reply, view.pauses.length, said]);
   const send = (): void => {
     const message = text.trim();
@@ -48,7 +51,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         {view.status === 'idle' && !said && <p className="mut small">{t('run.hint')}</p>}
         {said && <div className="bub">{said}</div>}
         {sentFiles.map((f) => <div key={f.storage_key} className="row mut small"><Icon as={Paperclip} />{f.name} · {bytes(f.size_bytes)}</div>)}
-        {pause && <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
+        {pause && !beside && <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
         {view.reply && <div className="reply"><Markdown text={view.reply} /></div>}
         {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
         {view.error && <div className="note-box fail" role="alert"><div><b>{view.error.message}</b><div className="mono mut">{view.error.code}</div></div></div>}

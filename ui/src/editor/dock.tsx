@@ -35,7 +35,7 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
         ]}>
           <span className="sp" />
           <span className="row mut small hide-s" style={{ paddingRight: 6 }}>
-            {view.status !== 'idle' && <>{view.end && duration(view.end - view.start)}{tokens > 0 && ` · ${count(tokens)} ${t('tok')}`}{view.usage && ` · ${view.usage.unpriced ? t('usage.unpriced') : money(view.usage.estimated_cost, view.usage.currency)}`}</>}
+            {view.status !== 'idle' && [view.end && duration(view.end - view.start), tokens > 0 && `${count(tokens)} ${t('tok')}`, view.usage && (view.usage.unpriced ? t('usage.unpriced') : money(view.usage.estimated_cost, view.usage.currency))].filter(Boolean).join(' · ')}
             {view.traceId && <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>{t('editor.opentrace')}</LinkButton>}
             <Button look="ghost" small icon={dockOpen ? ChevronDown : ChevronUp} label={t('editor.dock')} aria-expanded={dockOpen} onClick={() => panel({ dockOpen: !dockOpen })} />
           </span>

@@ -5,7 +5,7 @@ import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types'
 import { isInline, titleOf } from '../graph/document';
 import { t, tx } from '../i18n';
 import { Button } from '../parts/button';
-import { MenuButton } from '../parts/dialog';
+import { MenuButton } from '../parts/menu';
 import { Check, TextField } from '../parts/form';
 import { NodeTile } from '../parts/icons';
 import { Segments, Tabs } from '../parts/tabs';

@@ -8,7 +8,7 @@ import type { Providers, ToolRef } from '../api/types';
 import { t, tx } from '../i18n';
 import { compact, symbol } from '../i18n/figures';
 import { Button } from '../parts/button';
-import { MenuButton } from '../parts/dialog';
+import { MenuButton } from '../parts/menu';
 import { ChoiceField, Field, Switch, TextField } from '../parts/form';
 import { labelOf, type FieldProps } from './fields';
 import type { Stock } from './names';

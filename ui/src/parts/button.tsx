@@ -1,8 +1,8 @@
 /** Owns buttons; a switched-off one stays reachable and says why. */
-import * as Ariakit from '@ariakit/react';
 import type { ButtonHTMLAttributes, ReactElement, ReactNode } from 'react';
 import { Link } from 'wouter';
 import { Icon, type IconType } from './icons';
+import { Tip } from './tip';
 
 type Look = 'pri' | 'ghost' | '';
 interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'title'> {
@@ -12,15 +12,6 @@ interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'title'> {
   label?: string;
   reason?: string | null | false;
   children?: ReactNode;
-}
-
-export function Tip({ text, children }: { text: ReactNode; children: ReactElement }): ReactElement {
-  return (
-    <Ariakit.TooltipProvider timeout={500}>
-      <Ariakit.TooltipAnchor render={children} />
-      <Ariakit.Tooltip className="tip" gutter={6} unmountOnHide>{text}</Ariakit.Tooltip>
-    </Ariakit.TooltipProvider>
-  );
 }
 
 export function Button({ look = '', icon, small, label, reason, children, className = '', onClick, ...rest }: Props): ReactElement {

@@ -1,43 +1,32 @@
-/** Owns dialogs, sheets and menus. */
-import * as Ariakit from '@ariakit/react';
+/** Owns dialogs and sheets: the browser's own, so focus stays inside and Escape leaves. */
 import { X } from 'lucide-react';
-import type { ReactElement, ReactNode } from 'react';
+import { useEffect, useId, useRef, type ReactElement, type ReactNode } from 'react';
 import { t } from '../i18n';
 import { Button } from './button';
-import { Icon, type IconType } from './icons';
 
-export function Dialog({ open, onClose, title, children, wide, sheet }: { open: boolean; onClose: () => void; title: ReactNode; children: ReactNode; wide?: boolean; sheet?: boolean }): ReactElement {
+interface Props { open: boolean; onClose: () => void; title: ReactNode; children: ReactNode; wide?: boolean; sheet?: boolean; bare?: string }
+
+export function Dialog(props: Props): ReactElement | null {
+  return props.open ? <Shown {...props} /> : null;
+}
+
+function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactElement {
+  const box = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = box.current;
+    const before = document.activeElement as HTMLElement | null;
+    element?.showModal();
+    element?.querySelector<HTMLElement>('[data-autofocus]')?.focus();
+    return () => { if (before?.isConnected) before.focus(); };
+  }, []);
   return (
-    <Ariakit.Dialog open={open} onClose={onClose} backdrop={<div className="backdrop" />} className={sheet ? 'sheet' : `dialog${wide ? ' wide' : ''}`} unmountOnHide>
-      <div className="row between" style={sheet ? { padding: '10px 14px' } : undefined}>
-        <Ariakit.DialogHeading style={{ fontSize: 15 }}>{title}</Ariakit.DialogHeading>
-        <Button look="ghost" small icon={X} label={t('close')} onClick={onClose} />
+    <dialog ref={box} className={bare ?? (sheet ? 'sheet' : `dialog${wide ? ' wide' : ''}`)} aria-labelledby={bare ? undefined : id} aria-label={bare ? String(title) : undefined}
+      onCancel={(e) => { e.preventDefault(); onClose(); }} onKeyDown={(e) => e.stopPropagation()} onClick={(e) => { if (e.target === box.current) onClose(); }}>
+      <div className="dialogbody">
+        {!bare && <div className="row between dialoghead"><h2 id={id} style={{ fontSize: 15 }}>{title}</h2><Button look="ghost" small icon={X} label={t('close')} onClick={onClose} /></div>}
+        {children}
       </div>
-      {children}
-    </Ariakit.Dialog>
-  );
-}
-
-export interface MenuEntry {
-  label: string;
-  icon?: IconType;
-  onSelect: () => void;
-  danger?: boolean;
-  reason?: string | null | false;
-}
-
-export function MenuButton({ button, entries, label }: { button: ReactElement; entries: (MenuEntry | null)[]; label?: string }): ReactElement {
-  return (
-    <Ariakit.MenuProvider>
-      <Ariakit.MenuButton render={button} aria-label={label} />
-      <Ariakit.Menu className="menu" gutter={4} portal unmountOnHide>
-        {entries.map((entry, n) => entry === null ? <hr key={n} /> : (
-          <Ariakit.MenuItem key={entry.label} className={`mi${entry.danger ? ' dng' : ''}`} onClick={entry.onSelect} disabled={!!entry.reason} accessibleWhenDisabled>
-            {entry.icon && <Icon as={entry.icon} />}
-            <span>{entry.label}{entry.reason && <span className="small" style={{ display: 'block' }}>{entry.reason}</span>}</span>
-          </Ariakit.MenuItem>
-        ))}
-      </Ariakit.Menu>
-    </Ariakit.MenuProvider>
+    </dialog>
   );
 }

@@ -58,7 +58,7 @@ export function traceRows(answer: TraceAnswer): TraceRows {
   for (const step of steps) {
     const depth = (step.branch_path ?? []).length;
     const own = byStep.get(step.id) ?? [];
-    const row = stepRow(step, depth, own.length, trace.pauses ?? []);
+    const row = stepRow(step, depth, own, trace.pauses ?? []);
     if (row.state === 'run' && trace.status.startsWith('awaiting')) row.state = 'done';
     rows.push(row);
     for (const span of own) {
@@ -70,23 +70,32 @@ export function traceRows(answer: TraceAnswer): TraceRows {
   return { rows, start, end };
 }
 
-function stepRow(step: Step, depth: number, children: number, pauses: TraceAnswer['trace']['pauses']): Row {
+function stepRow(step: Step, depth: number, own: Span[], pauses: TraceAnswer['trace']['pauses']): Row {
   const start = time(step.started_at) ?? 0;
   const end = time(step.finished_at);
   const pause = pauses.find((p) => p.step_id === step.id);
-  const waits = pause ? [{ from: time(pause.created_at) ?? start, to: null }] : waited(start, end, step.duration_ms);
+  const waits = pause ? [{ from: time(pause.created_at) ?? start, to: null }] : waited(start, end, step.duration_ms, own);
   const pills = [...(step.branch_id ? [step.branch_id] : []), ...(step.iteration !== null ? [t('trace.iteration', { n: step.iteration })] : []), ...(step.checkpoint_hit ? [t('trace.checkpoint')] : []), ...(step.attempt > 1 ? [t('trace.attempt', { n: step.attempt })] : []), ...(step.superseded ? [t('trace.superseded')] : [])];
   const state: Row['state'] = step.checkpoint_hit ? 'reused' : { running: 'run', paused: 'wait', completed: 'done', failed: 'fail', cancelled: 'skipped' }[step.status] as Row['state'];
   return {
     id: step.id, stepId: step.id, spanId: null, type: step.node_type, label: step.node_title || step.node_id, depth, pills, state, start, end, waits, text: null,
-    tokens: step.total_tokens || null, cost: step.total_tokens ? step.estimated_cost : null, children, attempt: step.attempt, parent: null, ms: step.duration_ms,
+    tokens: step.total_tokens || null, cost: step.total_tokens ? step.estimated_cost : null, children: own.length, attempt: step.attempt, parent: null, ms: step.duration_ms,
   };
 }
 
-/** A finished step whose clock ran longer than its work was waiting for the rest. */
-function waited(start: number, end: number | null, ms: number | null): Row['waits'] {
-  if (end === null || ms === null || end - start - ms < 1500) return [];
-  return [{ from: start + ms * 0.6, to: end - ms * 0.4 }];
+/** A finished step whose clock ran longer than its work was waiting: in the widest gap between its spans, else in the middle. */
+function waited(start: number, end: number | null, ms: number | null, own: Span[]): Row['waits'] {
+  const wait = end === null || ms === null ? 0 : end - start - ms;
+  if (end === null || ms === null || wait < 500) return [];
+  let from = start + ms * 0.6;
+  let widest = 0;
+  let last = start;
+  for (const span of [...own].sort((a, b) => (time(a.started_at) ?? 0) - (time(b.started_at) ?? 0))) {
+    const began = time(span.started_at) ?? last;
+    if (began - last > widest && began - last >= wait * 0.7) { widest = began - last; from = last; }
+    last = Math.max(last, time(span.finished_at) ?? began);
+  }
+  return [{ from, to: Math.min(end, from + wait) }];
 }
 
 function spanRow(span: Span, stepId: string, depth: number): Row {

@@ -38,7 +38,7 @@ async function listen(path: string, body: unknown, options: { after?: string | n
   stop = mine;
   useRun.setState({ streaming: true });
   try {
-    await follow({ path, body, order: options.order, after: options.after, traceId: options.traceId, signal: mine.signal, onEvent: (e) => { if (stop === mine) receive(e); }, onPoll: (answer) => { if (stop === mine) useRun.setState({ view: viewOf(answer) }); } });
+    await follow({ path, body, order: options.order, after: options.after, traceId: options.traceId, signal: mine.signal, onEvent: (e) => { if (stop === mine) receive(e); }, onReplay: () => { if (stop === mine) { pending = []; useRun.setState({ view: { ...noRun(), traceId: options.traceId ?? useRun.getState().view.traceId, start: useRun.getState().view.start, status: 'running' } }); } }, onPoll: (answer) => { if (stop === mine) useRun.setState({ view: viewOf(answer) }); } });
   } finally {
     if (pending.length) flush();
     if (stop === mine) {
@@ -83,7 +83,7 @@ export async function answerPause(pause: Pause, answer: Answer): Promise<void> {
   if (!id || useRun.getState().answering) return;
   useRun.setState({ answering: pause.pause_id });
   try {
-    await listen(`/workflows/traces/${id}/resume/stream`, { pause_id: pause.pause_id, node_id: pause.node_id, ...answer }, { traceId: id, order: 'live' });
+    await listen(`/workflows/traces/${id}/resume/stream`, { pause_id: pause.pause_id, node_id: pause.node_id, ...answer }, { traceId: id });
   } catch (error) {
     useRun.setState({ answering: null });
     await openRun(id).catch(() => undefined);
@@ -93,7 +93,7 @@ export async function answerPause(pause: Pause, answer: Answer): Promise<void> {
 
 export async function retryRun(body: { from_step_id?: string; state?: Record<string, unknown> } = {}): Promise<void> {
   const id = useRun.getState().view.traceId;
-  if (id) await listen(`/workflows/traces/${id}/retry/stream`, body, { traceId: id, order: 'live' });
+  if (id) await listen(`/workflows/traces/${id}/retry/stream`, body, { traceId: id });
 }
 
 export async function cancelRun(): Promise<void> {

@@ -88,7 +88,7 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
     }
     case 'tool_call': {
       const step = touch(view, d);
-      if (step) touched(view, { ...step, tools: [...step.tools, { callId: text(d.call_id), name: text(d.name), inputs: (d.inputs as Data) ?? {}, result: null, isError: false, skipped: false, ms: null }] });
+      if (step) touched(view, { ...step, tools: [...step.tools.filter((u) => u.callId !== d.call_id), { callId: text(d.call_id), name: text(d.name), inputs: (d.inputs as Data) ?? {}, result: null, isError: false, skipped: false, ms: null }] });
       return;
     }
     case 'tool_result': {

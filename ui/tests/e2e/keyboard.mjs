@@ -1,5 +1,5 @@
 /** Without a pointer: build a chat workflow, run it, approve a tool, read its trace. */
-import { api, launch, open } from './browser.mjs';
+import { api, base, launch, open } from './browser.mjs';
 
 async function tabTo(page, test, most = 90) {
   for (let n = 0; n < most; n++) {
@@ -25,7 +25,7 @@ export async function keyboard() {
   const { page, heard } = await open(browser);
   const said = [];
   try {
-    await page.goto(`${process.env.STUDIO_URL ?? 'http://127.0.0.1:8787/studio'}/workflows`);
+    await page.goto(`${base}/workflows`);
     await page.locator('h1').first().waitFor();
     await page.keyboard.press('Control+k');
     await page.locator('.palette input').waitFor();

@@ -11,8 +11,7 @@ export async function loss() {
   await page.locator('[data-id="start_1"] .n').click();
   await page.locator('#inspector input').first().fill('Kept name');
   await page.waitForTimeout(300);
-  const client = await context.newCDPSession(page);
-  await client.send('Page.crash').catch(() => undefined);
+  await page.close({ runBeforeUnload: false });
   await context.unroute('**/draft');
   const again = await context.newPage();
   await again.goto(`${base}/workflows/${workflow.id}/edit`);

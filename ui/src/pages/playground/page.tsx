@@ -50,7 +50,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
         <Button look="pri" icon={Plus} onClick={fresh}>{t('chat.new')}</Button>
       </Top>
       {!agent.data ? <div className="page"><SkeletonRows /></div> : (
-        <div className="page fixed pg">
+        <div className="page fixed pgrid">
           {!slim && <aside className="th" aria-label={t('chat.sessions')}>{sessions}</aside>}
           <ChatPane agent={agent.data} comparing={comparing} onCompared={() => setComparing(false)} />
           {width === 'full' && <aside className="pside" aria-label={t('chat.thisrun')}><Side agent={agent.data} /></aside>}

@@ -37,7 +37,8 @@ const COLOURS: Record<string, string> = { system: 'var(--c1)', user: 'var(--c4)'
 function Context({ agent }: { agent: Agent }): ReactElement | null {
   const trace = useChat((s) => s.turns.filter((x) => x.trace && x.state !== 'streaming').at(-1)?.trace);
   const providers = useProviders().data;
-  const run = useQuery({ queryKey: ['/api/runs', trace, 'context'], queryFn: () => get<TraceAnswer>(`/api/runs/${trace}`, { include: 'messages', snapshots: 'none' }), enabled: !!trace });
+  const busy = useChat((s) => s.busy);
+  const run = useQuery({ queryKey: ['/api/runs', trace, 'context', busy], queryFn: () => get<TraceAnswer>(`/api/runs/${trace}`, { include: 'messages', snapshots: 'none' }), enabled: !!trace });
   const memory = agent.memory_config ?? {};
   const own = memory.context_window as number | null | undefined;
   const window = own ?? providers?.data.find((p) => p.id === agent.provider)?.models.find((m) => m.id === agent.model)?.context_window ?? null;

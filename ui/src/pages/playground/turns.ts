@@ -74,7 +74,7 @@ export function foldChat(chat: Pick<Chat, 'turns' | 'pause' | 'thread'>, event: 
   switch (event.name) {
     case 'thread': return put({ trace: String(d.trace_id ?? '') || last.trace }, { thread: String(d.thread_id ?? '') || chat.thread });
     case 'token': return put({ text: last.text + String(d.delta ?? ''), firstToken: last.firstToken ?? at, state: 'streaming' });
-    case 'tool_call': return put({ tools: [...last.tools, { callId: String(d.call_id), name: String(d.name), inputs: (d.inputs as Record<string, unknown>) ?? {}, result: null, isError: false, skipped: false, ms: null }] });
+    case 'tool_call': return put({ tools: [...last.tools.filter((u) => u.callId !== d.call_id), { callId: String(d.call_id), name: String(d.name), inputs: (d.inputs as Record<string, unknown>) ?? {}, result: null, isError: false, skipped: false, ms: null }] });
     case 'tool_result': {
       const use: ToolUse = { callId: String(d.call_id), name: String(d.name), inputs: (d.inputs as Record<string, unknown>) ?? {}, result: String(d.result ?? ''), isError: d.is_error === true, skipped: d.skipped === true, ms: typeof d.duration_ms === 'number' ? d.duration_ms : null };
       return put({ tools: last.tools.some((u) => u.callId === use.callId) ? last.tools.map((u) => (u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u)) : [...last.tools, use] });

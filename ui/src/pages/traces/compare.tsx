@@ -38,7 +38,7 @@ export default function CompareTraces(): ReactElement {
             <p className="mut small">{duration(x.trace.working_ms ?? x.trace.duration_ms)} · {decimal(x.trace.estimated_cost)} · {t('steps', { n: x.steps.length })}</p>
           </div>
         ))}</div>
-        <div className="card tablewrap"><table>
+        <div className="card tablewrap" tabIndex={0} role="group" aria-label={t('traces.compare')}><table>
           <thead><tr><th scope="col">{t('traces.step')}</th><th scope="col" className="num">A</th><th scope="col" className="num">B</th><th scope="col" className="num">Δ</th><th scope="col" className="num">{t('trace.cost')} A</th><th scope="col" className="num">{t('trace.cost')} B</th><th scope="col" className="num">Δ</th></tr></thead>
           <tbody>{keys.map((k) => { const x = left.get(k); const y = right.get(k); const s = (x ?? y) as Step; return (
             <tr key={k}><td><span className="name2"><NodeTile type={s.node_type} />{s.node_title ?? s.node_id}{s.iteration !== null && <span className="pill">#{s.iteration}</span>}</span></td>

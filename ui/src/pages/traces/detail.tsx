@@ -27,7 +27,7 @@ import { Waterfall } from './waterfall';
 const Replay = lazy(() => import('./replay'));
 
 export default function TracePage({ id }: { id: string }): ReactElement {
-  const trace = useTrace(id, { payloads: 'none' }, (answer) => (answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false));
+  const trace = useTrace(id, { payloads: 'none', include: 'children' }, (answer) => (answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false));
   const crumbs = [{ label: t('nav.traces'), to: '/traces' }, { label: <span className="mono" style={{ fontSize: 12.5 }}>{shortId(id)}</span> }];
   if (trace.isError && !trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><Failure error={trace.error} id={id} onRetry={() => void trace.refetch()} list={{ to: '/traces', label: t('nav.traces') }} /></div></>;
   if (!trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><SkeletonRows rows={12} height={32} /></div></>;

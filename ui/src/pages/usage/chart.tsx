@@ -54,6 +54,7 @@ export function Chart({ daily, measure, currency }: { daily: Daily; measure: Mea
               );
             })}
           </svg>
+          <div className="xax" aria-hidden="true">{daily.days.map((d, n) => (n % every === 0 ? <span key={d} style={{ left: `${((n + 0.5) / daily.days.length) * 100}%` }}>{day(d)}</span> : null))}</div>
           {at !== null && (
             <div className="utip" style={at > daily.days.length * 0.6 ? { right: `${100 - (at / daily.days.length) * 100 + 2}%` } : { left: `${((at + 1) / daily.days.length) * 100 + 2}%` }} aria-hidden="true">
               <b>{day(daily.days[at] ?? '', { weekday: 'short', day: 'numeric', month: 'short' })}</b>
@@ -63,7 +64,6 @@ export function Chart({ daily, measure, currency }: { daily: Daily; measure: Mea
           )}
         </div>
       </div>
-      <div className="xax" aria-hidden="true">{daily.days.map((d, n) => (n % every === 0 ? <span key={d} style={{ left: `${((n + 0.5) / daily.days.length) * 100}%` }}>{day(d)}</span> : null))}</div>
     </>
   );
 }

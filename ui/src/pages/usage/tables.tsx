@@ -56,7 +56,7 @@ function EntityRow({ entry: e, scope, runs }: { entry: UsageEntry; scope: Scope;
   const to = e.entity_type === 'workflow' ? `/workflows/${e.entity_id}/traces` : `/traces?agent=${e.entity_id}`;
   return (
     <tr>
-      <td style={{ maxWidth: 280 }}><Link to={to} className="rowlink"><EntityTile type={e.entity_type ?? 'workflow'} /><span className="trunc">{e.entity_name ?? t('traces.deleted')}</span></Link> <span className="mut small">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span></td>
+      <td style={{ maxWidth: 280 }}><span className="name2"><Link to={to} className="rowlink" style={{ minWidth: 0 }}><EntityTile type={e.entity_type ?? 'workflow'} /><span className="trunc">{e.entity_name ?? t('traces.deleted')}</span></Link><span className="mut small">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span></span></td>
       <td className="hide-m"><Sparkline values={daysBetween(scope.from, scope.to).map((d) => byDay.get(d) ?? 0)} label={t('usage.trend')} /></td>
       <td className="num">{count(e.run_count)}</td><td className="num hide-s">{compact(e.total_tokens)}</td><td className="num"><b style={{ fontWeight: 600 }}>{decimal(e.estimated_cost, micros(e.estimated_cost) < 1_000_000n ? 6 : 2)}</b></td>
       <td className="num mono hide-s">{decimal(divideMoney(e.estimated_cost, e.run_count ?? 0))}</td>

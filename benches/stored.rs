@@ -1,0 +1,221 @@
+//! Owns the workload of many stored runs: a database like that of a busy quarter, and what people and hosts ask of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use studio::config::{Config, ConfigSources};
+use studio::engine::{Follow, From};
+use studio::model::chat::Tokens;
+use studio::model::event::{EntityKind, Entry};
+use studio::model::usage::{Picos, Usage};
+use studio::model::{Id, Timestamp};
+use studio::store::log::{self, Append};
+use studio::store::runs::{self, RunRow, RunUpdate};
+use studio::store::usage::SpanRow;
+use studio::store::{StoreError, Tx};
+use studio::studio::requests::RunRequest;
+use studio::studio::{ListQuery, Resource, RunsQuery, Scope, Studio, TraceQuery, UsageWindow};
+
+use crate::graphs;
+use crate::measure::{self, Sample, emit};
+
+const DAYS: i64 = 90;
+const DAY: i64 = 86_400_000;
+/// The last moment of the 90 days.
+const END: i64 = 1_795_219_200_000;
+const MODELS: u64 = 8;
+const ENTITIES: u64 = 50;
+const BATCH: u64 = 500;
+
+fn open(database: &Path) -> Studio {
+    let settings = json!({"environment": "local", "database": {"path": database, "synchronous": "normal"}, "worker": {"in_process": false},
+        "providers": {"script": {"scripts": {"m": {"replies": [{"times": 0, "text": "A short answer."}]}}}}});
+    let config = Config::load(ConfigSources { file: None, json: Some(settings), env: std::collections::BTreeMap::new() });
+    Studio::open(config.unwrap_or_else(|error| panic!("{error}"))).expect("a studio")
+}
+
+fn wait<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
+}
+
+/// Stores `n` runs over 90 days: copies of the log of one that ran, of 50 workflows and 50 agents; one in ten is a child.
+pub fn build(database: &str, n: u64) {
+    let path = Path::new(database);
+    measure::remove(path);
+    let sample = Sample::start();
+    wait(async {
+        let studio = open(path);
+        let pattern = pattern(&studio).await;
+        for from in (0..n).step_by(BATCH as usize) {
+            let pattern = Arc::clone(&pattern);
+            let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n));
+            studio.world().store.write(batch).await.expect("runs are stored");
+        }
+        studio.shutdown(std::time::Duration::from_secs(60)).await;
+    });
+    let bytes = measure::size(path) / n.max(1);
+    emit("W7build", "sqlite-normal", n, n, &[sample.stop()], json!({"db_bytes_per_unit": bytes}));
+}
+
+/// A run that really ran, and its log.
+struct Pattern {
+    row: RunRow,
+    entries: Vec<Arc<Entry>>,
+}
+
+async fn pattern(studio: &Studio) -> Arc<Pattern> {
+    let scope = Scope::default();
+    let body = json!({"name": "Triage", "graph": graphs::asking()});
+    let workflow = studio.create(&scope, Resource::Workflow, &body).await.expect("a workflow");
+    let request = RunRequest::parse(&json!({"message": "m".repeat(200)}), EntityKind::Workflow).expect("a body");
+    let id = workflow["id"].as_str().expect("an id");
+    let started = studio.start(&scope, EntityKind::Workflow, id, request, false).await.expect("a run");
+    let run = started.run;
+    let from = From { after: started.after, ..From::default() };
+    let mut events = studio.events(&scope, &run.to_string(), from, Follow::Answer).await.expect("events").expect("a stream");
+    while events.next_batch().await.is_some() {}
+    let read = move |tx: &mut Tx<'_>| {
+        let row = runs::get(tx, "", &run)?.ok_or(StoreError::Closed)?;
+        let entries = log::entries(tx, "", &run, 0, 1000)?.into_iter().map(Arc::new).collect();
+        Ok(Arc::new(Pattern { row, entries }))
+    };
+    studio.world().store.read(read).await.expect("the run is stored")
+}
+
+fn id(kind: u64, number: u64) -> Id {
+    Id::v7(kind, (number & 0xfff) as u16, number)
+}
+
+fn usage(number: u64) -> Usage {
+    let tokens = Tokens { prompt: 800 + number % 400, completion: 150, ..Tokens::default() };
+    Usage { tokens, cost: Picos(i64::try_from(tokens.prompt * 150_000 + tokens.completion * 600_000).unwrap_or(0)), unpriced: false }
+}
+
+impl Pattern {
+    fn store(&self, tx: &mut Tx<'_>, number: u64, n: u64) -> Result<(), StoreError> {
+        let back = i64::try_from((n - number) as u128 * (DAYS * DAY) as u128 / u128::from(n)).unwrap_or(0);
+        let at = Timestamp(END - back);
+        let agent = number % 2 == 1;
+        let child = number % 10 == 9;
+        let mut row = RunRow {
+            no: 0,
+            id: id(at.0.unsigned_abs(), number),
+            entity_type: if agent { EntityKind::Agent } else { EntityKind::Workflow },
+            entity_id: id(if agent { 1 } else { 2 }, number / 2 % ENTITIES),
+            thread: id(3, number),
+            created_at: at,
+            started_at: None,
+            finished_at: None,
+            status: "running".to_owned(),
+            head: 0,
+            fence: 1,
+            ..self.row.clone()
+        };
+        if child {
+            row.parent = Some(id((END - i64::try_from((n - number + 1) as u128 * (DAYS * DAY) as u128 / u128::from(n)).unwrap_or(0)).unsigned_abs(), number - 1));
+        }
+        runs::insert(tx, &row)?;
+        let calls = [usage(number), usage(number + 7)];
+        let mut total = calls[0];
+        total.add(&calls[1]);
+        let mut append = Append::new(row.id, Arc::clone(&row.tenant), 0, 1, self.update(at, number, total));
+        append.entries.clone_from(&self.entries);
+        append.spans = (0..).zip(calls).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
+        log::append(tx, &append)
+    }
+
+    fn update(&self, at: Timestamp, number: u64, total: Usage) -> RunUpdate {
+        let end = Some(Timestamp(at.0 + 1500));
+        let status = if number % 20 == 3 { "failed" } else { "completed" };
+        RunUpdate {
+            status,
+            started_at: Some(at),
+            finished_at: end,
+            working_ms: 1500,
+            waiting_ms: 0,
+            rested_at: end,
+            awaiting_node: None,
+            awaiting_pause: None,
+            error: (status == "failed").then(|| json!({"code": "provider_timeout", "message": "no answer", "node_id": "llm_1"})),
+            reply: (status == "completed").then(|| "A short answer.".into()),
+            fence: 1,
+            owner: None,
+            lease_until: None,
+            takeovers: 0,
+            last_event_id: self.row.last_event_id,
+            attempt: 1,
+            own: total,
+            total,
+            mode: "sync",
+            queue: None,
+            available_at: None,
+            tries: 0,
+        }
+    }
+}
+
+fn span(run: &RunRow, place: u64, number: u64, at: Timestamp, usage: Usage) -> SpanRow {
+    SpanRow {
+        id: id(at.0.unsigned_abs() + 1, number * 2 + place),
+        run: run.id,
+        kind: "llm",
+        provider: "openai".into(),
+        model: format!("model-{}", (number * 2 + place) % MODELS),
+        started_at: Timestamp(at.0 + 100 * i64::try_from(place).unwrap_or(0)),
+        traced: true,
+        usage,
+    }
+}
+
+/// What is asked of it: each question so many times.
+pub fn query(database: &str, reps: u64) {
+    wait(async {
+        let studio = open(Path::new(database));
+        let scope = Scope::default();
+        let entity = id(2, 7).to_string();
+        let newest = RunsQuery::default();
+        let page = studio.runs(&scope, newest.clone()).await.expect("runs").into_json();
+        let run = page["data"][10]["id"].as_str().expect("an id").to_owned();
+        let cursor = page["next_cursor"].as_str().map(str::to_owned);
+        let next = ListQuery::parse([("cursor", cursor.unwrap_or_default().as_str())].into_iter()).expect("a query");
+        let lists = [
+            ("newest", newest),
+            ("failed", RunsQuery { status: vec!["failed".into()], ..RunsQuery::default() }),
+            ("entity", RunsQuery { entity_id: Some(entity.clone()), entity_type: Some(EntityKind::Workflow), ..RunsQuery::default() }),
+            ("thread", RunsQuery { thread_id: Some(id(3, 10).to_string()), ..RunsQuery::default() }),
+            ("page", RunsQuery { list: next, ..RunsQuery::default() }),
+        ];
+        for (variant, query) in lists {
+            ask(variant, reps, async || studio.runs(&scope, query.clone()).await.expect("runs").into_json()).await;
+        }
+        ask("trace", reps, async || studio.trace(&scope, &run, TraceQuery::default()).await.expect("a trace")).await;
+        for (variant, more) in [
+            ("usage", json!({})),
+            ("usage-by-model", json!({"group_by": "model"})),
+            ("usage-by-entity", json!({"group_by": "entity"})),
+            ("usage-by-day", json!({"group_by": "day"})),
+            ("usage-of-entity", json!({"entity_id": entity, "group_by": "model"})),
+            ("usage-of-model", json!({"model": "model-3"})),
+        ] {
+            let mut asked = json!({"from": "2026-10-15", "to": "2026-11-13"});
+            if let (Value::Object(asked), Value::Object(more)) = (&mut asked, more) {
+                asked.extend(more);
+            }
+            let window = UsageWindow::parse(asked.as_object().expect("an object")).expect("a query");
+            ask(variant, reps, async || studio.usage(&scope, window.clone()).await.expect("a report")).await;
+        }
+    });
+}
+
+async fn ask(variant: &str, reps: u64, question: impl AsyncFn() -> Value) {
+    let told = question().await;
+    let mut samples = Vec::new();
+    for _ in 0..reps.max(1) {
+        let sample = Sample::start();
+        let _told_again = question().await;
+        samples.push(sample.stop());
+    }
+    let bytes = told.to_string().len();
+    emit("W7query", variant, reps, 1, &samples, json!({"bytes": bytes, "runs": told["totals"]["run_count"]}));
+}

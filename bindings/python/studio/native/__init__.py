@@ -1,0 +1,1 @@
+from .studio import *  # NOQA

@@ -1,0 +1,156 @@
+//! Owns the usage of calls in a window of time: by model, and of one model.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::db::{Row, Tx, params};
+use super::error::StoreError;
+use super::runs::entity_kind;
+use super::usage_report::{GroupBy, Of, Totals, UsageQuery, figures, is_wanted, scopes, summed};
+use super::usage_window::{Pieces, Window};
+
+/// How many calls a model had, and their figures.
+type Models = BTreeMap<(String, String), (i64, Totals)>;
+
+fn add(found: &mut Models, row: &Row<'_>, calls: i64, totals: &Totals) -> Result<(), StoreError> {
+    let entry = found.entry((row.text(0)?.to_owned(), row.text(1)?.to_owned())).or_default();
+    entry.0 += calls;
+    entry.1.add(totals);
+    Ok(())
+}
+
+/// Calls that began in a window, nested ones too, by model.
+pub(super) fn models_in(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    window: Window,
+) -> Result<Vec<(Of, Totals)>, StoreError> {
+    let mut found = Models::new();
+    let pieces = Pieces::of(window);
+    let wanted = scopes(query);
+    for (kind, id) in &wanted {
+        for (width, piece) in &pieces.sums {
+            tx.query_each(
+                "SELECT provider, model, n, prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico \
+                 FROM #usage_models \
+                 WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6",
+                params![tenant, kind.as_str(), id, *width, piece.from, piece.to],
+                &mut |row| add(&mut found, row, row.int(2)?, &summed(row, 3, 0)?),
+            )?;
+        }
+    }
+    let models = if pieces.rows.is_empty() { Vec::new() } else { models(tx, tenant)? };
+    for (model, piece) in models.iter().flat_map(|model| pieces.rows.iter().map(move |piece| (model, piece))) {
+        tx.query_each(
+            "SELECT s.provider, s.model, r.entity_type, r.entity_id, \
+             s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.unpriced, s.cost \
+             FROM #spans s JOIN #runs r ON r.no = s.root \
+             WHERE s.tenant = $1 AND s.model = $2 AND s.started_at >= $3 AND s.started_at < $4",
+            params![tenant, model, piece.from, piece.to],
+            &mut |row| {
+                let counts = is_wanted(&wanted, row.text(2)?, row.text(3)?);
+                if counts { add(&mut found, row, 1, &figures(row, 4, 0)?) } else { Ok(()) }
+            },
+        )?;
+    }
+    let entry = |((provider, model), (_, totals))| (Of::Model { provider, model }, totals);
+    Ok(found.into_iter().filter(|(_, (calls, _))| *calls > 0).map(entry).collect())
+}
+
+/// The models that ever had a call: one step through the index each.
+fn models(tx: &mut Tx<'_>, tenant: &str) -> Result<Vec<String>, StoreError> {
+    let next = |row: &Row<'_>| Ok(row.text(0)?.to_owned());
+    let mut models = Vec::new();
+    let mut found =
+        tx.query_one("SELECT model FROM #spans WHERE tenant = $1 ORDER BY model LIMIT 1", params![tenant], next)?;
+    while let Some(model) = found {
+        found = tx.query_one(
+            "SELECT model FROM #spans WHERE tenant = $1 AND model > $2 ORDER BY model LIMIT 1",
+            params![tenant, &model],
+            next,
+        )?;
+        models.push(model);
+    }
+    Ok(models)
+}
+
+/// Calls of one model, by what they are grouped.
+#[derive(Default)]
+struct Groups {
+    totals: Totals,
+    roots: HashSet<i64>,
+    entries: HashMap<Of, Group>,
+}
+
+#[derive(Default)]
+struct Group {
+    totals: Totals,
+    roots: HashSet<i64>,
+    /// When the first of its top-level runs began, and its number.
+    first: (i64, i64),
+}
+
+impl Groups {
+    fn add(&mut self, of: Option<Of>, run: (i64, i64), call: &Totals) {
+        self.totals.add(call);
+        self.roots.insert(run.1);
+        let Some(of) = of else { return };
+        let group = self.entries.entry(of).or_insert_with(|| Group { first: run, ..Group::default() });
+        group.totals.add(call);
+        group.roots.insert(run.1);
+        group.first = group.first.min(run);
+    }
+
+    fn into_order(self, group_by: Option<GroupBy>) -> (Totals, Vec<(Of, Totals)>) {
+        let count = |totals: Totals, roots: &HashSet<i64>| Totals { run_count: roots.len() as u64, ..totals };
+        let mut entries: Vec<(Of, Group)> = self.entries.into_iter().collect();
+        match group_by {
+            Some(GroupBy::Thread) => entries.sort_by_key(|(_, group)| group.first),
+            Some(GroupBy::Model | GroupBy::Entity | GroupBy::Day) | None => entries.sort_by(|one, other| one.0.cmp(&other.0)),
+        }
+        let entries = entries.into_iter().map(|(of, group)| (of, count(group.totals, &group.roots)));
+        (count(self.totals, &self.roots), entries.collect())
+    }
+}
+
+/// Calls of one model that began in a window, nested ones too, credited to their top-level runs.
+pub(super) fn of_model(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    model: &str,
+    window: Window,
+) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
+    let mut groups = Groups::default();
+    let wanted = scopes(query);
+    tx.query_each(
+        "SELECT s.provider, s.root, s.started_at, r.entity_type, r.entity_id, r.thread, r.started_at, \
+         s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.unpriced, s.cost \
+         FROM #spans s JOIN #runs r ON r.no = s.root \
+         WHERE s.tenant = $1 AND s.model = $2 AND s.started_at >= $3 AND s.started_at < $4",
+        params![tenant, model, window.from, window.to],
+        &mut |row| {
+            if is_wanted(&wanted, row.text(3)?, row.text(4)?) {
+                let run = (row.opt_int(6)?.unwrap_or_default(), row.int(1)?);
+                groups.add(group_of(query, model, row)?, run, &figures(row, 7, 0)?);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(groups.into_order(query.group_by))
+}
+
+fn group_of(query: &UsageQuery, model: &str, row: &Row<'_>) -> Result<Option<Of>, StoreError> {
+    Ok(match query.group_by {
+        None => None,
+        Some(GroupBy::Model) => Some(Of::Model { provider: row.text(0)?.to_owned(), model: model.to_owned() }),
+        Some(GroupBy::Entity) => {
+            Some(Of::Entity { entity_type: entity_kind(row.text(3)?)?.as_str(), entity_id: row.text(4)?.to_owned() })
+        }
+        Some(GroupBy::Day) => {
+            let at = jiff::Timestamp::from_millisecond(row.int(2)?).map_err(StoreError::damaged)?;
+            Some(Of::Day { date: at.to_zoned(query.zone.clone()).date().to_string() })
+        }
+        Some(GroupBy::Thread) => Some(Of::Thread { thread_id: row.text(5)?.to_owned() }),
+    })
+}

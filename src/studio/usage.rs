@@ -1,0 +1,184 @@
+//! Owns the usage export: what runs used in a window of days, and what one run used.
+
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value, json};
+
+use super::catalog::Catalog;
+use super::definitions;
+use super::facade::{Scope, Studio};
+use super::reach::Refusal;
+use super::resource::Resource;
+use super::summaries::add_usage;
+use super::usage_query::UsageWindow;
+use crate::error::{Error, Result};
+use crate::model::event::EntityKind;
+use crate::model::usage::show_picos;
+use crate::model::{Id, Timestamp};
+use crate::store::runs::RunRow;
+use crate::store::usage::StoredSpan;
+use crate::store::usage_report::{self, Of, Totals, UsageQuery, UsageReport};
+use crate::store::{Tx, runs, usage};
+
+const KINDS: [(EntityKind, Resource); 2] = [(EntityKind::Agent, Resource::Agent), (EntityKind::Workflow, Resource::Workflow)];
+
+impl Studio {
+    /// What runs used in a window of days.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn usage(&self, scope: &Scope, asked: UsageWindow) -> Result<Value> {
+        let (tenant, catalog, currency) = (Arc::clone(&scope.tenant), self.catalog(), self.config().usage.currency.clone());
+        let zone = TimeZone::get(&self.config().timezone).unwrap_or(TimeZone::UTC);
+        self.reading(move |tx| {
+            let of = whose(tx, &tenant, &catalog, &asked)?;
+            let UsageWindow { from, to, group_by, model, .. } = asked;
+            let report = usage_report::report(tx, &tenant, &UsageQuery { from, to, zone, of, model, group_by })?;
+            let mut breakdown = Vec::with_capacity(report.breakdown.len());
+            for (of, totals) in &report.breakdown {
+                breakdown.push(entry(tx, &tenant, &catalog, of, totals)?);
+            }
+            Ok(told(&report, &currency, breakdown))
+        })
+        .await
+    }
+
+    /// What one run used, with its descendants, and its own calls.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn usage_run(&self, scope: &Scope, run: &str) -> Result<Value> {
+        let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
+        let (tenant, currency) = (Arc::clone(&scope.tenant), self.config().usage.currency.clone());
+        let native = self.config().observability.native_tracing;
+        self.reading(move |tx| {
+            let row = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
+            let spans = usage::spans_of(tx, &tenant, &id)?;
+            let shown = spans.iter().filter(|span| native && span.traced && span.kind == "llm");
+            Ok(of_run(&row, &currency, shown.map(of_span).collect()))
+        })
+        .await
+    }
+}
+
+/// Whose runs a query counts; nobody's when it names what is not there.
+fn whose(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    asked: &UsageWindow,
+) -> Result<Vec<(EntityKind, Option<Id>)>, Refusal> {
+    let mut of = Vec::new();
+    for (kind, resource) in KINDS.into_iter().filter(|(kind, _)| asked.entity_type.is_none_or(|wanted| wanted == *kind)) {
+        match &asked.entity_id {
+            None => of.push((kind, None)),
+            Some(name) => match name.parse::<Id>() {
+                Ok(id) => of.push((kind, Some(id))),
+                Err(_) => {
+                    let found = definitions::find(tx, tenant, catalog, resource, name)?;
+                    of.extend(found.map(|found| (kind, Some(found.id))));
+                }
+            },
+        }
+    }
+    Ok(of)
+}
+
+fn told(report: &UsageReport, currency: &str, breakdown: Vec<Value>) -> Value {
+    let mut totals = Map::new();
+    add_totals(&mut totals, &report.totals);
+    totals.insert("run_count".into(), report.totals.run_count.into());
+    json!({
+        "currency": currency, "from": report.window.0.rfc3339(), "to": report.window.1.rfc3339(),
+        "totals": totals, "breakdown": breakdown,
+    })
+}
+
+fn add_totals(to: &mut Map<String, Value>, totals: &Totals) {
+    let counts = [
+        ("prompt_tokens", totals.prompt),
+        ("completion_tokens", totals.completion),
+        ("total_tokens", totals.prompt + totals.completion),
+        ("cached_tokens", totals.cached),
+        ("cache_write_tokens", totals.cache_write),
+        ("reasoning_tokens", totals.reasoning),
+    ];
+    to.extend(counts.map(|(name, count)| (name.to_owned(), count.into())));
+    to.insert("estimated_cost".into(), show_picos(totals.cost).into());
+    to.insert("unpriced".into(), totals.unpriced.into());
+}
+
+/// One entry of a breakdown, its members in the order of the columns.
+fn entry(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, of: &Of, totals: &Totals) -> Result<Value, Refusal> {
+    let mut entry = Map::new();
+    let mut say = |name: &str, value: Value| entry.insert(name.to_owned(), value);
+    match of {
+        Of::Model { provider, model } => {
+            say("provider", provider.as_str().into());
+            say("model", model.as_str().into());
+        }
+        Of::Entity { entity_type, entity_id } => {
+            say("entity_type", (*entity_type).into());
+            say("entity_id", entity_id.as_str().into());
+            say("entity_name", name_of(tx, tenant, catalog, entity_type, entity_id)?.into());
+            say("run_count", totals.run_count.into());
+        }
+        Of::Day { date } => {
+            say("date", date.as_str().into());
+            say("run_count", totals.run_count.into());
+        }
+        Of::Thread { thread_id } => {
+            say("thread_id", thread_id.as_str().into());
+            say("run_count", totals.run_count.into());
+        }
+    }
+    add_totals(&mut entry, totals);
+    Ok(Value::Object(entry))
+}
+
+/// The name that an agent or workflow has today; none when it was deleted.
+fn name_of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: &str, id: &str) -> Result<Option<String>, Refusal> {
+    let Some((_, resource)) = KINDS.into_iter().find(|(known, _)| known.as_str() == kind) else { return Ok(None) };
+    Ok(definitions::find(tx, tenant, catalog, resource, id)?.map(|found| found.name))
+}
+
+fn of_run(row: &RunRow, currency: &str, spans: Vec<Value>) -> Value {
+    let time = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
+    let mut run = Map::new();
+    let head = [
+        ("id", json!(row.id.to_string())),
+        ("thread_id", json!(row.thread.to_string())),
+        ("parent_run_id", json!(row.parent.map(|parent| parent.to_string()))),
+        ("is_child", json!(row.parent.is_some())),
+        ("entity", json!({"type": row.entity_type.as_str(), "id": row.entity_id.to_string(), "name": row.entity_name})),
+        ("status", json!(row.status)),
+    ];
+    run.extend(head.map(|(name, value)| (name.to_owned(), value)));
+    add_usage(&mut run, &row.total, currency);
+    run.insert("started_at".into(), json!(time(row.started_at)));
+    run.insert("finished_at".into(), json!(time(row.finished_at)));
+    run.insert("spans".into(), spans.into());
+    Value::Object(run)
+}
+
+fn of_span(span: &StoredSpan) -> Value {
+    let mut shown = Map::new();
+    shown.insert("id".into(), span.id.to_string().into());
+    shown.insert("provider".into(), span.provider.as_str().into());
+    shown.insert("model".into(), span.model.as_str().into());
+    let tokens = &span.usage.tokens;
+    let totals = Totals {
+        prompt: tokens.prompt,
+        completion: tokens.completion,
+        cached: tokens.cached,
+        cache_write: tokens.cache_write,
+        reasoning: tokens.reasoning,
+        cost: i128::from(span.usage.cost.0),
+        unpriced: span.usage.unpriced,
+        run_count: 0,
+    };
+    add_totals(&mut shown, &totals);
+    shown.insert("started_at".into(), span.started_at.rfc3339().into());
+    Value::Object(shown)
+}
