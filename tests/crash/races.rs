@@ -20,7 +20,7 @@ async fn over(bench: &Bench, run: &Id) -> String {
         if ["completed", "failed", "cancelled"].contains(&row.status.as_str()) {
             return row.status;
         }
-        assert!(tokio::time::Instant::now() < until, "the run stays {}", row.status);
+        assert!(tokio::time::Instant::now() < until, "the run stays {row:?}");
         tokio::time::sleep(Duration::from_millis(3)).await;
     }
 }
