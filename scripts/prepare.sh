@@ -13,6 +13,7 @@ if [ "${1:-build}" = test ]; then
     need g++ g++
     need curl curl
     need valgrind valgrind
+    need npm npm
     need /usr/include/microhttpd.h libmicrohttpd-dev
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3 python3-venv)
 fi

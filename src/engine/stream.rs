@@ -47,6 +47,8 @@ pub struct EventStream {
     source: Source,
     ready: VecDeque<Frame>,
     bounded: bool,
+    /// The feed has given it frames: whoever falls behind from there was slow.
+    served: bool,
     progress: bool,
     cut: bool,
 }
@@ -106,6 +108,7 @@ impl EventStream {
             source,
             ready: VecDeque::new(),
             bounded: false,
+            served: false,
             progress,
             cut: false,
         }))
@@ -168,6 +171,7 @@ impl EventStream {
         changed.as_mut().enable();
         match feed.find(self.from.order, self.from.after, BATCH) {
             Found::Frames(frames) => {
+                self.served = true;
                 self.took(&frames);
                 let ends = frames.last().is_some_and(Frame::is_terminal);
                 self.ready.extend(frames);
@@ -176,7 +180,7 @@ impl EventStream {
                 }
             }
             Found::Nothing => changed.await,
-            Found::Behind if self.bounded && self.from.after > 0 => {
+            Found::Behind if self.bounded && self.served => {
                 self.cut = true;
                 self.source = Source::Over;
             }

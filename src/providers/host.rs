@@ -48,9 +48,8 @@ impl HostModels {
     }
 
     fn payload(&self, request: &ChatRequest) -> Value {
-        let tools = request.tools.iter().map(|tool| {
-            json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
-        });
+        let tools =
+            request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
         let messages = request.messages.iter().map(|message| Message { blocks: None, ..message.clone() });
         let mut payload = json!({
             "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<_>>(),

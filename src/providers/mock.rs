@@ -33,9 +33,10 @@ const TOLD_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "x-goo
 async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Response {
     let (parts, body) = request.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
-    let told = TOLD_HEADERS.iter().filter_map(|name| parts.headers.get(*name)).fold(parts.uri.to_string(), |told, value| {
-        format!("{told} {}", value.to_str().expect("text"))
-    });
+    let told = TOLD_HEADERS
+        .iter()
+        .filter_map(|name| parts.headers.get(*name))
+        .fold(parts.uri.to_string(), |told, value| format!("{told} {}", value.to_str().expect("text")));
     mock.seen.lock().expect("seen").push((told, serde_json::from_slice(&bytes).expect("JSON")));
     let Canned(status, headers, pieces) = mock.answers.lock().expect("answers").remove(0);
     let pieces = futures_util::stream::unfold(pieces.into_iter(), |mut pieces| async move {
@@ -79,7 +80,10 @@ pub(super) fn whole(value: &Value) -> Canned {
 
 /// A stream of events, cut into pieces of seven bytes.
 pub(super) fn events(frames: &[Value]) -> Canned {
-    cut(&frames.iter().map(|frame| format!("event: {}\ndata: {frame}\n\n", frame["type"].as_str().unwrap_or("message"))).collect::<String>())
+    cut(&frames
+        .iter()
+        .map(|frame| format!("event: {}\ndata: {frame}\n\n", frame["type"].as_str().unwrap_or("message")))
+        .collect::<String>())
 }
 
 /// A stream of lines, cut into pieces of seven bytes.
@@ -157,7 +161,8 @@ pub(super) async fn told(provider: &dyn Provider, request: &ChatRequest) -> Stri
                 let _ = write!(told, "\n{} {} {} {:?}", call.id, call.name, call.arguments, call.invalid);
             }
             let structured = reply.structured.map_or(Ok(()), |value| write!(told, "\nstructured {value}"));
-            structured.and_then(|()| reply.message.blocks.map_or(Ok(()), |blocks| write!(told, "\nblocks {} {}", blocks.family, blocks.value)))
+            structured
+                .and_then(|()| reply.message.blocks.map_or(Ok(()), |blocks| write!(told, "\nblocks {} {}", blocks.family, blocks.value)))
         }
         Err(failure) => {
             let tokens = failure.tokens.map(|tokens| (tokens.prompt, tokens.completion));

@@ -108,7 +108,12 @@ mod tests {
             ("plain", "new", &["x"], r#"[{"r":"hm"},{"t":"new","like":true},{"c":"x","like":true},{"s":"sig"}]"#),
             ("plain", "ab", &[], r#"[{"r":"hm"},{"t":"a"},{"s":"sig"},{"t":"b"}]"#),
             ("plain", "", &[], "[]"),
-            ("plain", "", &["x", "y", "z"], r#"[{"r":"hm"},{"c":"x","like":true},{"s":"sig"},{"c":"y","like":true},{"c":"z","like":false}]"#),
+            (
+                "plain",
+                "",
+                &["x", "y", "z"],
+                r#"[{"r":"hm"},{"c":"x","like":true},{"s":"sig"},{"c":"y","like":true},{"c":"z","like":false}]"#,
+            ),
             ("other", "ab", &["x"], r#"[{"t":"ab","like":false},{"c":"x","like":false}]"#),
         ] {
             assert_eq!(sent(family, content, calls), wanted, "{family} {content} {calls:?}");

@@ -361,10 +361,13 @@ mod tests {
     fn wrong_settings_are_all_told() {
         let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
         let problems = providers(&configured).err().expect("wrong");
-        assert_eq!(problems, [
-            "providers.a.kind: `x` is no kind of provider",
-            "providers.b.kind: `b` is no kind of provider",
-            "providers.script.scripts.m: a script is an object",
-        ]);
+        assert_eq!(
+            problems,
+            [
+                "providers.a.kind: `x` is no kind of provider",
+                "providers.b.kind: `b` is no kind of provider",
+                "providers.script.scripts.m: a script is an object",
+            ]
+        );
     }
 }

@@ -105,12 +105,7 @@ pub(super) trait Reading: Send {
 }
 
 /// Reads an answer to its end. A failure takes the tokens along that were reported before it.
-pub(super) async fn read<R: Reading>(
-    answer: Answer,
-    framing: Framing,
-    mut reading: R,
-    deltas: Deltas<'_>,
-) -> Result<R, ProviderFailure> {
+pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut reading: R, deltas: Deltas<'_>) -> Result<R, ProviderFailure> {
     let outcome = match framing {
         Framing::Whole => whole(answer, &mut reading).await,
         Framing::Events => events(answer, &mut reading, deltas).await,

@@ -44,9 +44,14 @@ async fn two_tools_are_called_at_once() {
         talk.answer(|call| format!("{} degrees in {}", if call.arguments["city"] == "Rome" { 25 } else { 18 }, call.arguments["city"]));
         format!("{called}\n{}", line(&talk.ask().await))
     };
-    each(&PEERS, "Compare Paris and Rome", hold, expect![[r#"
+    each(
+        &PEERS,
+        "Compare Paris and Rome",
+        hold,
+        expect![[r#"
         ToolCalls "" weather{"city":"Paris"} weather{"city":"Rome"}
-        Stop "Rome is warmer.""#]])
+        Stop "Rome is warmer.""#]],
+    )
     .await;
 }
 
@@ -63,11 +68,16 @@ async fn tools_are_called_turn_after_turn() {
         told.push(line(&talk.ask().await));
         told.join("\n")
     };
-    each(&PEERS, "Plan a trip", hold, expect![[r#"
+    each(
+        &PEERS,
+        "Plan a trip",
+        hold,
+        expect![[r#"
         ToolCalls "" search{"city":"Oslo"}
         ToolCalls "" book{"city":"Oslo"}
         ToolCalls "" confirm{"city":"Oslo"}
-        Stop "All is set.""#]])
+        Stop "All is set.""#]],
+    )
     .await;
 }
 
@@ -75,7 +85,8 @@ async fn tools_are_called_turn_after_turn() {
 #[ignore = "needs a running program: scripts/test-providers.sh"]
 async fn structured_answers_are_repaired() {
     let hold = async |mut talk: Talk| {
-        let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false});
+        let schema =
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false});
         talk.request.schema = Some(schema);
         let wrong = talk.ask().await.structured;
         talk.say("Your answer does not fit the JSON Schema");
@@ -105,9 +116,14 @@ async fn reasoning_is_heard_and_goes_back() {
         talk.say("Go on");
         format!("{thoughts} {}\n{}", line(&first), line(&talk.ask().await))
     };
-    each(&PEERS[..4], "Think about it", hold, expect![[r#"
+    each(
+        &PEERS[..4],
+        "Think about it",
+        hold,
+        expect![[r#"
         Hm, hm. Stop "Forty-two."
-        Stop "And on.""#]])
+        Stop "And on.""#]],
+    )
     .await;
 }
 
@@ -127,7 +143,13 @@ async fn reported_tokens_are_counted() {
 async fn cached_tokens_are_counted() {
     let hold = async |mut talk: Talk| format!("{:?}", talk.ask().await.tokens);
     let router = [Peer("openrouter", "openai/gpt-4o", "/api/v1")];
-    each(&router, "Count the cached tokens", hold, expect!["Some(Tokens { prompt: 100, completion: 9, cached: 80, cache_write: 4, reasoning: 3 })"]).await;
+    each(
+        &router,
+        "Count the cached tokens",
+        hold,
+        expect!["Some(Tokens { prompt: 100, completion: 9, cached: 80, cache_write: 4, reasoning: 3 })"],
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -105,7 +105,9 @@ async fn structured_answers_fit_where_the_schema_is_native() {
     let (_alone, address) = alone().await;
     for peer in [PEERS[0], PEERS[1], PEERS[3], PEERS[5]] {
         let mut talk = Talk::new(peer, &address, true, "Name a city");
-        talk.request.schema = Some(json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false}));
+        talk.request.schema = Some(
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"], "additionalProperties": false}),
+        );
         let reply = talk.ask().await;
         assert!(reply.structured.is_some_and(|value| value["city"].is_string()), "{}: {}", peer.0, reply.message.content);
     }

@@ -62,7 +62,8 @@ pub struct Talk {
 impl Talk {
     /// Begins with a question.
     pub fn new(peer: Peer, address: &str, stream: bool, question: &str) -> Self {
-        let mut request = ChatRequest::new(peer.1, vec![Message::text(Role::System, "You are brief."), Message::text(Role::User, question)]);
+        let mut request =
+            ChatRequest::new(peer.1, vec![Message::text(Role::System, "You are brief."), Message::text(Role::User, question)]);
         request.stream = stream;
         Self { peer, providers: peer.providers(address), request, text: String::new(), thoughts: String::new() }
     }

@@ -99,8 +99,9 @@ fn render(html: &str, visit: &Visit) -> String {
         .iter()
         .filter_map(|(name, value)| value.map(|value| format!(r#"<meta name="studio-{name}" content="{}">"#, escape(value))))
         .collect();
-    let html = html.replace(r#"<meta name="studio-root" content="./" />"#, &metas);
-    let html = html.replace(r#"<meta name="studio-root" content="./">"#, &metas);
+    let places = [r#"<meta name="studio-root" content="./" />"#, r#"<meta name="studio-root" content="./">"#];
+    let place = places.iter().find(|place| html.contains(**place));
+    let html = place.map_or_else(|| html.to_owned(), |place| html.replacen(place, &metas, 1));
     let below = escape(&root);
     let html = html.replace(r#""./assets/"#, &format!(r#""{below}assets/"#));
     let html = html.replace(r#""./api/"#, &format!(r#""{below}api/"#));

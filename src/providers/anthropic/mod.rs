@@ -47,7 +47,7 @@ impl Anthropic {
             let answer = self.post(version, &body).await?;
             speech = wire::read(answer, Framing::events(request), speech, deltas).await?;
             let Some(so_far) = speech.pause() else { break };
-            request::go_on(&mut body, so_far);
+            request::go_on(&mut body, &so_far);
         }
         let tokens = speech.tokens();
         speech.end(request).map_err(|failure| ProviderFailure { tokens, ..failure })

@@ -16,8 +16,21 @@ const CURRENT: &str = "2026-10-21";
 const MAX_TOKENS: u64 = 8192;
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 15] = [
-    "type", "properties", "required", "items", "enum", "const", "anyOf", "allOf", "$ref", "$defs", "definitions", "format",
-    "title", "description", "additionalProperties",
+    "type",
+    "properties",
+    "required",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "allOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "format",
+    "title",
+    "description",
+    "additionalProperties",
 ];
 
 /// The version that a request is made with: the configured one, else the latest that takes its settings.
@@ -51,7 +64,7 @@ pub(super) fn body(request: &ChatRequest, version: &str) -> Value {
 }
 
 /// Lets a paused answer go on: it is told what it said so far.
-pub(super) fn go_on(body: &mut Value, so_far: Vec<Value>) {
+pub(super) fn go_on(body: &mut Value, so_far: &[Value]) {
     let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else { return };
     if messages.last().is_some_and(|last| last["role"] == "assistant") {
         messages.pop();
@@ -105,9 +118,8 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Opti
 }
 
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
-    let functions = request.tools.iter().map(|tool| {
-        json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
-    });
+    let functions =
+        request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
     let native = request.native_tools.iter().map(|kind| json!({"type": kind, "name": native_name(kind)}));
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {

@@ -2,7 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::model::chat::{ProviderBlocks};
+use crate::model::chat::ProviderBlocks;
 use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Anthropic, Mock) {
@@ -34,7 +34,10 @@ fn delta(index: u64, delta: &Value) -> Value {
 }
 
 fn end(reason: &str, usage: &Value) -> [Value; 2] {
-    [json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": usage}), json!({"type": "message_stop"})]
+    [
+        json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ]
 }
 
 fn thinking_and_calls() -> Vec<Value> {
@@ -74,7 +77,8 @@ async fn thinking_text_and_parallel_calls_are_put_together() {
 
 #[tokio::test]
 async fn blocks_go_back_as_they_came_and_results_in_one_turn() {
-    let (provider, mock) = provider(vec![events(&thinking_and_calls()), whole(&json!({"content": [{"type": "text", "text": "Mild"}]}))]).await;
+    let (provider, mock) =
+        provider(vec![events(&thinking_and_calls()), whole(&json!({"content": [{"type": "text", "text": "Mild"}]}))]).await;
     let mut request = hello(true);
     let mut reply = provider.chat(&request, &|_| {}).await.expect("an answer");
     reply.message.tool_calls[1].id = "call.ours".into();
@@ -93,41 +97,85 @@ async fn a_whole_message_is_read() {
     let usage = json!({"input_tokens": 3, "output_tokens": 4, "cache_read_input_tokens": null});
     let content = json!([{"type": "text", "text": "{\"a\":1}"}, {"type": "tool_use", "id": "t1", "name": "n", "input": {"x": [1.5]}}]);
     let message = json!({"type": "message", "content": content, "stop_reason": "tool_use", "usage": usage});
-    check(whole(&message), false, expect![[r#"
+    check(
+        whole(&message),
+        false,
+        expect![[r#"
 
         "{\"a\":1}" ToolCalls Some((3, 4, 0, 0, 0))
-        t1 n {"x":[1.5]} None"#]]).await;
+        t1 n {"x":[1.5]} None"#]],
+    )
+    .await;
     let cut = json!({"content": [{"type": "text", "text": "Once upon"}], "stop_reason": "max_tokens"});
-    check(whole(&cut), false, expect![[r#"
+    check(
+        whole(&cut),
+        false,
+        expect![[r#"
 
-        "Once upon" Length None"#]]).await;
-    check(whole(&json!({"type": "message"})), false, expect![[r#"
+        "Once upon" Length None"#]],
+    )
+    .await;
+    check(
+        whole(&json!({"type": "message"})),
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no content None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no content None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_broken_message_fails_with_its_usage() {
-    let begun = [start(&json!({"input_tokens": 7})), begin(0, &json!({"type": "text", "text": ""})), delta(0, &json!({"type": "text_delta", "text": "Hi"}))];
-    check(events(&begun), true, expect![[r#"
+    let begun = [
+        start(&json!({"input_tokens": 7})),
+        begin(0, &json!({"type": "text", "text": ""})),
+        delta(0, &json!({"type": "text_delta", "text": "Hi"})),
+    ];
+    check(
+        events(&begun),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker Some((7, 0))"#]]).await;
+        provider_protocol: the provider's answer ended before its end marker Some((7, 0))"#]],
+    )
+    .await;
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
-    check(events(&[&begun[..], &[overloaded]].concat()), true, expect![[r#"
+    check(
+        events(&[&begun[..], &[overloaded]].concat()),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_unavailable: the provider broke off: Overloaded Some((7, 0))"#]]).await;
+        provider_unavailable: the provider broke off: Overloaded Some((7, 0))"#]],
+    )
+    .await;
     let refused = end("refusal", &json!({"output_tokens": 1}));
-    check(events(&[&begun[..], &refused].concat()), true, expect![[r#"
+    check(
+        events(&[&begun[..], &refused].concat()),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((7, 1))"#]]).await;
+        provider_content_filtered: the provider's filter stopped the answer Some((7, 1))"#]],
+    )
+    .await;
     let orphan = delta(3, &json!({"type": "text_delta", "text": "Hi"}));
-    check(events(&[orphan]), true, expect![[r#"
+    check(
+        events(&[orphan]),
+        true,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: a piece belongs to no block None"#]]).await;
+        provider_protocol: the provider's answer is malformed: a piece belongs to no block None"#]],
+    )
+    .await;
     let long = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}});
-    check(Canned(400, &[], vec![long.to_string()]), true, expect![[r#"
+    check(
+        Canned(400, &[], vec![long.to_string()]),
+        true,
+        expect![[r#"
 
-        context_overflow: the provider answered 400: prompt is too long: 210000 tokens > 200000 maximum None"#]]).await;
+        context_overflow: the provider answered 400: prompt is too long: 210000 tokens > 200000 maximum None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -140,18 +188,25 @@ async fn servers_that_leave_out_the_start_and_the_indexes_are_read() {
         json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": "{oops"}}),
         json!({"type": "message_stop"}),
     ];
-    check(events(&frames), true, expect![[r#"
+    check(
+        events(&frames),
+        true,
+        expect![[r#"
         "He" "y" 
         "Hey" ToolCalls None
         1 n {"a":1} None
-        2 n "{oops" Some("the arguments are not valid JSON: key must be a string at line 1 column 2")"#]]).await;
+        2 n "{oops" Some("the arguments are not valid JSON: key must be a string at line 1 column 2")"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_pauses_for_the_providers_tools_goes_on() {
-    let searched = json!([{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}, {"type": "text", "text": "So "}]);
+    let searched =
+        json!([{"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}}, {"type": "text", "text": "So "}]);
     let paused = json!({"content": searched, "stop_reason": "pause_turn", "usage": {"input_tokens": 5, "output_tokens": 2}});
-    let ended = json!({"content": [{"type": "text", "text": "far"}], "stop_reason": "end_turn", "usage": {"input_tokens": 8, "output_tokens": 1}});
+    let ended =
+        json!({"content": [{"type": "text", "text": "far"}], "stop_reason": "end_turn", "usage": {"input_tokens": 8, "output_tokens": 1}});
     let (provider, mock) = provider(vec![whole(&paused), whole(&ended)]).await;
     let mut request = hello(false);
     request.native_tools = vec!["web_search_20250305".into()];
@@ -271,7 +326,8 @@ async fn the_request_holds_everything() {
             "END"
           ],
           "stream": true
-        }"#]].assert_eq(&serde_json::to_string_pretty(&body).expect("JSON"));
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&body).expect("JSON"));
 }
 
 #[tokio::test]
@@ -292,7 +348,8 @@ async fn settings_depend_on_the_model_and_the_version() {
         request.parameters.temperature = temperature;
         let version = request::version(pinned, &request);
         let body = request::body(&request, version);
-        let settings = ["max_tokens", "temperature", "thinking", "output_config"].map(|key| body.get(key).map_or("-".into(), Value::to_string));
+        let settings =
+            ["max_tokens", "temperature", "thinking", "output_config"].map(|key| body.get(key).map_or("-".into(), Value::to_string));
         told += &format!("{model} {version} {} {}\n", settings.join(" "), body["system"]);
     }
     expect![[r#"
@@ -311,6 +368,9 @@ async fn a_conversation_with_calls_names_its_tools_even_when_none_is_offered() {
     request.tools.clear();
     request.messages[2].blocks = Some(ProviderBlocks { family: "gemini".into(), value: json!([{"thought": true}]) });
     let (_, body) = sent(&request).await;
-    assert_eq!((&body["tools"], &body["tool_choice"]), (&json!([{"name": "t", "input_schema": {"type": "object"}}]), &json!({"type": "none"})));
+    assert_eq!(
+        (&body["tools"], &body["tool_choice"]),
+        (&json!([{"name": "t", "input_schema": {"type": "object"}}]), &json!({"type": "none"}))
+    );
     assert_eq!(body["messages"][1]["content"].as_array().map(Vec::len), Some(2));
 }

@@ -10,7 +10,19 @@ use crate::providers::{ChatRequest, Media, instruct, subset};
 
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 14] = [
-    "type", "properties", "required", "items", "enum", "const", "anyOf", "$ref", "$defs", "definitions", "format", "pattern", "title",
+    "type",
+    "properties",
+    "required",
+    "items",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "definitions",
+    "format",
+    "pattern",
+    "title",
     "description",
 ];
 
@@ -44,7 +56,8 @@ fn is_takeable(schema: &Value) -> bool {
 
 fn add_parameters(body: &mut Map<String, Value>, request: &ChatRequest) {
     let parameters = &request.parameters;
-    let thinking = parameters.reasoning_effort.as_deref().map(|effort| json!({"type": if effort == "none" { "disabled" } else { "enabled" }}));
+    let thinking =
+        parameters.reasoning_effort.as_deref().map(|effort| json!({"type": if effort == "none" { "disabled" } else { "enabled" }}));
     let settings = [
         ("temperature", parameters.temperature.map(Value::from)),
         ("p", parameters.top_p.map(Value::from)),

@@ -47,12 +47,17 @@ fn thoughts_and_calls() -> Vec<Value> {
 
 #[tokio::test]
 async fn thoughts_plan_and_parallel_calls_are_put_together() {
-    check(events(&thoughts_and_calls()), true, expect![[r#"
+    check(
+        events(&thoughts_and_calls()),
+        true,
+        expect![[r#"
         ("H") ("m.") ("I will ") ("look.") 
         "" ToolCalls Some((30, 40, 8, 0, 0))
         one_1 one {"x":1} None
         two_2 two {} None
-        blocks cohere {"thinking":[{"type":"thinking","thinking":"Hm."}],"tool_plan":"I will look."}"#]]).await;
+        blocks cohere {"thinking":[{"type":"thinking","thinking":"Hm."}],"tool_plan":"I will look."}"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -77,9 +82,14 @@ async fn text_is_told_while_it_comes() {
         content("content-delta", 0, &json!({"text": "lo"})),
         end("MAX_TOKENS"),
     ];
-    check(events(&frames), true, expect![[r#"
+    check(
+        events(&frames),
+        true,
+        expect![[r#"
         "Hel" "lo" 
-        "Hello" Length Some((30, 40, 8, 0, 0))"#]]).await;
+        "Hello" Length Some((30, 40, 8, 0, 0))"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -87,36 +97,71 @@ async fn a_whole_answer_is_read() {
     let calls = json!([{"id": "a", "type": "function", "function": {"name": "one", "arguments": "{\"x\":1}"}}, {"id": "b", "type": "function", "function": {"name": "two", "arguments": "no"}}]);
     let answer = json!({"id": "x", "finish_reason": "TOOL_CALL", "message": {"role": "assistant", "tool_plan": "Plan", "tool_calls": calls},
         "usage": {"billed_units": {"input_tokens": 3, "output_tokens": 4}}});
-    check(whole(&answer), false, expect![[r#"
+    check(
+        whole(&answer),
+        false,
+        expect![[r#"
 
         "" ToolCalls Some((3, 4, 0, 0, 0))
         a one {"x":1} None
         b two "no" Some("the arguments are not valid JSON: expected ident at line 1 column 2")
-        blocks cohere {"tool_plan":"Plan"}"#]]).await;
-    check(whole(&json!({"message": "invalid"})), false, expect![[r#"
+        blocks cohere {"tool_plan":"Plan"}"#]],
+    )
+    .await;
+    check(
+        whole(&json!({"message": "invalid"})),
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no message None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no message None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_ends_badly_says_why() {
     let hi = || content("content-delta", 0, &json!({"text": "Hi"}));
-    check(events(&[hi()]), true, expect![[r#"
+    check(
+        events(&[hi()]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]]).await;
-    check(events(&[hi(), end("ERROR")]), true, expect![[r#"
+        provider_protocol: the provider's answer ended before its end marker None"#]],
+    )
+    .await;
+    check(
+        events(&[hi(), end("ERROR")]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_unavailable: the provider broke off its answer Some((30, 40))"#]]).await;
-    check(events(&[hi(), end("ERROR_TOXIC")]), true, expect![[r#"
+        provider_unavailable: the provider broke off its answer Some((30, 40))"#]],
+    )
+    .await;
+    check(
+        events(&[hi(), end("ERROR_TOXIC")]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((30, 40))"#]]).await;
+        provider_content_filtered: the provider's filter stopped the answer Some((30, 40))"#]],
+    )
+    .await;
     let failed = json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "too many tokens: 5 > 4"}});
-    check(events(&[failed]), true, expect![[r#"
+    check(
+        events(&[failed]),
+        true,
+        expect![[r#"
 
-        context_overflow: the provider broke off: too many tokens: 5 > 4 None"#]]).await;
-    check(Canned(400, &[], vec![r#"{"id":"x","message":"too many tokens: total number of tokens"}"#.into()]), true, expect![[r#"
+        context_overflow: the provider broke off: too many tokens: 5 > 4 None"#]],
+    )
+    .await;
+    check(
+        Canned(400, &[], vec![r#"{"id":"x","message":"too many tokens: total number of tokens"}"#.into()]),
+        true,
+        expect![[r#"
 
-        context_overflow: the provider answered 400: too many tokens: total number of tokens None"#]]).await;
+        context_overflow: the provider answered 400: too many tokens: total number of tokens None"#]],
+    )
+    .await;
 }
 
 #[test]
@@ -226,9 +271,11 @@ fn the_request_holds_everything() {
 async fn texts_become_vectors() {
     let answer = json!({"embeddings": {"float": [[1.0], [0.5]]}, "meta": {"billed_units": {"input_tokens": 8.0}}});
     let (provider, mock) = provider(vec![whole(&answer)]).await;
-    let request = EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: false, dimensions: Some(1), tenant: String::new() };
+    let request =
+        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: false, dimensions: Some(1), tenant: String::new() };
     let found = provider.embed(&request).await.expect("vectors");
     assert_eq!((found.vectors, found.tokens.map(|tokens| tokens.prompt)), (vec![vec![1.0], vec![0.5]], Some(8)));
-    let sent = json!({"model": "e", "texts": ["a", "b"], "input_type": "search_document", "embedding_types": ["float"], "output_dimension": 1});
+    let sent =
+        json!({"model": "e", "texts": ["a", "b"], "input_type": "search_document", "embedding_types": ["float"], "output_dimension": 1});
     assert_eq!(mock.seen.lock().expect("seen")[0], ("/v2/embed Bearer key".to_owned(), sent));
 }

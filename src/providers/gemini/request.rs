@@ -7,8 +7,27 @@ use crate::providers::{ChatRequest, instruct, subset};
 
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 21] = [
-    "$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems",
-    "maxItems", "minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
+    "$id",
+    "$defs",
+    "$ref",
+    "$anchor",
+    "type",
+    "format",
+    "title",
+    "description",
+    "enum",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "additionalProperties",
+    "required",
+    "propertyOrdering",
 ];
 
 pub(super) fn body(request: &ChatRequest) -> Value {
@@ -30,9 +49,10 @@ pub(super) fn body(request: &ChatRequest) -> Value {
 }
 
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
-    let functions = request.tools.iter().map(|tool| {
-        json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input_schema})
-    });
+    let functions = request
+        .tools
+        .iter()
+        .map(|tool| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input_schema}));
     let functions: Vec<Value> = functions.collect();
     let declared = (!functions.is_empty()).then(|| json!({ "functionDeclarations": functions }));
     let native = request.native_tools.iter().map(|kind| json!({ kind.as_str(): {} }));

@@ -13,7 +13,14 @@ use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, r
 
 /// Reasons that stand for a filter.
 const FILTERS: [&str; 9] = [
-    "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT",
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "IMAGE_SAFETY",
+    "IMAGE_PROHIBITED_CONTENT",
     "IMAGE_RECITATION",
 ];
 /// Reasons that stand for an answer that the model spoilt.
@@ -68,7 +75,8 @@ impl Reading for Candidate {
             return Err(reply::filtered(&self.explanation));
         }
         let calls: Vec<ToolCall> = self.parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect();
-        let text: String = self.parts.iter().filter(|part| matches!(Parts::sort(part), Sort::Text(_))).map(|part| text(part, "text")).collect();
+        let text: String =
+            self.parts.iter().filter(|part| matches!(Parts::sort(part), Sort::Text(_))).map(|part| text(part, "text")).collect();
         if calls.is_empty() && text.is_empty() && SPOILT.contains(&self.finish.as_str()) {
             let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
             return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));

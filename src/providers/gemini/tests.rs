@@ -70,39 +70,79 @@ async fn parts_go_back_as_they_came_and_results_in_order() {
 
 #[tokio::test]
 async fn a_whole_answer_is_read() {
-    check(whole(&with(frame(&json!([{"text": "Once"}, {"text": " upon"}]), Some("MAX_TOKENS")), &usage(2))), false, expect![[r#"
+    check(
+        whole(&with(frame(&json!([{"text": "Once"}, {"text": " upon"}]), Some("MAX_TOKENS")), &usage(2))),
+        false,
+        expect![[r#"
 
-        "Once upon" Length Some((45, 8, 16, 0, 6))"#]]).await;
-    check(whole(&json!({"candidates": []})), false, expect![[r#"
+        "Once upon" Length Some((45, 8, 16, 0, 6))"#]],
+    )
+    .await;
+    check(
+        whole(&json!({"candidates": []})),
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no candidate None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no candidate None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_ends_badly_says_why() {
     let hi = || frame(&json!([{"text": "Hi"}]), None);
-    check(events(&[with(hi(), &usage(3))]), true, expect![[r#"
+    check(
+        events(&[with(hi(), &usage(3))]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker Some((45, 9))"#]]).await;
-    check(events(&[hi(), frame(&json!([]), Some("SAFETY"))]), true, expect![[r#"
+        provider_protocol: the provider's answer ended before its end marker Some((45, 9))"#]],
+    )
+    .await;
+    check(
+        events(&[hi(), frame(&json!([]), Some("SAFETY"))]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer None"#]]).await;
+        provider_content_filtered: the provider's filter stopped the answer None"#]],
+    )
+    .await;
     let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 4}});
-    check(events(&[blocked]), true, expect![[r#"
+    check(
+        events(&[blocked]),
+        true,
+        expect![[r#"
 
-        provider_content_filtered: the provider's filter refused the prompt: PROHIBITED_CONTENT Some((4, 0))"#]]).await;
+        provider_content_filtered: the provider's filter refused the prompt: PROHIBITED_CONTENT Some((4, 0))"#]],
+    )
+    .await;
     let spoilt = json!({"candidates": [{"finishReason": "MALFORMED_FUNCTION_CALL", "finishMessage": "print(x)"}]});
-    check(events(&[spoilt]), true, expect![[r#"
+    check(
+        events(&[spoilt]),
+        true,
+        expect![[r#"
 
-        provider_protocol: the model spoilt its answer: print(x) None"#]]).await;
+        provider_protocol: the model spoilt its answer: print(x) None"#]],
+    )
+    .await;
     let error = json!({"error": {"code": 503, "message": "The model is overloaded.", "status": "UNAVAILABLE"}});
-    check(events(&[hi(), error]), true, expect![[r#"
+    check(
+        events(&[hi(), error]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_unavailable: the provider broke off: The model is overloaded. None"#]]).await;
+        provider_unavailable: the provider broke off: The model is overloaded. None"#]],
+    )
+    .await;
     let quota = json!({"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "3600s"}]}});
-    check(Canned(429, &[], vec![quota.to_string()]), false, expect![[r#"
+    check(
+        Canned(429, &[], vec![quota.to_string()]),
+        false,
+        expect![[r#"
 
-        provider_rate_limited: the provider answered 429: quota None"#]]).await;
+        provider_rate_limited: the provider answered 429: quota None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -219,20 +259,26 @@ async fn the_request_holds_everything() {
               "END"
             ]
           }
-        }"#]].assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
 }
 
 #[test]
 fn the_schema_is_native_where_it_can_be() {
     let mut told = String::new();
-    for (model, effort) in [("gemini-2.5-flash", "low"), ("gemini-2.5-pro", "none"), ("gemini-3-flash-preview", "none"), ("gemini-3.5-flash", "max")] {
+    for (model, effort) in
+        [("gemini-2.5-flash", "low"), ("gemini-2.5-pro", "none"), ("gemini-3-flash-preview", "none"), ("gemini-3.5-flash", "max")]
+    {
         let mut request = rich();
         request.model = model.into();
         request.parameters.reasoning_effort = Some(effort.into());
         request.schema = Some(schema());
         let body = request::body(&request);
         let config = &body["generationConfig"];
-        told += &format!("{model} {} {} {}\n", config["thinkingConfig"], config["responseMimeType"], body["systemInstruction"]["parts"][0]["text"]);
+        told += &format!(
+            "{model} {} {} {}\n",
+            config["thinkingConfig"], config["responseMimeType"], body["systemInstruction"]["parts"][0]["text"]
+        );
     }
     expect![[r#"
         gemini-2.5-flash {"thinkingBudget":1024} null "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
@@ -253,13 +299,20 @@ async fn texts_become_vectors() {
         whole(&json!({"embeddings": []})),
     ];
     let (provider, mock) = provider(answers).await;
-    let asked = |count: usize| EmbedRequest { model: "e".into(), texts: vec!["a".into(); count], query: count == 1, dimensions: Some(1), tenant: String::new() };
+    let asked = |count: usize| EmbedRequest {
+        model: "e".into(),
+        texts: vec!["a".into(); count],
+        query: count == 1,
+        dimensions: Some(1),
+        tenant: String::new(),
+    };
     assert_eq!(provider.embed(&asked(1)).await.expect("a vector").vectors, [[0.5]]);
     let many = provider.embed(&asked(101)).await.expect("vectors").vectors;
     assert_eq!((many.len(), many[100][0]), (101, 100.0));
     assert_eq!(provider.embed(&asked(2)).await.expect_err("too few").fault.code, FaultCode::ProviderProtocol);
     let seen = mock.seen.lock().expect("seen");
-    let content = |task: &str| json!({"model": "models/e", "content": {"parts": [{"text": "a"}]}, "taskType": task, "outputDimensionality": 1});
+    let content =
+        |task: &str| json!({"model": "models/e", "content": {"parts": [{"text": "a"}]}, "taskType": task, "outputDimensionality": 1});
     assert_eq!(seen[0], ("/v1beta/models/e:embedContent key".to_owned(), content("RETRIEVAL_QUERY")));
     assert_eq!(seen[2].0, "/v1beta/models/e:batchEmbedContents key");
     assert_eq!(seen[2].1, json!({"requests": [content("RETRIEVAL_DOCUMENT")]}));

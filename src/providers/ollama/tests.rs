@@ -35,44 +35,89 @@ async fn lines_are_put_together() {
         last("stop"),
     ];
     let text: String = frames.iter().map(|frame| format!("{frame}\n")).collect();
-    check(Canned(200, &[], vec![text]), true, expect![[r#"
+    check(
+        Canned(200, &[], vec![text]),
+        true,
+        expect![[r#"
         ("Hm") ("m.") "Hé" 
         "Hé" ToolCalls Some((26, 12, 0, 0, 0))
          one {"x":1} None
          two {} None
         call_x three {"y":2} None
-        blocks ollama {"thinking":"Hmm."}"#]]).await;
-    check(lines(&[line(&json!({"content": "Once"})), last("length")]), true, expect![[r#"
+        blocks ollama {"thinking":"Hmm."}"#]],
+    )
+    .await;
+    check(
+        lines(&[line(&json!({"content": "Once"})), last("length")]),
+        true,
+        expect![[r#"
         "Once" 
-        "Once" Length Some((26, 12, 0, 0, 0))"#]]).await;
+        "Once" Length Some((26, 12, 0, 0, 0))"#]],
+    )
+    .await;
     let unended = format!("{}\n{}", line(&json!({"content": "no line end"})), last("stop"));
-    check(Canned(200, &[], vec![unended]), true, expect![[r#"
+    check(
+        Canned(200, &[], vec![unended]),
+        true,
+        expect![[r#"
         "no line end" 
-        "no line end" Stop Some((26, 12, 0, 0, 0))"#]]).await;
+        "no line end" Stop Some((26, 12, 0, 0, 0))"#]],
+    )
+    .await;
     let cached = json!({"message": {"content": "Hi"}, "done": true, "done_reason": "stop", "eval_count": 2});
-    check(whole(&cached), false, expect![[r#"
+    check(
+        whole(&cached),
+        false,
+        expect![[r#"
 
-        "Hi" Stop Some((0, 2, 0, 0, 0))"#]]).await;
+        "Hi" Stop Some((0, 2, 0, 0, 0))"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_ends_badly_says_why() {
     let hi = || line(&json!({"content": "Hi"}));
-    check(lines(&[hi()]), true, expect![[r#"
+    check(
+        lines(&[hi()]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]]).await;
-    check(lines(&[hi(), json!({"error": "model runner has stopped"})]), true, expect![[r#"
+        provider_protocol: the provider's answer ended before its end marker None"#]],
+    )
+    .await;
+    check(
+        lines(&[hi(), json!({"error": "model runner has stopped"})]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_unavailable: the provider broke off: model runner has stopped None"#]]).await;
-    check(lines(&[hi(), json!(["oops"])]), true, expect![[r#"
+        provider_unavailable: the provider broke off: model runner has stopped None"#]],
+    )
+    .await;
+    check(
+        lines(&[hi(), json!(["oops"])]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer is malformed: it is no JSON object None"#]]).await;
-    check(Canned(404, &[], vec![r#"{"error":"model 'm' not found"}"#.into()]), true, expect![[r#"
+        provider_protocol: the provider's answer is malformed: it is no JSON object None"#]],
+    )
+    .await;
+    check(
+        Canned(404, &[], vec![r#"{"error":"model 'm' not found"}"#.into()]),
+        true,
+        expect![[r#"
 
-        provider_bad_request: the provider answered 404: model 'm' not found None"#]]).await;
-    check(whole(&json!({"done": true})), false, expect![[r#"
+        provider_bad_request: the provider answered 404: model 'm' not found None"#]],
+    )
+    .await;
+    check(
+        whole(&json!({"done": true})),
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no message None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no message None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -183,14 +228,16 @@ async fn tools_of_the_provider_are_refused() {
     let request = ChatRequest { native_tools: vec!["web_search".into()], ..hello(false) };
     expect![[r#"
 
-        provider_bad_request: the provider `ollama` has no tool `web_search` of its own None"#]].assert_eq(&told(&provider, &request).await);
+        provider_bad_request: the provider `ollama` has no tool `web_search` of its own None"#]]
+    .assert_eq(&told(&provider, &request).await);
 }
 
 #[tokio::test]
 async fn texts_become_vectors() {
     let answer = json!({"model": "e", "embeddings": [[1.0], [0.5]], "prompt_eval_count": 8});
     let (provider, mock) = provider(vec![whole(&answer), whole(&json!({"embedding": [1.0]}))]).await;
-    let request = EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: true, dimensions: None, tenant: String::new() };
+    let request =
+        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: true, dimensions: None, tenant: String::new() };
     let found = provider.embed(&request).await.expect("vectors");
     assert_eq!((found.vectors, found.tokens.map(|tokens| tokens.prompt)), (vec![vec![1.0], vec![0.5]], Some(8)));
     assert_eq!(mock.seen.lock().expect("seen")[0], ("/api/embed".to_owned(), json!({"model": "e", "input": ["a", "b"]})));

@@ -73,20 +73,15 @@ impl Dialect {
     pub fn of(kind: &str) -> Self {
         match kind {
             "openai" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
-            "azure-openai" => Self {
-                authorization: Authorization::ApiKey,
-                max_tokens: "max_completion_tokens",
-                azure: Some(Azure::default()),
-                ..PLAIN
-            },
+            "azure-openai" => {
+                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", azure: Some(Azure::default()), ..PLAIN }
+            }
             "groq" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
             "deepseek" => Self { structure: Structure::AnyJson, echo: &["reasoning_content"], ..PLAIN },
             "openrouter" => Self { echo: &["reasoning_details"], ..PLAIN },
-            "mistral" => Self {
-                asks_usage: false,
-                embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false },
-                ..PLAIN
-            },
+            "mistral" => {
+                Self { asks_usage: false, embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false }, ..PLAIN }
+            }
             "voyage" => Self { embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: true }, ..PLAIN },
             _ => PLAIN,
         }

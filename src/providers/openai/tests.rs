@@ -45,9 +45,15 @@ async fn a_stream_gives_pieces_and_the_last_usage() {
     ];
     // Pieces of seven bytes cut the é in two: what the mock sends is lossy there, so the whole stream goes at once.
     let text: String = frames.iter().map(|frame| format!(": PROCESSING\n\ndata: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
-    check("openai", vec![Canned(200, &[], vec![text])], true, expect![[r#"
+    check(
+        "openai",
+        vec![Canned(200, &[], vec![text])],
+        true,
+        expect![[r#"
         "Hé" ("hm") "llo" 
-        "Héllo" Stop Some((12, 7, 4, 0, 3))"#]]).await;
+        "Héllo" Stop Some((12, 7, 4, 0, 3))"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -61,11 +67,17 @@ async fn tool_calls_are_put_together_from_all_kinds_of_fragments() {
         call(json!({"index": 0, "id": "call_a", "function": {"name": "one", "arguments": "2}"}})),
         json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
     ];
-    check("openai", vec![stream(&frames)], true, expect![[r#"
+    check(
+        "openai",
+        vec![stream(&frames)],
+        true,
+        expect![[r#"
 
         "" ToolCalls None
         call_a one {"y":2} None
-        call_b two {"x":1} None"#]]).await;
+        call_b two {"x":1} None"#]],
+    )
+    .await;
     let frames = [
         call(json!({"id": "a", "function": {"name": "one", "arguments": {"z": 3}}})),
         call(json!({"id": "b", "function": {"name": "two", "arguments": "[1]"}})),
@@ -73,14 +85,20 @@ async fn tool_calls_are_put_together_from_all_kinds_of_fragments() {
         call(json!({"index": 0, "id": "c", "function": {"name": "four"}})),
         call(json!({"index": 0, "id": "d", "function": {"name": "five", "arguments": ""}})),
     ];
-    check("custom", vec![stream(&frames)], true, expect![[r#"
+    check(
+        "custom",
+        vec![stream(&frames)],
+        true,
+        expect![[r#"
 
         "" ToolCalls None
         c four {} None
         d five {} None
         a one {"z":3} None
         b two "[1]" Some("the arguments are not a JSON object")
-         three "{oops" Some("the arguments are not valid JSON: key must be a string at line 1 column 2")"#]]).await;
+         three "{oops" Some("the arguments are not valid JSON: key must be a string at line 1 column 2")"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -88,76 +106,167 @@ async fn a_whole_answer_is_read() {
     let answer = json!({"choices": [{"message": {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}],
         "tool_calls": null, "reasoning_content": "why"}, "finish_reason": "length"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_cache_hit_tokens": 9}});
-    check("deepseek", vec![whole(&answer)], false, expect![[r#"
+    check(
+        "deepseek",
+        vec![whole(&answer)],
+        false,
+        expect![[r#"
 
         "Hi" Length Some((3, 2, 3, 0, 0))
-        blocks openai-chat {"reasoning_content":"why"}"#]]).await;
-    check("openai", vec![whole(&json!({"choices": []}))], false, expect![[r#"
+        blocks openai-chat {"reasoning_content":"why"}"#]],
+    )
+    .await;
+    check(
+        "openai",
+        vec![whole(&json!({"choices": []}))],
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no choice None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no choice None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_busy_provider_is_asked_again_and_a_refusing_one_is_not() {
     let limited = || Canned(429, &[("retry-after", "0"), ("retry-after-ms", "5")], vec!["slow down".into()]);
     let good = || stream(&[delta(&json!({"content": "ok"}))]);
-    check("openai", vec![limited(), limited(), good()], true, expect![[r#"
+    check(
+        "openai",
+        vec![limited(), limited(), good()],
+        true,
+        expect![[r#"
         "ok" 
-        "ok" Stop None"#]]).await;
-    check("openai", vec![limited(), limited(), limited()], true, expect![[r#"
+        "ok" Stop None"#]],
+    )
+    .await;
+    check(
+        "openai",
+        vec![limited(), limited(), limited()],
+        true,
+        expect![[r#"
 
-        provider_rate_limited: the provider answered 429: slow down None"#]]).await;
+        provider_rate_limited: the provider answered 429: slow down None"#]],
+    )
+    .await;
     let broken = || Canned(500, &[("retry-after-ms", "1")], vec![r#"{"error":{"message":"oops"}}"#.into()]);
-    check("openai", vec![broken(), broken(), broken()], false, expect![[r#"
+    check(
+        "openai",
+        vec![broken(), broken(), broken()],
+        false,
+        expect![[r#"
 
-        provider_unavailable: the provider answered 500: oops None"#]]).await;
+        provider_unavailable: the provider answered 500: oops None"#]],
+    )
+    .await;
     let patient = Canned(429, &[("retry-after", "3600")], vec![]);
-    check("openai", vec![patient], false, expect![[r#"
+    check(
+        "openai",
+        vec![patient],
+        false,
+        expect![[r#"
 
-        provider_rate_limited: the provider answered 429 None"#]]).await;
+        provider_rate_limited: the provider answered 429 None"#]],
+    )
+    .await;
     let quota = Canned(429, &[], vec![json!({"error": {"message": "pay", "code": "insufficient_quota"}}).to_string()]);
-    check("openai", vec![quota], false, expect![[r#"
+    check(
+        "openai",
+        vec![quota],
+        false,
+        expect![[r#"
 
-        provider_rate_limited: the provider answered 429: pay None"#]]).await;
+        provider_rate_limited: the provider answered 429: pay None"#]],
+    )
+    .await;
     let long = Canned(400, &[], vec![json!({"error": {"message": "too long", "code": "context_length_exceeded"}}).to_string()]);
-    check("openai", vec![long], false, expect![[r#"
+    check(
+        "openai",
+        vec![long],
+        false,
+        expect![[r#"
 
-        context_overflow: the provider answered 400: too long None"#]]).await;
+        context_overflow: the provider answered 400: too long None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn a_broken_stream_is_a_protocol_failure() {
     let begin = format!("data: {}\n\n", json!({"choices": [{"delta": {"content": "a"}}], "usage": {"prompt_tokens": 5}}));
-    check("openai", vec![Canned(200, &[], vec![begin.clone()])], true, expect![[r#"
+    check(
+        "openai",
+        vec![Canned(200, &[], vec![begin.clone()])],
+        true,
+        expect![[r#"
         "a" 
-        provider_protocol: the provider's answer ended before its end marker Some((5, 0))"#]]).await;
-    check("openai", vec![Canned(200, &[], vec![begin.clone(), "data: {oops\n\n".into()])], true, expect![[r#"
+        provider_protocol: the provider's answer ended before its end marker Some((5, 0))"#]],
+    )
+    .await;
+    check(
+        "openai",
+        vec![Canned(200, &[], vec![begin.clone(), "data: {oops\n\n".into()])],
+        true,
+        expect![[r#"
         "a" 
-        provider_protocol: the provider's answer is malformed: key must be a string at line 1 column 2 Some((5, 0))"#]]).await;
-    check("openai", vec![Canned(200, &[], vec![begin.clone(), "HANG".into()])], true, expect![[r#"
+        provider_protocol: the provider's answer is malformed: key must be a string at line 1 column 2 Some((5, 0))"#]],
+    )
+    .await;
+    check(
+        "openai",
+        vec![Canned(200, &[], vec![begin.clone(), "HANG".into()])],
+        true,
+        expect![[r#"
         "a" 
-        provider_timeout: the provider stopped sending for 200 ms Some((5, 0))"#]]).await;
-    check("openai", vec![Canned(200, &[], vec!["HANG".into()])], true, expect![[r#"
+        provider_timeout: the provider stopped sending for 200 ms Some((5, 0))"#]],
+    )
+    .await;
+    check(
+        "openai",
+        vec![Canned(200, &[], vec!["HANG".into()])],
+        true,
+        expect![[r#"
 
-        provider_timeout: the provider sent nothing within 400 ms None"#]]).await;
+        provider_timeout: the provider sent nothing within 400 ms None"#]],
+    )
+    .await;
     let error = format!("{begin}data: {}\n\n", json!({"error": {"code": 429, "message": "too fast"}}));
-    check("openai", vec![Canned(200, &[], vec![error])], true, expect![[r#"
+    check(
+        "openai",
+        vec![Canned(200, &[], vec![error])],
+        true,
+        expect![[r#"
         "a" 
-        provider_rate_limited: the provider broke off: too fast Some((5, 0))"#]]).await;
+        provider_rate_limited: the provider broke off: too fast Some((5, 0))"#]],
+    )
+    .await;
     let (provider, _) = provider("openai", vec![Canned(200, &[], vec![begin, "BREAK".into()])]).await;
     assert!(told(&provider, &hello(true)).await.contains("provider_protocol: the provider's answer was cut off"));
 }
 
 #[tokio::test]
 async fn a_filtered_answer_fails_with_its_usage() {
-    let filtered = json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}});
-    check("openai", vec![stream(&[delta(&json!({"content": "I "})), filtered])], true, expect![[r#"
+    let filtered =
+        json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}});
+    check(
+        "openai",
+        vec![stream(&[delta(&json!({"content": "I "})), filtered])],
+        true,
+        expect![[r#"
         "I " 
-        provider_content_filtered: the provider's filter stopped the answer Some((8, 1))"#]]).await;
+        provider_content_filtered: the provider's filter stopped the answer Some((8, 1))"#]],
+    )
+    .await;
     let refusal = json!({"choices": [{"message": {"content": null, "refusal": "I cannot"}, "finish_reason": "stop"}]});
-    check("openai", vec![whole(&refusal)], false, expect![[r#"
+    check(
+        "openai",
+        vec![whole(&refusal)],
+        false,
+        expect![[r#"
 
-        provider_content_filtered: I cannot None"#]]).await;
+        provider_content_filtered: I cannot None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -181,7 +290,8 @@ fn rich_request() -> ChatRequest {
     request.parallel_tool_calls = Some(false);
     request.parameters.temperature = Some(0.5);
     request.parameters.max_tokens = Some(10);
-    request.schema = Some(json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false}));
+    request.schema =
+        Some(json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": false}));
     request
 }
 

@@ -96,7 +96,8 @@ impl Response {
 
     fn replace(&mut self, frame: &Value) {
         let Some(item) = frame.get("item") else { return };
-        let unfinished = || self.items.iter().rposition(|one| text(one, "type") == text(item, "type") && text(one, "status") != "completed");
+        let unfinished =
+            || self.items.iter().rposition(|one| text(one, "type") == text(item, "type") && text(one, "status") != "completed");
         match self.place(frame, text(item, "id")).or_else(unfinished).and_then(|at| self.items.get_mut(at)) {
             Some(place) => *place = item.clone(),
             None => self.items.push(item.clone()),

@@ -36,9 +36,7 @@ fn reasoned() -> Value {
 fn calls() -> Vec<Value> {
     let output = json!([reasoned(), call("call_1", "one", "{\"x\":1}"), call("call_2", "two", "{}")]);
     let added = |at: u64, item: Value| json!({"type": "response.output_item.added", "output_index": at, "item": item});
-    let piece = |at: u64, id: &str, delta: &str| {
-        json!({"type": "response.function_call_arguments.delta", "output_index": at, "item_id": id, "delta": delta})
-    };
+    let piece = |at: u64, id: &str, delta: &str| json!({"type": "response.function_call_arguments.delta", "output_index": at, "item_id": id, "delta": delta});
     vec![
         json!({"type": "response.created", "sequence_number": 0, "response": {"status": "in_progress", "output": []}}),
         added(0, json!({"type": "reasoning", "id": "rs_1", "summary": []})),
@@ -81,9 +79,14 @@ async fn items_go_back_as_they_came() {
 async fn a_stream_of_text_is_told_while_it_comes() {
     let delta = |delta: &str| json!({"type": "response.output_text.delta", "delta": delta});
     let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [spoken("Hello")], "usage": usage()}});
-    check(events(&[delta("Hel"), delta("lo"), json!({"type": "response.new_thing"}), end]), true, expect![[r#"
+    check(
+        events(&[delta("Hel"), delta("lo"), json!({"type": "response.new_thing"}), end]),
+        true,
+        expect![[r#"
         "Hel" "lo" 
-        "Hello" Stop Some((50, 20, 32, 0, 9))"#]]).await;
+        "Hello" Stop Some((50, 20, 32, 0, 9))"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -96,41 +99,83 @@ async fn servers_without_ids_and_indexes_are_read() {
         json!({"type": "response.output_item.done", "item": {"type": "function_call", "call_id": "c2", "name": "two", "arguments": "[]", "status": "completed"}}),
         json!({"type": "response.completed", "response": {"status": "completed"}}),
     ];
-    check(events(&frames), true, expect![[r#"
+    check(
+        events(&frames),
+        true,
+        expect![[r#"
 
         "" ToolCalls None
         c1 one {"a":1} None
-        c2 two "[]" Some("the arguments are not a JSON object")"#]]).await;
+        c2 two "[]" Some("the arguments are not a JSON object")"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn an_answer_that_did_not_complete_says_why() {
-    let ended = |kind: &str, response: Value| events(&[json!({"type": "response.output_text.delta", "delta": "Hi"}), json!({"type": kind, "response": response})]);
+    let ended = |kind: &str, response: Value| {
+        events(&[json!({"type": "response.output_text.delta", "delta": "Hi"}), json!({"type": kind, "response": response})])
+    };
     let incomplete = |reason: &str| json!({"status": "incomplete", "incomplete_details": {"reason": reason}, "output": [spoken("Hi")], "usage": usage()});
-    check(ended("response.incomplete", incomplete("max_output_tokens")), true, expect![[r#"
+    check(
+        ended("response.incomplete", incomplete("max_output_tokens")),
+        true,
+        expect![[r#"
         "Hi" 
-        "Hi" Length Some((50, 20, 32, 0, 9))"#]]).await;
-    check(ended("response.incomplete", incomplete("content_filter")), true, expect![[r#"
+        "Hi" Length Some((50, 20, 32, 0, 9))"#]],
+    )
+    .await;
+    check(
+        ended("response.incomplete", incomplete("content_filter")),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((50, 20))"#]]).await;
+        provider_content_filtered: the provider's filter stopped the answer Some((50, 20))"#]],
+    )
+    .await;
     let failed = json!({"status": "failed", "error": {"code": "server_error", "message": "oops"}, "usage": usage()});
-    check(ended("response.failed", failed), true, expect![[r#"
+    check(
+        ended("response.failed", failed),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_unavailable: the provider broke off: oops Some((50, 20))"#]]).await;
+        provider_unavailable: the provider broke off: oops Some((50, 20))"#]],
+    )
+    .await;
     let error = json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": null, "sequence_number": 3});
-    check(events(&[error]), true, expect![[r#"
+    check(
+        events(&[error]),
+        true,
+        expect![[r#"
 
-        provider_rate_limited: the provider broke off: slow None"#]]).await;
-    check(events(&[json!({"type": "response.output_text.delta", "delta": "Hi"})]), true, expect![[r#"
+        provider_rate_limited: the provider broke off: slow None"#]],
+    )
+    .await;
+    check(
+        events(&[json!({"type": "response.output_text.delta", "delta": "Hi"})]),
+        true,
+        expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]]).await;
+        provider_protocol: the provider's answer ended before its end marker None"#]],
+    )
+    .await;
     let refusal = json!({"type": "message", "content": [{"type": "refusal", "refusal": "I cannot"}]});
-    check(whole(&json!({"status": "completed", "output": [refusal]})), false, expect![[r#"
+    check(
+        whole(&json!({"status": "completed", "output": [refusal]})),
+        false,
+        expect![[r#"
 
-        provider_content_filtered: I cannot None"#]]).await;
-    check(whole(&json!({"status": "completed"})), false, expect![[r#"
+        provider_content_filtered: I cannot None"#]],
+    )
+    .await;
+    check(
+        whole(&json!({"status": "completed"})),
+        false,
+        expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no output None"#]]).await;
+        provider_protocol: the provider's answer is malformed: it holds no output None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -243,13 +288,19 @@ async fn the_request_holds_everything() {
             }
           },
           "stream": true
-        }"#]].assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
+        }"#]]
+    .assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
 }
 
 #[tokio::test]
 async fn reasoning_that_the_provider_did_not_hand_out_is_not_sent_back() {
     let output = json!([{"type": "reasoning", "id": "rs_1", "summary": []}, spoken("Hi")]);
-    check(whole(&json!({"status": "completed", "output": output})), false, expect![[r#"
+    check(
+        whole(&json!({"status": "completed", "output": output})),
+        false,
+        expect![[r#"
 
-        "Hi" Stop None"#]]).await;
+        "Hi" Stop None"#]],
+    )
+    .await;
 }

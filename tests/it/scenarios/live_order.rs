@@ -90,3 +90,25 @@ async fn an_open_pause_is_told_again_at_each_rest() {
         18 run_terminal status="awaiting_input"
     "#]].assert_eq(&story.tail(&run.id, Order::Ordered, 0).await);
 }
+
+#[tokio::test]
+async fn an_answer_is_followed_as_it_happens_from_where_the_run_rested() {
+    use studio::engine::{Follow, From, Order};
+    let bench = crate::support::Bench::new(serde_json::json!({}));
+    let graph = studio::model::sketch::graph("start -> human -> set_1{key: a, value: 1} -> stop");
+    let workflow = bench.workflow(graph.expect("a graph")).await;
+    let started = bench.start(&workflow, serde_json::json!({"message": "hi"})).await;
+    bench.told(&started).await;
+    let run = started.run.to_string();
+    let resumed = bench.resume(&run, serde_json::json!({"message": "yes"})).await.expect("a resumed run");
+    let from = From { order: Order::Live, after: resumed.after };
+    let stream = bench.studio.events(&bench.scope, &run, from, Follow::Answer).await.expect("events").expect("a stream");
+    let mut stream = stream.cut_when_behind();
+    let mut told = Vec::new();
+    while let Some(batch) = stream.next_batch().await {
+        told.extend(batch.iter().map(|frame| frame.event()));
+    }
+    assert_eq!(told.first(), Some(&"step_started"));
+    assert_eq!(told.last(), Some(&"trace_completed"));
+    assert!(!stream.was_cut());
+}
