@@ -16,18 +16,22 @@ use crate::support::{Bench, marks};
 /// What a run comes to, ids and times aside: equal for every run of a graph, however often it was cut.
 pub async fn record(bench: &Bench, run: &Id) -> Value {
     let loaded = load(bench.studio.world(), "", &run.to_string()).await.expect("a run");
-    let entries: Vec<Entry> = loaded.entries.iter().map(|entry| (**entry).clone()).collect();
-    let folded = Run::fold(*run, &entries, Arc::clone(&loaded.plan)).expect("a log");
-    numbered(&entries);
-    let steps = steps(&entries);
-    effects(bench, run, &entries);
+    let entries = &loaded.entries;
+    let folded = Run::fold(*run, entries, Arc::clone(&loaded.plan)).expect("a log");
+    numbered(entries);
+    let steps = steps(entries);
+    effects(bench, run, entries);
     rows(bench, run, &folded, &loaded.row).await;
     chain(bench, run).await;
     let trace = bench.studio.trace(&bench.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
     let traced = trace["steps"].as_array().expect("steps").iter();
-    let traced: Vec<String> = traced
+    let mut traced: Vec<String> = traced
         .map(|step| format!("{} {} {} {}", step["node_id"].as_str().unwrap_or_default(), step["iteration"], step["branch_path"], step["status"]))
         .collect();
+    // What was told with a failure stays told: the steps that a retry adds come after it.
+    let retried = entries.iter().any(|entry| matches!(entry.event, Event::Retried(_)));
+    let order = if retried { Value::Null } else { json!(traced) };
+    traced.sort();
     json!({
         "status": folded.status.as_str(),
         "output": folded.output,
@@ -35,18 +39,19 @@ pub async fn record(bench: &Bench, run: &Id) -> Value {
         "usage": folded.total(),
         "steps": steps,
         "trace": traced,
+        "order": order,
         "messages": messages(bench, &folded).await,
     })
 }
 
-fn numbered(entries: &[Entry]) {
+fn numbered(entries: &[Arc<Entry>]) {
     for (at, entry) in entries.iter().enumerate() {
         assert_eq!(entry.seq, at as u64 + 1, "the log has a gap");
     }
 }
 
 /// Completed steps as `node iteration lane`, sorted; each once.
-fn steps(entries: &[Entry]) -> Vec<String> {
+fn steps(entries: &[Arc<Entry>]) -> Vec<String> {
     let mut names = HashMap::new();
     let mut done = HashSet::new();
     let mut found = Vec::new();
@@ -71,7 +76,7 @@ fn steps(entries: &[Entry]) -> Vec<String> {
 }
 
 /// Calls that ended well are never made again; tools did what the log says, once unless that was allowed.
-fn effects(bench: &Bench, run: &Id, entries: &[Entry]) {
+fn effects(bench: &Bench, run: &Id, entries: &[Arc<Entry>]) {
     let mut finished = HashSet::new();
     let mut made: BTreeMap<String, (usize, bool)> = BTreeMap::new();
     let mut rerun: BTreeMap<String, usize> = BTreeMap::new();

@@ -153,7 +153,7 @@ fn sweep(given: &Value, passes: u32) -> u64 {
     let mut check = |said: &[String], border: u64| {
         for record in said.iter().filter(|line| line.starts_with('{')) {
             let record: Value = serde_json::from_str(record).expect("a record");
-            for (part, found) in record.as_object().expect("parts") {
+            for (part, found) in record.as_object().expect("parts").iter().filter(|(_, found)| !found.is_null()) {
                 assert_eq!(found, &expected[part], "{part} after the kills before border {border} of {given}");
             }
             checked += 1;
