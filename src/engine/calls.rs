@@ -15,7 +15,7 @@ use crate::model::event::{
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, Caller};
+use crate::tools::{BoundTool, Caller, ToolReply};
 
 /// A model call.
 #[derive(Debug)]
@@ -288,6 +288,7 @@ impl StepContext {
             result,
             is_error,
             skipped,
+            abandoned: false,
             parent_call_id: parent.map(str::to_owned),
         };
         match doubt {
@@ -310,13 +311,12 @@ impl StepContext {
             user: facts.user.clone(),
         };
         let invocation = tool.invocation(call, &caller);
-        let reply = tokio::select! {
-            reply = tokio::time::timeout(tool.timeout, tool.tool.call(invocation)) => reply.ok(),
-            () = self.cancelled().cancelled() => Some(crate::tools::ToolReply::error("the run was cancelled; the call was abandoned")),
+        let (reply, abandoned) = tokio::select! {
+            reply = tokio::time::timeout(tool.timeout, tool.tool.call(invocation)) => (reply.ok(), false),
+            () = self.cancelled().cancelled() => (Some(ToolReply::error("the run was ended; the call was abandoned")), true),
         };
-        let reply = reply.unwrap_or_else(|| {
-            crate::tools::ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()))
-        });
+        let late = || ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()));
+        let reply = reply.unwrap_or_else(late);
         ToolOutcome {
             call_id: call.id.clone(),
             name: call.name.clone(),
@@ -324,6 +324,7 @@ impl StepContext {
             result: capped(reply.text, self.world().result_bytes()),
             is_error: reply.is_error,
             skipped: false,
+            abandoned,
             parent_call_id: parent.map(str::to_owned),
         }
     }
@@ -346,6 +347,7 @@ impl StepContext {
             result: text.to_owned(),
             is_error: !skipped,
             skipped,
+            abandoned: false,
             parent_call_id: parent.map(str::to_owned),
         };
         self.tool_ended(&key, outcome, Duration::ZERO)

@@ -392,6 +392,8 @@ impl Telling {
         self.stop_clock(entry.at);
         self.status = status;
         self.flush(0);
+        let worked_ms = self.working_ms;
+        self.lanes.values_mut().for_each(|lane| lane.interrupt(worked_ms));
         // Pauses of a failed run stay open: a retry that rests tells them.
         if status != Status::Failed {
             self.open.clear();

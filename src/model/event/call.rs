@@ -117,6 +117,9 @@ pub struct ToolOutcome {
     /// It was rejected or skipped, and did not run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub skipped: bool,
+    /// Nobody waited for its end: the run ended first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub abandoned: bool,
     /// The call whose specialist made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call_id: Option<String>,

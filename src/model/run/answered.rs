@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::Timestamp;
-use super::super::event::{Answer, LaneId, Resumed, Retried};
+use super::super::event::{Answer, CallOutcome, LaneId, Resumed, Retried};
 use super::super::graph::NodeKind;
 use super::lane::{At, Call, Lane, OpenStep};
 use super::{Run, Status};
@@ -69,16 +69,18 @@ impl Run {
         first.map_or(0, |lane| lane.id)
     }
 
-    /// Failed steps are entered again with the next attempt, interrupted ones with the same.
+    /// Failed steps are entered again with the next attempt, interrupted ones with the same. The call of a tool node whose end
+    /// nobody saw is made again: a person asked for it.
     pub(super) fn clear_failures(&mut self) {
         let plan = Arc::clone(&self.plan);
         for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
-            if step.failed {
-                step.failed = false;
-                step.attempt += 1;
-                if matches!(plan.node(step.node).kind, NodeKind::Tool | NodeKind::Mcp) {
-                    step.calls.retain(|_, call| matches!(call, Call::Done(_)));
-                }
+            let failed = std::mem::replace(&mut step.failed, false);
+            step.attempt += u32::from(failed);
+            if matches!(plan.node(step.node).kind, NodeKind::Tool | NodeKind::Mcp) {
+                step.calls.retain(|_, call| match call {
+                    Call::Open(_) => !failed,
+                    Call::Done(done) => !matches!(&done.outcome, CallOutcome::Tool(outcome) if outcome.abandoned),
+                });
             }
         }
         self.reenter();

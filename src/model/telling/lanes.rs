@@ -105,7 +105,8 @@ impl Lane {
     pub(super) fn begin_step(&mut self, started: &StepStarted, node: NodeIndex, worked_ms: u64, branches: usize) {
         self.node = node;
         if let Some(step) = self.step.as_mut().filter(|step| started.resumed && step.id == started.step) {
-            step.entered_ms = Some(worked_ms);
+            let before = step.entered_ms.replace(worked_ms);
+            step.facts.worked_ms += before.map_or(0, |since| worked_ms.saturating_sub(since));
             return;
         }
         self.results.clear();
@@ -117,10 +118,21 @@ impl Lane {
     }
 
     pub(super) fn wait(&mut self, worked_ms: u64) {
+        self.stop_clock(worked_ms);
+        self.settled = true;
+    }
+
+    fn stop_clock(&mut self, worked_ms: u64) {
         if let Some(step) = &mut self.step {
             step.facts.worked_ms += step.entered_ms.take().map_or(0, |since| worked_ms.saturating_sub(since));
         }
-        self.settled = true;
+    }
+
+    /// The run ended while a step of this lane was at work. A fork only waits for its branches: it goes on with the run.
+    pub(super) fn interrupt(&mut self, worked_ms: u64) {
+        if self.forks.is_empty() {
+            self.stop_clock(worked_ms);
+        }
     }
 
     /// The step's figures, and whether it was a fork.

@@ -134,7 +134,8 @@ impl Step {
     pub(super) fn enter(&mut self, now: Moment, attempt: u32) {
         self.status = StepStatus::Running;
         self.attempt = attempt;
-        self.entered_ms = Some(now.worked_ms);
+        let before = self.entered_ms.replace(now.worked_ms);
+        self.duration_ms += before.map_or(0, |since| now.worked_ms.saturating_sub(since));
         self.finished_at = None;
         self.fault = None;
     }

@@ -1,7 +1,5 @@
 //! Cancel: scenario 20, while it works, while it waits, in branches.
 
-use std::time::Duration;
-
 use expect_test::expect;
 use serde_json::json;
 use studio::engine::Order;
@@ -11,9 +9,7 @@ use crate::support::story::Story;
 async fn working(story: &Story, sketch: &str, calls: usize) -> String {
     let workflow = story.workflow(sketch).await;
     let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
-    while story.hands.calls().len() < calls {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    story.calls(calls).await;
     started.run.to_string()
 }
 
@@ -59,7 +55,7 @@ async fn branches_stop_with_the_run() {
         7 tool_call step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result=null branch_id="a"
         8 tool_call step_id="s2" node_id="agent_a" call_id="call_agent_a_1_3" name="look" inputs={} result=null branch_id="a"
         9 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1" name="look" inputs={} result="{\"did\":\"look\",\"with\":{}}" is_error=false skipped=false duration_ms="ms" branch_id="a"
-        10 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result="the run was cancelled; the call was abandoned" is_error=true skipped=false duration_ms="ms" branch_id="a"
+        10 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result="the run was ended; the call was abandoned" is_error=true skipped=false duration_ms="ms" branch_id="a"
         11 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_3" name="look" inputs={} result="{\"did\":\"look\",\"with\":{}}" is_error=false skipped=false duration_ms="ms" branch_id="a"
         12 branch_started fork_id="fork_1" branch_id="b"
         13 step_started step_id="s3" node_id="set_b" node_type="set_state" iteration=null attempt=1 branch_id="b"

@@ -181,6 +181,12 @@ async fn a_run_may_work_too_long() {
         s1 set_1 completed .default output={"a":1}
         s2 tool_1 cancelled
     "#]].assert_eq(&story.steps(&run.id).await);
+    let again = story.retry(&run.id, json!({})).await;
+    expect![[r#"
+        8 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1 resumed=true
+        9 trace_failed node_id=null code="run_timeout" message="the run was at work for more than 1 s (`timeouts.run_seconds`) and was ended" usage="0+0"
+    "#]].assert_eq(&again);
+    assert_eq!(story.trace(&run.id).await["trace"]["error"]["code"], "run_timeout", "each try has its own time");
 }
 
 #[tokio::test]

@@ -277,3 +277,34 @@ async fn waiting_for_people_is_no_work() {
     assert!(head["waiting_ms"].as_u64().unwrap() >= 140 && head["working_ms"].as_u64().unwrap() < 100, "{head}");
     assert!(head["duration_ms"].as_u64().unwrap() >= 140, "{head}");
 }
+
+#[tokio::test]
+async fn spans_of_a_specialist_lie_under_its_call() {
+    let story = Story::scripted(json!([
+        {"match": {"node_id": "agent_boss", "call": 1}, "tool_calls": [{"name": "ask", "arguments": {"input": "Why?"}}]},
+        {"match": {"node_id": "agent_expert", "call": 1}, "tool_calls": [{"name": "look", "arguments": {}}]},
+        {"match": {"node_id": "agent_expert", "call": 2}, "text": "Because."},
+        {"match": {"node_id": "agent_boss", "call": 2}, "text": "Done."}]));
+    let run = story
+        .run(
+            "start -> agent_boss{provider: script, model: m} -> stop
+            agent_expert{provider: script, model: m, tool_mode: true, tools: [{ref: \"host:look\"}], tool_exposure: {slug: ask, description: Knows}}.toolset => agent_boss",
+        )
+        .await;
+    let trace = story.trace(&run.id).await;
+    let spans = trace["spans"].as_array().unwrap();
+    let name = |id: &serde_json::Value| spans.iter().find(|span| span["id"] == *id).map_or("-", |span| span["name"].as_str().unwrap());
+    let lines: Vec<String> = spans.iter().map(|span| format!("{} under {}", span["name"].as_str().unwrap(), name(&span["parent_span_id"]))).collect();
+    assert_eq!(lines, ["chat under -", "ask under -", "chat under ask", "look under ask", "chat under ask", "chat under -"]);
+}
+
+#[tokio::test]
+async fn calls_that_were_cut_short_are_not_at_work_any_more() {
+    let story = Story::plain();
+    let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 5000}, idempotent: true, timeout_ms: 20, retries: {max: 1, backoff_ms: 1}, on_error: continue} -> stop").await;
+    let trace = story.trace(&run.id).await;
+    let spans = trace["spans"].as_array().unwrap();
+    assert_eq!(spans.len(), 2);
+    assert!(spans.iter().all(|span| span["status"] == "cancelled" && !span["finished_at"].is_null()), "{spans:?}");
+    assert_eq!(trace["steps"][0]["error"]["code"], "node_timeout");
+}

@@ -1,7 +1,5 @@
 //! The table of transitions as far as it needs no queue: every trigger in every status.
 
-use std::time::Duration;
-
 use expect_test::expect;
 use serde_json::{Value, json};
 
@@ -36,9 +34,7 @@ async fn started(story: &Story, sketch: &str, status: &str) -> String {
     }
     let workflow = story.workflow(sketch).await;
     let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
-    while story.hands.calls().is_empty() {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    story.calls(1).await;
     started.run.to_string()
 }
 
@@ -139,9 +135,7 @@ async fn an_answered_pause_is_not_answered_again() {
         let pause = story.id("p1");
         let started = story.bench.resume(&run, json!({"message": "x"})).await.unwrap();
         match status {
-            "running" => while story.hands.calls().is_empty() {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            },
+            "running" => story.calls(1).await,
             "cancelled" => {
                 story.told(&started).await;
                 story.cancel(&run).await;

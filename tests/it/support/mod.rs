@@ -19,22 +19,20 @@ use studio::studio::{Resource, Scope, Started, Studio};
 pub struct Bench {
     pub studio: Studio,
     pub scope: Scope,
-    _folder: Option<tempfile::TempDir>,
 }
 
 impl Bench {
     /// In memory, with these settings over the usual ones.
     pub fn new(settings: Value) -> Self {
         let config = config(settings, ":memory:");
-        Self { studio: Studio::open(config).expect("a studio"), scope: Scope::default(), _folder: None }
+        Self { studio: Studio::open(config).expect("a studio"), scope: Scope::default() }
     }
 
-    /// On a file of its own.
-    pub fn on_disk(settings: Value) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("studio.sqlite");
+    /// On the database in a folder.
+    pub fn on_disk(settings: Value, folder: &std::path::Path) -> Self {
+        let path = folder.join("studio.sqlite");
         let config = config(settings, path.to_str().expect("a path"));
-        Self { studio: Studio::open(config).expect("a studio"), scope: Scope::default(), _folder: Some(folder) }
+        Self { studio: Studio::open(config).expect("a studio"), scope: Scope::default() }
     }
 
     /// Stores a workflow; its id.

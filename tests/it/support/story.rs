@@ -43,8 +43,16 @@ impl Story {
     pub fn with(settings: Value, replies: Value) -> Self {
         let mut all = json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}});
         merge(&mut all, settings);
+        Self::of(Bench::new(all))
+    }
+
+    /// With a model `m`, on the database in a folder.
+    pub fn on_disk(folder: &std::path::Path, replies: Value) -> Self {
+        Self::of(Bench::on_disk(json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}}), folder))
+    }
+
+    fn of(bench: Bench) -> Self {
         let hands = Hands::default();
-        let bench = Bench::new(all);
         bench.studio.set_host(Arc::new(hands.clone()), Hands::declaration());
         Self { bench, hands, names: Mutex::default(), live: Mutex::default() }
     }
@@ -201,6 +209,20 @@ impl Story {
             }
         }
         told
+    }
+
+    /// Goes on with a run that another studio began.
+    pub async fn join(&self, run: &str) {
+        self.settle(run).await;
+        let told = self.read(run, From { order: Order::Live, after: 0 }, Follow::Tail).await;
+        self.live.lock().expect("a lock").insert(run.to_owned(), told.last().expect("a frame").number());
+    }
+
+    /// Waits until that many tool calls were made.
+    pub async fn calls(&self, count: usize) {
+        while self.hands.calls().len() < count {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
     }
 
     /// Waits until nobody works on the run any more.

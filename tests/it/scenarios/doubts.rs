@@ -1,0 +1,142 @@
+//! Calls in doubt: their owner died while they ran, and a person decides what becomes of each.
+
+use std::path::Path;
+use std::time::Duration;
+
+use expect_test::expect;
+use serde_json::json;
+use studio::engine::Order;
+
+use crate::support::story::Story;
+
+fn script() -> serde_json::Value {
+    json!([
+        {"tool_calls": [{"name": "stuck", "arguments": {"id": 1}}, {"name": "look", "arguments": {"id": 2}}, {"name": "stuck", "arguments": {"id": 3}}]},
+        {"text": "{{tool_result}}"}])
+}
+
+const AGENT: &str = "start -> agent_1{provider: script, model: m, tools: [{ref: \"host:stuck\"}, {ref: \"host:look\"}]} -> stop";
+
+/// A run whose owner died while its calls were made, taken over by another studio.
+async fn in_doubt(folder: &Path, sketch: &str, calls: usize) -> (Story, String) {
+    let first = Story::on_disk(folder, script());
+    let workflow = first.workflow(sketch).await;
+    let run = first.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    first.calls(calls).await;
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    first.bench.studio.shutdown(Duration::from_millis(200)).await;
+    let next = Story::on_disk(folder, script());
+    next.bench.studio.take_over().await.expect("a studio");
+    next.join(&run).await;
+    (next, run)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_call_is_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    let (story, run) = in_doubt(folder.path(), AGENT, 3).await;
+    expect![[r#"
+        1 thread thread_id="t1" workflow_id="w1"
+        2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
+        3 step_started step_id="s1" node_id="agent_1" node_type="agent" iteration=null attempt=1
+        4 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1" name="stuck" inputs={"id":1} result=null
+        5 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1_2" name="look" inputs={"id":2} result=null
+        6 tool_call step_id="s1" node_id="agent_1" call_id="call_agent_1_1_3" name="stuck" inputs={"id":3} result=null
+        7 trace_failed node_id=null code="in_doubt" message="the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each" calls=[{"call_id":"call_agent_1_1","name":"stuck","arguments":{"id":1},"node_id":"agent_1"},{"call_id":"call_agent_1_1_3","name":"stuck","arguments":{"id":3},"node_id":"agent_1"}] usage="1+10"
+        8 run_terminal status="failed" error={"code":"in_doubt","message":"the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each","node_id":null}
+    "#]].assert_eq(&story.tail(&run, Order::Ordered, 0).await);
+    let trace = story.trace(&run).await;
+    expect![[r#"
+        {
+          "code": "in_doubt",
+          "message": "the process died while these tools ran, and nobody knows whether they did their work: stuck, stuck; retry with a decision for each",
+          "node_id": null,
+          "calls": [
+            {
+              "call_id": "call_agent_1_1",
+              "name": "stuck",
+              "arguments": {
+                "id": 1
+              },
+              "node_id": "agent_1"
+            },
+            {
+              "call_id": "call_agent_1_1_3",
+              "name": "stuck",
+              "arguments": {
+                "id": 3
+              },
+              "node_id": "agent_1"
+            }
+          ]
+        }"#]].assert_eq(&story.shown(&trace["trace"]["error"]));
+    let mut table = String::new();
+    let one = |action: &str| json!({"call_id": "call_agent_1_1", "action": action});
+    for in_doubt in [
+        json!([]),
+        json!([one("skip")]),
+        json!([one("skip"), one("rerun")]),
+        json!([one("skip"), {"call_id": "other", "action": "skip"}, {"call_id": "call_agent_1_1_3", "action": "skip"}]),
+        json!([one("use"), {"call_id": "call_agent_1_1_3", "action": "skip"}]),
+        json!([one("perhaps"), {"call_id": "call_agent_1_1_3", "action": "skip"}]),
+    ] {
+        table.push_str(&format!("{}\n", story.refused(&run, "retry", json!({ "in_doubt": in_doubt })).await));
+    }
+    expect![[r#"
+        422 validation_failed: one decision is needed for call `call_agent_1_1` of `stuck` {"errors":{"in_doubt":["one decision is needed for call `call_agent_1_1` of `stuck`","one decision is needed for call `call_agent_1_1_3` of `stuck`"]}}
+        422 validation_failed: one decision is needed for call `call_agent_1_1_3` of `stuck` {"errors":{"in_doubt":["one decision is needed for call `call_agent_1_1_3` of `stuck`"]}}
+        422 validation_failed: in_doubt.1.call_id is listed twice {"errors":{"in_doubt.1.call_id":["in_doubt.1.call_id is listed twice"]}}
+        422 validation_failed: `other` is not in doubt {"errors":{"in_doubt.1.call_id":["`other` is not in doubt"]}}
+        422 validation_failed: in_doubt.0.result is required {"errors":{"in_doubt.0.result":["in_doubt.0.result is required"]}}
+        422 validation_failed: in_doubt.0.action must be one of rerun, skip, use {"errors":{"in_doubt.0.action":["in_doubt.0.action must be one of rerun, skip, use"]}}
+    "#]].assert_eq(&table);
+    let told = story.retry(&run, json!({"in_doubt": [one("skip"), {"call_id": "call_agent_1_1_3", "action": "use", "result": "It is done."}]})).await;
+    expect![[r#"
+        9 step_started step_id="s1" node_id="agent_1" node_type="agent" iteration=null attempt=1 resumed=true
+        10 tool_result step_id="s1" node_id="agent_1" call_id="call_agent_1_1" name="stuck" inputs={"id":1} result="The call was skipped; it is not known whether it ran." is_error=false skipped=true duration_ms="ms"
+        11 tool_result step_id="s1" node_id="agent_1" call_id="call_agent_1_1_2" name="look" inputs={"id":2} result="{\"did\":\"look\",\"with\":{\"id\":2}}" is_error=false skipped=false duration_ms="ms"
+        12 tool_result step_id="s1" node_id="agent_1" call_id="call_agent_1_1_3" name="stuck" inputs={"id":3} result="It is done." is_error=false skipped=false duration_ms="ms"
+        13 step_completed step_id="s1" node_id="agent_1" node_type="agent" handle="default" duration_ms="ms" iteration=null changes={"agent_response":"It is done."} provider="script" model="m" usage="35+13"
+        14 step_started step_id="s2" node_id="stop" node_type="stop" iteration=null attempt=1
+        15 step_completed step_id="s2" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
+        16 trace_completed status="completed" output={"input":"hi","agent_response":"It is done."} reply="It is done." thread_id="t1" duration_ms="ms" usage="35+13"
+    "#]].assert_eq(&told);
+    assert!(story.hands.calls().is_empty(), "nothing is called again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_node_in_doubt_takes_the_given_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let sketch = "start -> tool_1{tool_ref: \"host:stuck\"} -> stop";
+    let (story, run) = in_doubt(folder.path(), sketch, 1).await;
+    let call = story.trace(&run).await["trace"]["error"]["calls"][0]["call_id"].clone();
+    let told = story.retry(&run, json!({"in_doubt": [{"call_id": call, "action": "use", "result": "{\"paid\": true}"}]})).await;
+    expect![[r#"
+        6 step_started step_id="s1" node_id="tool_1" node_type="tool" iteration=null attempt=1 resumed=true
+        7 step_completed step_id="s1" node_id="tool_1" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"stuck","result":{"paid":true}}}
+        8 step_started step_id="s2" node_id="stop" node_type="stop" iteration=null attempt=1
+        9 step_completed step_id="s2" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
+        10 trace_completed status="completed" output={"input":"hi","tool_result":{"name":"stuck","result":{"paid":true}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
+    "#]].assert_eq(&told);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_harmless_call_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let sketch = "start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 300}} -> stop";
+    let (story, run) = in_doubt(folder.path(), sketch, 1).await;
+    assert_eq!(story.hands.calls(), [r#"again {"ms":300}"#]);
+    expect![[r#"
+        1 thread thread_id="t1" workflow_id="w1"
+        2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
+        3 step_started step_id="s1" node_id="set_1" node_type="set_state" iteration=null attempt=1
+        4 step_completed step_id="s1" node_id="set_1" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={"a":1}
+        5 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1
+        6 step_started step_id="s2" node_id="tool_1" node_type="tool" iteration=null attempt=1 resumed=true
+        7 step_completed step_id="s2" node_id="tool_1" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"name":"again","result":{"did":"again","with":{"ms":300}}}}
+        8 step_started step_id="s3" node_id="stop" node_type="stop" iteration=null attempt=1
+        9 step_completed step_id="s3" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
+        10 trace_completed status="completed" output={"input":"hi","a":1,"tool_result":{"name":"again","result":{"did":"again","with":{"ms":300}}}} reply=null thread_id="t1" duration_ms="ms" usage="0+0"
+        11 run_terminal status="completed"
+    "#]].assert_eq(&story.tail(&run, Order::Ordered, 0).await);
+}
