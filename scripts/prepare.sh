@@ -23,9 +23,9 @@ if [ "${1:-build}" = ui ]; then
     need curl curl
     command -v node >/dev/null 2>&1 || missing+=(nodejs npm)
 fi
-# Debian's Node.js is older than the pages' tools ask for; the registry of its packages has a newer one.
+# Debian's Node.js is older than the pages' tools and a mock of model providers ask for; the registry of its packages has a newer one.
 newer_node() {
-    [ "${1:-build}" = ui ] || return 0
+    [ "${1:-build}" != build ] || return 0
     node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' && return 0
     npm install --silent --no-fund --no-audit --prefix "${CARGO_TARGET_DIR:-target}/node" node@22
 }

@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 peers="${CARGO_TARGET_DIR:-target}/peers"
 mkdir -p "$peers"
 peers="$(cd "$peers" && pwd)"
+export PATH="$peers/../node/node_modules/.bin:$PATH" # where scripts/prepare.sh puts a newer Node.js
 llmock_version=0.2.2
 aimock_version=1.43.0
 
