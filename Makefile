@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test generate install
+.PHONY: run test test-pages test-providers generate install
 
 run:
 	@scripts/prepare.sh build
@@ -13,6 +13,13 @@ run:
 
 test:
 	@scripts/test.sh
+
+# The pages in a real browser, and the model providers against real programs: slower, and they need Chromium, nginx, Node.js, PyPI.
+test-pages:
+	@scripts/test-ui.sh
+
+test-providers:
+	@scripts/test-providers.sh
 
 # Files that are made from the code and committed: C headers, the Python module.
 generate:

@@ -105,7 +105,8 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
     );
     let node = &context.node().node;
     let harmful = matches!(node, Node::Tool(node) if !node.idempotent) || matches!(node, Node::Mcp(node) if !node.idempotent);
-    !never && !(harmful && fault.code == FaultCode::NodeTimeout)
+    let harm = harmful && fault.code == FaultCode::NodeTimeout;
+    !(never || harm)
 }
 
 fn ended(context: &StepContext, end: StepEnd) -> StepOver {

@@ -20,6 +20,8 @@ use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
 use crate::store::{Tx, queue};
 
+/// Other engines may hold longer leases than this one, but not much longer than this, in milliseconds.
+const LONGEST_LEASE: i64 = 3_600_000;
 /// Runs that are taken over at once.
 const TAKEN: usize = 64;
 
@@ -265,7 +267,7 @@ impl World {
         let holders = self.store.read(queue::holders).await?;
         let gone: Vec<String> =
             holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
-        let far = Timestamp(now.0 + 2 * (until.0 - now.0));
+        let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
         if gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far) {
             return Ok(Vec::new());
         }
@@ -274,7 +276,7 @@ impl World {
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
         let claimed = self.store.write(move |tx| {
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
-            let rows = queue::claim_expired(tx, &owner, now, until, TAKEN)?;
+            let rows = queue::claim_expired(tx, &owner, now, until, far, TAKEN)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }

@@ -50,15 +50,15 @@ pub fn expire(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
     tx.execute("UPDATE #runs SET lease_until = 0 WHERE owner = $1 AND status = 'running'", params![owner]).map(drop)
 }
 
-/// Takes running runs whose lease is over, or further ahead than a lease can be (a clock went back). Each taking is counted.
+/// Takes running runs whose lease is over, or ends after `far`, where no lease can end (a clock went back). Each taking is counted.
 pub fn claim_expired(
     tx: &mut Tx<'_>,
     owner: &str,
     now: Timestamp,
     until: Timestamp,
+    far: Timestamp,
     limit: usize,
 ) -> Result<Vec<RunRow>, StoreError> {
-    let lease = until.0 - now.0;
     tx.query(
         concat!(
             "UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 WHERE no IN \
@@ -66,7 +66,7 @@ pub fn claim_expired(
              ORDER BY lease_until LIMIT $5) RETURNING ",
             run_columns!()
         ),
-        params![owner, until.0, now.0, now.0 + 2 * lease, limit as u64],
+        params![owner, until.0, now.0, far.0, limit as u64],
         of_row,
     )
 }

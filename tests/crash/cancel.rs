@@ -79,10 +79,12 @@ async fn a_cancel_of_a_run_whose_owner_died_is_heard_by_the_next() {
 #[tokio::test(flavor = "multi_thread")]
 async fn working_time_is_limited_whatever_a_run_does() {
     let folder = folder();
-    let bench = Bench::open(folder.path(), json!({"timeouts": {"run_seconds": 1}, "limits": {"loop_max_steps": 1_000_000_000}}));
+    let bench = Bench::open(folder.path(), json!({
+        "timeouts": {"run_seconds": 1}, "limits": {"loop_max_steps": 1_000_000_000}, "loop": {"global_max_steps": 1_000_000_000}
+    }));
     let endless = graph(
         &[
-            ("start", "start", json!({})), ("loop", "loop", json!({"max_steps": 99_999})),
+            ("start", "start", json!({})), ("loop", "loop", json!({"max_steps": 999_999_999})),
             ("set", "set_state", json!({"key": "a", "value": "{{input}}"})), ("stop", "stop", json!({})),
         ],
         &[("start", "loop"), ("loop.continue", "set"), ("set", "loop"), ("loop.exit", "stop")],

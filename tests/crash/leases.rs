@@ -37,9 +37,17 @@ async fn an_owner_that_stood_still_is_fenced() {
     let mut owner = Program::run("work", folder.path(), &json!({"settings": short, "node": slow_model()}));
     let run: Id = owner.next().expect("a run").parse().expect("an id");
     let other = Bench::open(folder.path(), short);
-    owner.signal("STOP");
-    tokio::time::sleep(Duration::from_millis(1300)).await;
-    assert_eq!(other.studio.take_over().await.expect("a studio"), 1);
+    // A process that stands still in the middle of a write keeps the database locked: then it is let go on and stopped again.
+    loop {
+        owner.signal("STOP");
+        tokio::time::sleep(Duration::from_millis(1300)).await;
+        if let Ok(taken) = other.studio.take_over().await {
+            assert_eq!(taken, 1);
+            break;
+        }
+        owner.signal("CONT");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     owner.signal("CONT");
     let row = other.until(&run, "completed", SOON).await;
     tokio::time::sleep(Duration::from_secs(2)).await;

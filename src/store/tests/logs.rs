@@ -39,7 +39,7 @@ fn another_tenant_sees_nothing() {
 fn a_late_writer_is_refused_and_leaves_nothing() {
     let store = Store::open(StoreSettings::in_memory());
     with_run(&store);
-    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), 10)).unwrap();
+    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), Timestamp(4000), 10)).unwrap();
     assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
     assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Fenced));
     assert_eq!(write(&store, |tx| append(tx, &Append { expect_fence: 2, ..growth(1, 2, 1) })), Err(StoreError::Fenced));
@@ -222,15 +222,15 @@ fn leases_are_renewed_lost_and_released() {
     with_run(&store);
     write(&store, |tx| {
         assert_eq!(runs::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, [id(2)]);
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(4000), Timestamp(5000), 9)?, []);
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(1), Timestamp(2), 9)?.len(), 1, "the lease is too far ahead");
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(4000), Timestamp(5000), Timestamp(6000), 9)?, []);
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(1), Timestamp(2), Timestamp(3), 9)?.len(), 1, "the lease is too far ahead");
         assert_eq!(runs::renew(tx, "a", &[id(1)], Timestamp(9000))?, [id(1)]);
         assert!(runs::request_cancel(tx, "t", &id(1))?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
         let held = runs::get(tx, "t", &id(1))?.unwrap();
         crate::store::queue::release(tx, &id(1), held.fence)?;
-        let taken = runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), 9)?;
+        let taken = runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), Timestamp(3), 9)?;
         assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 2)]);
         assert_eq!(crate::store::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
         Ok(())
