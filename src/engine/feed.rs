@@ -190,6 +190,12 @@ impl Feed {
         }
     }
 
+    /// Whether the run rests and a position is at or past its last number: nothing follows.
+    #[must_use]
+    pub fn over_at(&self, order: Order, after: u64) -> bool {
+        after >= self.last(order) && self.inner.lock().telling.status().at_rest()
+    }
+
     /// Frames after a position, at most so many.
     #[must_use]
     pub fn find(&self, order: Order, after: u64, most: usize) -> Found {

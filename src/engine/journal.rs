@@ -1,5 +1,7 @@
 //! Owns the one way into a run's log: accept, fold, tell, store. Nothing else appends.
 
+mod writing;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -15,7 +17,6 @@ use crate::model::Id;
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
 use crate::model::run::{Run, Status};
 use crate::model::telling::LOST_TOKENS;
-use crate::store::StoreError;
 use crate::store::log::{Append, TokenRow};
 
 /// Nothing more can be written for this run here.
@@ -37,9 +38,6 @@ const AHEAD: usize = 4096;
 const TEXTS: usize = 256;
 /// Pieces of text that may be told before they are stored: fewer than the numbers that a crash skips.
 const UNSTORED: u64 = LOST_TOKENS / 2;
-/// Waits between tries when the store cannot write for now.
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Who works on a run, and how it came to them.
 #[derive(Clone, Debug)]
@@ -225,109 +223,6 @@ impl Journal {
         let mut core = self.core.lock();
         core.pending.released = true;
         self.queue(&mut core);
-    }
-
-    fn queue(self: &Arc<Self>, core: &mut Core) {
-        if self.world.keeps_nothing() {
-            core.pending = Pending { stored_head: core.run.head, ..Pending::default() };
-            return;
-        }
-        if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
-            return;
-        }
-        self.write(FIRST_WAIT);
-    }
-
-    /// Writes what waits; when the store cannot for now, again after a wait.
-    fn write(self: &Arc<Self>, wait: Duration) {
-        let (write, then) = (Arc::clone(self), Arc::clone(self));
-        let taken = Arc::new(Mutex::new(None));
-        let took = Arc::clone(&taken);
-        self.world.store.write_then(
-            Box::new(move |tx| {
-                let (append, again) = write.take();
-                *took.lock() = Some(Arc::clone(&append));
-                write.world.boundary(Boundary::Before, write.run, append.expect_head);
-                if again { crate::store::log::append_again(tx, &append) } else { crate::store::log::append(tx, &append) }
-            }),
-            Box::new(move |result| {
-                let append = taken.lock().take();
-                match result {
-                    Ok(()) => then.stored(append.as_deref()),
-                    Err(error) => then.refused(&error, append.is_some(), wait),
-                }
-            }),
-        );
-    }
-
-    /// What is written next; true when it was tried before.
-    fn take(&self) -> (Arc<Append>, bool) {
-        let mut core = self.core.lock();
-        let core = &mut *core;
-        core.pending.queued = false;
-        let mut writing = self.writing.lock();
-        if let Some(append) = &*writing {
-            return (Arc::clone(append), true);
-        }
-        core.pending.texts = 0;
-        let rows = std::mem::take(&mut core.pending.append);
-        let row = projection::row(&self.world, &core.run, self, core.pending.released);
-        let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
-        append.entries = std::mem::take(&mut core.pending.entries);
-        append.tokens = std::mem::take(&mut core.pending.tokens);
-        core.pending.stored_head += append.entries.len() as u64;
-        let append = Arc::new(rows.into(append));
-        *writing = Some(Arc::clone(&append));
-        (append, false)
-    }
-
-    /// Runs on the writer's thread, which holds no lock.
-    fn stored(self: &Arc<Self>, append: Option<&Append>) {
-        let Some(append) = append else { return };
-        *self.writing.lock() = None;
-        let head = append.expect_head + append.entries.len() as u64;
-        self.world.boundary(Boundary::After, self.run, head);
-        let texts = append.tokens.iter().map(|row| row.count).sum();
-        self.unstored.fetch_sub(texts, Ordering::Relaxed);
-        self.durable.store(head, Ordering::Release);
-        self.feed.release(head);
-        let mut core = self.core.lock();
-        let pending = &core.pending;
-        let texts_wait = pending.texts > 0 && !pending.flush_planned;
-        if !pending.entries.is_empty() || texts_wait || (pending.released && append.row.owner.is_some()) {
-            self.queue(&mut core);
-        }
-        drop(core);
-        self.changed.notify_waiters();
-    }
-
-    /// Takes no lock of the run: it may be called from within `queue`.
-    fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
-        if !error.passes() || self.world.hurry.is_cancelled() {
-            tracing::error!(run = %self.run, %error, "the run's log could not be stored; it stops here");
-            self.broken.cancel();
-            self.changed.notify_waiters();
-            return;
-        }
-        tracing::warn!(run = %self.run, %error, "the run's log could not be stored; it is tried again");
-        let journal = Arc::clone(self);
-        self.world.spawn(async move {
-            tokio::select! {
-                () = tokio::time::sleep(wait) => journal.again(taken, wait),
-                () = journal.world.hurry.cancelled() => journal.broken.cancel(),
-                () = journal.broken.cancelled() => {}
-            }
-        });
-    }
-
-    /// Writes again what the store refused; `taken` when the refused write had begun, so that another may be queued by now.
-    fn again(self: &Arc<Self>, taken: bool, wait: Duration) {
-        let mut core = self.core.lock();
-        if taken && (self.writing.lock().is_none() || std::mem::replace(&mut core.pending.queued, true)) {
-            return;
-        }
-        drop(core);
-        self.write((wait * 2).min(LONGEST_WAIT));
     }
 
     /// Nothing more is written here.

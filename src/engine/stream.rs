@@ -86,6 +86,10 @@ impl EventStream {
             let scope = Arc::clone(tenant);
             let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
             let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;
+            let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+            if rests && feed.over_at(from.order, from.after) {
+                return Ok(None);
+            }
             (Source::Feed(feed), row.mode == "sync" || world.config.async_progress.enabled)
         } else {
             let loaded = load::load(world, tenant, run).await?;

@@ -312,7 +312,8 @@ impl Run {
     }
 }
 
-fn wanted_steps(log: &[Arc<Entry>]) -> impl Iterator<Item = Id> + '_ {
+/// Steps that retries of a log go back to.
+pub(super) fn wanted_steps(log: &[Arc<Entry>]) -> impl Iterator<Item = Id> + '_ {
     log.iter().filter_map(|entry| if let Event::Retried(retried) = &entry.event { retried.from_step } else { None })
 }
 

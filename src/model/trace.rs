@@ -42,11 +42,7 @@ impl Trace {
         let wire = Wire { value_bytes: 0, currency: "".into() };
         let mut telling = Telling::new(id, created, plan, wire, false);
         let mut order: Vec<Id> = Vec::new();
-        let back = entries.iter().filter_map(|entry| match &entry.event {
-            Event::Retried(retried) => retried.from_step,
-            _other => None,
-        });
-        run.want(back);
+        run.want(super::run::wanted_steps(entries));
         for entry in entries {
             trace.take(entry, &run, plan, snapshots);
             if entry.seq > first.seq {

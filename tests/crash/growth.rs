@@ -64,7 +64,6 @@ fn a_long_run_over_a_large_state_costs_what_it_changes() {
     let said = program.next().expect("figures");
     let figures: Vec<u64> = said.split(' ').map(|figure| figure.parse().expect("a figure")).collect();
     assert!(program.child.wait().expect("its end").success());
-    println!("{} bytes on disk, {} bytes told, {} kB of memory", figures[0], figures[1], figures[2]);
     assert!(figures[0] < 20 << 20, "{} bytes on disk", figures[0]);
     assert!(figures[1] < 20 << 20, "{} bytes told", figures[1]);
     assert!(figures[2] < 160 << 10, "{} kB of memory", figures[2]);

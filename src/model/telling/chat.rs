@@ -57,18 +57,14 @@ impl Frame {
 
     fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>) {
         object.plain("trace_id", &self.facts.run);
-        match &entry.event {
-            Event::Completed { reply, .. } => {
-                object.id("thread_id", self.facts.created.thread).plain("status", "completed");
-                object.put("message_id", &reply_id).put("reply", reply);
-                self.usage(object, total);
-            }
-            Event::Failed { fault, .. } => {
-                object.plain("code", fault.code.as_str()).put("message", &fault.message);
-            }
-            _cancelled => {
-                object.plain("code", "cancelled").plain("message", "the turn was cancelled");
-            }
+        if let Event::Completed { reply, .. } = &entry.event {
+            object.id("thread_id", self.facts.created.thread).plain("status", "completed");
+            object.put("message_id", &reply_id).put("reply", reply);
+            self.usage(object, total);
+        } else if let Event::Failed { fault, .. } = &entry.event {
+            object.plain("code", fault.code.as_str()).put("message", &fault.message);
+        } else {
+            object.plain("code", "cancelled").plain("message", "the turn was cancelled");
         }
     }
 }

@@ -168,24 +168,19 @@ impl Frame {
     }
 
     fn ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, duration_ms: u64) {
-        match &entry.event {
-            Event::Completed { output, reply } => {
-                object.plain("status", "completed").put("output", output).put("reply", reply);
-                object.id("thread_id", self.facts.created.thread).number("duration_ms", duration_ms);
+        if let Event::Completed { output, reply } = &entry.event {
+            object.plain("status", "completed").put("output", output).put("reply", reply);
+            object.id("thread_id", self.facts.created.thread).number("duration_ms", duration_ms);
+        } else if let Event::Failed { fault, node } = &entry.event {
+            object.put("node_id", node).plain("code", fault.code.as_str()).put("message", &fault.message);
+            if !fault.validation_errors.is_empty() {
+                object.put("validation_errors", &fault.validation_errors);
             }
-            Event::Failed { fault, node } => {
-                object.put("node_id", node).plain("code", fault.code.as_str()).put("message", &fault.message);
-                if !fault.validation_errors.is_empty() {
-                    object.put("validation_errors", &fault.validation_errors);
-                }
-                if !fault.calls.is_empty() {
-                    object.put("calls", &fault.calls);
-                }
+            if !fault.calls.is_empty() {
+                object.put("calls", &fault.calls);
             }
-            Event::Cancelled { node } => {
-                object.put("node_id", node);
-            }
-            _elsewhere => {}
+        } else if let Event::Cancelled { node } = &entry.event {
+            object.put("node_id", node);
         }
         self.usage(object, total);
     }

@@ -126,14 +126,12 @@ impl Frame {
     /// The step that a `step_started` frame begins, when it is its first.
     #[must_use]
     pub fn begins_step(&self) -> Option<Id> {
-        match &self.body {
-            Body::RanStarted(entry) | Body::Started(entry) => match &entry.event {
-                Event::StepRan(ran) if !ran.resumed => Some(ran.step),
-                Event::StepStarted(started) if !started.resumed => Some(started.step),
-                _elsewhere => None,
-            },
-            _elsewhere => None,
+        let (Body::RanStarted(entry) | Body::Started(entry)) = &self.body else { return None };
+        if let Event::StepRan(ran) = &entry.event {
+            return (!ran.resumed).then_some(ran.step);
         }
+        let Event::StepStarted(started) = &entry.event else { return None };
+        (!started.resumed).then_some(started.step)
     }
 
     /// The event's name.
@@ -145,10 +143,10 @@ impl Frame {
             Body::TraceStarted { .. } => "trace_started",
             Body::RanStarted(_) | Body::Started(_) => "step_started",
             Body::LoopIteration(_) => "loop_iteration",
-            Body::RanEnded(entry) => match &entry.event {
-                Event::StepRan(ran) if matches!(ran.outcome, PureOutcome::Failed(_)) => "step_failed",
-                _left => "step_completed",
-            },
+            Body::RanEnded(entry) => {
+                let failed = matches!(&entry.event, Event::StepRan(ran) if matches!(ran.outcome, PureOutcome::Failed(_)));
+                if failed { "step_failed" } else { "step_completed" }
+            }
             Body::Retrying(_) => "step_retrying",
             Body::Hit { .. } => "checkpoint_hit",
             Body::Completed { .. } => "step_completed",
@@ -165,13 +163,7 @@ impl Frame {
                 Some(PauseReason::Approval { .. }) | None => "tool_approval_required",
             },
             Body::Resolved { .. } => "tool_approval_resolved",
-            Body::Ended { entry, .. } => match &entry.event {
-                Event::Completed { .. } if chat => "done",
-                Event::Completed { .. } => "trace_completed",
-                _failed if chat => "error",
-                Event::Failed { .. } => "trace_failed",
-                _cancelled => "trace_cancelled",
-            },
+            Body::Ended { entry, .. } => end_of(&entry.event, chat),
             Body::Terminal { .. } => "run_terminal",
         }
     }
@@ -197,6 +189,17 @@ impl Frame {
             }
         }
         object.close();
+    }
+}
+
+/// The name of the event that ends a run.
+const fn end_of(event: &Event, chat: bool) -> &'static str {
+    match (matches!(event, Event::Completed { .. }), matches!(event, Event::Failed { .. }), chat) {
+        (true, _, true) => "done",
+        (true, _, false) => "trace_completed",
+        (false, _, true) => "error",
+        (false, true, false) => "trace_failed",
+        (false, false, false) => "trace_cancelled",
     }
 }
 

@@ -90,7 +90,7 @@ impl Writer {
             }
             Block::Fork(branches) => {
                 let id = self.node(ends, "fork", "");
-                let join = self.node(&[id.clone()], "join", &format!("{{output_key: joined{n}}}"));
+                let join = self.node(std::slice::from_ref(&id), "join", &format!("{{output_key: joined{n}}}"));
                 for (at, branch) in branches.iter().enumerate() {
                     let open = self.all(vec![format!("{id}.b{at}")], branch);
                     self.close(&open, &join);
@@ -112,7 +112,7 @@ fn sketch(blocks: &[Block]) -> String {
 fn from_step(trace: &Value, choice: usize) -> Option<&Value> {
     let usable = |step: &&Value| step["status"] == "completed" && step["superseded"] == false;
     let steps: Vec<&Value> = trace["steps"].as_array().expect("steps").iter().filter(usable).collect();
-    if choice % 2 == 0 || steps.is_empty() { None } else { Some(&steps[(choice * 7) % steps.len()]["id"]) }
+    if choice.is_multiple_of(2) || steps.is_empty() { None } else { Some(&steps[(choice * 7) % steps.len()]["id"]) }
 }
 
 /// Runs to the end: pauses are answered in an order that `choices` gives, failures are tried again.
