@@ -16,18 +16,18 @@ pub(super) struct Window {
 impl Window {
     /// From the beginning of a day to the end of another.
     pub(super) fn days(first: Date, last: Date, zone: &TimeZone) -> Result<Self, StoreError> {
-        let after = last.tomorrow().map_err(no_such_day)?;
+        let after = last.tomorrow().map_err(|error| no_such_day(&error))?;
         Ok(Self { from: midnight(first, zone)?, to: midnight(after, zone)? })
     }
 }
 
-fn no_such_day(error: jiff::Error) -> StoreError {
+fn no_such_day(error: &jiff::Error) -> StoreError {
     StoreError::Fault(error.to_string())
 }
 
 /// The first moment of a day; where clocks leap over midnight that is later than 00:00.
 fn midnight(day: Date, zone: &TimeZone) -> Result<i64, StoreError> {
-    let start = zone.to_zoned(day.at(0, 0, 0, 0)).map_err(no_such_day)?;
+    let start = zone.to_zoned(day.at(0, 0, 0, 0)).map_err(|error| no_such_day(&error))?;
     Ok(start.timestamp().as_millisecond())
 }
 

@@ -39,7 +39,7 @@ impl Studio {
             for (of, totals) in &report.breakdown {
                 breakdown.push(entry(tx, &tenant, &catalog, of, totals)?);
             }
-            Ok(told(&report, &currency, breakdown))
+            Ok(told(&report, &currency, &breakdown))
         })
         .await
     }
@@ -85,7 +85,7 @@ fn whose(
     Ok(of)
 }
 
-fn told(report: &UsageReport, currency: &str, breakdown: Vec<Value>) -> Value {
+fn told(report: &UsageReport, currency: &str, breakdown: &[Value]) -> Value {
     let mut totals = Map::new();
     add_totals(&mut totals, &report.totals);
     totals.insert("run_count".into(), report.totals.run_count.into());
