@@ -178,7 +178,9 @@ pub(crate) async fn remove_files(studio: &Studio, tenant: &Arc<str>, keys: Vec<S
     let Some(room) = studio.file_room().filter(|_| !keys.is_empty()) else { return };
     let tenant = Arc::clone(tenant);
     let removed = studio.reading(move |_| {
-        keys.iter().for_each(|key| room.remove(&tenant, key));
+        for key in &keys {
+            room.remove(&tenant, key);
+        }
         Ok(())
     });
     if let Err(error) = removed.await {

@@ -30,26 +30,31 @@ impl From<Error> for Refusal {
     }
 }
 
-/// Work that may be refused, with the refusal kept where the caller finds it.
-fn told<T>(
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
-) -> (impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static, Arc<Mutex<Option<Box<Error>>>>) {
-    let said = Arc::new(Mutex::new(None));
-    let slot = Arc::clone(&said);
-    let wrapped = move |tx: &mut Tx<'_>| {
-        work(tx).map_err(|refusal| match refusal {
-            Refusal::Store(error) => error,
-            Refusal::Told(error) => {
-                *slot.lock() = Some(error);
-                StoreError::Conflict("the request was refused".to_owned())
-            }
-        })
-    };
-    (wrapped, said)
-}
+/// Where a refusal is kept while the database undoes the work.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Option<Box<Error>>>>);
 
-fn outcome<T>(done: Result<T, StoreError>, said: &Mutex<Option<Box<Error>>>) -> Result<T> {
-    done.map_err(|error| said.lock().take().map_or_else(|| error.into(), |refusal| *refusal))
+impl Said {
+    /// Work that tells the database to undo it when it is refused.
+    fn by<T>(
+        &self,
+        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static {
+        let said = self.clone();
+        move |tx: &mut Tx<'_>| {
+            work(tx).map_err(|refusal| match refusal {
+                Refusal::Store(error) => error,
+                Refusal::Told(error) => {
+                    *said.0.lock() = Some(error);
+                    StoreError::Conflict("the request was refused".to_owned())
+                }
+            })
+        }
+    }
+
+    fn outcome<T>(&self, done: Result<T, StoreError>) -> Result<T> {
+        done.map_err(|error| self.0.lock().take().map_or_else(|| error.into(), |refusal| *refusal))
+    }
 }
 
 impl Studio {
@@ -58,8 +63,8 @@ impl Studio {
         &self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
-        let (work, said) = told(work);
-        outcome(self.world().store.read(work).await, &said)
+        let said = Said::default();
+        said.outcome(self.world().store.read(said.by(work)).await)
     }
 
     /// Writes, all or nothing.
@@ -67,8 +72,8 @@ impl Studio {
         &self,
         work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
-        let (work, said) = told(work);
-        outcome(self.world().store.write(work).await, &said)
+        let said = Said::default();
+        said.outcome(self.world().store.write(said.by(work)).await)
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn read_headers(fields: &mut Fields<'_>, key: &str) -> Map<String, Va
     for (name, value) in &map {
         if http::HeaderName::from_bytes(name.as_bytes()).is_err() {
             fields.wrong(&format!("{key}.{name}"), "is no header name");
-        } else if value.as_str().is_some_and(|text| text.chars().any(|c| c.is_control())) {
+        } else if value.as_str().is_some_and(|text| text.chars().any(char::is_control)) {
             fields.wrong(&format!("{key}.{name}"), "must not have control characters");
         }
     }

@@ -57,8 +57,9 @@ pub(super) fn of_definition(resource: Resource, body: &Map<String, Value>) -> Ve
         }
         Resource::Workflow => found = body.get("graph").map(of_graph).unwrap_or_default(),
         Resource::Tool => {
-            let config = body.get("config").and_then(Value::as_object);
-            config.into_iter().for_each(|config| stored(config, "knowledge_base_id", Resource::KnowledgeBase, &mut found));
+            if let Some(config) = body.get("config").and_then(Value::as_object) {
+                stored(config, "knowledge_base_id", Resource::KnowledgeBase, &mut found);
+            }
         }
         Resource::McpServer | Resource::KnowledgeBase => {}
     }

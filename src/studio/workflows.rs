@@ -37,7 +37,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Map<String, Value> {
 
 /// The graph of a workflow that says nothing of one: from start to stop.
 #[must_use]
-pub fn first_graph() -> Value {
+pub(crate) fn first_graph() -> Value {
     json!({"version": 1, "nodes": [
             {"id": "start_1", "type": "start", "position": {"x": 100, "y": 200}, "data": {}, "title": "Start"},
             {"id": "stop_1", "type": "stop", "position": {"x": 500, "y": 200}, "data": {"reply": ""}, "title": "Stop"}],
@@ -70,12 +70,12 @@ pub(super) fn must_be_valid(issues: Vec<Issue>) -> Result<Vec<Value>> {
     if issues.iter().any(|issue| issue.severity == Severity::Error) {
         return Err(graph_refusal(&issues));
     }
-    Ok(issues.iter().map(shown).collect())
+    Ok(issues.into_iter().map(|issue| shown(&issue)).collect())
 }
 
 /// The problem of a graph that fails validation.
 #[must_use]
-pub fn graph_refusal(issues: &[Issue]) -> Error {
+pub(crate) fn graph_refusal(issues: &[Issue]) -> Error {
     let errors = || issues.iter().filter(|issue| issue.severity == Severity::Error);
     let texts: Vec<&str> = errors().map(|issue| issue.message.as_str()).collect();
     let message = texts.first().copied().unwrap_or("the graph is invalid").to_owned();

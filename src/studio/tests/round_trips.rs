@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::studio::ListQuery;
+use crate::studio::resource::Written;
+use crate::studio::writing::Origin;
 
 #[tokio::test]
 async fn every_kind_is_made_read_changed_replaced_and_deleted() {
@@ -172,4 +174,16 @@ async fn what_others_name_is_deleted_only_by_force() {
     }
     studio.delete(&scope, Resource::Tool, "search", &Value::Null, None, true).await.expect("forced");
     studio.delete(&scope, Resource::KnowledgeBase, "docs", &Value::Null, None, false).await.expect("free now");
+}
+
+#[tokio::test]
+async fn a_refused_write_leaves_nothing_behind() {
+    let (studio, writer, id) = (studio(), studio().writer(&scope()), Id::v7(1, 2, 3));
+    let refused = studio.writing(move |tx| {
+        let written = Written::read(Resource::Agent, &example(Resource::Agent), &writer.catalog, None)?;
+        writer.insert(tx, Resource::Agent, id, written, &Origin::STUDIO)?;
+        Err::<(), _>(Error::field("x", "x is wrong").into())
+    });
+    assert_eq!(refusal(refused.await), "validation_failed x");
+    assert_eq!(refusal(studio.get(&scope(), Resource::Agent, &id.to_string()).await), "not_found");
 }
