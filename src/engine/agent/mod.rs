@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub(super) use self::binding::{ToolTable, reference_of};
+pub(super) use self::binding::{ToolTable, reference_of, server_reference_of};
 pub(super) use self::profile::Profile;
 pub(super) use self::prompt::{system_message, user_message};
 pub(super) use self::structured::{Shape, output_schema};

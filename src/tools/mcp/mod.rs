@@ -128,11 +128,12 @@ impl Tool for LentTool {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let (links, server, tenant, name) = (self.links.clone(), Arc::clone(&self.server), Arc::clone(&self.tenant), self.name.clone());
         Box::pin(async move {
+            let key = call.idempotency_key();
             let arguments = match call.arguments {
                 Value::Object(arguments) => arguments,
                 _ => Map::new(),
             };
-            links.call(&server, &tenant, &name, &arguments, &call.call_id).await
+            links.call(&server, &tenant, &name, &arguments, &key).await
         })
     }
 

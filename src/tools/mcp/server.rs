@@ -118,6 +118,10 @@ impl Server {
     /// # Errors
     /// `credential_missing`; `mcp_unavailable` when its command is not allowed.
     pub(super) async fn ready(&self, config: &Config, secrets: &Secrets, tenant: &str) -> Result<Ready, Fault> {
+        let (missing, place) = if self.transport == "stdio" { ("command", &self.command) } else { ("url", &self.url) };
+        if place.is_empty() {
+            return Err(unavailable(&self.slug, &format!("has no `{missing}`")));
+        }
         let mut lookup = Lookup { secrets, tenant, hidden: Vec::new() };
         let way = match self.transport.as_str() {
             "stdio" => {
