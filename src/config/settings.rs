@@ -194,9 +194,6 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
             refuse(path, "must be path segments of letters, digits, `-`, `_`, `.`, without a slash at either end");
         }
     }
-    if text("/memory/summarizer/provider").is_some() && text("/memory/summarizer/model").is_none() {
-        refuse("memory.summarizer.model", "is required when memory.summarizer.provider is set");
-    }
     let words = |name: &str| tree.pointer(&format!("/rag/{name}")).and_then(Value::as_u64);
     if words("chunk_overlap_words") >= words("chunk_max_words") {
         refuse("rag.chunk_overlap_words", "must be less than rag.chunk_max_words");

@@ -77,21 +77,16 @@ struct Summarizer {
 }
 
 impl Summarizer {
-    /// The configured one, else the agent itself.
+    /// The configured one, else the agent itself; the agent's credential only goes to the agent's provider.
     fn of(context: &StepContext, profile: &Profile) -> Self {
         let configured = &context.world().config.memory.summarizer;
-        let own = |model: &str, source| Self {
-            provider: profile.provider.clone(),
-            model: model.to_owned(),
-            credential: profile.credential.clone(),
-            source,
-        };
-        match (&configured.provider, &configured.model) {
-            (Some(provider), Some(model)) => {
-                Self { provider: provider.clone(), model: model.clone(), credential: None, source: "configured" }
-            }
-            (None, Some(model)) => own(model, "configured"),
-            (_, None) => own(&profile.model, "agent"),
+        let is_configured = configured.provider.is_some() || configured.model.is_some();
+        let own_provider = configured.provider.as_ref().is_none_or(|provider| *provider == profile.provider);
+        Self {
+            provider: configured.provider.clone().unwrap_or_else(|| profile.provider.clone()),
+            model: configured.model.clone().unwrap_or_else(|| profile.model.clone()),
+            credential: profile.credential.clone().filter(|_| own_provider),
+            source: if is_configured { "configured" } else { "agent" },
         }
     }
 
