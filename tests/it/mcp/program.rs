@@ -154,7 +154,7 @@ async fn questions_to_people_are_declined() {
 #[tokio::test]
 async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
     let script = json!({"replies": [
-        {"tool_calls": [{"name": "files_read_7dc1c6", "arguments": {}}, {"name": "one__add", "arguments": {"a": 1, "b": 1}},
+        {"tool_calls": [{"name": "files_read_601e4e", "arguments": {}}, {"name": "one__add", "arguments": {"a": 1, "b": 1}},
             {"name": "two__add", "arguments": {"a": 2, "b": 2}}, {"name": "one__fail", "arguments": {}}, {"name": "one__grow", "arguments": {}}]},
         {"text": "done"}, {"tool_calls": [{"name": "grown", "arguments": {}}]}, {"text": "again"}]});
     let bench = bench(&[("one", program("legacy", json!({}))), ("two", program("legacy", json!({"OTHER": "1"})))], script);
