@@ -19,8 +19,9 @@ use crate::tools::guard::Guard;
 /// A program is started this often within the time below; then it is left alone.
 const STARTS: usize = 4;
 const STARTS_WITHIN: Duration = Duration::from_secs(300);
-/// How long a program may stay silent after a call was given up.
+/// How long a program may stay silent after a call was given up; longer while it works for others.
 const SILENCE: Duration = Duration::from_secs(5);
+const SILENCE_AT_WORK: Duration = Duration::from_secs(60);
 
 /// The way to one server.
 pub(super) struct Link {
@@ -56,7 +57,7 @@ impl Link {
         Use(self)
     }
 
-    /// Nobody uses it.
+    /// Nobody waits for it.
     pub(super) fn is_free(&self) -> bool {
         self.users.load(Ordering::Acquire) == 0
     }
@@ -77,7 +78,10 @@ impl Link {
             Ok(tools) => return Ok(tools),
             Err(text) => text,
         };
-        // It may have died, or been started again, since it was used last.
+        // It may have died, or been started again, since it was used last. Calls that others wait for are not cut.
+        if !live.is_dead() && self.users.load(Ordering::Acquire) > 1 {
+            return Err(unavailable(&self.ready.slug, &self.told(&text)));
+        }
         self.leave(&live);
         let live = self.open(guard).await?;
         let failed = |again: String| if again == text { self.told(&text) } else { self.told(&format!("{text}; then {again}")) };
@@ -94,7 +98,9 @@ impl Link {
                 Err(fault) => return ToolReply::unreached(fault.message),
             };
             // Headers that repeat arguments are made from the list.
-            let _called_without = live.tools().await;
+            if live.known().is_none() {
+                let _called_without = live.tools().await;
+            }
             let mut watch = Watch { link: Some((Arc::clone(&self), Arc::clone(&live))) };
             let called = live.call(tool, arguments, key).await;
             watch.link = None;
@@ -190,7 +196,7 @@ impl Link {
 
     /// Ends it in good order.
     pub(super) async fn close(&self) {
-        let live = self.live.lock().take();
+        let live = self.live.lock().clone();
         if let Some(live) = live {
             live.close().await;
         }
@@ -198,7 +204,7 @@ impl Link {
 
     /// Ends it at once.
     pub(super) fn kill(&self) {
-        if let Some(live) = self.live.lock().take() {
+        if let Some(live) = self.live.lock().as_ref() {
             live.kill();
         }
     }
@@ -214,7 +220,8 @@ impl Drop for Watch {
         let Some((link, live)) = self.link.take().filter(|(_, live)| live.program.is_some()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                if !live.reacts(SILENCE).await {
+                let limit = if link.is_free() { SILENCE } else { SILENCE_AT_WORK };
+                if !live.reacts(limit).await {
                     live.kill();
                     link.leave(&live);
                 }

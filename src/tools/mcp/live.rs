@@ -137,7 +137,12 @@ impl Live {
         listed.as_ref().filter(true_still).map(|listed| Arc::clone(&listed.tools))
     }
 
-    /// The tools of the server.
+    /// The tools as they were listed last.
+    pub(super) fn known(&self) -> Option<Arc<[Lent]>> {
+        self.listed.lock().as_ref().map(|listed| Arc::clone(&listed.tools))
+    }
+
+    /// The tools of the server; the last ones when it is too busy to tell.
     ///
     /// # Errors
     /// What went wrong, as a sentence's end.
@@ -148,7 +153,14 @@ impl Live {
         // A change while it is read makes the list stale again.
         self.stale.store(false, Ordering::Release);
         let read = tokio::time::timeout(LIST, self.list()).await;
-        let (tools, ttl) = read.map_err(|_| format!("did not list its tools within {} s", LIST.as_secs()))??;
+        let late = || format!("did not list its tools within {} s", LIST.as_secs());
+        let (tools, ttl) = match read.unwrap_or_else(|_| Err(late())) {
+            Ok(read) => read,
+            Err(text) => {
+                self.stale.store(true, Ordering::Release);
+                return self.known().filter(|_| !self.is_dead()).ok_or(text);
+            }
+        };
         let life = match (self.listens.load(Ordering::Acquire), ttl) {
             (true, _) => None,
             (false, ttl) => Some(ttl.unwrap_or(USUALLY_TRUE).min(LONGEST_TRUE)),

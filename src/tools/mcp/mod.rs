@@ -13,6 +13,7 @@ mod server;
 mod web;
 mod wire;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,13 +25,19 @@ use crate::config::Config;
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
-use links::Links;
+use crate::sync::Mutex;
+use links::{Links, Tried};
 use server::{Server, unavailable};
 
 /// The MCP servers that runs of this engine use.
 pub struct McpServers {
     links: Links,
+    /// The names of tools as servers told them last.
+    told: Mutex<HashMap<(String, String), Arc<[String]>>>,
 }
+
+/// Servers whose tools are remembered.
+const REMEMBERED: usize = 1024;
 
 impl McpServers {
     /// No server is asked yet.
@@ -38,16 +45,27 @@ impl McpServers {
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
     pub fn new(config: Arc<Config>, secrets: Secrets) -> Result<Self, Vec<String>> {
-        Ok(Self { links: Links::new(config, secrets)? })
+        Ok(Self { links: Links::new(config, secrets)?, told: Mutex::default() })
+    }
+
+    /// The names of the tools that a server lends, as far as it told them since the studio was opened.
+    #[must_use]
+    pub fn known(&self, tenant: &str, slug: &str) -> Option<Arc<[String]>> {
+        self.told.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
+    }
+
+    fn remember(&self, tenant: &str, server: &Server, lent: &[live::Lent]) {
+        let names = lent.iter().map(|tool| tool.name.clone()).filter(|name| server.lends(name)).collect();
+        let mut told = self.told.lock();
+        if told.len() >= REMEMBERED {
+            told.clear();
+        }
+        told.insert((tenant.to_owned(), server.slug.clone()), names);
     }
 
     /// Asks a server what it is: `{ok, protocol_version, tools, error}`. Its connection is one of its own.
     pub async fn test(&self, body: &Value, tenant: &str) -> Value {
-        let tried = match Server::read(self.links.config(), body) {
-            Ok(server) => self.links.try_out(&server, tenant).await,
-            Err(fault) => Err(fault),
-        };
-        match tried {
+        match self.try_out(body, tenant).await {
             Ok(tried) => {
                 let told = |tool: &live::Lent| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
                 let tools: Vec<Value> = tried.tools.iter().map(told).collect();
@@ -55,6 +73,13 @@ impl McpServers {
             }
             Err(fault) => json!({"ok": false, "protocol_version": null, "tools": [], "error": fault.message}),
         }
+    }
+
+    async fn try_out(&self, body: &Value, tenant: &str) -> Result<Tried, Fault> {
+        let server = Server::read(self.links.config(), body)?;
+        let tried = self.links.try_out(&server, tenant).await?;
+        self.remember(tenant, &server, &tried.tools);
+        Ok(tried)
     }
 
     /// Ends all connections in good order, within a limit.
@@ -75,6 +100,7 @@ impl McpServers {
             return Err(unavailable(&server.slug, "is switched off"));
         }
         let lent = self.links.tools(&server, wanted.tenant).await?;
+        self.remember(wanted.tenant, &server, &lent);
         let found: Vec<_> = lent.iter().filter(|tool| server.lends(&tool.name)).collect();
         if let Some(only) = wanted.reference.only.as_deref().filter(|only| !only.is_empty())
             && !only.iter().any(|name| found.iter().any(|tool| tool.name == *name))

@@ -32,12 +32,12 @@ enum Beginning {
 struct Trouble {
     text: String,
     /// Another beginning may help.
-    silent: bool,
+    retry: bool,
 }
 
 impl Trouble {
     fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), silent: false }
+        Self { text: text.into(), retry: false }
     }
 }
 
@@ -48,14 +48,14 @@ impl Trouble {
 pub(super) async fn open(ready: &Ready, guard: &Guard) -> Result<Live, Fault> {
     let first = if matches!(ready.way, Way::Events(_)) { Beginning::Handshake } else { Beginning::Asking };
     let trouble = match begin(ready, guard, first).await {
-        Err(trouble) if trouble.silent && first == Beginning::Asking => begin(ready, guard, Beginning::Handshake).await,
+        Err(trouble) if trouble.retry && first == Beginning::Asking => begin(ready, guard, Beginning::Handshake).await,
         other => other,
     };
     trouble.map_err(|trouble| unavailable(&ready.slug, &ready.masked(trouble.text)))
 }
 
 async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
-    let late = || Trouble { text: format!("did not answer within {} s", START.as_secs()), silent: true };
+    let late = || Trouble { text: format!("did not answer within {} s", START.as_secs()), retry: true };
     tokio::time::timeout(START, connect(ready, guard, beginning)).await.unwrap_or_else(|_| Err(late()))
 }
 
@@ -108,8 +108,9 @@ fn trouble(problem: ClientInitializeError) -> Trouble {
     match problem {
         ClientInitializeError::TransportError { error, .. } => Trouble::plain(web::told(error.error.as_ref()).0),
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => trouble(*fallback),
-        ClientInitializeError::ConnectionClosed(_) => Trouble { text: "ended while it was started".into(), silent: true },
+        ClientInitializeError::ConnectionClosed(_) => Trouble { text: "ended while it was started".into(), retry: true },
         ClientInitializeError::JsonRpcError(error) => Trouble::plain(format!("refused the connection: {}", error.message)),
-        other => Trouble::plain(format!("does not speak the protocol: {other}")),
+        // Servers that answer anything to what they do not know, or know other revisions only.
+        other => Trouble { text: format!("does not speak the protocol: {other}"), retry: true },
     }
 }

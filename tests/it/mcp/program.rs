@@ -99,8 +99,7 @@ async fn a_server_that_cannot_start_says_why() {
         let failed = run(&bench, call(slug, "x", json!({}))).await.expect_err("a failure");
         assert!(failed.starts_with(wanted), "{failed}");
         let tried = bench.studio.test_mcp_server(&bench.scope, slug).await.expect("an answer");
-        assert_eq!((&tried["ok"], &tried["tools"]), (&json!(false), &json!([])));
-        assert!(wanted.ends_with(&tried["error"].as_str().expect("a text")[..30]) || tried["error"].as_str().is_some_and(|text| wanted.contains(&text[..30])));
+        assert_eq!((&tried["ok"], &tried["tools"], failed.ends_with(tried["error"].as_str().expect("a text"))), (&json!(false), &json!([]), true), "{tried}");
     }
 }
 
@@ -154,9 +153,10 @@ async fn questions_to_people_are_declined() {
 #[tokio::test]
 async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
     let script = json!({"replies": [
+        {"match": {"contains": "more"}, "tool_calls": [{"name": "grown", "arguments": {}}]},
         {"tool_calls": [{"name": "files_read_601e4e", "arguments": {}}, {"name": "one__add", "arguments": {"a": 1, "b": 1}},
             {"name": "two__add", "arguments": {"a": 2, "b": 2}}, {"name": "one__fail", "arguments": {}}, {"name": "one__grow", "arguments": {}}]},
-        {"text": "done"}, {"tool_calls": [{"name": "grown", "arguments": {}}]}, {"text": "again"}]});
+        {"text": "done"}]});
     let bench = bench(&[("one", program("legacy", json!({}))), ("two", program("legacy", json!({"OTHER": "1"})))], script);
     let tools = json!([{"ref": "mcp:one"}, {"ref": "mcp:two", "only": ["add", "fail", "grow"]}]);
     let graph = graph(vec![("a", "agent", agent(tools))], &["start > a", "a > stop"]);
@@ -168,8 +168,9 @@ async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
     assert!(has("one__add", r#"{\"sum\":2}"#) && has("two__add", r#"{\"sum\":4}"#), "{told}");
     assert!(has("one__fail", "it went wrong") && has("one__fail", r#""is_error":true"#), "{told}");
     assert!(results.len() == 5 && results[0].contains("contents"), "{told}");
-    let again = bench.start(&workflow, json!({"message": "go"})).await;
+    let again = bench.start(&workflow, json!({"message": "more"})).await;
     let told = bench.told(&again).await;
+    // The peer lists it and does not know how to call it.
     assert!(told.contains("no tool grown") && !told.contains("There is no tool `grown`"), "{told}");
 }
 

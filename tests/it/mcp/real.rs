@@ -61,7 +61,7 @@ async fn the_python_server_speaks_the_stateless_protocol_over_both_transports() 
     for (server, _) in servers {
         converse(&bench, server, "2026-07-28", "add").await;
         let failed = run(&bench, call(server, "fail", json!({}))).await.expect_err("a failure");
-        assert!(failed.starts_with("tool_failed") && failed.contains("on purpose"), "{failed}");
+        assert!(failed.starts_with("tool_failed") && failed.contains("fail"), "{failed}");
         let large = result(&bench, server, "large", json!({"bytes": 1_000_000})).await.to_string();
         assert!(large.contains("[truncated]") && large.len() < 270_000, "{}", large.len());
         let slow = result(&bench, server, "slow", json!({"seconds": 1})).await;
