@@ -68,7 +68,7 @@ impl Peer {
     fn tools(&self) -> Vec<Value> {
         let any = json!({"type": "object"});
         let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
-        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "grow", "heard", "garbage"];
+        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "grow", "heard", "garbage", "once"];
         names.extend(self.grown.then_some("grown"));
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
@@ -92,6 +92,15 @@ impl Peer {
                 std::process::exit(3)
             }
             "hang" => return Vec::new(),
+            "once" => {
+                let path = arguments["file"].as_str().expect("a path");
+                if !std::path::Path::new(path).exists() {
+                    std::fs::write(path, params["_meta"]["workflow-studio/idempotencyKey"].as_str().expect("a key")).expect("a file");
+                    return Vec::new();
+                }
+                let same = std::fs::read_to_string(path).expect("a file") == params["_meta"]["workflow-studio/idempotencyKey"];
+                text(format!("again, {}", if same { "the same call" } else { "another call" }))
+            }
             "big" => text("x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap_or(0)).unwrap_or(0))),
             "env" => {
                 let all: std::collections::BTreeMap<String, String> = std::env::vars().collect();
