@@ -1,6 +1,4 @@
-//! Owns the names under which models see tools of MCP servers: what providers accept, at most 64 letters, no two alike.
-
-use std::collections::HashSet;
+//! Owns the names under which models see tools of servers: what providers accept, at most 64 letters.
 
 use sha2::{Digest, Sha256};
 
@@ -28,12 +26,6 @@ fn mark(name: &str) -> String {
     hash.iter().take(MARK / 2).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// The accepted names of these tools, in order; of two equal names the second is left out.
-pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Option<String>> {
-    let mut seen = HashSet::new();
-    names.map(accepted).map(|name| seen.insert(name.clone()).then_some(name)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +42,5 @@ mod tests {
         assert_eq!(accepted("files.read"), accepted("files.read"));
         assert_ne!(accepted("files.read"), accepted("files/read"));
         assert_ne!(accepted(&"a".repeat(65)), accepted(&"a".repeat(66)));
-        assert_eq!(distinct(["a", "b.c", "a"].into_iter()), [Some("a".into()), Some(accepted("b.c")), None]);
     }
 }

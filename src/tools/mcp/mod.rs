@@ -13,7 +13,7 @@ mod server;
 mod web;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -108,9 +108,10 @@ impl McpServers {
             let text = format!("the MCP server `{}` has no tool `{}`", server.slug, only.join("`, `"));
             return Err(Fault::new(FaultCode::ToolNotFound, text));
         }
-        let offered = names::distinct(found.iter().map(|tool| tool.name.as_str()));
-        let bound = found.into_iter().zip(offered).filter_map(|(tool, name)| Some((tool, name?)));
-        Ok(bound.map(|(tool, name)| self.bound(&server, wanted.tenant, tool, name)).collect())
+        // A server that lends two tools of one name lends the first.
+        let mut seen = HashSet::new();
+        let named = found.into_iter().map(|tool| (tool, names::accepted(&tool.name))).filter(|(_, name)| seen.insert(name.clone()));
+        Ok(named.map(|(tool, name)| self.bound(&server, wanted.tenant, tool, name)).collect())
     }
 
     fn bound(&self, server: &Arc<Server>, tenant: &str, tool: &live::Lent, name: String) -> BoundTool {
