@@ -82,7 +82,7 @@ async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoin
 }
 
 async fn post(line: &Line, target: Url, message: &ClientJsonRpcMessage) -> Result<(), Broken> {
-    let body = serde_json::to_vec(message).map_err(|problem| Broken { text: problem.to_string(), unreached: true })?;
+    let body = serde_json::to_vec(message).map_err(|problem| Broken { text: format!("was not asked: {problem}"), unreached: true })?;
     let request = line.dressed(line.client.post(target)).header(CONTENT_TYPE, "application/json").body(body);
     let lost = |problem: reqwest::Error| {
         let trouble = Trouble::from(&problem);

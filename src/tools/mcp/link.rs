@@ -117,7 +117,7 @@ impl Link {
                 }
             }
         }
-        ToolReply::unreached(self.sentence(&format!("could not be reached: {unreached}; the call was not made")))
+        ToolReply::unreached(self.sentence(&format!("{unreached}; the call was not made")))
     }
 
     fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {

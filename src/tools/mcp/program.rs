@@ -43,7 +43,7 @@ impl LastWords {
 /// # Errors
 /// When it cannot be started.
 pub(super) fn start(program: &Program) -> Result<(Wire, Arc<Process>, LastWords), String> {
-    let told = |problem: std::io::Error| format!("`{}` could not be started: {problem}", program.command);
+    let told = |problem: std::io::Error| format!("could not be started: `{}`: {problem}", program.command);
     let (process, pipes) = Process::start(program).map_err(told)?;
     let (process, words) = (Arc::new(process), LastWords::default());
     let input = pipe::Sender::from_owned_fd(OwnedFd::from(pipes.input)).map_err(told)?;
@@ -64,9 +64,9 @@ async fn write(mut input: pipe::Sender, mut outgoing: mpsc::Receiver<Outgoing>) 
             Ok(mut line) => {
                 line.push(b'\n');
                 // Without its end a line is no message.
-                input.write_all(&line).await.map_err(|problem| unsent(format!("the program does not take input: {problem}")))
+                input.write_all(&line).await.map_err(|problem| unsent(format!("does not take input: {problem}")))
             }
-            Err(problem) => Err(unsent(format!("the message has no JSON form: {problem}"))),
+            Err(problem) => Err(unsent(format!("was not asked: the message has no JSON form: {problem}"))),
         };
         let broken = sent.is_err();
         let _nobody_waits = tell.send(sent);

@@ -34,7 +34,9 @@ pub(super) struct Trouble {
 
 impl From<&reqwest::Error> for Trouble {
     fn from(problem: &reqwest::Error) -> Self {
-        Self { text: guard::why(problem), unreached: problem.is_connect() }
+        let (unreached, why) = (problem.is_connect(), guard::why(problem));
+        let text = if unreached { format!("could not be reached: {why}") } else { format!("did not answer in full: {why}") };
+        Self { text, unreached }
     }
 }
 
@@ -43,13 +45,13 @@ impl From<&reqwest::Error> for Trouble {
 /// # Errors
 /// The address must not be reached, or no client can be made.
 pub(super) fn client(address: &Address, guard: &Guard) -> Result<(reqwest::Client, Url), String> {
-    let url = Url::parse(&address.url).map_err(|problem| format!("`{}` is no URL: {problem}", address.url))?;
+    let url = Url::parse(&address.url).map_err(|problem| format!("has no valid `url`: {problem}"))?;
     let mut builder = outbound::builder()?.redirect(Policy::custom(redirect));
     if !address.free {
-        guard.check(&url).map_err(|refusal| refusal.0)?;
+        guard.check(&url).map_err(|refusal| format!("is not called: {refusal}"))?;
         builder = builder.no_proxy().dns_resolver(Arc::new(guard.clone()));
     }
-    let client = builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))?;
+    let client = builder.build().map_err(|problem| format!("cannot be called: the HTTP client could not be made: {}", outbound::cause(&problem)))?;
     Ok((client, url))
 }
 
@@ -69,7 +71,7 @@ fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
 /// One cannot be sent.
 pub(super) fn headers(address: &Address) -> Result<HashMap<HeaderName, HeaderValue>, String> {
     let read = |(name, value): (&String, &String)| {
-        let told = |what: &str| format!("the header `{name}` {what}");
+        let told = |what: &str| format!("cannot be called: its header `{name}` {what}");
         let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| told("has no valid name"))?;
         let mut value = HeaderValue::from_str(value).map_err(|_| told("has a value that cannot be sent"))?;
         value.set_sensitive(true);
@@ -178,7 +180,8 @@ pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool
             Failure::AuthRequired(_) => ("wants authorization (401): give it a `token` or a header with a secret that it accepts".into(), true),
             Failure::InsufficientScope(_) => ("says that the credentials do not suffice (403)".into(), true),
             Failure::HttpStatus(status) => (format!("answered with status {}", status.status), false),
-            other => (other.to_string(), false),
+            Failure::UnexpectedServerResponse(text) => (format!("did not answer as a server should: {text}"), false),
+            other => (format!("did not answer as a server should: {other}"), false),
         };
     }
     let unreached = problem.downcast_ref::<Broken>().is_some_and(|broken| broken.unreached);

@@ -59,7 +59,7 @@ impl Wire {
 }
 
 fn closed() -> Broken {
-    Broken { text: "the connection is closed".into(), unreached: true }
+    Broken { text: "closed the connection".into(), unreached: true }
 }
 
 impl Transport<RoleClient> for Wire {

@@ -92,7 +92,7 @@ async fn a_server_that_cannot_start_says_why() {
     let bench = bench(&servers, json!({}));
     for (slug, wanted) in [
         ("broken", "mcp_unavailable: the MCP server `broken` ended while it was started; it said: the peer has no configuration"),
-        ("none", "mcp_unavailable: the MCP server `none` `no-such-program` could not be started: No such file"),
+        ("none", "mcp_unavailable: the MCP server `none` could not be started: `no-such-program`: No such file"),
         ("empty", "mcp_unavailable: the MCP server `empty` has no `command`"),
         ("unset", "credential_missing: the secret `UNSET` is not set"),
     ] {
