@@ -173,7 +173,7 @@ impl Live {
         let (mut tools, mut cursor, mut ttl) = (Vec::new(), None, None);
         for _ in 0..PAGES {
             let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
-            let page = self.peer.list_tools(params).await.map_err(|problem| match snag(problem) {
+            let page = self.peer.list_tools(params).await.map_err(|problem| match self.snag(problem) {
                 Snag::Unreached(text) | Snag::Forgotten(text) | Snag::Lost(text) | Snag::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
@@ -194,7 +194,7 @@ impl Live {
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
         params.meta = Some(meta);
         for _ in 0..ROUNDS {
-            match self.peer.call_tool_once(params.clone()).await.map_err(snag)? {
+            match self.peer.call_tool_once(params.clone()).await.map_err(|problem| self.snag(problem))? {
                 CallToolResponse::Complete(result) => return Ok(result),
                 CallToolResponse::InputRequired(asked) => {
                     (params.input_responses, params.request_state) = (Some(declined(&asked)?), asked.request_state);
@@ -203,6 +203,21 @@ impl Live {
             }
         }
         Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
+    }
+
+    fn snag(&self, problem: ServiceError) -> Snag {
+        match problem {
+            ServiceError::McpError(error) if self.program.is_none() && !self.stateless && is_forgotten(&error) => {
+                Snag::Forgotten(format!("no longer knows the session: {}", error.message))
+            }
+            ServiceError::McpError(error) => Snag::Refused(format!("refused the call: {}", error.message)),
+            ServiceError::TransportSend(problem) => {
+                let (text, unreached) = web::told(problem.error.as_ref());
+                if unreached { Snag::Unreached(text) } else { Snag::Lost(text) }
+            }
+            ServiceError::TransportClosed => Snag::Lost("ended before it answered".into()),
+            other => Snag::Lost(other.to_string()),
+        }
     }
 
     /// Whether the server still reacts.
@@ -258,20 +273,39 @@ fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
     Ok(answers)
 }
 
-fn snag(problem: ServiceError) -> Snag {
-    match problem {
-        ServiceError::McpError(error) if is_forgotten(&error) => Snag::Forgotten(format!("no longer knows the session: {}", error.message)),
-        ServiceError::McpError(error) => Snag::Refused(format!("refused the call: {}", error.message)),
-        ServiceError::TransportSend(problem) => {
-            let (text, unreached) = web::told(problem.error.as_ref());
-            if unreached { Snag::Unreached(text) } else { Snag::Lost(text) }
-        }
-        ServiceError::TransportClosed => Snag::Lost("ended before it answered".into()),
-        other => Snag::Lost(other.to_string()),
-    }
+/// A server that was started again does not know sessions from before, and refuses the message in its own words. Anything less
+/// clear is the word of a tool, and the call is not made again.
+fn is_forgotten(error: &ErrorData) -> bool {
+    let said = error.message.to_lowercase();
+    let words = ["no valid session", "session not found", "invalid session", "unknown session", "missing session", "session id"];
+    (-32099..=-32000).contains(&error.code.0) && words.iter().any(|word| said.contains(word))
 }
 
-/// A server that was started again does not know sessions from before, and says so in its own words.
-fn is_forgotten(error: &ErrorData) -> bool {
-    (-32099..=-32000).contains(&error.code.0) && error.message.to_lowercase().contains("session")
+#[cfg(test)]
+mod tests {
+    use rmcp::model::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn only_clear_words_about_the_session_count() {
+        for (code, text, forgotten) in [
+            (-32000, "Bad Request: No valid session ID provided", true),
+            (-32001, "Session not found", true),
+            (-32602, "No valid session ID provided", false),
+            (-32000, "your shopping session expired", false),
+        ] {
+            assert_eq!(is_forgotten(&ErrorData::new(ErrorCode(code), text, None)), forgotten, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_tells_of_a_tool_is_bounded() {
+        let tool = |description: &str, schema: Value| {
+            lent(serde_json::from_value(json!({"name": "t", "description": description, "inputSchema": schema})).expect("a tool"))
+        };
+        let long = tool(&"é".repeat(DESCRIPTION), json!({"type": "object", "title": "x".repeat(SCHEMA)}));
+        assert!(long.description.len() <= DESCRIPTION && long.input_schema == json!({"type": "object"}));
+        assert_eq!(tool("d", json!({})).input_schema, json!({"type": "object"}));
+    }
 }
