@@ -17,7 +17,7 @@ use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::chat::Attachment;
-use crate::model::event::{Fault, FaultCode, PartHash, Seq};
+use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
@@ -216,10 +216,10 @@ impl World {
         self.active.lock().len()
     }
 
-    /// The bytes of files that a conversation sends along.
+    /// The bytes of files that a conversation sends along; those that were deleted are left out.
     ///
     /// # Errors
-    /// When a file is gone or cannot be read.
+    /// When the store cannot be read.
     pub async fn media(&self, tenant: &str, files: &[&Attachment]) -> Result<Vec<Media>, Fault> {
         let mut media = Vec::with_capacity(files.len());
         for file in files {
@@ -228,15 +228,13 @@ impl World {
                 let kept = attachments::content(tx, &scope, &key)?;
                 Ok(kept.or_else(|| room.and_then(|room| room.get(&scope, &key).ok())))
             });
-            let bytes = found.await.map_err(|error| super::context::store_fault(&error))?;
-            let gone = || Fault::new(FaultCode::Internal, format!("the file `{}` is gone", file.name.as_deref().unwrap_or("attachment")));
-            let bytes = bytes.ok_or_else(gone)?.into();
-            media.push(Media {
+            let found = found.await.map_err(|error| super::context::store_fault(&error))?;
+            media.extend(found.map(|bytes| Media {
                 storage_key: file.storage_key.clone(),
                 mime_type: file.mime_type.clone(),
                 name: file.name.clone(),
-                bytes,
-            });
+                bytes: bytes.into(),
+            }));
         }
         Ok(media)
     }

@@ -3,6 +3,7 @@
 mod cancel;
 mod disk;
 mod growth;
+mod keys;
 mod leases;
 mod program;
 mod races;

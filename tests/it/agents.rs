@@ -250,3 +250,41 @@ async fn an_agent_remembers_its_turns_in_a_thread() {
     let said: Vec<_> = trace["spans"][0]["input"].as_array().expect("messages").iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said, [json!("one"), json!("Hello one"), json!("two")]);
 }
+
+#[tokio::test]
+async fn a_remembered_file_that_was_deleted_is_told_as_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let bench = Bench::on_disk(json!({}), folder.path());
+    let agent = bench.agent(json!({"name": "Clerk", "provider": "script", "model": "echo"})).await;
+    let bytes = bytes::Bytes::from_static(b"\x89PNG\r\n\x1a\nrest");
+    let upload = studio::studio::Upload { name: Some("a.png".into()), mime_type: None, kind: None, bytes };
+    let key = bench.studio.upload(&bench.scope, upload).await.expect("stored")["storage_key"].clone();
+    let turn = async |body: Value| {
+        let request = studio::studio::requests::RunRequest::parse(&body, studio::model::event::EntityKind::Agent).expect("a chat body");
+        let started = bench.studio.start(&bench.scope, studio::model::event::EntityKind::Agent, &agent, request, false).await.expect("a turn");
+        (bench.told(&started).await, started)
+    };
+    let files = json!([{"type": "image", "storage_key": key, "name": "a.png"}]);
+    let (told, first) = turn(json!({"message": "Look", "attachments": files})).await;
+    assert!(told.contains(" done "), "{told}");
+    std::fs::remove_dir_all(folder.path().join("attachments")).expect("a folder");
+    let (told, second) = turn(json!({"message": "Again", "thread_id": first.thread})).await;
+    assert!(told.contains(" done "), "{told}");
+    let query = studio::studio::TraceQuery { messages: true, ..studio::studio::TraceQuery::default() };
+    let trace = bench.studio.trace(&bench.scope, &second.run.to_string(), query).await.expect("a trace");
+    expect![[r#"
+        [
+          {
+            "role": "user",
+            "content": "Look\n\n[The file a.png of type image/png was deleted and is missing here.]"
+          },
+          {
+            "role": "assistant",
+            "content": "You said: Look"
+          },
+          {
+            "role": "user",
+            "content": "Again"
+          }
+        ]"#]].assert_eq(&serde_json::to_string_pretty(&trace["spans"][0]["input"]).expect("JSON"));
+}

@@ -23,11 +23,22 @@ fn attachment(file: &Value) -> Option<Attachment> {
     })
 }
 
-/// The bytes of all files of a conversation.
-pub(super) async fn load(context: &StepContext, messages: &[Message]) -> Result<Vec<Media>, Fault> {
+/// The bytes of all files of a conversation. A file that was deleted since is told in words instead.
+pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Result<Vec<Media>, Fault> {
     let files: Vec<&Attachment> = messages.iter().flat_map(|message| &message.attachments).collect();
     if files.is_empty() {
         return Ok(Vec::new());
     }
-    context.world().media(&context.run().tenant, &files).await
+    let media = context.world().media(&context.run().tenant, &files).await?;
+    messages.iter_mut().for_each(|message| tell_missing(message, &media));
+    Ok(media)
+}
+
+fn tell_missing(message: &mut Message, media: &[Media]) {
+    let gone = |file: &mut Attachment| media.iter().all(|media| media.storage_key != file.storage_key);
+    for file in message.attachments.extract_if(.., gone) {
+        let name = file.name.as_deref().unwrap_or("without a name");
+        let space = if message.content.is_empty() { "" } else { "\n\n" };
+        message.content.push_str(&format!("{space}[The file {name} of type {} was deleted and is missing here.]", file.mime_type));
+    }
 }

@@ -92,9 +92,9 @@ impl Conversation {
 
 impl Speaker<'_> {
     /// Speaks until there is an answer, or a person must decide.
-    pub(in crate::engine) async fn talk(&self, prompt: Vec<Message>) -> Result<Spoken, Fault> {
-        let media = media::load(self.context, &prompt).await?;
+    pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<Spoken, Fault> {
         let kept = prompt.last().cloned().into_iter().collect();
+        let media = media::load(self.context, &mut prompt).await?;
         let mut conversation = Conversation { sent: prompt, kept, media };
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
         let mut rejected = false;

@@ -209,8 +209,8 @@ async fn bodies_are_checked_for_type_size_and_depth() {
     }
     let answer = ask(&studio, with(post(&large), "content-length", "5000")).await;
     assert_eq!(answer.json()["limit_kb"], 1);
-    let empty = ask(&studio, request("POST", "/studio/workflows/w/run/stream", "")).await;
-    assert_eq!(empty.json()["errors"]["message"], json!(["message is required"]), "an empty body needs no type");
+    let empty = ask(&studio, request("POST", "/studio/api/agents", "")).await;
+    assert_eq!(empty.json()["errors"]["name"], json!(["name is required"]), "an empty body needs no type");
 }
 
 #[tokio::test]
