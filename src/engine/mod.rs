@@ -23,10 +23,11 @@ mod step;
 mod stream;
 mod tenure;
 mod usage_events;
+mod values;
 mod world;
 
 pub use answer::{Again, Reply, cancel, resume, retry};
-pub use calls::{Metered, ModelAnswer, ModelCall, Tell};
+pub use calls::{ModelAnswer, ModelCall, Prompt, Tell};
 pub use context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use create::{NewRun, Pinned, create};
 pub use feed::Order;
@@ -34,4 +35,5 @@ pub use journal::Boundary;
 pub use load::{Loaded, load};
 pub use started::Started;
 pub use stream::{EventStream, Follow, From};
+pub use values::ValueCall;
 pub use world::{AppendHook, Parts, World};
