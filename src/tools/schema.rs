@@ -44,7 +44,7 @@ pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
 
 /// The schema of an object without some of its properties.
 #[must_use]
-pub fn without<'a>(schema: &Value, keys: impl Iterator<Item = &'a String> + Clone) -> Value {
+pub fn without<'a>(schema: &Value, keys: &(impl Iterator<Item = &'a String> + Clone)) -> Value {
     let mut schema = schema.clone();
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.retain(|key, _| !keys.clone().any(|gone| gone == key));
