@@ -160,6 +160,12 @@ fn within(bytes: usize, depth: u32, limit_kb: u64) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Is a value nested so deeply that a log with it could not be read back?
+#[must_use]
+pub fn is_too_deep(value: &Value) -> bool {
+    measure(value).1 > MAX_DEPTH
+}
+
 /// About how long the compact JSON of a value is, and how deep it is nested.
 pub(super) fn measure(value: &Value) -> (usize, u32) {
     match value {

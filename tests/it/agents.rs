@@ -250,3 +250,19 @@ async fn an_agent_remembers_its_turns_in_a_thread() {
     let said: Vec<_> = trace["spans"][0]["input"].as_array().expect("messages").iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said, [json!("one"), json!("Hello one"), json!("two")]);
 }
+
+#[tokio::test]
+async fn what_is_nested_too_deeply_is_not_called_and_can_be_read_back() {
+    let deep = (0..110).fold(json!(1), |inner, _| json!({"a": inner}));
+    let bench = bench(json!({"replies": [
+        {"tool_calls": [{"name": "multiply", "arguments": deep, "id": "c1"}, {"name": "calculate", "arguments": deep, "id": "c2"}]},
+        {"text": "Well."}
+    ]}));
+    let data = inline(json!({"tools": [{"ref": "toolkit:calculator"}]}));
+    let workflow = bench.workflow(graph("agent", data, &[], &[])).await;
+    let started = bench.start(&workflow, json!({"message": "hi"})).await;
+    let told = short(&bench.told(&started).await);
+    expect![[r#""#]].assert_eq(&told);
+    let trace = bench.trace(&started.run.to_string()).await;
+    assert_eq!(trace["trace"]["status"], "completed");
+}

@@ -109,7 +109,11 @@ async fn a_refusal_is_a_problem_document() {
     .assert_eq(answer.text());
     let answer = ask(&studio(json!({"locale": "pt_BR"})), request("GET", "/studio/api/agents/none", "")).await;
     expect![[r#"
-        {"type":"urn:studio:problem:not_found","title":"Não encontrado","status":404,"detail":"there is no agent `none`","code":"not_found","message":"there is no agent `none`","resource":"agent","id":"none"}"#]]
+        {"type":"urn:studio:problem:not_found","title":"Não encontrado","status":404,"detail":"não existe o agente `none`","code":"not_found","message":"não existe o agente `none`","resource":"agent","id":"none"}"#]]
+    .assert_eq(answer.text());
+    let answer = ask(&studio(json!({"locale": "pt_BR"})), request("POST", "/studio/api/agents", r#"{"tool_max_runs":0}"#)).await;
+    expect![[r#"
+        {"type":"urn:studio:problem:validation_failed","title":"Requisição inválida","status":422,"detail":"name é obrigatório","code":"validation_failed","message":"name é obrigatório","errors":{"name":["name é obrigatório"],"tool_max_runs":["tool_max_runs deve ser um inteiro de 1 a 100"]}}"#]]
     .assert_eq(answer.text());
 }
 

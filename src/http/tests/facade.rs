@@ -128,6 +128,22 @@ async fn a_refused_request_leaves_its_key_free() {
 }
 
 #[tokio::test]
+async fn pages_of_traces_follow_each_other() {
+    let studio = asking(json!({})).await;
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        made.insert(0, run_of(&ask(&studio, request("POST", STREAM, BODY)).await));
+    }
+    for (page, wanted) in [(1, &made[..2]), (2, &made[2..4]), (3, &made[4..]), (4, &[]), (9_000_000_000_000_000_000_u64, &[])] {
+        let path = format!("/studio/workflows/known/traces/list?page={page}&per_page=2");
+        let told = ask(&studio, request("GET", &path, "")).await.json();
+        let ids: Vec<&str> = told["data"].as_array().expect("a list").iter().filter_map(|run| run["id"].as_str()).collect();
+        assert_eq!(ids, wanted, "page {page}");
+        assert_eq!(told["meta"], json!({"current_page": page, "last_page": 3, "per_page": 2, "total": 5}));
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_told_before_a_wrong_body() {
     let studio = asking(json!({})).await;
     let known = run_of(&ask(&studio, request("POST", STREAM, BODY)).await);
