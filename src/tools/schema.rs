@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn fixed_arguments_are_hidden() {
         let schema = object(&[("a", "string", "A"), ("b", "string", "B")]);
-        let hidden = without(&schema, ["a".to_owned()].iter());
+        let hidden = without(&schema, &["a".to_owned()].iter());
         assert_eq!(hidden, object(&[("b", "string", "B")]));
     }
 }
