@@ -54,9 +54,9 @@ impl Call {
         Ok(Self { studio, scope, base, visit, headers, body, upload, parameters, query })
     }
 
-    /// A part of the path that the route names.
+    /// A part of the path that the route names. The router of a host may have named parts before it: the innermost counts.
     pub(super) fn part(&self, name: &str) -> &str {
-        let found = self.parameters.iter().find(|(known, _)| known == name);
+        let found = self.parameters.iter().rev().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
