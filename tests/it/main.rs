@@ -5,4 +5,5 @@ mod support;
 mod agents;
 mod scenarios;
 mod tidy;
+mod tools;
 mod usage;
