@@ -19,8 +19,6 @@ use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
 use crate::tools::Toolbox;
-use crate::tools::host::HostTools;
-use crate::tools::toolkits::Toolkits;
 
 /// Who asks: the tenant that scopes every row, and the user as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -90,12 +88,6 @@ fn prices(config: &Config) -> Result<PriceTable> {
     Ok(PriceTable::layered(tables, &config.usage.currency).0)
 }
 
-fn toolbox(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Toolbox {
-    let toolkits = Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-    let hosts = HostTools::new(host.clone(), Duration::from_millis(config.timeouts.tool_ms));
-    Toolbox::new(vec![Arc::new(hosts), Arc::new(toolkits)])
-}
-
 impl Studio {
     /// Opens a studio. Nothing is started or connected before its first use.
     ///
@@ -117,9 +109,11 @@ impl Studio {
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
         let prices = prices(&config)?;
+        let tools = Toolbox::of(&config, &clock, &host)
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("webhook".to_owned(), problem))))?;
         let world = World::new(Parts {
             store: Store::open(StoreSettings::of(&config)?),
-            tools: toolbox(&config, &clock, &host),
+            tools,
             clock,
             providers,
             prices: Arc::new(prices),

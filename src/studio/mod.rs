@@ -32,6 +32,7 @@ mod sources;
 mod sniff;
 mod summaries;
 mod threads;
+mod tool_trial;
 mod tools;
 mod traces;
 mod usage;

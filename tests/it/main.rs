@@ -6,4 +6,5 @@ mod agents;
 mod memory;
 mod scenarios;
 mod tidy;
+mod tools;
 mod usage;
