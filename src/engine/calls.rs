@@ -308,6 +308,7 @@ impl StepContext {
             is_error,
             skipped,
             abandoned: false,
+            unreached: false,
             parent_call_id: parent.map(str::to_owned),
         };
         match doubt {
@@ -343,6 +344,7 @@ impl StepContext {
             is_error: reply.is_error,
             skipped: false,
             abandoned,
+            unreached: reply.unreached,
             parent_call_id: parent.map(str::to_owned),
         };
         (outcome, reply.spent)
@@ -367,6 +369,7 @@ impl StepContext {
             is_error: !skipped,
             skipped,
             abandoned: false,
+            unreached: false,
             parent_call_id: parent.map(str::to_owned),
         };
         self.tool_ended(&key, outcome, None, Duration::ZERO)

@@ -26,6 +26,7 @@ pub mod template_text;
 pub mod texts;
 pub mod trace;
 pub mod usage;
+pub mod variable;
 mod wiring;
 
 pub use ids::{Id, Timestamp};

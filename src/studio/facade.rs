@@ -18,7 +18,9 @@ use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
+use crate::secrets::Secrets;
 use crate::tools::Toolbox;
+use crate::tools::mcp::McpServers;
 
 /// Who asks: the tenant that scopes every row, and the user as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -39,12 +41,14 @@ struct Inner {
     handle: OnceLock<tokio::runtime::Handle>,
     streams: Arc<AtomicU64>,
     sources: Sources,
+    mcp: Arc<McpServers>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.world.stopping.cancel();
         self.world.hurry.cancel();
+        self.mcp.kill();
         self.world.abandon();
         if let Some(runtime) = self.runtime.lock().take() {
             runtime.shutdown_background();
@@ -108,8 +112,11 @@ impl Studio {
         let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
+        let mcp = McpServers::new(Arc::clone(&config), Secrets::new(Arc::clone(&config), host.clone()))
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("mcp.allow_private".to_owned(), problem))))?;
+        let mcp = Arc::new(mcp);
         let prices = prices(&config)?;
-        let tools = Toolbox::of(&config, &clock, &host)
+        let tools = Toolbox::of(&config, &clock, &host, Arc::<McpServers>::clone(&mcp))
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("webhook".to_owned(), problem))))?;
         let world = World::new(Parts {
             store: Store::open(StoreSettings::of(&config)?),
@@ -127,6 +134,7 @@ impl Studio {
             handle: OnceLock::new(),
             streams: Arc::default(),
             sources: Sources::default(),
+            mcp,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -146,6 +154,10 @@ impl Studio {
     /// Lets the embedding application answer tools, the gate, secrets and more; calling it again replaces.
     pub fn set_host(&self, host: Arc<dyn Host>, declaration: HostDeclaration) {
         self.0.world.host.set(host, declaration);
+    }
+
+    pub(super) fn mcp(&self) -> &Arc<McpServers> {
+        &self.0.mcp
     }
 
     pub(super) fn sources(&self) -> &Sources {
@@ -211,7 +223,11 @@ impl Studio {
         world.stopping.cancel();
         let until = Instant::now() + timeout;
         if let Some(handle) = self.0.handle.get() {
-            let stop = stop(Arc::clone(&world), timeout);
+            let (stop, mcp) = (stop(Arc::clone(&world), timeout), Arc::clone(&self.0.mcp));
+            let stop = async move {
+                stop.await;
+                mcp.close(timeout / 8).await;
+            };
             let _ended = handle.spawn(stop).await;
         }
         world.hurry.cancel();

@@ -83,7 +83,11 @@ impl Known for KnownInStore<'_, '_> {
         let (scheme, name) = reference.split_once(':')?;
         match scheme {
             "tool" => self.find(Resource::Tool, name).as_ref().map(stored_tool),
-            "mcp" => self.mcp_server(name).map(|server| KnownTool { require_approval: server.require_approval, ..KnownTool::default() }),
+            "mcp" => self.mcp_server(name).map(|server| KnownTool {
+                names: self.catalog.server_tools(self.tenant, name),
+                require_approval: server.require_approval,
+                ..KnownTool::default()
+            }),
             "provider" if !name.is_empty() => Some(KnownTool { provider_native: true, ..KnownTool::default() }),
             "host" => self.catalog.host_tool(name),
             "toolkit" => self.catalog.toolkit(name),

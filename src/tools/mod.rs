@@ -3,6 +3,12 @@
 pub mod builder;
 pub mod guard;
 pub mod host;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/absent.rs"]
+pub mod mcp;
+pub mod names;
 pub mod rag;
 pub mod schema;
 pub mod search;
@@ -31,6 +37,20 @@ use guard::{Guard, GuardedClient};
 pub trait Tool: Send + Sync {
     /// Calls it. Dropping the future means that the result is no longer wanted.
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply>;
+
+    /// Where it comes from, for tools of servers, whose names are their own.
+    fn origin(&self) -> Option<Origin<'_>> {
+        None
+    }
+}
+
+/// The server that lends a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Its slug.
+    pub server: &'a str,
+    /// The tool's name there, which models may have to be shown differently.
+    pub name: &'a str,
 }
 
 /// One call of a tool.
@@ -65,6 +85,8 @@ pub struct ToolReply {
     pub is_error: bool,
     /// A provider's call that it took.
     pub spent: Option<Spent>,
+    /// Whoever runs it could not be reached: nothing was done.
+    pub unreached: bool,
 }
 
 /// What a call of a provider took that a tool or a search made.
@@ -99,7 +121,12 @@ impl ToolReply {
 
     /// A failure that a model may react to.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true, spent: None }
+        Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// The failure to reach whoever runs the tool; nothing was done.
+    pub fn unreached(text: impl Into<String>) -> Self {
+        Self { unreached: true, ..Self::error(text) }
     }
 }
 
@@ -159,6 +186,11 @@ impl BoundTool {
         tokio::time::timeout(self.timeout, self.tool.call(invocation)).await.unwrap_or_else(late)
     }
 
+    /// The name that people know it by.
+    fn own_name(&self) -> &str {
+        self.tool.origin().map_or(self.offer.name.as_str(), |origin| origin.name)
+    }
+
     /// Fixes arguments: the model no longer sees nor fills them.
     #[must_use]
     pub fn fixing(mut self, fixed: Map<String, Value>) -> Self {
@@ -202,11 +234,11 @@ pub struct Toolbox {
 pub const NATIVE: &str = "provider:";
 
 impl Toolbox {
-    /// The tools of the host, the toolkits that are switched on, and stored tools.
+    /// The tools of the host, the toolkits that are switched on, stored tools and those of MCP servers.
     ///
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
-    pub fn of(config: &Arc<Config>, clock: &Arc<dyn Clock>, host: &HostDoor) -> Result<Self, Vec<String>> {
+    pub fn of(config: &Arc<Config>, clock: &Arc<dyn Clock>, host: &HostDoor, mcp: Arc<mcp::McpServers>) -> Result<Self, Vec<String>> {
         let millis = Duration::from_millis;
         let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
         let search = search::SearchDoor::default();
@@ -220,7 +252,7 @@ impl Toolbox {
             search_timeout: millis(config.timeouts.tool_ms),
         });
         let hosts = host::HostTools::new(host.clone(), millis(config.timeouts.tool_ms));
-        let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(hosts), Arc::new(toolkits), Arc::clone(&stored) as Arc<dyn ToolSource>];
+        let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(hosts), Arc::new(toolkits), Arc::<stored::StoredTools>::clone(&stored), mcp];
         Ok(Self { sources, stored: Some(stored), search })
     }
 
@@ -252,12 +284,16 @@ impl Toolbox {
         let source = self.sources.iter().find(|source| source.scheme() == scheme).ok_or_else(missing)?;
         let found = source.bind(Wanted { key, reference, definitions, tenant }).await?;
         let is_wanted = |tool: &BoundTool| {
-            let name = &tool.offer.name;
-            reference.only.as_ref().is_none_or(|only| only.is_empty() || only.contains(name)) && !reference.exclude.contains(name)
+            let name = tool.own_name();
+            reference.only.as_ref().is_none_or(|only| only.is_empty() || named(only, name)) && !named(&reference.exclude, name)
         };
         let bound: Vec<_> = found.into_iter().filter(is_wanted).map(|tool| told_by(tool, reference)).collect();
         if bound.is_empty() { Err(missing()) } else { Ok(bound) }
     }
+}
+
+fn named(list: &[String], name: &str) -> bool {
+    list.iter().any(|one| one == name)
 }
 
 fn told_by(mut tool: BoundTool, reference: &ToolRef) -> BoundTool {

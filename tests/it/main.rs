@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod mcp;
 mod memory;
 mod scenarios;
 mod tidy;

@@ -5,6 +5,7 @@ mod chat;
 mod definitions;
 mod drafts;
 mod facts;
+mod mcp_servers;
 mod runs;
 mod runs_query;
 mod threads;
@@ -21,6 +22,7 @@ pub(super) fn all() -> Vec<Route> {
     all.extend(chat::routes());
     all.extend(attachments::routes());
     all.extend(definitions::routes());
+    all.extend(mcp_servers::routes());
     all.extend(drafts::routes());
     all.extend(facts::routes());
     all.extend(threads::routes());
