@@ -10,7 +10,7 @@ use super::journal::Lost;
 use crate::model::Timestamp;
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
-    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, Measured, PartHash, ToolOutcome,
+    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
 };
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
@@ -51,17 +51,6 @@ pub struct ModelAnswer {
     pub structured: Option<Value>,
     /// Why it ended.
     pub finish: Finish,
-}
-
-/// What a metered call other than a model's took.
-#[derive(Clone, Debug)]
-pub struct Metered {
-    /// The provider's id.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Its report.
-    pub tokens: Option<Tokens>,
 }
 
 impl StepContext {
@@ -111,7 +100,7 @@ impl StepContext {
             .collect()
     }
 
-    fn done(&self, key: &str) -> Option<Finished> {
+    pub(super) fn done(&self, key: &str) -> Option<Finished> {
         self.open(|step| match step.calls.get(key) {
             Some(Call::Done(done)) => Some((**done).clone()),
             Some(Call::Open(_)) | None => None,
@@ -219,7 +208,7 @@ impl StepContext {
     }
 
     /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
-    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+    pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.world().prices.lookup(provider, model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
@@ -366,81 +355,9 @@ impl StepContext {
         })))?;
         Ok(outcome)
     }
-
-    /// Any other call that is made once: an embedding, a retrieval.
-    ///
-    /// # Errors
-    /// What the call fails with; a cancel; the store.
-    pub async fn value(
-        &self,
-        key: &str,
-        kind: CallKind,
-        name: &str,
-        make: impl Future<Output = Result<(Value, Option<Metered>), Fault>> + Send,
-    ) -> Result<Value, Fault> {
-        if let Some(done) = self.done(key)
-            && let CallOutcome::Value(value) = done.outcome
-        {
-            return Ok(value);
-        }
-        self.record(Event::CallStarted(Box::new(CallStarted {
-            step: self.step(),
-            key: key.to_owned(),
-            kind,
-            span: self.world().clock.id(),
-            name: name.to_owned(),
-            call_id: None,
-            arguments: None,
-            repeatable: true,
-            streams: false,
-            provider: None,
-            model: None,
-            prompt: Vec::new(),
-            asker: None,
-        })))?;
-        self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
-        let result = tokio::select! {
-            result = make => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
-        };
-        let (outcome, usage, result) = match result {
-            Ok((value, metered)) => {
-                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens, began));
-                (CallOutcome::Value(value.clone()), usage, Ok(value))
-            }
-            Err(fault) => (CallOutcome::Failed(fault.clone()), None, Err(fault)),
-        };
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage,
-            duration_ms: millis(started.elapsed()),
-            reply_index: None,
-            structured: None,
-            finish: None,
-        })))?;
-        result
-    }
-
-    /// Records a measured piece that is no call.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub async fn measure(&self, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
-        let span = self.world().clock.id();
-        self.record(Event::Measured(Box::new(Measured {
-            step: self.step(),
-            span,
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            output,
-        })))
-    }
 }
 
-fn millis(took: Duration) -> u64 {
+pub(super) fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 
