@@ -288,3 +288,17 @@ pub fn sweep(tx: &mut Tx<'_>, limit: u64) -> Result<bool, StoreError> {
     }
     Ok(true)
 }
+
+/// Does anything wait that may be begun; of one document when it is named?
+pub fn any_waiting(tx: &mut Tx<'_>, document: Option<i64>, now: Timestamp) -> Result<bool, StoreError> {
+    exists(
+        tx,
+        "SELECT 1 FROM #readings WHERE state = 'waiting' AND available_at <= $1 AND ($2 IS NULL OR document = $2) LIMIT 1",
+        params![now.0, document],
+    )
+}
+
+/// Is there something to sweep?
+pub fn any_gone(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    exists(tx, "SELECT 1 FROM #readings WHERE state = 'gone' LIMIT 1", params![])
+}

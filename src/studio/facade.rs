@@ -13,6 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
+use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
@@ -117,12 +118,15 @@ impl Studio {
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
         let prices = prices(&config)?;
+        let (store, providers, prices) = (Store::open(StoreSettings::of(&config)?), Arc::new(providers), Arc::new(prices));
+        let knowledge = Knowledge::new(Arc::clone(&config), Arc::clone(&clock), store.clone(), Arc::clone(&providers), Arc::clone(&prices));
         let world = World::new(Parts {
-            store: Store::open(StoreSettings::of(&config)?),
+            store,
+            knowledge: Arc::new(knowledge),
             tools: toolbox(&config, &clock, &host),
             clock,
             providers,
-            prices: Arc::new(prices),
+            prices,
             hook: options.on_append,
             host,
             config,

@@ -2,6 +2,7 @@
 
 pub mod host;
 pub mod schema;
+pub mod search;
 pub mod toolkits;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::config::Config;
 use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::{Definitions, ToolRef};
-use crate::model::chat::ToolCall;
+use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
@@ -47,6 +48,17 @@ pub struct ToolReply {
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
+}
+
+/// What a call of a provider took that a tool or a search made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// The provider's id.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Its report; none when it made none.
+    pub tokens: Option<Tokens>,
 }
 
 impl ToolReply {
