@@ -15,7 +15,7 @@ use crate::model::event::{
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, Caller, ToolReply};
+use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
 /// A model call.
 #[derive(Debug)]
@@ -241,7 +241,7 @@ impl StepContext {
             return Ok(outcome);
         }
         if let Some(outcome) = self.unknown(&key, call, parent) {
-            return self.tool_ended(&key, outcome, Duration::ZERO);
+            return self.tool_ended(&key, outcome, None, Duration::ZERO);
         }
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
@@ -259,10 +259,11 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
-        let outcome = self.invoke(call, tool, parent).await;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let (outcome, spent) = self.invoke(call, tool, parent).await;
         let cut = outcome.is_error && self.cancelled().is_cancelled();
-        let outcome = self.tool_ended(&key, outcome, started.elapsed())?;
+        let usage = spent.map(|spent| self.meter(&spent.provider, &spent.model, spent.tokens, began));
+        let outcome = self.tool_ended(&key, outcome, usage, started.elapsed())?;
         if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
     }
 
@@ -291,7 +292,7 @@ impl StepContext {
         }
     }
 
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> ToolOutcome {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Option<Spent>) {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -306,7 +307,7 @@ impl StepContext {
         };
         let late = || ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()));
         let reply = reply.unwrap_or_else(late);
-        ToolOutcome {
+        let outcome = ToolOutcome {
             call_id: call.id.clone(),
             name: call.name.clone(),
             inputs: call.arguments.clone(),
@@ -315,7 +316,8 @@ impl StepContext {
             skipped: false,
             abandoned,
             parent_call_id: parent.map(str::to_owned),
-        }
+        };
+        (outcome, reply.spent)
     }
 
     /// Gives a model a result without running anything.
@@ -339,15 +341,15 @@ impl StepContext {
             abandoned: false,
             parent_call_id: parent.map(str::to_owned),
         };
-        self.tool_ended(&key, outcome, Duration::ZERO)
+        self.tool_ended(&key, outcome, None, Duration::ZERO)
     }
 
-    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, usage: Option<Usage>, took: Duration) -> Result<ToolOutcome, Fault> {
         self.record(Event::CallFinished(Box::new(CallFinished {
             step: self.step(),
             key: key.to_owned(),
             outcome: CallOutcome::Tool(outcome.clone()),
-            usage: None,
+            usage,
             duration_ms: millis(took),
             reply_index: None,
             structured: None,
