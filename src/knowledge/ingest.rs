@@ -52,7 +52,8 @@ impl From<ProviderFailure> for Stop {
 
 impl Knowledge {
     /// When a lease taken now ends.
-    pub(super) fn lease(&self) -> Timestamp {
+    #[must_use]
+    pub fn lease(&self) -> Timestamp {
         let millis = i64::try_from(self.config.runs.lease_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
         Timestamp(self.clock.now().0.saturating_add(millis))
     }

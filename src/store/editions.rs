@@ -96,7 +96,8 @@ pub fn changed(tx: &mut Tx<'_>, edition: i64) -> Result<(), StoreError> {
 /// An edition is of no more use; nor is what was read into it.
 pub fn close(tx: &mut Tx<'_>, edition: i64) -> Result<(), StoreError> {
     tx.execute("UPDATE #editions SET state = 'gone' WHERE no = $1", params![edition])?;
-    tx.execute("UPDATE #readings SET state = 'gone', owner = NULL WHERE edition = $1", params![edition]).map(drop)
+    tx.execute("UPDATE #readings SET state = 'gone', owner = NULL WHERE edition = $1", params![edition])?;
+    sweep(tx)
 }
 
 /// Closes every edition of a base.
@@ -126,7 +127,7 @@ pub fn swap_when_whole(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<bool,
     Ok(true)
 }
 
-/// Forgets editions that are gone with all that was read into them.
+/// Forgets editions of which nothing is left.
 pub fn sweep(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.execute(
         "DELETE FROM #editions WHERE state = 'gone' AND NOT EXISTS (SELECT 1 FROM #readings r WHERE r.edition = #editions.no)",

@@ -60,7 +60,8 @@ pub struct Wanted<'a> {
     pub edition: i64,
     pub max_words: u32,
     pub overlap_words: u32,
-    pub now: Timestamp,
+    /// From when on anybody may begin.
+    pub due: Timestamp,
 }
 
 /// Asks for a reading. Whatever was under way or failed for the same document and edition is given up; what is live stays so until
@@ -80,14 +81,14 @@ pub fn ask(tx: &mut Tx<'_>, wanted: &Wanted<'_>) -> Result<i64, StoreError> {
             wanted.edition,
             wanted.max_words,
             wanted.overlap_words,
-            wanted.now.0,
+            wanted.due.0,
         ],
         |row| row.int(0),
     )?;
     made.ok_or_else(|| StoreError::Fault("a reading was not stored".to_owned()))
 }
 
-/// Takes the reading that has waited longest; of one document when it is named.
+/// Takes the reading that has waited longest of those that are due; of one document, due or not, when it is named.
 pub fn claim(
     tx: &mut Tx<'_>,
     document: Option<i64>,
@@ -98,11 +99,11 @@ pub fn claim(
     tx.query_one(
         concat!(
             "UPDATE #readings SET state = 'working', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, available_at = NULL \
-             WHERE no = (SELECT no FROM #readings WHERE state = 'waiting' AND available_at <= $3 AND ($4 IS NULL OR document = $4) \
+             WHERE no = (SELECT no FROM #readings WHERE state = 'waiting' AND (document = $3 OR ($3 IS NULL AND available_at <= $4)) \
              ORDER BY available_at, no LIMIT 1) AND state = 'waiting' RETURNING ",
             columns!()
         ),
-        params![owner, until.0, now.0, document],
+        params![owner, until.0, document, now.0],
         of_row,
     )
 }
@@ -279,22 +280,20 @@ pub fn live(tx: &mut Tx<'_>, edition: i64) -> Result<Vec<LiveReading>, StoreErro
 /// Removes passages of readings that are gone, at most about `limit` of them. False when nothing was left.
 pub fn sweep(tx: &mut Tx<'_>, limit: u64) -> Result<bool, StoreError> {
     let found = tx.query_one("SELECT no FROM #readings WHERE state = 'gone' ORDER BY no LIMIT 1", params![], |row| row.int(0))?;
-    let Some(reading) = found else {
-        editions::sweep(tx)?;
-        return Ok(false);
-    };
+    let Some(reading) = found else { return Ok(false) };
     if !passages::remove_some(tx, reading, limit)? {
         tx.execute("DELETE FROM #readings WHERE no = $1", params![reading])?;
+        editions::sweep(tx)?;
     }
     Ok(true)
 }
 
-/// Does anything wait that may be begun; of one document when it is named?
+/// Does anything wait that is due; of one document, due or not, when it is named?
 pub fn any_waiting(tx: &mut Tx<'_>, document: Option<i64>, now: Timestamp) -> Result<bool, StoreError> {
     exists(
         tx,
-        "SELECT 1 FROM #readings WHERE state = 'waiting' AND available_at <= $1 AND ($2 IS NULL OR document = $2) LIMIT 1",
-        params![now.0, document],
+        "SELECT 1 FROM #readings WHERE state = 'waiting' AND (document = $1 OR ($1 IS NULL AND available_at <= $2)) LIMIT 1",
+        params![document, now.0],
     )
 }
 

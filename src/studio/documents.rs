@@ -109,19 +109,19 @@ fn must_find_document(tx: &mut Tx<'_>, tenant: &str, base: &Base, name: &str) ->
 }
 
 /// Asks for a document to be read into every edition of its base.
-fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, now: Timestamp) -> Result<(), Refusal> {
+fn ask(tx: &mut Tx<'_>, tenant: &str, base: &Base, document: i64, due: Timestamp) -> Result<(), Refusal> {
     for edition in editions::for_writing(tx, tenant, &base.id, &base.embedder)? {
-        readings::ask(tx, &wanted(tenant, base, document, edition.no, now))?;
+        readings::ask(tx, &wanted(tenant, base, document, edition.no, due))?;
     }
     Ok(())
 }
 
-const fn wanted<'a>(tenant: &'a str, base: &'a Base, document: i64, edition: i64, now: Timestamp) -> Wanted<'a> {
-    Wanted { tenant, base: &base.id, document, edition, max_words: base.max_words, overlap_words: base.overlap_words, now }
+const fn wanted<'a>(tenant: &'a str, base: &'a Base, document: i64, edition: i64, due: Timestamp) -> Wanted<'a> {
+    Wanted { tenant, base: &base.id, document, edition, max_words: base.max_words, overlap_words: base.overlap_words, due }
 }
 
 /// Begins to read all documents of a base anew, beside what is searched now.
-fn ask_all(tx: &mut Tx<'_>, tenant: &str, base: &Base, now: Timestamp) -> Result<Vec<Id>, Refusal> {
+fn ask_all(tx: &mut Tx<'_>, tenant: &str, base: &Base, due: Timestamp) -> Result<Vec<Id>, Refusal> {
     let documents = table::numbers(tx, tenant, &base.id)?;
     for edition in editions::of_base(tx, tenant, &base.id)?.into_iter().filter(|edition| !edition.current || documents.is_empty()) {
         editions::close(tx, edition.no)?;
@@ -132,7 +132,7 @@ fn ask_all(tx: &mut Tx<'_>, tenant: &str, base: &Base, now: Timestamp) -> Result
     let next = editions::build(tx, tenant, &base.id, &base.embedder)?;
     let mut ids = Vec::with_capacity(documents.len());
     for document in documents {
-        readings::ask(tx, &wanted(tenant, base, document, next.no, now))?;
+        readings::ask(tx, &wanted(tenant, base, document, next.no, due))?;
         ids.extend(table::by_no(tx, document)?.map(|document| document.id));
     }
     Ok(ids)
@@ -229,16 +229,22 @@ impl Studio {
         let world = self.world();
         incoming.check_size(world.config.rag.max_document_kb)?;
         let (tenant, config, name) = (Arc::clone(&scope.tenant), Arc::clone(&world.config), base.to_owned());
-        let (id, now) = (world.clock.id(), world.clock.now());
+        let (id, now, due) = (world.clock.id(), world.clock.now(), self.reading_due());
         let made = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let no = table::insert(tx, &tenant, &incoming.row(base.id, id, now), &incoming.bytes)?;
-            ask(tx, &tenant, &base, no, now)?;
+            ask(tx, &tenant, &base, no, due)?;
             Ok(base.id)
         });
         let base_id = made.await?;
         self.read_documents(scope, base_id, vec![id]).await?;
         self.document(scope, base, &id.to_string()).await
+    }
+
+    /// From when on the worker may begin. What is read by the request itself it may have when that did not.
+    fn reading_due(&self) -> Timestamp {
+        let world = self.world();
+        if world.config.rag.async_ingest { world.clock.now() } else { world.knowledge.lease() }
     }
 
     /// Lets documents be read: by whoever works here, or now where that is configured.
@@ -284,12 +290,12 @@ impl Studio {
 
     /// Reads a document anew. What was read before is found until that is done.
     pub async fn reindex_document(&self, scope: &Scope, base: &str, id: &str) -> Result<Value> {
-        let (tenant, config, now) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.world().clock.now());
+        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due());
         let (name, document) = (base.to_owned(), id.to_owned());
         let asked = self.writing(move |tx| {
             let base = must_find_base(tx, &tenant, &name, &config)?;
             let document = must_find_document(tx, &tenant, &base, &document)?;
-            ask(tx, &tenant, &base, document.no, now)?;
+            ask(tx, &tenant, &base, document.no, due)?;
             Ok((base.id, document.id))
         });
         let (base_id, document) = asked.await?;
@@ -299,12 +305,12 @@ impl Studio {
 
     /// Reads all documents of a base anew, with the embeddings that it has now. Searches see the whole of it at once, when it is done.
     pub async fn reindex_base(&self, scope: &Scope, base: &str) -> Result<Value> {
-        let (tenant, config, now) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.world().clock.now());
+        let (tenant, config, due) = (Arc::clone(&scope.tenant), Arc::clone(&self.world().config), self.reading_due());
         let (name, catalog) = (base.to_owned(), self.catalog());
         let asked = self.writing(move |tx| {
             let found = must_find(tx, &tenant, &catalog, Resource::KnowledgeBase, &name)?;
             let base = must_find_base(tx, &tenant, &found.id.to_string(), &config)?;
-            Ok((base.id, ask_all(tx, &tenant, &base, now)?))
+            Ok((base.id, ask_all(tx, &tenant, &base, due)?))
         });
         let (base_id, documents) = asked.await?;
         self.read_documents(scope, base_id, documents).await?;

@@ -72,17 +72,6 @@ pub struct Spent {
     pub tokens: Option<Tokens>,
 }
 
-/// What a call of a provider took that a tool or a search made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spent {
-    /// The provider's id.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Its report; none when it made none.
-    pub tokens: Option<Tokens>,
-}
-
 impl ToolReply {
     /// A result; a string is taken as text.
     #[must_use]

@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod knowledge;
 mod scenarios;
 mod tidy;
 mod usage;
