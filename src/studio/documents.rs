@@ -204,6 +204,8 @@ fn refusal(trouble: Trouble) -> Error {
 impl Studio {
     /// The documents of a base, newest first.
     pub async fn documents(&self, scope: &Scope, base: &str, query: ListQuery) -> Result<Page> {
+        // Who looks at documents after a restart wants those read that were not read before.
+        self.runtime()?;
         let (tenant, base, config) = (Arc::clone(&scope.tenant), base.to_owned(), Arc::clone(&self.world().config));
         let after = query.after.as_deref().map(str::parse).transpose();
         let after = after.map_err(|_| Error::field("cursor", "cursor is not one that this list gave"))?;

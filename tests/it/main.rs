@@ -4,6 +4,7 @@ mod support;
 
 mod agents;
 mod knowledge;
+mod memory;
 mod scenarios;
 mod tidy;
 mod usage;
