@@ -7,6 +7,7 @@ pub mod error;
 pub mod ffi;
 pub mod host;
 pub mod http;
+pub mod knowledge;
 pub mod model;
 pub mod providers;
 pub mod secrets;

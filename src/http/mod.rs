@@ -16,6 +16,7 @@ mod cross_site;
 mod csv;
 mod door;
 mod export;
+mod form;
 mod gate;
 mod idempotency;
 mod leash;

@@ -13,6 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
+use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
@@ -118,12 +119,17 @@ impl Studio {
         let prices = prices(&config)?;
         let tools = Toolbox::of(&config, &clock, &host, Arc::<McpServers>::clone(&mcp))
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("webhook".to_owned(), problem))))?;
+        let (store, providers, prices) = (Store::open(StoreSettings::of(&config)?), Arc::new(providers), Arc::new(prices));
+        let knowledge = Knowledge::new(Arc::clone(&config), Arc::clone(&clock), store.clone(), Arc::clone(&providers), Arc::clone(&prices));
+        let knowledge = Arc::new(knowledge);
+        tools.search().set(Arc::<Knowledge>::clone(&knowledge));
         let world = World::new(Parts {
-            store: Store::open(StoreSettings::of(&config)?),
+            store,
+            knowledge,
             tools,
             clock,
             providers,
-            prices: Arc::new(prices),
+            prices,
             hook: options.on_append,
             host,
             config,

@@ -5,6 +5,7 @@ pub mod attachments;
 pub mod catalog;
 mod checkpoints;
 mod definitions;
+mod documents;
 mod drafts;
 mod edits;
 mod facade;

@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod knowledge;
 mod mcp;
 mod memory;
 mod scenarios;
