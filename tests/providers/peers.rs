@@ -27,9 +27,11 @@ pub fn address(variable: &str) -> String {
 impl Peer {
     /// The configuration that leads there.
     pub fn settings(self, address: &str) -> Value {
+        // `local` stands for a speaker of OpenAI's without a name of its own.
+        let kind = if self.0 == "local" { "openai-compatible" } else { self.0 };
         json!({
-            "providers": {self.0: {"base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY"}},
-            "secrets": {"PEER_KEY": "anything"},
+            "providers": {self.0: {"kind": kind, "base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY"}},
+            "secrets": {"PEER_KEY": "sk-of-the-providers-suite-0123456789"},
         })
     }
 
@@ -72,6 +74,16 @@ impl Talk {
     pub fn offer(mut self, name: &str) -> Self {
         let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
         self.request.tools.push(ToolOffer { name: name.into(), description: "Looks something up.".into(), input_schema: schema });
+        self
+    }
+
+    /// The model called these tools: for models that never do.
+    pub fn called(mut self, names: &[&str]) -> Self {
+        let call = |(at, name): (usize, &&str)| {
+            ToolCall { id: format!("call_made_up_{at}"), name: (*name).to_owned(), arguments: json!({"city": "Rome"}), invalid: None }
+        };
+        let tool_calls = names.iter().enumerate().map(call).collect();
+        self.request.messages.push(Message { tool_calls, ..Message::text(Role::Assistant, "") });
         self
     }
 
@@ -126,6 +138,11 @@ impl Talk {
     pub fn say(&mut self, text: &str) {
         self.request.messages.push(Message::text(Role::User, text));
     }
+}
+
+/// One of two cities.
+pub fn shape() -> Value {
+    json!({"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"], "additionalProperties": false})
 }
 
 /// An answer in one line, without ids.
