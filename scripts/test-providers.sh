@@ -67,7 +67,7 @@ aimock_port=$(free_port)
 start aimock node "$aimock/dist/cli.js" -p "$aimock_port" -f tests/providers/aimock
 
 # While they start, the tests are built.
-binary=$(cargo test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test providers --no-run --message-format=json |
+binary=$("${CARGO:-cargo}" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test providers --no-run --message-format=json |
     python3 -c 'import json, sys
 for line in sys.stdin:
     made = json.loads(line)

@@ -33,10 +33,15 @@ struct End {
     asked: usize,
 }
 
-fn studio(provider: &str, address: &str) -> Studio {
+/// To the first byte and between bytes, in milliseconds: short only where silence is what is tested.
+type Patience = (u64, u64);
+const PATIENT: Patience = (30_000, 30_000);
+const IMPATIENT: Patience = (1500, 700);
+
+fn studio(provider: &str, address: &str, (first, idle): Patience) -> Studio {
     let settings = json!({
         "environment": "local", "database": {"path": ":memory:"}, "secrets": {"KEY": "sk-very-secret", "TEAM": "team-very-secret"},
-        "timeouts": {"model_ms": 1500, "model_idle_ms": 700},
+        "timeouts": {"model_ms": first, "model_idle_ms": idle},
         "providers": {provider: {"base_url": format!("{address}/v1"), "credential": "secret:KEY", "headers": {"x-team": "secret:TEAM"}}},
     });
     let config = Config::load(ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() });
@@ -44,8 +49,8 @@ fn studio(provider: &str, address: &str) -> Studio {
 }
 
 /// Runs a graph to its end: its trace.
-async fn run(family: Family, address: &str, node: &str) -> Value {
-    let (studio, scope) = (studio(family.provider, address), Scope::default());
+async fn run(family: Family, address: &str, node: &str, patience: Patience) -> Value {
+    let (studio, scope) = (studio(family.provider, address, patience), Scope::default());
     let graph = sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
     let stored = studio.create(&scope, Resource::Workflow, &json!({"name": "Test", "graph": graph})).await;
     let id = stored.unwrap_or_else(|error| panic!("{error} {:?}", error.members))["id"].as_str().expect("an id").to_owned();
@@ -65,7 +70,9 @@ fn llm(family: Family, stream: bool, more: &str) -> String {
 /// Lets a provider do these in turn under one llm node.
 async fn end(family: Family, stream: bool, acts: Vec<Act>, more: &str) -> End {
     let server = Server::start(acts.clone()).await;
-    let ran = tokio::time::timeout(AGES, run(family, &server.address, &llm(family, stream, more))).await;
+    let silent = acts.iter().any(|act| matches!(act, Act::Mute | Act::Say(_, _, _, Then::Silence)));
+    let patience = if silent { IMPATIENT } else { PATIENT };
+    let ran = tokio::time::timeout(AGES, run(family, &server.address, &llm(family, stream, more), patience)).await;
     let trace = ran.unwrap_or_else(|_| panic!("{} {stream} hangs: {acts:?}", family.provider));
     assert!(!trace.to_string().contains("very-secret"), "{}: a secret is told: {trace:#}", family.provider);
     told(&trace, server.asked())
@@ -201,7 +208,7 @@ async fn the_wait_that_was_asked_for_is_kept() {
     let family = FAMILIES[0];
     for (header, wait) in [(("retry-after", "1"), 1000), (("retry-after-ms", "300"), 300)] {
         let server = Server::start(vec![Act::refuse(429, Some(header), "{}"), Act::good(family.good(true))]).await;
-        let trace = run(family, &server.address, &llm(family, true, "")).await;
+        let trace = run(family, &server.address, &llm(family, true, ""), PATIENT).await;
         assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 2));
         let seen = server.seen.lock().expect("seen");
         let waited = seen[1].at.duration_since(seen[0].at);
@@ -254,7 +261,7 @@ async fn a_call_that_nobody_can_read_is_told_to_the_model() {
         let Some(broken) = family.broken_call() else { continue };
         let server = Server::start(vec![Act::good(broken), Act::good(family.good(false))]).await;
         let node = format!("agent_1{{provider: \"{}\", model: m, tools: [{{ref: \"toolkit:calculator\"}}]}}", family.provider);
-        let trace = run(family, &server.address, &node).await;
+        let trace = run(family, &server.address, &node, PATIENT).await;
         assert_eq!(told(&trace, server.asked()), ended("completed", (10, 4), 2), "{}: {trace:#}", family.provider);
         let seen = server.seen.lock().expect("seen");
         assert!(seen[1].body.to_string().contains("not valid JSON"), "{}: {}", family.provider, seen[1].body);
