@@ -7,15 +7,16 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::journal::Lost;
-use crate::model::Timestamp;
+use crate::model::{Id, Timestamp};
+use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
-    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, Measured, PartHash, ToolOutcome,
+    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
 };
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, Caller, ToolReply};
+use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
 /// A model call.
 #[derive(Debug)]
@@ -28,6 +29,17 @@ pub struct ModelCall {
     pub request: ChatRequest,
     /// Who hears the text while it comes.
     pub tell: Tell,
+}
+
+/// A conversation that is about to be begun.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// What was cut to its budget in them.
+    pub cuts: Vec<Cut>,
+    /// Of the summariser: the messages that its answer will stand for.
+    pub covers: Vec<Id>,
 }
 
 /// Who hears a model's text while it comes.
@@ -53,34 +65,26 @@ pub struct ModelAnswer {
     pub finish: Finish,
 }
 
-/// What a metered call other than a model's took.
-#[derive(Clone, Debug)]
-pub struct Metered {
-    /// The provider's id.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Its report.
-    pub tokens: Option<Tokens>,
-}
-
 impl StepContext {
     /// The conversation that the step begins with: built once, read back when the step is entered again.
     ///
     /// # Errors
     /// What building fails with, or the store.
-    pub async fn prompt(
-        &self,
-        name: &str,
-        build: impl Future<Output = Result<Vec<Message>, Fault>> + Send,
-    ) -> Result<Vec<Message>, Fault> {
+    pub async fn prompt(&self, name: &str, build: impl Future<Output = Result<Prompt, Fault>> + Send) -> Result<Vec<Message>, Fault> {
         if let Some(parts) = self.open(|step| step.prompts.get(name).cloned()).flatten() {
             return self.messages(&parts).await;
         }
-        let messages = build.await?;
+        let Prompt { messages, cuts, covers } = build.await?;
+        self.measure_cuts(name, &cuts)?;
         let parts = self.keep(&messages)?;
-        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts })?;
+        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts, covers })?;
         Ok(messages)
+    }
+
+    /// That prompt was built before.
+    #[must_use]
+    pub fn has_prompt(&self, name: &str) -> bool {
+        self.open(|step| step.prompts.contains_key(name)).unwrap_or(false)
     }
 
     fn keep(&self, messages: &[Message]) -> Result<Vec<PartHash>, Fault> {
@@ -111,7 +115,7 @@ impl StepContext {
             .collect()
     }
 
-    fn done(&self, key: &str) -> Option<Finished> {
+    pub(super) fn done(&self, key: &str) -> Option<Finished> {
         self.open(|step| match step.calls.get(key) {
             Some(Call::Done(done)) => Some((**done).clone()),
             Some(Call::Open(_)) | None => None,
@@ -119,17 +123,31 @@ impl StepContext {
         .flatten()
     }
 
+    /// What a model answered to that call of this step, if it did.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn answer(&self, key: &str) -> Result<Option<ModelAnswer>, Fault> {
+        let Some(done) = self.done(key) else { return Ok(None) };
+        let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
+        let message = self.messages(std::slice::from_ref(part)).await?.pop();
+        let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) }))
+    }
+
+    /// Messages that a summary of this step stands for.
+    #[must_use]
+    pub fn covers(&self) -> Vec<Id> {
+        self.open(|step| step.covers.clone()).unwrap_or_default()
+    }
+
     /// Asks a model, or gives back what it answered before.
     ///
     /// # Errors
     /// The provider's failure; a cancel; the store.
     pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
-        if let Some(done) = self.done(key)
-            && let CallOutcome::Message(part) = &done.outcome
-        {
-            let message = self.messages(std::slice::from_ref(part)).await?.pop();
-            let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
-            return Ok(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) });
+        if let Some(answer) = self.answer(key).await? {
+            return Ok(answer);
         }
         let ModelCall { name, provider, mut request, tell } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
@@ -219,7 +237,7 @@ impl StepContext {
     }
 
     /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
-    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+    pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.world().prices.lookup(provider, model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
@@ -252,7 +270,7 @@ impl StepContext {
             return Ok(outcome);
         }
         if let Some(outcome) = self.unknown(&key, call, parent) {
-            return self.tool_ended(&key, outcome, Duration::ZERO);
+            return self.tool_ended(&key, outcome, None, Duration::ZERO);
         }
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
@@ -270,10 +288,11 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
-        let outcome = self.invoke(call, tool, parent).await;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let (outcome, spent) = self.invoke(call, tool, parent).await;
         let cut = outcome.is_error && self.cancelled().is_cancelled();
-        let outcome = self.tool_ended(&key, outcome, started.elapsed())?;
+        let usage = spent.map(|spent| self.meter(&spent.provider, &spent.model, spent.tokens, began));
+        let outcome = self.tool_ended(&key, outcome, usage, started.elapsed())?;
         if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
     }
 
@@ -302,7 +321,7 @@ impl StepContext {
         }
     }
 
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> ToolOutcome {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Option<Spent>) {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -317,7 +336,7 @@ impl StepContext {
         };
         let late = || ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()));
         let reply = reply.unwrap_or_else(late);
-        ToolOutcome {
+        let outcome = ToolOutcome {
             call_id: call.id.clone(),
             name: call.name.clone(),
             inputs: call.arguments.clone(),
@@ -326,7 +345,8 @@ impl StepContext {
             skipped: false,
             abandoned,
             parent_call_id: parent.map(str::to_owned),
-        }
+        };
+        (outcome, reply.spent)
     }
 
     /// Gives a model a result without running anything.
@@ -350,15 +370,15 @@ impl StepContext {
             abandoned: false,
             parent_call_id: parent.map(str::to_owned),
         };
-        self.tool_ended(&key, outcome, Duration::ZERO)
+        self.tool_ended(&key, outcome, None, Duration::ZERO)
     }
 
-    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, usage: Option<Usage>, took: Duration) -> Result<ToolOutcome, Fault> {
         self.record(Event::CallFinished(Box::new(CallFinished {
             step: self.step(),
             key: key.to_owned(),
             outcome: CallOutcome::Tool(outcome.clone()),
-            usage: None,
+            usage,
             duration_ms: millis(took),
             reply_index: None,
             structured: None,
@@ -366,81 +386,9 @@ impl StepContext {
         })))?;
         Ok(outcome)
     }
-
-    /// Any other call that is made once: an embedding, a retrieval.
-    ///
-    /// # Errors
-    /// What the call fails with; a cancel; the store.
-    pub async fn value(
-        &self,
-        key: &str,
-        kind: CallKind,
-        name: &str,
-        make: impl Future<Output = Result<(Value, Option<Metered>), Fault>> + Send,
-    ) -> Result<Value, Fault> {
-        if let Some(done) = self.done(key)
-            && let CallOutcome::Value(value) = done.outcome
-        {
-            return Ok(value);
-        }
-        self.record(Event::CallStarted(Box::new(CallStarted {
-            step: self.step(),
-            key: key.to_owned(),
-            kind,
-            span: self.world().clock.id(),
-            name: name.to_owned(),
-            call_id: None,
-            arguments: None,
-            repeatable: true,
-            streams: false,
-            provider: None,
-            model: None,
-            prompt: Vec::new(),
-            asker: None,
-        })))?;
-        self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
-        let result = tokio::select! {
-            result = make => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
-        };
-        let (outcome, usage, result) = match result {
-            Ok((value, metered)) => {
-                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens, began));
-                (CallOutcome::Value(value.clone()), usage, Ok(value))
-            }
-            Err(fault) => (CallOutcome::Failed(fault.clone()), None, Err(fault)),
-        };
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage,
-            duration_ms: millis(started.elapsed()),
-            reply_index: None,
-            structured: None,
-            finish: None,
-        })))?;
-        result
-    }
-
-    /// Records a measured piece that is no call.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub async fn measure(&self, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
-        let span = self.world().clock.id();
-        self.record(Event::Measured(Box::new(Measured {
-            step: self.step(),
-            span,
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            output,
-        })))
-    }
 }
 
-fn millis(took: Duration) -> u64 {
+pub(super) fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 
