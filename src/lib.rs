@@ -16,6 +16,13 @@ pub mod studio;
 mod sync;
 pub mod tools;
 
+/// What the programs in `fuzz/` are let in by.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::providers::fuzzing::{FAMILIES, read};
+}
+
 pub use error::{Error, Kind, Result};
 pub use studio::{Scope, Studio};
 
