@@ -7,6 +7,7 @@ pub mod check;
 pub mod condition;
 pub mod event;
 pub mod graph;
+pub mod hex;
 pub mod ids;
 pub mod node;
 pub mod palette;
