@@ -134,6 +134,12 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
         queue: new.queued.then(|| world.config.queue.as_str().into()),
         tries: 0,
     };
+    let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
+    if world.keeps_nothing() && !new.queued {
+        let start = telling_from_start(world, id, &created, &plan, &entries);
+        tenure::drive_here(world, run, start, 0, new.tenant, tenure, read, Vec::new());
+        return Ok(ticket);
+    }
     let mut telling = Telling::new(id, &created, &plan, world.wire(), false);
     tell_all(&mut telling, &entries, &[]);
     let row = first_row(world, &run, &new.tenant, &tenure, &graph.0);
@@ -148,12 +154,6 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
         append.messages = vec![super::projection::message_row(world.clock.id(), &run, "", &message, true, now)];
     }
     let tenant = Arc::clone(&new.tenant);
-    if world.keeps_nothing() && !new.queued {
-        let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
-        let start = telling_from_start(world, id, &created, &plan, &entries);
-        tenure::drive_here(world, run, start, 0, new.tenant, tenure, read, Vec::new());
-        return Ok(ticket);
-    }
     let hook = Arc::clone(world);
     let write = move |tx: &mut Tx<'_>| {
         hook.boundary(Boundary::Before, id, 0);
@@ -161,7 +161,6 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
     };
     refused(&world.store.write(write).await?)?;
     world.boundary(Boundary::After, id, run.head);
-    let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
     if new.queued {
         world.wake.notify_one();
     } else {

@@ -120,11 +120,10 @@ fn ended(context: &StepContext, end: StepEnd) -> StepOver {
             }
         }
         StepEnd::Left { handle, change, turn, attachment_count } => {
-            let handle: Arc<str> = handle.into();
-            super::reuse::keep(context, &handle, &change);
+            super::reuse::keep(context, handle, &change);
             let done = StepCompleted {
                 step: context.step(),
-                handle,
+                handle: handle.into(),
                 change,
                 error: None,
                 checkpoint_hit: false,
