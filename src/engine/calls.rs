@@ -217,6 +217,7 @@ impl StepContext {
         };
         match result {
             Ok(reply) => {
+                let reply = reply.storable();
                 let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
                 let part = part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?;
                 let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens, began)));

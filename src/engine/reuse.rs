@@ -19,8 +19,11 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     let (tenant, now) = (Arc::clone(&context.run().tenant), context.world().clock.now());
     let found = context.world().store.read(move |tx| checkpoints::find(tx, &tenant, &key, now)).await;
     let Ok(Some((handle, Value::Object(fields)))) = found else { return Ok(false) };
-    context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let change: Change = fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect();
+    if context.state().has_room_for(&change, context.world().config.limits.state_kb).is_err() {
+        return Ok(false);
+    }
+    context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let done = StepCompleted {
         step: context.step(),
         handle: handle.into(),

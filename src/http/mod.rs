@@ -14,6 +14,7 @@ mod area;
 mod call;
 mod cross_site;
 mod csv;
+mod details;
 mod door;
 mod export;
 mod form;

@@ -50,7 +50,7 @@ pub use lists::{ListQuery, Page};
 pub use resource::Resource;
 pub use facade::{Options, Scope, StreamSlot, Studio};
 pub use run_lists::RunsQuery;
-pub use runs::Started;
+pub use crate::engine::Started;
 pub use traces::TraceQuery;
 pub use usage_query::UsageWindow;
 pub use summaries::{add_usage, run_summary};

@@ -194,7 +194,7 @@ impl BoundTool {
     /// Fixes arguments: the model no longer sees nor fills them.
     #[must_use]
     pub fn fixing(mut self, fixed: Map<String, Value>) -> Self {
-        self.offer.input_schema = schema::without(&self.offer.input_schema, fixed.keys());
+        self.offer.input_schema = schema::without(&self.offer.input_schema, &fixed.keys());
         self.fixed.extend(fixed);
         self
     }

@@ -125,7 +125,7 @@ fn only_the_journal_appends_to_a_log() {
     let appends = |path: &&PathBuf| code(path).contains("log::append(");
     let found: Vec<String> = sources("src").iter().filter(|path| !is_test(path)).filter(appends).map(|path| shown(path)).collect();
     // A new run and an answer append in the same transaction that claims the run.
-    assert_eq!(found, ["src/engine/answer.rs", "src/engine/create.rs", "src/engine/journal/writing.rs"]);
+    assert_eq!(found, ["src/engine/create.rs", "src/engine/going.rs", "src/engine/journal/writing.rs"]);
 }
 
 /// `make generate` sets `STUDIO_GENERATE`: then the file is written instead of compared.

@@ -186,10 +186,11 @@ impl Step {
             "iteration_path": self.scope, "branch_id": self.path.last(), "branch_path": self.path, "attempt": self.attempt,
             "checkpoint_hit": self.checkpoint_hit, "superseded": self.superseded,
             "started_at": self.started_at.rfc3339(), "finished_at": self.finished_at.map(Timestamp::rfc3339),
-            "duration_ms": self.duration_ms, "state_snapshot": state, "state_omitted": omitted,
+            "duration_ms": self.duration_ms, "state_snapshot": null, "state_omitted": omitted,
             "output": self.output.as_ref().filter(|_| payloads).map(changed), "error": error,
         });
         if let Value::Object(fields) = &mut shown {
+            fields.insert("state_snapshot".into(), state.unwrap_or_default());
             fields.extend(usage);
             fields.insert("provider".into(), json!(self.provider));
             fields.insert("model".into(), json!(self.model));
