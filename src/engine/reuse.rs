@@ -26,7 +26,7 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let done = StepCompleted {
         step: context.step(),
-        handle: handle.as_str().into(),
+        handle: handle.into(),
         change,
         error: None,
         checkpoint_hit: true,
@@ -67,5 +67,5 @@ fn input_hash(context: &StepContext) -> Option<String> {
 
 fn key(context: &StepContext, input_hash: &str) -> String {
     let text = format!("{}|{}|{}|{input_hash}", context.run().id, context.node().id, context.scope_path());
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::model::hex::hex(&Sha256::digest(text.as_bytes()))
 }

@@ -123,11 +123,10 @@ fn ended(context: &StepContext, common: &Common, end: StepEnd) -> StepOver {
             if let Err(fault) = context.state().has_room_for(&change, context.world().config.limits.state_kb) {
                 return failed(context, common, fault);
             }
-            let handle: Arc<str> = handle.into();
-            super::reuse::keep(context, &handle, &change);
+            super::reuse::keep(context, handle, &change);
             let done = StepCompleted {
                 step: context.step(),
-                handle,
+                handle: handle.into(),
                 change,
                 error: None,
                 checkpoint_hit: false,

@@ -17,6 +17,7 @@ mod csv;
 mod details;
 mod door;
 mod export;
+mod form;
 mod gate;
 mod idempotency;
 mod leash;

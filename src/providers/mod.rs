@@ -5,6 +5,8 @@ pub mod cohere;
 pub mod demo;
 pub mod echo;
 mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod gemini;
 pub mod hash;
 pub mod host;

@@ -3,6 +3,7 @@
 mod cancel;
 mod disk;
 mod growth;
+mod ingest;
 mod keys;
 mod leases;
 mod program;

@@ -47,7 +47,7 @@ fn told(result: String) -> String {
 }
 
 /// One call for each attempt: the same one when the step is entered again, another one after it failed.
-fn call_id(context: &StepContext) -> String {
+pub(super) fn call_id(context: &StepContext) -> String {
     let id = |attempt: u32| match attempt {
         1 => format!("call_{}", context.step()),
         later => format!("call_{}_{later}", context.step()),
