@@ -19,7 +19,7 @@ use super::outbound::{Outbound, Patience};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Secret};
 use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
@@ -203,6 +203,13 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
+    /// Tools that run at the provider are refused where there are none.
+    fn must_have(&self, tools: &[NativeTool]) -> Result<(), ProviderFailure> {
+        let Some(tool) = tools.first().filter(|_| !self.entry.has_native_tools()) else { return Ok(()) };
+        let text = format!("the provider `{}` has no tool `{}` of its own; take the tool away or choose another provider", self.id, tool.kind);
+        Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
+    }
+
     /// The provider itself, with its secret looked up.
     async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
         let Self { all, id, entry } = self;
@@ -225,6 +232,7 @@ impl Named<'_> {
 impl Provider for Named<'_> {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
+            self.must_have(&request.native_tools)?;
             let tenant = &request.asker.tenant;
             let name = request.credential.as_ref().or(self.entry.credential.as_ref());
             let secret = self.all.credential(name, tenant).await?;
@@ -288,6 +296,14 @@ impl Entry {
         Ok(self.base_url.clone())
     }
 
+    fn has_native_tools(&self) -> bool {
+        match self.family {
+            Family::OpenAi => self.dialect().native_tools,
+            Family::Responses | Family::Anthropic | Family::Gemini => true,
+            Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+        }
+    }
+
     fn windows(&self) -> BTreeMap<String, u64> {
         self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?))).collect()
     }
@@ -336,6 +352,25 @@ mod tests {
             Err(failure) => Err(failure),
         };
         answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn tools_of_the_provider_are_refused_where_there_are_none() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "hosted": {"kind": "host"},
+        });
+        let providers = providers(&configured).ok().expect("valid");
+        let mut told = Vec::new();
+        for id in ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted", "openai-responses", "anthropic", "gemini", "mine"] {
+            let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+            request.native_tools = vec!["web_search".into()];
+            let named = providers.get(id).expect("a provider");
+            let failure = named.chat(&request, &|_| {}).await.expect_err("a refusal");
+            told.push((id, failure.fault.message.contains("has no tool `web_search` of its own")));
+        }
+        let refused: Vec<&str> = told.iter().filter(|(_, refused)| *refused).map(|(id, _)| *id).collect();
+        assert_eq!(refused, ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted"]);
     }
 
     #[tokio::test]
