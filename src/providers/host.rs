@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::outbound::Patience;
-use super::reply::tool_call_of;
+use super::reply::{self, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
@@ -115,7 +115,7 @@ fn tool_call(call: &Value) -> ToolCall {
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {
-    let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+    let count = |key: &str| reply::count(usage, &[key]);
     count("prompt_tokens").or(count("completion_tokens"))?;
     Some(Tokens {
         prompt: count("prompt_tokens").unwrap_or(0),

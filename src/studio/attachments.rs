@@ -65,7 +65,7 @@ fn admit(upload: &Upload, limit_kb: u64) -> Result<FileType> {
 }
 
 /// The last part of a name, without control characters.
-fn plain_name(name: &str) -> Option<String> {
+pub(super) fn plain_name(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let name: String = last.chars().filter(|letter| !letter.is_control()).take(255).collect();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())

@@ -96,7 +96,7 @@ impl Span {
                     self.status = "failed";
                 }
             }
-            // A vector tells people nothing.
+            // Nobody reads the numbers of a vector.
             CallOutcome::Value(value) if self.kind == "embedding" => self.output = Some(json!({"dimensions": value.get("dimensions")})),
             CallOutcome::Value(value) => self.output = Some(value.clone()),
             CallOutcome::Failed(fault) => self.fault = Some(fault.clone()),
