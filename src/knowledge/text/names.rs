@@ -46,8 +46,8 @@ pub(super) fn unpacks_pictures(plain: &[u8]) -> bool {
 fn is_small(after: &[u8]) -> bool {
     let after = after.trim_ascii_start();
     let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (rest, refers) = (after[digits..].trim_ascii_start(), |byte: &u8| byte.is_ascii_digit());
-    let generation = rest.iter().take_while(|byte| refers(byte)).count();
+    let rest = after[digits..].trim_ascii_start();
+    let generation = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let is_reference = generation > 0 && rest[generation..].trim_ascii_start().starts_with(b"R");
     (1..=DIGITS).contains(&digits) && !is_reference
 }
