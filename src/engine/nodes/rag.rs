@@ -25,9 +25,8 @@ const MOVES: usize = 3;
 pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
     let asked = asked(context, node);
     for _ in 0..MOVES {
-        let question = match question(context, node, &asked).await? {
-            Some(question) => question,
-            None => return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?)),
+        let Some(question) = question(context, node, &asked).await? else {
+            return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?));
         };
         let vector = vector(context, &question).await?;
         let knowledge = Arc::clone(&context.world().knowledge);
