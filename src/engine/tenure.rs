@@ -246,9 +246,11 @@ impl World {
                 (*run, active.fence)
             })
             .collect();
-        if !held.is_empty() && !self.keeps_nothing() {
-            let release = move |tx: &mut Tx<'_>| held.iter().try_for_each(|(run, fence)| queue::release(tx, run, *fence));
-            self.store.write_then(Box::new(release), Box::new(|_| ()));
+        if !self.keeps_nothing() {
+            for (run, fence) in held {
+                let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
+                self.store.write_then(run, Box::new(release), Box::new(|_| ()));
+            }
         }
     }
 

@@ -226,7 +226,7 @@ impl World {
             let (scope, key, room) = (tenant.to_owned(), file.storage_key.clone(), self.files.clone());
             let found = self.store.read(move |tx| {
                 let kept = attachments::content(tx, &scope, &key)?;
-                Ok(kept.or_else(|| room.and_then(|room| room.get(&scope, &key).ok())))
+                Ok(kept.or_else(|| room.as_ref().and_then(|room| room.get(&scope, &key).ok())))
             });
             let bytes = found.await.map_err(|error| super::context::store_fault(&error))?;
             let gone = || Fault::new(FaultCode::Internal, format!("the file `{}` is gone", file.name.as_deref().unwrap_or("attachment")));

@@ -81,6 +81,7 @@ pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Optio
 
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
+    tx.alone("file", file)?;
     tx.execute(
         "INSERT INTO #attachment_uses (tenant, storage_key, owner_kind, owner) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (tenant, storage_key, owner_kind, owner) DO NOTHING",
@@ -112,6 +113,7 @@ pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<
     )?;
     let mut gone = Vec::new();
     for file in files {
+        tx.alone("file", &file)?;
         if !in_use(tx, tenant, &file)? && delete(tx, tenant, &file)? {
             gone.push(file);
         }
@@ -136,12 +138,19 @@ pub fn delete_old(
     used_before: Option<Timestamp>,
     limit: usize,
 ) -> Result<Vec<(String, String)>, StoreError> {
-    tx.query(
-        "DELETE FROM #attachments WHERE no IN (SELECT a.no FROM #attachments a WHERE \
+    let old = tx.query(
+        "SELECT a.tenant, a.storage_key FROM #attachments a WHERE \
          ((a.used = 0 AND a.created_at < $1) OR (a.used = 1 AND a.created_at < $2)) \
-         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3) \
-         RETURNING tenant, storage_key",
+         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3",
         params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0), limit as u64],
         |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
-    )
+    )?;
+    let mut gone = Vec::new();
+    for (tenant, file) in old {
+        tx.alone("file", &file)?;
+        if !in_use(tx, &tenant, &file)? && delete(tx, &tenant, &file)? {
+            gone.push((tenant, file));
+        }
+    }
+    Ok(gone)
 }

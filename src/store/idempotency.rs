@@ -33,6 +33,7 @@ pub fn begin(
     request: &str,
     now: Timestamp,
 ) -> Result<Seen, StoreError> {
+    tx.alone("idempotency", key)?;
     let found = tx.query_one(
         "SELECT request_hash, answer, created_at FROM #idempotency WHERE tenant = $1 AND route = $2 AND key = $3 AND expires_at > $4",
         params![tenant, route, key, now.0],

@@ -6,10 +6,12 @@ pub mod attachments;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;
+mod dialect;
 pub mod file_room;
 mod error;
 pub mod fork;
 pub mod idempotency;
+mod later;
 pub mod log;
 mod migrate;
 pub mod outbox;
@@ -38,6 +40,8 @@ pub use crate::config::Synchronous;
 pub use db::{Param, Row, Tx};
 pub use error::StoreError;
 
+use crate::model::Id;
+use sqlite::Sqlite;
 use workers::{Job, Shared};
 pub use workers::{Then, Work};
 
@@ -92,11 +96,14 @@ impl StoreSettings {
 #[derive(Clone)]
 pub struct Store(Arc<Open>);
 
-struct Open(Arc<Shared>);
+struct Open {
+    settings: StoreSettings,
+    threads: Arc<Shared>,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.close();
+        self.threads.close();
     }
 }
 
@@ -104,45 +111,47 @@ impl Store {
     /// A store with these settings; nothing is opened before the first use.
     #[must_use]
     pub fn open(settings: StoreSettings) -> Self {
-        Self(Arc::new(Open(Shared::new(settings))))
+        let threads = Shared::new(Arc::new(Sqlite::new(settings.clone())), settings.readers);
+        Self(Arc::new(Open { settings, threads }))
     }
 
     /// Whether everything lives in memory.
     #[must_use]
     pub fn in_memory(&self) -> bool {
-        self.0.0.settings().memory
+        self.0.settings.memory
     }
 
-    /// Reads from one unchanging view of the database.
+    /// Reads from one unchanging view of the database. The work may be called again when the connection was lost.
     pub async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (job, answer) = job(work);
-        self.0.0.read(job);
+        self.0.threads.read(job);
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Writes, all or nothing; answers when it is committed.
+    /// Writes, all or nothing; answers when it is committed. The work may be called again when the transaction was taken back.
     pub async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (job, answer) = job(work);
-        self.0.0.write(job);
+        self.0.threads.write(None, job);
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Queues a write, in order; `then` runs on the writer's thread right after the commit, in order, and must not block.
-    pub fn write_then(&self, work: Work, then: Then) {
-        self.0.0.write(Job { work, then });
+    /// Queues a write, in order with others of the same run; `then` runs on the writer's thread right after the commit, in order,
+    /// and must not block.
+    pub fn write_then(&self, of: Id, work: Work, then: Then) {
+        self.0.threads.write(Some(of), Job { work, then });
     }
 
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
     pub async fn close(&self, timeout: Duration) {
-        self.0.0.close();
+        self.0.threads.close();
         let (sender, ended) = oneshot::channel();
-        let shared = Arc::clone(&self.0.0);
+        let shared = Arc::clone(&self.0.threads);
         let wait = move || {
             shared.wait_for_end(timeout);
             let _ = sender.send(());
@@ -160,7 +169,7 @@ impl Store {
         if to.symlink_metadata().is_ok() {
             return Err(StoreError::Place(format!("`{target}` exists; give the backup a path of its own")));
         }
-        let settings = self.0.0.settings().clone();
+        let settings = self.0.settings.clone();
         if settings.memory {
             return Err(StoreError::Place("a database in memory has no backup".to_owned()));
         }
@@ -177,13 +186,13 @@ impl Store {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Store({})", self.0.0.settings().path.display())
+        write!(out, "Store({})", self.0.settings.path.display())
     }
 }
 
 /// A job whose value comes back through a channel.
 fn job<T: Send + 'static>(
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, StoreError>>) {
     let (sender, answer) = oneshot::channel();
     let slot = Arc::new(Mutex::new(None));

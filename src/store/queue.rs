@@ -17,7 +17,7 @@ pub fn claim_queued(
         concat!(
             "UPDATE #runs SET status = 'running', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, \
              available_at = NULL WHERE no = (SELECT no FROM #runs WHERE status = 'queued' AND queue = $3 AND available_at <= $4 \
-             ORDER BY available_at, no LIMIT 1) RETURNING ",
+             ORDER BY available_at, no LIMIT 1{| FOR UPDATE SKIP LOCKED}) RETURNING ",
             run_columns!()
         ),
         params![owner, until.0, queue, now.0],
@@ -61,9 +61,10 @@ pub fn claim_expired(
 ) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
-            "UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 WHERE no IN \
-             (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL AND (lease_until < $3 OR lease_until > $4) \
-             ORDER BY lease_until LIMIT $5) RETURNING ",
+            "WITH over AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
+             AND (lease_until < $3 OR lease_until > $4) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
+             UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 \
+             WHERE no IN (SELECT no FROM over) RETURNING ",
             run_columns!()
         ),
         params![owner, until.0, now.0, far.0, limit as u64],

@@ -289,7 +289,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
         .query_one(sql, &values, |row| row.int(0))?
         .ok_or_else(|| StoreError::damaged("a run was not stored"))?;
     if run.parent.is_none() && let Some(started) = run.started_at {
-        usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1)?;
+        usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1);
     }
     Ok(no)
 }
@@ -372,7 +372,7 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
         update_indexed(tx, updated.no, row, pause.as_deref())?;
     }
     if let Some(started) = row.started_at.filter(|_| began && updated.top) {
-        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1)?;
+        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1);
     }
     Ok(updated)
 }

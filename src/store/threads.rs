@@ -280,8 +280,9 @@ pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<O
     )
 }
 
-/// The top-level run on a thread that is queued or running, if there is one.
+/// The top-level run on a thread that is queued or running, if there is one; until this transaction ends, nobody else asks.
 pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id>, StoreError> {
+    tx.alone("thread", &thread.to_string())?;
     tx.query_one(
         "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL AND status IN ('queued', 'running') \
          ORDER BY created_at DESC LIMIT 1",

@@ -31,6 +31,7 @@ impl Journal {
         let taken = Arc::new(Mutex::new(None));
         let took = Arc::clone(&taken);
         self.world.store.write_then(
+            self.run,
             Box::new(move |tx| {
                 let (append, again) = write.take();
                 *took.lock() = Some(Arc::clone(&append));
