@@ -10,12 +10,12 @@ use super::journal::Lost;
 use crate::model::Timestamp;
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
-    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, Measured, PartHash, ToolOutcome,
+    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
 };
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, Caller, ToolReply};
+use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
 /// A model call.
 #[derive(Debug)]
@@ -51,17 +51,6 @@ pub struct ModelAnswer {
     pub structured: Option<Value>,
     /// Why it ended.
     pub finish: Finish,
-}
-
-/// What a metered call other than a model's took.
-#[derive(Clone, Debug)]
-pub struct Metered {
-    /// The provider's id.
-    pub provider: String,
-    /// The model.
-    pub model: String,
-    /// Its report.
-    pub tokens: Option<Tokens>,
 }
 
 impl StepContext {
@@ -111,7 +100,7 @@ impl StepContext {
             .collect()
     }
 
-    fn done(&self, key: &str) -> Option<Finished> {
+    pub(super) fn done(&self, key: &str) -> Option<Finished> {
         self.open(|step| match step.calls.get(key) {
             Some(Call::Done(done)) => Some((**done).clone()),
             Some(Call::Open(_)) | None => None,
@@ -219,7 +208,7 @@ impl StepContext {
     }
 
     /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
-    fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+    pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.world().prices.lookup(provider, model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
@@ -252,7 +241,7 @@ impl StepContext {
             return Ok(outcome);
         }
         if let Some(outcome) = self.unknown(&key, call, parent) {
-            return self.tool_ended(&key, outcome, Duration::ZERO);
+            return self.tool_ended(&key, outcome, None, Duration::ZERO);
         }
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
@@ -270,10 +259,11 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
-        let outcome = self.invoke(call, tool, parent).await;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let (outcome, spent) = self.invoke(call, tool, parent).await;
         let cut = outcome.is_error && self.cancelled().is_cancelled();
-        let outcome = self.tool_ended(&key, outcome, started.elapsed())?;
+        let usage = spent.map(|spent| self.meter(&spent.provider, &spent.model, spent.tokens, began));
+        let outcome = self.tool_ended(&key, outcome, usage, started.elapsed())?;
         if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
     }
 
@@ -302,7 +292,7 @@ impl StepContext {
         }
     }
 
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> ToolOutcome {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Option<Spent>) {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -317,7 +307,7 @@ impl StepContext {
         };
         let late = || ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()));
         let reply = reply.unwrap_or_else(late);
-        ToolOutcome {
+        let outcome = ToolOutcome {
             call_id: call.id.clone(),
             name: call.name.clone(),
             inputs: call.arguments.clone(),
@@ -326,7 +316,8 @@ impl StepContext {
             skipped: false,
             abandoned,
             parent_call_id: parent.map(str::to_owned),
-        }
+        };
+        (outcome, reply.spent)
     }
 
     /// Gives a model a result without running anything.
@@ -350,15 +341,15 @@ impl StepContext {
             abandoned: false,
             parent_call_id: parent.map(str::to_owned),
         };
-        self.tool_ended(&key, outcome, Duration::ZERO)
+        self.tool_ended(&key, outcome, None, Duration::ZERO)
     }
 
-    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, usage: Option<Usage>, took: Duration) -> Result<ToolOutcome, Fault> {
         self.record(Event::CallFinished(Box::new(CallFinished {
             step: self.step(),
             key: key.to_owned(),
             outcome: CallOutcome::Tool(outcome.clone()),
-            usage: None,
+            usage,
             duration_ms: millis(took),
             reply_index: None,
             structured: None,
@@ -366,81 +357,9 @@ impl StepContext {
         })))?;
         Ok(outcome)
     }
-
-    /// Any other call that is made once: an embedding, a retrieval.
-    ///
-    /// # Errors
-    /// What the call fails with; a cancel; the store.
-    pub async fn value(
-        &self,
-        key: &str,
-        kind: CallKind,
-        name: &str,
-        make: impl Future<Output = Result<(Value, Option<Metered>), Fault>> + Send,
-    ) -> Result<Value, Fault> {
-        if let Some(done) = self.done(key)
-            && let CallOutcome::Value(value) = done.outcome
-        {
-            return Ok(value);
-        }
-        self.record(Event::CallStarted(Box::new(CallStarted {
-            step: self.step(),
-            key: key.to_owned(),
-            kind,
-            span: self.world().clock.id(),
-            name: name.to_owned(),
-            call_id: None,
-            arguments: None,
-            repeatable: true,
-            streams: false,
-            provider: None,
-            model: None,
-            prompt: Vec::new(),
-            asker: None,
-        })))?;
-        self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
-        let result = tokio::select! {
-            result = make => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
-        };
-        let (outcome, usage, result) = match result {
-            Ok((value, metered)) => {
-                let usage = metered.map(|metered| self.meter(&metered.provider, &metered.model, metered.tokens, began));
-                (CallOutcome::Value(value.clone()), usage, Ok(value))
-            }
-            Err(fault) => (CallOutcome::Failed(fault.clone()), None, Err(fault)),
-        };
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage,
-            duration_ms: millis(started.elapsed()),
-            reply_index: None,
-            structured: None,
-            finish: None,
-        })))?;
-        result
-    }
-
-    /// Records a measured piece that is no call.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub async fn measure(&self, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
-        let span = self.world().clock.id();
-        self.record(Event::Measured(Box::new(Measured {
-            step: self.step(),
-            span,
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            output,
-        })))
-    }
 }
 
-fn millis(took: Duration) -> u64 {
+pub(super) fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
 }
 

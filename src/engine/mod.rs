@@ -21,14 +21,16 @@ mod step;
 mod stream;
 mod tenure;
 mod usage_events;
+mod values;
 mod world;
 
 pub use answer::{Again, Reply, cancel, resume, retry};
-pub use calls::{Metered, ModelAnswer, ModelCall, Tell};
+pub use calls::{ModelAnswer, ModelCall, Tell};
 pub use context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use create::{NewRun, Pinned, Ticket, create};
 pub use feed::Order;
 pub use journal::Boundary;
 pub use load::{Loaded, load};
 pub use stream::{EventStream, Follow, From};
+pub use values::ValueCall;
 pub use world::{AppendHook, Parts, World};

@@ -188,6 +188,12 @@ impl ProviderFailure {
     }
 }
 
+impl From<Fault> for ProviderFailure {
+    fn from(fault: Fault) -> Self {
+        Self { fault, tokens: None, reply_index: None }
+    }
+}
+
 /// Texts become vectors.
 #[derive(Clone, Debug)]
 pub struct EmbedRequest {

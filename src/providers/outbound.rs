@@ -206,7 +206,7 @@ fn unreachable_provider(problem: &reqwest::Error) -> Refused {
 }
 
 /// The innermost cause: it never names the URL, which may hold a key.
-fn cause(problem: &reqwest::Error) -> String {
+pub(crate) fn cause(problem: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = problem;
     while let Some(next) = cause.source() {
         cause = next;
@@ -214,9 +214,14 @@ fn cause(problem: &reqwest::Error) -> String {
     if std::ptr::addr_eq(cause, problem) { "the request could not be sent".into() } else { cause.to_string() }
 }
 
-fn build(proxies: bool) -> Result<reqwest::Client, String> {
+/// What every client of the studio has: its own TLS, a limit to connect, no redirects that it follows by itself.
+pub(crate) fn builder() -> Result<reqwest::ClientBuilder, String> {
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls()?).connect_timeout(CONNECT);
-    let builder = builder.redirect(reqwest::redirect::Policy::none());
+    Ok(builder.redirect(reqwest::redirect::Policy::none()))
+}
+
+fn build(proxies: bool) -> Result<reqwest::Client, String> {
+    let builder = builder()?;
     let builder = if proxies { builder } else { builder.no_proxy() };
     builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", cause(&problem)))
 }

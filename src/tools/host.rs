@@ -66,7 +66,7 @@ impl Tool for HostCaller {
         Box::pin(async move {
             let mut wish = Wish { door: door.clone(), call_id: Some(call.call_id.clone()) };
             let payload = json!({
-                "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.call_id,
+                "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
             });
             let answer = door.call(HostOp::ToolCall, payload, call.timeout).await;
@@ -138,7 +138,7 @@ mod tests {
         let ops = vec![HostOp::ToolCall, HostOp::ToolCancel];
         door.set(Arc::new(Recorder(told.clone())), HostDeclaration { ops, ..HostDeclaration::default() });
         let caller = HostCaller(door);
-        assert_eq!(caller.call(invocation("good")).await, ToolReply { text: r#"{"order":7}"#.into(), is_error: false });
+        assert_eq!(caller.call(invocation("good")).await, ToolReply { text: r#"{"order":7}"#.into(), ..ToolReply::default() });
         assert!(!told.lock().iter().any(|call| call.starts_with("tool.cancel")));
         let slow = caller.call(invocation("slow")).await;
         assert!(slow.is_error && slow.text.contains("within 20 ms"), "{}", slow.text);

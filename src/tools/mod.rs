@@ -1,7 +1,9 @@
 //! Owns tools: what a model or a node can call, and how a reference becomes something callable.
 
+pub mod guard;
 pub mod host;
 pub mod schema;
+pub mod search;
 pub mod toolkits;
 
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use crate::config::Config;
 use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::{Definitions, ToolRef};
-use crate::model::chat::ToolCall;
+use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
@@ -40,13 +42,34 @@ pub struct ToolInvocation {
     pub timeout: Duration,
 }
 
+impl ToolInvocation {
+    /// The same for each attempt of this call, another one for any other call of any run: receivers tell repeats by it.
+    #[must_use]
+    pub fn idempotency_key(&self) -> String {
+        uuid::Uuid::new_v5(&self.run.0, self.call_id.as_bytes()).to_string()
+    }
+}
+
 /// What a tool answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolReply {
     /// The text that a model sees; JSON results as compact JSON.
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
+    /// A provider's call that it took.
+    pub spent: Option<Spent>,
+}
+
+/// What a call of a provider took that a tool or a search made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// The provider's id.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// Its report; none when it made none.
+    pub tokens: Option<Tokens>,
 }
 
 impl ToolReply {
@@ -54,12 +77,12 @@ impl ToolReply {
     #[must_use]
     pub fn value(value: &Value) -> Self {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        Self { text, is_error: false }
+        Self { text, ..Self::default() }
     }
 
     /// A failure that a model may react to.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true }
+        Self { text: text.into(), is_error: true, spent: None }
     }
 }
 

@@ -106,7 +106,7 @@ impl Specialist<'_> {
     /// A failure is a result that the supervisor's model sees; only a cancel goes further.
     async fn work(&self, context: &StepContext, call: &ToolCall) -> Result<ToolReply, Fault> {
         match self.speak(context, call).await {
-            Ok(text) => Ok(ToolReply { text, is_error: false }),
+            Ok(text) => Ok(ToolReply { text, ..ToolReply::default() }),
             Err(fault) if fault.code == FaultCode::Cancelled => Err(fault),
             Err(fault) => Ok(ToolReply::error(format!("{}: {}", fault.code.as_str(), fault.message))),
         }

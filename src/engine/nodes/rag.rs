@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::engine::values::ValueCall;
 use crate::model::event::{CallKind, Change, Fault, FaultCode};
 use crate::model::node::{OnMissing, RagNode};
 
@@ -24,7 +25,8 @@ pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
     let empty = json!({
         "query": query, "results": [], "context": "", "knowledge_base_id": null, "chunk_count": 0, "top_score": 0, "citations": [],
     });
-    let found = context.value("rag", CallKind::Retrieval, "search", async { Ok((empty, None)) }).await?;
+    let search = ValueCall { kind: CallKind::Retrieval, name: "search", metered: None };
+    let found = context.value("rag", search, async { Ok((empty, None)) }).await?;
     let change = Change::from_iter([(Arc::clone(&node.output_key), Arc::new(without_citations(found)))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
 }

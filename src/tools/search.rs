@@ -1,0 +1,92 @@
+//! Owns the door through which tools and nodes search knowledge bases.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Spent;
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchQuery {
+    /// Id or slug of the base.
+    pub knowledge_base: String,
+    /// The question.
+    pub query: String,
+    /// How many chunks; absent: the base's `retrieval_defaults`, then the configuration's. So with the rest.
+    pub top_k: Option<u32>,
+    /// The least score.
+    pub threshold: Option<f64>,
+    /// `hybrid`, `vector` or `text`.
+    pub mode: Option<String>,
+    /// On the metadata of documents, as the contract's filters are written; absent: the base's own.
+    pub filter: Option<Map<String, Value>>,
+}
+
+/// A piece of a document, as it is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the contract's chunk")]
+pub struct Chunk {
+    pub id: String,
+    pub document_id: String,
+    pub content: String,
+    pub score: f64,
+    pub source_type: String,
+    pub source_name: String,
+    pub position: u64,
+    pub metadata: Map<String, Value>,
+}
+
+/// What a search found, best first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// The base's id.
+    pub knowledge_base_id: String,
+    /// The chunks.
+    pub results: Vec<Chunk>,
+    /// `[n] <content>` blocks joined by a line `---`; empty when nothing was found.
+    pub context: String,
+    /// The best score; 0 when nothing was found.
+    pub top_score: f64,
+    /// The call that embedded the question, where there was one.
+    pub spent: Option<Spent>,
+}
+
+/// A search that found no answer to give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SearchError {
+    /// There is no such base.
+    Missing(String),
+    /// It could not be searched; the text says why.
+    Failed(String),
+}
+
+/// Who searches knowledge bases.
+pub trait Search: Send + Sync {
+    /// Searches one base of a tenant. Dropping the future ends the search.
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Result<Found, SearchError>>;
+}
+
+/// The way to whoever searches; set once, when the studio opens.
+#[derive(Clone, Default)]
+pub struct SearchDoor(Arc<OnceLock<Arc<dyn Search>>>);
+
+impl SearchDoor {
+    /// Sets who searches; the first one stays.
+    pub fn set(&self, search: Arc<dyn Search>) {
+        let _the_first_stays = self.0.set(search);
+    }
+
+    /// Searches one base of a tenant.
+    ///
+    /// # Errors
+    /// There is no such base, or it could not be searched.
+    pub async fn search(&self, tenant: &str, query: &SearchQuery) -> Result<Found, SearchError> {
+        match self.0.get() {
+            Some(search) => search.search(tenant, query).await,
+            None => Err(SearchError::Failed("nothing searches knowledge bases here".into())),
+        }
+    }
+}
