@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub(super) enum Dialect {
     Sqlite,
     #[cfg(feature = "postgres")]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only its texts are there"))]
     Postgres,
 }
 

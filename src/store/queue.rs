@@ -61,10 +61,10 @@ pub fn claim_expired(
 ) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
-            "WITH over AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
+            "WITH lapsed AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
              AND (lease_until < $3 OR lease_until > $4) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
              UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 \
-             WHERE no IN (SELECT no FROM over) RETURNING ",
+             WHERE no IN (SELECT no FROM lapsed) RETURNING ",
             run_columns!()
         ),
         params![owner, until.0, now.0, far.0, limit as u64],

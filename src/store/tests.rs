@@ -31,14 +31,14 @@ fn store_in(folder: &tempfile::TempDir) -> Store {
 /// Writes in a store, for tests that only want the answer.
 fn write<T: Send + 'static>(
     store: &Store,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     block(store.write(work))
 }
 
 fn read<T: Send + 'static>(
     store: &Store,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     block(store.read(work))
 }
