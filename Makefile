@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-providers generate install
+.PHONY: run test test-pages test-postgres test-providers generate install
 
 run:
 	@scripts/prepare.sh build
@@ -20,6 +20,10 @@ test-pages:
 
 test-providers:
 	@scripts/test-providers.sh
+
+# The suites on PostgreSQL, in a private cluster that is removed afterwards.
+test-postgres:
+	@scripts/test-postgres.sh
 
 # Files that are made from the code and committed: C headers, the Python module.
 generate:

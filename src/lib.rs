@@ -8,6 +8,9 @@ pub mod ffi;
 pub mod host;
 pub mod http;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/it/support/place.rs"]
+mod place;
 pub mod providers;
 pub mod secrets;
 pub mod store;

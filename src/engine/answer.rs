@@ -313,7 +313,7 @@ async fn go_on(
         Err(error) => return Err(error.into()),
     }
     if queued {
-        world.wake.notify_one();
+        world.wake_workers();
         return Ok(Some(ticket));
     }
     let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);

@@ -163,7 +163,7 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
     world.boundary(Boundary::After, id, run.head);
     let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
     if new.queued {
-        world.wake.notify_one();
+        world.wake_workers();
     } else {
         tenure::drive_here(world, run, telling_from_start(world, id, &created, &plan, &entries), 0, new.tenant, tenure, read, Vec::new());
     }

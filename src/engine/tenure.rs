@@ -133,7 +133,7 @@ pub(super) fn drive_here(
         match drove {
             Ok(Drove::Requeued) => {
                 seat.hear_late_cancel().await;
-                seat.world.wake.notify_one();
+                seat.world.wake_workers();
             }
             Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
             Ok(Drove::Rested(_) | Drove::Interrupted) => {}
@@ -156,6 +156,9 @@ impl World {
     pub(crate) fn keep(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let _set_before = self.runtime.set(runtime);
+        }
+        if !self.keeps_nothing() {
+            self.hear_news();
         }
         let world = Arc::clone(self);
         self.spawn(async move { world.keep_leases().await });

@@ -8,6 +8,7 @@ use crate::sync::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
 use super::journal::Boundary;
@@ -26,7 +27,7 @@ use crate::model::texts::{self, Locale};
 use crate::providers::Media;
 use crate::providers::registry::Providers;
 use crate::store::file_room::FileRoom;
-use crate::store::{Store, attachments};
+use crate::store::{News, Store, attachments};
 use crate::tools::Toolbox;
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
@@ -60,6 +61,8 @@ pub struct World {
     pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
+    /// Readers of runs that are driven elsewhere.
+    pub(super) afar: Afar,
     /// A run was driven to its end or to a pause here.
     pub ended: Notify,
     /// Where uploaded files lie; none when the database keeps them.
@@ -129,6 +132,7 @@ impl World {
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
             wake: Notify::new(),
+            afar: Afar::default(),
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
@@ -149,6 +153,28 @@ impl World {
             Some(runtime) => drop(runtime.spawn(task)),
             None => tracing::error!("there is no runtime to work on; open the studio before using it"),
         }
+    }
+
+    /// There is a job in the queue: the workers of all processes look.
+    pub(super) fn wake_workers(&self) {
+        self.wake.notify_one();
+        self.store.tell(News::Jobs);
+    }
+
+    /// Hears what other processes on the database tell.
+    pub(super) fn hear_news(self: &Arc<Self>) {
+        let world = Arc::downgrade(self);
+        self.store.listen(Arc::new(move |news| {
+            let Some(world) = world.upgrade() else { return };
+            match news {
+                News::Jobs => world.wake.notify_one(),
+                News::Run(run) => world.afar.moved(run),
+                News::Anything => {
+                    world.wake.notify_one();
+                    world.afar.all_moved();
+                }
+            }
+        }));
     }
 
     /// Sleeps on the studio's runtime, whatever executor this is; false when the studio ends meanwhile.

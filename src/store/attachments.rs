@@ -82,12 +82,12 @@ pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Optio
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
     tx.alone("file", file)?;
-    tx.execute(
+    tx.send(
         "INSERT INTO #attachment_uses (tenant, storage_key, owner_kind, owner) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (tenant, storage_key, owner_kind, owner) DO NOTHING",
         params![tenant, file, owner_kind, owner],
     )?;
-    tx.execute(
+    tx.send(
         "UPDATE #attachments SET used = 1 WHERE tenant = $1 AND storage_key = $2 AND used = 0",
         params![tenant, file],
     )?;

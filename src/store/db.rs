@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::error::StoreError;
 use super::later::Later;
+#[cfg(feature = "postgres")]
+use super::postgres::{self, value};
 use super::sqlite;
 
 /// A value given to a statement; it has a type also when there is nothing.
@@ -54,6 +56,8 @@ pub struct Row<'a>(pub(super) Cells<'a>);
 /// A row as its engine gives it.
 pub(super) enum Cells<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
+    #[cfg(feature = "postgres")]
+    Postgres(&'a tokio_postgres::Row),
 }
 
 impl Row<'_> {
@@ -66,6 +70,8 @@ impl Row<'_> {
     pub fn opt_text(&self, column: usize) -> Result<Option<&str>, StoreError> {
         match self.0 {
             Cells::Sqlite(row) => row.get_ref(column)?.as_str_or_null().map_err(|_| wrong(column, "text")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::text(row, column).ok_or_else(|| wrong(column, "text")),
         }
     }
 
@@ -78,6 +84,8 @@ impl Row<'_> {
     pub fn opt_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
         match self.0 {
             Cells::Sqlite(row) => row.get_ref(column)?.as_i64_or_null().map_err(|_| wrong(column, "an integer")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::int(row, column).ok_or_else(|| wrong(column, "an integer")),
         }
     }
 
@@ -100,6 +108,8 @@ impl Row<'_> {
     pub fn opt_blob(&self, column: usize) -> Result<Option<&[u8]>, StoreError> {
         match self.0 {
             Cells::Sqlite(row) => row.get_ref(column)?.as_blob_or_null().map_err(|_| wrong(column, "bytes")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::blob(row, column).ok_or_else(|| wrong(column, "bytes")),
         }
     }
 
@@ -132,6 +142,8 @@ fn wrong(column: usize, wanted: &str) -> StoreError {
 #[derive(Clone, Copy)]
 pub(super) enum Connection<'a> {
     Sqlite(&'a sqlite::Session),
+    #[cfg(feature = "postgres")]
+    Postgres(&'a postgres::Session),
 }
 
 /// A transaction: what work on the database is given.
@@ -167,6 +179,8 @@ impl<'a> Tx<'a> {
                 let _ = (place, key);
                 Ok(())
             }
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.lock(place, key),
         }
     }
 
@@ -174,6 +188,18 @@ impl<'a> Tx<'a> {
     pub fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         match self.connection {
             Connection::Sqlite(session) => session.execute(sql, params),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.execute(sql, params),
+        }
+    }
+
+    /// Runs a statement of which nobody wants to know how many rows it changed. Where the database is on a server, nobody waits for it:
+    /// a failure is told by what follows, at the latest by the end of the transaction.
+    pub fn send(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        match self.connection {
+            Connection::Sqlite(session) => session.execute(sql, params).map(drop),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.send(sql, params),
         }
     }
 
@@ -186,6 +212,8 @@ impl<'a> Tx<'a> {
     ) -> Result<(), StoreError> {
         match self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
         }
     }
 
@@ -220,6 +248,8 @@ impl<'a> Tx<'a> {
         };
         match self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut first)?,
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.query(sql, params, &mut first)?,
         }
         Ok(found)
     }

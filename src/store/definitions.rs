@@ -104,7 +104,7 @@ pub fn epoch(tx: &mut Tx<'_>) -> Result<String, StoreError> {
 }
 
 fn count_change(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.execute(
+    tx.send(
         "INSERT INTO #meta AS m (key, value) VALUES ('definitions', '1') \
          ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(m.value AS BIGINT) + 1 AS TEXT)",
         params![],

@@ -10,7 +10,6 @@ use std::sync::Arc;
 pub(super) enum Dialect {
     Sqlite,
     #[cfg(feature = "postgres")]
-    #[cfg_attr(not(test), expect(dead_code, reason = "only its texts are there"))]
     Postgres,
 }
 

@@ -14,8 +14,11 @@ pub mod idempotency;
 mod later;
 pub mod log;
 mod migrate;
+mod news;
 pub mod outbox;
 pub mod parts;
+#[cfg(feature = "postgres")]
+mod postgres;
 pub mod purge;
 pub mod queue;
 pub mod run_delete;
@@ -36,13 +39,15 @@ use std::time::Duration;
 use crate::sync::Mutex;
 use tokio::sync::oneshot;
 
+use crate::config::Config;
 pub use crate::config::Synchronous;
 pub use db::{Param, Row, Tx};
 pub use error::StoreError;
+pub use news::{Hear, News};
 
 use crate::model::Id;
 use sqlite::Sqlite;
-use workers::{Job, Shared};
+use workers::{Engine, Job, Shared};
 pub use workers::{Then, Work};
 
 /// Where the database is and how it is used.
@@ -52,6 +57,9 @@ pub struct StoreSettings {
     pub path: PathBuf,
     /// No file: everything lives in memory, as long as the store.
     pub memory: bool,
+    /// No file: a server, and how to log in.
+    #[cfg(feature = "postgres")]
+    server: Option<postgres::Address>,
     /// How hard a commit is pressed onto the disk.
     pub synchronous: Synchronous,
     /// What table names begin with.
@@ -68,6 +76,8 @@ impl StoreSettings {
         Self {
             path: path.into(),
             memory: false,
+            #[cfg(feature = "postgres")]
+            server: None,
             synchronous: Synchronous::Full,
             prefix: "studio_".into(),
             readers: 4,
@@ -76,13 +86,24 @@ impl StoreSettings {
     }
 
     /// What a configuration asks for; a database that this build cannot use is refused.
-    pub fn of(config: &crate::config::Keys) -> Result<Self, StoreError> {
-        let url = config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:"));
-        if url.is_some() {
-            return Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()));
-        }
-        let place = config.database_file().map_or_else(Self::in_memory, Self::file);
+    pub fn of(config: &Config) -> Result<Self, StoreError> {
+        let place = match config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:")) {
+            Some(url) => Self::server(url, config)?,
+            None => config.database_file().map_or_else(Self::in_memory, Self::file),
+        };
         Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), ..place })
+    }
+
+    /// A database on a server.
+    #[cfg(feature = "postgres")]
+    fn server(url: &str, config: &Config) -> Result<Self, StoreError> {
+        let secret = |name: &str| config.secret(name).map(|secret| secret.0.to_string());
+        Ok(Self { server: Some(postgres::Address::parse(url, secret)?), ..Self::file("") })
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn server(_: &str, _: &Config) -> Result<Self, StoreError> {
+        Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()))
     }
 
     /// A database in memory.
@@ -111,7 +132,7 @@ impl Store {
     /// A store with these settings; nothing is opened before the first use.
     #[must_use]
     pub fn open(settings: StoreSettings) -> Self {
-        let threads = Shared::new(Arc::new(Sqlite::new(settings.clone())), settings.readers);
+        let threads = Shared::new(engine(&settings), settings.readers);
         Self(Arc::new(Open { settings, threads }))
     }
 
@@ -147,6 +168,16 @@ impl Store {
         self.0.threads.write(Some(of), Job { work, then });
     }
 
+    /// Tells other processes on this database something; where there can be none, nothing happens.
+    pub fn tell(&self, news: News) {
+        self.0.threads.tell(news);
+    }
+
+    /// Hears what other processes tell, from now on.
+    pub fn listen(&self, hear: Hear) {
+        self.0.threads.listen(hear);
+    }
+
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
     pub async fn close(&self, timeout: Duration) {
         self.0.threads.close();
@@ -173,6 +204,10 @@ impl Store {
         if settings.memory {
             return Err(StoreError::Place("a database in memory has no backup".to_owned()));
         }
+        #[cfg(feature = "postgres")]
+        if settings.server.is_some() {
+            return Err(StoreError::Place("a database on a server is backed up with its own programs, such as `pg_dump`".to_owned()));
+        }
         self.read(|_| Ok(())).await?;
         let (sender, answer) = oneshot::channel();
         let copy = move || {
@@ -188,6 +223,14 @@ impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Store({})", self.0.settings.path.display())
     }
+}
+
+fn engine(settings: &StoreSettings) -> Arc<dyn Engine> {
+    #[cfg(feature = "postgres")]
+    if let Some(address) = &settings.server {
+        return Arc::new(postgres::Postgres::new(settings.clone(), address.clone()));
+    }
+    Arc::new(Sqlite::new(settings.clone()))
 }
 
 /// A job whose value comes back through a channel.

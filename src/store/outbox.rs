@@ -27,7 +27,7 @@ pub struct HostEvent {
 }
 
 pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Timestamp) -> Result<(), StoreError> {
-    tx.execute(
+    tx.send(
         "INSERT INTO #host_events (tenant, body, created_at, due_at, tries) VALUES ($1, $2, $3, $4, 0)",
         params![tenant, &to_json(body)?, now.0, now.0],
     )?;

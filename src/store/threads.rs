@@ -100,7 +100,7 @@ pub fn append_messages(
     for message in messages {
         let meta = message.meta.as_ref().map(to_json).transpose()?;
         let thread = message.thread.to_string();
-        tx.execute(
+        tx.send(
             "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             params![
@@ -121,7 +121,7 @@ pub fn append_messages(
             attachments::refer(tx, tenant, file, "thread", &thread)?;
         }
         if message.shown {
-            tx.execute(
+            tx.send(
                 "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
                  WHERE tenant = $1 AND id = $2",
                 params![tenant, &thread, message.created_at.0, preview(message).as_ref()],

@@ -55,7 +55,7 @@ pub(super) fn insert_span(
         span.traced.into(),
     ];
     values.extend(usage_params(&span.usage));
-    tx.execute(
+    tx.send(
         "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, \
          prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
@@ -202,7 +202,7 @@ pub(super) fn add_runs(tx: &mut Tx<'_>, of: &RunsOf, sum: &Sum) -> Result<(), St
     let (tenant, entity_type, entity_id, width, start) = of;
     let mut values = params![tenant, entity_type, entity_id, *width, *start].to_vec();
     values.extend(sum.0.map(Param::from));
-    tx.execute(
+    tx.send(
         "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
          prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
@@ -221,7 +221,7 @@ pub(super) fn add_calls(tx: &mut Tx<'_>, of: &CallsOf, sum: &Sum) -> Result<(), 
     let ((tenant, entity_type, entity_id, width, start), provider, model) = of;
     let mut values = params![tenant, entity_type, entity_id, *width, *start, provider, model].to_vec();
     values.extend(sum.0.map(Param::from));
-    tx.execute(
+    tx.send(
         "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
          prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
@@ -286,6 +286,6 @@ pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<()
         let Some(root) = read_root(tx, root)? else { continue };
         add_call(tx, tenant, &root, (&provider, &model), at, Sum::new(1, &usage).negated());
     }
-    tx.execute("DELETE FROM #spans WHERE run = $1", params![run])?;
+    tx.send("DELETE FROM #spans WHERE run = $1", params![run])?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::sync::{Condvar, Mutex};
 use super::db::{Connection, Tx};
 use super::error::StoreError;
 use super::later::Later;
+use super::news::{Hear, News};
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
 pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
@@ -30,6 +31,14 @@ pub(super) trait Engine: Send + Sync {
     fn writer(self: Arc<Self>) -> Box<dyn Writing>;
     /// What a reader works with; nothing is opened before its first job.
     fn reader(self: Arc<Self>) -> Box<dyn Reading>;
+    /// Tells other processes something.
+    fn tell(&self, _: News) {}
+    /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.
+    fn exchange(self: Arc<Self>, _: Hear) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
+    /// Nothing more is told or heard.
+    fn close(&self) {}
 }
 
 /// A lane's way to write.
@@ -170,6 +179,7 @@ impl Shared {
     /// Nothing more is taken; the threads end when what waits is done.
     pub(super) fn close(&self) {
         self.queues.lock().closed = true;
+        self.engine.close();
         self.write_comes.iter().for_each(Condvar::notify_all);
         self.read_comes.notify_all();
     }
@@ -180,6 +190,19 @@ impl Shared {
         let mut threads = self.threads.lock();
         while *threads > 0 && Instant::now() < until {
             threads = self.thread_ends.wait_timeout(threads, until.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    pub(super) fn tell(&self, news: News) {
+        self.engine.tell(news);
+    }
+
+    /// Hears other processes on a thread of its own.
+    pub(super) fn listen(self: &Arc<Self>, hear: Hear) {
+        if let Some(serve) = Arc::clone(&self.engine).exchange(hear)
+            && let Err(error) = self.spawn("studio-listener".to_owned(), move |_| serve())
+        {
+            tracing::warn!(%error, "news of other processes cannot be heard; they are looked for instead");
         }
     }
 

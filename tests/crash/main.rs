@@ -4,6 +4,8 @@ mod cancel;
 mod disk;
 mod growth;
 mod leases;
+#[path = "../it/support/place.rs"]
+mod place;
 mod program;
 mod races;
 mod record;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Boundary, Core, Journal, Pending, projection};
-use crate::store::StoreError;
+use crate::store::{News, StoreError};
 use crate::store::log::Append;
 use crate::sync::Mutex;
 
@@ -79,6 +79,7 @@ impl Journal {
         self.unstored.fetch_sub(texts, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
+        self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
         let pending = &core.pending;
         let texts_wait = pending.texts > 0 && !pending.flush_planned;

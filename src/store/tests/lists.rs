@@ -51,7 +51,7 @@ fn expected(wanted: impl Fn(usize) -> bool) -> Vec<usize> {
 
 #[test]
 fn every_filter_pages_through_exactly_its_runs() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         many(tx)?;
         let status = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -102,9 +102,7 @@ fn lists_walk_an_index_and_sort_nothing() {
         ] {
             list(tx, "t", &filter, None, 5)?;
         }
-        let session = match tx.connection() {
-            Connection::Sqlite(session) => session,
-        };
+        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 4);
         for text in lists {

@@ -10,7 +10,7 @@ use crate::store::{Param, parts};
 
 #[test]
 fn what_is_appended_is_read_back() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let (entries, row) = read(&store, |tx| {
         Ok((log::entries(tx, "t", &id(1), 1, 10)?, runs::get(tx, "t", &id(1))?.unwrap()))
@@ -23,7 +23,7 @@ fn what_is_appended_is_read_back() {
 
 #[test]
 fn another_tenant_sees_nothing() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     read(&store, |tx| {
         assert_eq!(log::entries(tx, "other", &id(1), 0, 10)?, []);
@@ -37,7 +37,7 @@ fn another_tenant_sees_nothing() {
 
 #[test]
 fn a_late_writer_is_refused_and_leaves_nothing() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), Timestamp(4000), 10)).unwrap();
     assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
@@ -49,7 +49,7 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 
 #[test]
 fn what_may_have_been_stored_is_not_stored_twice() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, count: 1, deltas: vec!["a".into()] };
     let entries = growth(1, 3, 2);
@@ -81,7 +81,7 @@ fn an_altered_row_is_found() {
         "DELETE FROM #log WHERE key = 67108867",
         "UPDATE #log SET hash = zeroblob(32) WHERE key = 67108867",
     ] {
-        let store = Store::open(StoreSettings::in_memory());
+        let store = fresh();
         with_run(&store);
         read(&store, |tx| log::verify(tx, "t", &id(1))).unwrap();
         write(&store, move |tx| tx.execute(change, &[])).unwrap();
@@ -92,7 +92,7 @@ fn an_altered_row_is_found() {
 
 #[test]
 fn parts_live_as_long_as_a_run_uses_them() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let hash = "ab".repeat(32);
     let part: (Arc<str>, Arc<str>) = (hash.clone().into(), "the text".into());
     write(&store, move |tx| {
@@ -118,7 +118,7 @@ fn tokens(n: u64) -> TokenRow {
 
 #[test]
 fn expired_tokens_keep_their_count() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         runs::insert(tx, &run(1))?;
         append(tx, &Append { tokens: vec![tokens(1), tokens(2)], ..growth(1, 0, 1) })?;
@@ -195,7 +195,7 @@ fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
 
 #[test]
 fn a_queued_run_is_claimed_once_in_order_of_availability() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         for (number, at) in [(1, 30), (2, 10), (3, 99)] {
             runs::insert(
@@ -218,7 +218,7 @@ fn a_queued_run_is_claimed_once_in_order_of_availability() {
 
 #[test]
 fn leases_are_renewed_lost_and_released() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     write(&store, |tx| {
         assert_eq!(runs::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, [id(2)]);

@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn sums_tell_what_adding_up_tells(all in prop::collection::vec(made(), 0..12), gone in any::<bool>()) {
-        let store = Store::open(StoreSettings::in_memory());
+        let store = fresh();
         write(&store, move |tx| {
             for (number, made) in (1..).zip(&all) {
                 store_run(tx, number, made)?;
@@ -189,7 +189,7 @@ proptest! {
 
 #[test]
 fn an_empty_window_is_all_zero() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let query = queries().remove(0);
     let told = read(&store, move |tx| report(tx, "t", &query)).unwrap();
     assert_eq!((told.totals, told.breakdown), (Totals::default(), vec![]));
@@ -198,7 +198,7 @@ fn an_empty_window_is_all_zero() {
 
 #[test]
 fn sums_hold_more_money_than_one_run_can_cost() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let dear = |number: u64| Append {
         spans: vec![SpanRow {
             id: id(number * 10),
