@@ -19,6 +19,7 @@ test-pages:
 	@scripts/test-ui.sh
 
 test-providers:
+	@scripts/test-prices.sh
 	@scripts/test-providers.sh
 
 # Files that are made from the code and committed: C headers, the Python module.
