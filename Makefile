@@ -19,6 +19,7 @@ test-pages:
 	@scripts/test-ui.sh
 
 test-providers:
+	@scripts/test-prices.sh
 	@scripts/test-providers.sh
 
 # The suites on PostgreSQL, in a private cluster that is removed afterwards.

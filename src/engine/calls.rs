@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::journal::Lost;
-use crate::model::Timestamp;
+use crate::model::{Id, Timestamp};
+use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
     CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
@@ -28,6 +29,17 @@ pub struct ModelCall {
     pub request: ChatRequest,
     /// Who hears the text while it comes.
     pub tell: Tell,
+}
+
+/// A conversation that is about to be begun.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// What was cut to its budget in them.
+    pub cuts: Vec<Cut>,
+    /// Of the summariser: the messages that its answer will stand for.
+    pub covers: Vec<Id>,
 }
 
 /// Who hears a model's text while it comes.
@@ -58,18 +70,21 @@ impl StepContext {
     ///
     /// # Errors
     /// What building fails with, or the store.
-    pub async fn prompt(
-        &self,
-        name: &str,
-        build: impl Future<Output = Result<Vec<Message>, Fault>> + Send,
-    ) -> Result<Vec<Message>, Fault> {
+    pub async fn prompt(&self, name: &str, build: impl Future<Output = Result<Prompt, Fault>> + Send) -> Result<Vec<Message>, Fault> {
         if let Some(parts) = self.open(|step| step.prompts.get(name).cloned()).flatten() {
             return self.messages(&parts).await;
         }
-        let messages = build.await?;
+        let Prompt { messages, cuts, covers } = build.await?;
+        self.measure_cuts(name, &cuts)?;
         let parts = self.keep(&messages)?;
-        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts })?;
+        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts, covers })?;
         Ok(messages)
+    }
+
+    /// That prompt was built before.
+    #[must_use]
+    pub fn has_prompt(&self, name: &str) -> bool {
+        self.open(|step| step.prompts.contains_key(name)).unwrap_or(false)
     }
 
     fn keep(&self, messages: &[Message]) -> Result<Vec<PartHash>, Fault> {
@@ -108,17 +123,31 @@ impl StepContext {
         .flatten()
     }
 
+    /// What a model answered to that call of this step, if it did.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn answer(&self, key: &str) -> Result<Option<ModelAnswer>, Fault> {
+        let Some(done) = self.done(key) else { return Ok(None) };
+        let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
+        let message = self.messages(std::slice::from_ref(part)).await?.pop();
+        let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) }))
+    }
+
+    /// Messages that a summary of this step stands for.
+    #[must_use]
+    pub fn covers(&self) -> Vec<Id> {
+        self.open(|step| step.covers.clone()).unwrap_or_default()
+    }
+
     /// Asks a model, or gives back what it answered before.
     ///
     /// # Errors
     /// The provider's failure; a cancel; the store.
     pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
-        if let Some(done) = self.done(key)
-            && let CallOutcome::Message(part) = &done.outcome
-        {
-            let message = self.messages(std::slice::from_ref(part)).await?.pop();
-            let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
-            return Ok(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) });
+        if let Some(answer) = self.answer(key).await? {
+            return Ok(answer);
         }
         let ModelCall { name, provider, mut request, tell } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);

@@ -10,8 +10,9 @@ use super::world::World;
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
 use crate::model::chat::Message;
-use crate::model::event::{Change, Decision, EntityKind, Event, Fault, FaultCode, LaneId, PauseReason, Seq};
+use crate::model::event::{Change, Decision, EntityKind, Event, Fault, FaultCode, LaneId, PauseReason, Seq, Turn};
 use crate::model::graph::GraphNode;
+use crate::model::memory::{Past, Said, Summary};
 use crate::model::plan::{NodeIndex, Plan};
 use crate::model::run::At;
 use crate::model::state::State;
@@ -44,6 +45,8 @@ pub struct NewTurn {
     pub messages: Vec<Message>,
     /// A driver that lives as long as the run.
     pub in_memory: bool,
+    /// Older messages have a summary from now on.
+    pub summary: Option<Summary>,
 }
 
 /// How a node's work ended, or why it failed.
@@ -269,32 +272,33 @@ impl StepContext {
         Ok(())
     }
 
-    /// Turns of a history, oldest first: stored ones, then those of this lane and of the lanes above it.
+    /// What a history holds: what is stored, then the turns of this lane and of the lanes above it.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn history(&self, history: &str, in_memory: bool) -> Result<Vec<Vec<Message>>, Fault> {
+    pub async fn history(&self, history: &str, in_memory: bool) -> Result<Past, Fault> {
         let pending = self.pending_turns(history, in_memory);
-        if in_memory {
-            return Ok(pending);
+        let mut past = if in_memory { Past::default() } else { self.stored(history).await? };
+        for turn in &pending {
+            past.add_turn(turn);
         }
+        Ok(past)
+    }
+
+    async fn stored(&self, history: &str) -> Result<Past, Fault> {
         self.journal.durable().await.map_err(|Lost| lost())?;
         let (tenant, thread, name) = (Arc::clone(&self.facts.tenant), self.facts.thread, history.to_owned());
         let stored = self.world.store.read(move |tx| crate::store::threads::history(tx, &tenant, &thread, &name)).await;
-        let mut turns = Vec::new();
+        let mut past = Past::default();
         for row in stored.map_err(|error| store_fault(&error))? {
             let message: Message = serde_json::from_str(&row.body)
                 .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
-            match turns.last_mut() {
-                Some(turn) if message.role != crate::model::chat::Role::User => Vec::push(turn, message),
-                Some(_) | None => turns.push(vec![message]),
-            }
+            past.add_stored(row.run, row.is_summary(), Said { id: row.id, message });
         }
-        turns.extend(pending);
-        Ok(turns)
+        Ok(past)
     }
 
-    fn pending_turns(&self, history: &str, in_memory: bool) -> Vec<Vec<Message>> {
+    fn pending_turns(&self, history: &str, in_memory: bool) -> Vec<Turn> {
         self.journal.with(|run| {
             let mut lanes = Vec::new();
             let mut at = run.lanes.get(&self.lane);
@@ -303,8 +307,8 @@ impl StepContext {
                 at = lane.branch.as_ref().and_then(|branch| run.lanes.get(&branch.parent));
             }
             let kept = run.memory.iter().chain(lanes.iter().rev().flat_map(|lane| &lane.turns));
-            let fits = |turn: &&crate::model::event::Turn| turn.history == history && turn.in_memory == in_memory;
-            kept.filter(fits).map(|turn| turn.messages.clone()).collect()
+            let fits = |turn: &&Turn| turn.history == history && turn.in_memory == in_memory;
+            kept.filter(fits).cloned().collect()
         })
     }
 }

@@ -26,7 +26,7 @@ mod values;
 mod world;
 
 pub use answer::{Again, Reply, cancel, resume, retry};
-pub use calls::{ModelAnswer, ModelCall, Tell};
+pub use calls::{ModelAnswer, ModelCall, Prompt, Tell};
 pub use context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
 pub use create::{NewRun, Pinned, Ticket, create};
 pub use feed::Order;

@@ -12,6 +12,7 @@ use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{
     Answer, CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash, PauseReason, StepCompleted, Turn,
 };
+use crate::model::memory::{Summary, settled};
 use crate::model::run::{BranchState, Call, Child, Run, Status};
 use crate::model::{Id, Timestamp};
 use crate::store::checkpoints::CheckpointRow;
@@ -199,11 +200,23 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
         }
     }
     found.extend(done.turn.clone());
-    for turn in found.iter().filter(|turn| !turn.in_memory) {
+    found.retain(|turn| !turn.in_memory);
+    for (turn, summary) in found.iter().zip(settled(&found)) {
+        if let Some(summary) = summary {
+            core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));
+            core.pending.append.summarized.extend(&summary.covers);
+        }
         for (message, id) in turn.messages.iter().zip(&turn.ids) {
             core.pending.append.messages.push(said(*id, &core.run, turn, message, entry.at));
         }
     }
+}
+
+/// A summary, which people read only where the history is what they read.
+fn summed_up(summary: &Summary, run: &Run, turn: &Turn, at: Timestamp) -> MessageRow {
+    let chat = run.created.entity == EntityKind::Agent;
+    let row = message_row(summary.id, run, &turn.history, &Message::text(Role::System, summary.text.as_str()), chat, at);
+    MessageRow { meta: Some(json!({"studio_kind": "summary"})), ..row }
 }
 
 /// A message that people see in a workflow's thread; models do not.

@@ -140,7 +140,7 @@ fn numbered(context: &StepContext, turn: NewTurn) -> Turn {
     let ids: Vec<_> = turn.messages.iter().map(|_| context.world().clock.id()).collect();
     let mut said = turn.messages.iter().zip(&ids).rev();
     let reply_id = said.find(|(message, _)| message.role == crate::model::chat::Role::Assistant).map(|(_, id)| *id);
-    Turn { history: turn.history, messages: turn.messages, ids, reply_id, in_memory: turn.in_memory }
+    Turn { history: turn.history, messages: turn.messages, ids, reply_id, in_memory: turn.in_memory, summary: turn.summary }
 }
 
 pub(super) fn completed(context: &StepContext, done: StepCompleted) -> StepOver {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::calls::millis;
 use super::context::{StepContext, lost};
 use super::journal::Lost;
+use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
 use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, Measured};
 use crate::model::usage::Usage;
@@ -82,11 +83,15 @@ impl StepContext {
         result
     }
 
-    /// Records a measured piece that is no call.
+    /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.
     ///
     /// # Errors
     /// When the run is lost.
-    pub fn measure(&self, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
+    pub fn measure(&self, key: &str, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
+        let known = || self.open(|step| step.measured.contains(key)).unwrap_or(false);
+        if !self.world().config.observability.native_tracing || known() {
+            return Ok(());
+        }
         let span = self.world().clock.id();
         self.record(Event::Measured(Box::new(Measured {
             step: self.step(),
@@ -94,6 +99,16 @@ impl StepContext {
             kind: kind.to_owned(),
             name: name.to_owned(),
             output,
+            key: key.to_owned(),
         })))
+    }
+
+    /// Records what was cut to its budget, once for each key.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub fn measure_cuts(&self, key: &str, cuts: &[Cut]) -> Result<(), Fault> {
+        let mut numbered = cuts.iter().enumerate();
+        numbered.try_for_each(|(at, cut)| self.measure(&format!("{key}:{at}"), "context", "context_truncation", cut.told.clone()))
     }
 }

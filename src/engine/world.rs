@@ -17,14 +17,12 @@ use crate::config::{Config, Durability};
 use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::chat::Attachment;
-use crate::model::event::{Fault, FaultCode, PartHash, Seq};
+use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
 use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
-use crate::providers::Media;
 use crate::providers::registry::Providers;
 use crate::store::file_room::FileRoom;
 use crate::store::{News, Store, attachments};
@@ -107,6 +105,8 @@ pub struct Parts {
     pub hook: Option<AppendHook>,
 }
 
+/// Bytes at the beginning of a file in which an image tells its size.
+const HEAD: u64 = 256 * 1024;
 /// Plans that are kept ready.
 const PLANS: usize = 256;
 
@@ -242,29 +242,30 @@ impl World {
         self.active.lock().len()
     }
 
-    /// The bytes of files that a conversation sends along.
+    /// The bytes of an uploaded file; none when it is gone.
     ///
     /// # Errors
-    /// When a file is gone or cannot be read.
-    pub async fn media(&self, tenant: &str, files: &[&Attachment]) -> Result<Vec<Media>, Fault> {
-        let mut media = Vec::with_capacity(files.len());
-        for file in files {
-            let (scope, key, room) = (tenant.to_owned(), file.storage_key.clone(), self.files.clone());
-            let found = self.store.read(move |tx| {
-                let kept = attachments::content(tx, &scope, &key)?;
-                Ok(kept.or_else(|| room.as_ref().and_then(|room| room.get(&scope, &key).ok())))
-            });
-            let bytes = found.await.map_err(|error| super::context::store_fault(&error))?;
-            let gone = || Fault::new(FaultCode::Internal, format!("the file `{}` is gone", file.name.as_deref().unwrap_or("attachment")));
-            let bytes = bytes.ok_or_else(gone)?.into();
-            media.push(Media {
-                storage_key: file.storage_key.clone(),
-                mime_type: file.mime_type.clone(),
-                name: file.name.clone(),
-                bytes,
-            });
-        }
-        Ok(media)
+    /// When the store cannot be read.
+    pub async fn file(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
+        let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
+        let found = self.store.read(move |tx| {
+            let kept = attachments::content(tx, &tenant, &key)?;
+            Ok(kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok())))
+        });
+        found.await.map_err(|error| super::context::store_fault(&error))
+    }
+
+    /// The beginning of an uploaded file; none when it is gone.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn file_head(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
+        let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
+        let found = self.store.read(move |tx| {
+            let kept = attachments::head(tx, &tenant, &key, HEAD)?;
+            Ok(kept.or_else(|| room.as_ref().and_then(|room| room.head(&tenant, &key, HEAD).ok())))
+        });
+        found.await.map_err(|error| super::context::store_fault(&error))
     }
 
     /// How frames look.

@@ -95,10 +95,13 @@ pub enum Event {
     PromptBuilt {
         /// The step.
         step: Id,
-        /// Which prompt of the step: `agent`, or the path of a specialist.
+        /// Which prompt of the step: `agent`, `summarize`, or the call that a specialist answers.
         prompt: String,
         /// The parts, in order.
         parts: Vec<PartHash>,
+        /// Of the summariser's prompt: the messages that its answer will stand for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        covers: Vec<Id>,
     },
     /// A model asked for tools; told to readers at once.
     ToolsCalled {

@@ -2,12 +2,14 @@
 
 pub mod agent;
 pub mod arguments;
+pub mod budget;
 pub mod chat;
 pub mod check;
 pub mod condition;
 pub mod event;
 pub mod graph;
 pub mod ids;
+pub mod memory;
 pub mod node;
 pub mod palette;
 pub mod path;

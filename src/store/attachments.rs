@@ -79,6 +79,16 @@ pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Optio
     Ok(found.flatten())
 }
 
+/// The first bytes of a file that is kept in the database.
+pub fn head(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let found = tx.query_one(
+        "SELECT substr(content, 1, CAST($3 AS INTEGER)) FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+        params![tenant, storage_key, most],
+        |row| row.opt_blob(0).map(|bytes| bytes.map(<[u8]>::to_vec)),
+    )?;
+    Ok(found.flatten())
+}
+
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
     tx.alone("file", file)?;

@@ -1,7 +1,7 @@
 //! Owns the folder of uploaded files: one file for each key, under names that tell nothing, a folder for each tenant.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
@@ -41,6 +41,13 @@ impl FileRoom {
     /// The bytes of a key.
     pub fn get(&self, tenant: &str, key: &str) -> io::Result<Vec<u8>> {
         fs::read(self.path(tenant, key))
+    }
+
+    /// The first bytes of a key.
+    pub fn head(&self, tenant: &str, key: &str, most: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(self.path(tenant, key))?.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Forgets a key; there may be nothing to forget.

@@ -41,6 +41,14 @@ pub struct MessageRow {
     pub no: i64,
 }
 
+impl MessageRow {
+    /// It stands for older messages.
+    #[must_use]
+    pub fn is_summary(&self) -> bool {
+        self.meta.as_ref().is_some_and(|meta| meta.get("studio_kind").is_some_and(|kind| kind == "summary"))
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of the thread summary")]
@@ -193,6 +201,22 @@ pub fn shown(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND shown = 1 AND no > $3 ORDER BY no LIMIT $4",
         params![tenant, &thread.to_string(), after, limit as u64],
+        message_of,
+    )
+}
+
+/// What models answered and what tools gave on a thread, shown or not, oldest first, between two places.
+pub fn worked(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    thread: &Id,
+    after: i64,
+    before: Option<i64>,
+) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND no > $3 AND no < $4 AND role IN ('assistant', 'tool') ORDER BY no",
+        params![tenant, &thread.to_string(), after, before.unwrap_or(i64::MAX)],
         message_of,
     )
 }

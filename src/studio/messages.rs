@@ -8,9 +8,12 @@ use super::lists::{ListQuery, Page};
 use super::reach::Refusal;
 use crate::error::Error;
 use crate::model::Id;
-use crate::model::chat::{Message, Role};
+use crate::model::chat::{Message, Role, ToolCall};
 use crate::store::threads::{self, MessageRow};
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
+
+/// The tool calls that each message is shown with, by its id.
+type Calls = HashMap<Id, Vec<Value>>;
 
 /// One page of a thread's messages, oldest first.
 pub(super) fn shown_messages(tx: &mut Tx<'_>, tenant: &str, thread: &Id, query: &ListQuery) -> Result<Page, Refusal> {
@@ -19,32 +22,45 @@ pub(super) fn shown_messages(tx: &mut Tx<'_>, tenant: &str, thread: &Id, query: 
         None => 0,
     };
     let rows = threads::shown(tx, tenant, thread, after, query.limit + 1)?;
-    let results = if query.includes("tools") { Some(tool_results(tx, tenant, thread, &rows)?) } else { None };
-    Ok(Page::of(rows, query.limit, |row| row.no.to_string(), |row| show(&row, results.as_ref())))
+    let calls = if query.includes("tools") {
+        let next = rows.get(query.limit).map(|row| row.no);
+        Some(calls_shown(threads::worked(tx, tenant, thread, after, next)?))
+    } else {
+        None
+    };
+    Ok(Page::of(rows, query.limit, |row| row.no.to_string(), |row| show(&row, calls.as_ref())))
 }
 
-/// What tools answered, by the id of the call, in the histories that some messages belong to.
-fn tool_results(tx: &mut Tx<'_>, tenant: &str, thread: &Id, rows: &[MessageRow]) -> Result<HashMap<String, Message>, StoreError> {
-    let mut histories: Vec<&str> = rows.iter().map(|row| row.history.as_str()).filter(|history| !history.is_empty()).collect();
-    histories.sort_unstable();
-    histories.dedup();
+/// Each call belongs to the message that asks for it; when that says nothing else, to the next one that its run shows.
+fn calls_shown(worked: Vec<MessageRow>) -> Calls {
+    let mut asked: HashMap<Option<Id>, Vec<ToolCall>> = HashMap::new();
+    let mut shown: Vec<(Id, Vec<ToolCall>)> = Vec::new();
     let mut results = HashMap::new();
-    for history in histories {
-        for row in threads::history(tx, tenant, thread, history)? {
-            let message = body_of(&row);
-            if let (Role::Tool, Some(call)) = (message.role, message.tool_call_id.clone()) {
-                results.insert(call, message);
-            }
+    for row in worked {
+        let message = body_of(&row);
+        if message.role == Role::Tool {
+            results.extend(message.tool_call_id.clone().map(|call| (call, message)));
+            continue;
+        }
+        let open = asked.entry(row.run).or_default();
+        open.extend(message.tool_calls);
+        if row.shown {
+            shown.push((row.id, std::mem::take(open)));
         }
     }
-    Ok(results)
+    let told = |call: &ToolCall| {
+        let result = results.get(&call.id);
+        json!({"call_id": call.id, "name": call.name, "inputs": call.arguments, "result": result.map(|result| &result.content),
+            "is_error": result.is_some_and(|result| result.is_error)})
+    };
+    shown.into_iter().map(|(id, calls)| (id, calls.iter().map(told).collect())).collect()
 }
 
 fn body_of(row: &MessageRow) -> Message {
     serde_json::from_str(&row.body).unwrap_or_else(|_| Message::text(Role::System, ""))
 }
 
-fn show(row: &MessageRow, results: Option<&HashMap<String, Message>>) -> Value {
+fn show(row: &MessageRow, calls: Option<&Calls>) -> Value {
     let message = body_of(row);
     let mut meta = match &row.meta {
         Some(Value::Object(meta)) => meta.clone(),
@@ -57,12 +73,8 @@ fn show(row: &MessageRow, results: Option<&HashMap<String, Message>>) -> Value {
         "id": row.id.to_string(), "role": row.role, "content": message.content, "attachments": message.attachments,
         "trace_id": row.run.map(|run| run.to_string()), "meta": meta, "created_at": row.created_at.rfc3339(),
     });
-    if let Some(results) = results {
-        out["tool_calls"] = message.tool_calls.iter().map(|call| {
-            let result = results.get(&call.id);
-            json!({"call_id": call.id, "name": call.name, "inputs": call.arguments, "result": result.map(|result| &result.content),
-                "is_error": result.is_some_and(|result| result.is_error)})
-        }).collect();
+    if let Some(calls) = calls {
+        out["tool_calls"] = calls.get(&row.id).cloned().unwrap_or_default().into();
     }
     out
 }

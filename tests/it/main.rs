@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod memory;
 mod scenarios;
 mod tidy;
 mod usage;

@@ -3,6 +3,8 @@
 mod days;
 mod events;
 mod export;
+mod oracle;
+mod paths;
 mod sums;
 
 use std::collections::BTreeMap;

@@ -1,13 +1,20 @@
 //! Owns memory: which history a node remembers, and what of it fits into a prompt.
 
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
 use super::binding::ToolTable;
+use super::compaction;
 use super::profile::Profile;
-use super::prompt;
+use super::{media, prompt};
 use crate::engine::context::StepContext;
-use crate::model::chat::Message;
+use crate::model::budget::{Source, within};
+use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
+use crate::model::memory::{Past, Sizes, Window, estimate, text_tokens};
 use crate::model::node::{AgentNode, Memory};
-use crate::model::template_text::Template;
+use crate::providers::ToolOffer;
 
 /// A history of turns in the run's thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,29 +41,123 @@ impl History {
     }
 }
 
-/// The conversation as it is sent: system prompt, the turns that fit, the new message.
+/// Share of the window above which older turns are summarised, when nothing else is said.
+const THRESHOLD: f64 = 0.85;
+
+/// The window of an agent.
+pub(super) fn window(context: &StepContext, profile: &Profile) -> Window {
+    let memory = &profile.memory;
+    Window {
+        tokens: memory.context_window.unwrap_or(context.world().config.chat_history_context_window),
+        threshold: memory.summarization_threshold.unwrap_or(THRESHOLD),
+        summarises: memory.summarization_enabled.unwrap_or(false),
+    }
+}
+
+/// A conversation that is about to be sent, and what its parts weigh.
+pub(super) struct Draft {
+    system: Option<Message>,
+    pub(super) past: Past,
+    user: Message,
+    tools: u64,
+    images: HashMap<String, (u32, u32)>,
+}
+
+impl Draft {
+    async fn of(context: &StepContext, profile: &Profile, tools: &ToolTable<'_>, mut past: Past, user: Message) -> Result<Self, Fault> {
+        let results = past.turns.iter_mut().flatten().filter(|said| said.message.role == Role::Tool);
+        for said in results {
+            let (tool, text) = (said.message.name.clone().unwrap_or_default(), std::mem::take(&mut said.message.content));
+            said.message.content = within(text, profile.memory.budget_tool_results, Source::Tool(&tool), &mut Vec::new());
+        }
+        let messages = past.turns.iter().flatten().map(|said| &said.message).chain([&user]);
+        let images = media::image_sizes(context, messages).await?;
+        let tools = tools.offers().iter().map(weight).sum();
+        Ok(Self { system: prompt::system_message(profile), past, user, tools, images })
+    }
+
+    pub(super) fn sizes(&self) -> Sizes {
+        let weigh = |message: &Message| estimate(message, |file| self.images.get(&file.storage_key).copied());
+        let blank = if self.system.is_some() { "\n\n" } else { "" };
+        Sizes {
+            fixed: self.tools + self.system.as_ref().map_or(0, weigh),
+            summary: self.past.summary().map_or(0, |text| text_tokens(&format!("{blank}{text}"))),
+            turns: self.past.turns.iter().map(|turn| turn.iter().map(|said| weigh(&said.message)).sum()).collect(),
+            new: weigh(&self.user),
+        }
+    }
+
+    /// System prompt with the summary behind it, the turns, the new message.
+    fn prompt(self) -> Vec<Message> {
+        let summary = self.past.summary();
+        let system = match (self.system, summary) {
+            (Some(system), Some(summary)) => Some(Message::text(Role::System, format!("{}\n\n{summary}", system.content))),
+            (None, Some(summary)) => Some(Message::text(Role::System, summary)),
+            (system, None) => system,
+        };
+        let turns = self.past.turns.into_iter().flatten().map(|said| said.message);
+        system.into_iter().chain(turns).chain([self.user]).collect()
+    }
+}
+
+/// What a tool's offer weighs.
+fn weight(offer: &ToolOffer) -> u64 {
+    let told = json!({"name": offer.name, "description": offer.description, "input_schema": offer.input_schema});
+    text_tokens(&told.to_string())
+}
+
+/// What became of a history that was too long, as the trace tells it.
+#[derive(Default)]
+pub(super) struct Report {
+    trimmed: usize,
+    pub(super) summarized: usize,
+    pub(super) source: Option<&'static str>,
+    pub(super) error: Option<String>,
+}
+
+impl Report {
+    fn told(&self, before: u64, after: u64, window: &Window) -> Value {
+        json!({
+            "mode": if self.summarized > 0 { "compaction" } else { "non_destructive" },
+            "trimmed_count": self.trimmed, "messages_summarized": self.summarized,
+            "tokens_before": before, "tokens_after": after, "over_budget_single": after > window.tokens,
+            "summarization_enabled": window.summarises, "summarizer_source": self.source,
+            "summarizer_fallback": self.error.is_some(), "summarizer_error": self.error,
+        })
+    }
+}
+
+/// The conversation as it is sent: system prompt, summary, the turns that fit, the new message.
 ///
 /// The one place where a window is measured, turns are left out and a summary is made.
 pub(super) async fn fit(
     context: &StepContext,
     profile: &Profile,
     tools: &ToolTable<'_>,
-    turns: Vec<Vec<Message>>,
+    past: Past,
     user: Message,
 ) -> Result<Vec<Message>, Fault> {
-    let _ = (context, tools);
-    let history = turns.into_iter().flatten();
-    Ok(prompt::system_message(profile).into_iter().chain(history).chain([user]).collect())
+    let window = window(context, profile);
+    let mut draft = Draft::of(context, profile, tools, past, user).await?;
+    let before = draft.sizes();
+    let begun = compaction::begun(context);
+    if window.fits(&before) && !begun {
+        return Ok(draft.prompt());
+    }
+    let mut report = Report::default();
+    if window.summarises || begun {
+        compaction::compact(context, profile, &window, &mut draft, &mut report).await?;
+    }
+    report.trimmed = draft.past.leave_out(window.left_out(&draft.sizes()));
+    let told = report.told(before.total(), draft.sizes().total(), &window);
+    context.measure("history", "memory", "history_compaction", told)?;
+    Ok(draft.prompt())
 }
 
-/// A template of a prompt. The one place where values from the state are cut to their budgets.
-pub(super) fn render(template: &Template, context: &StepContext, profile: &Profile) -> String {
-    let _ = profile;
-    template.render(context.state(), &context.system())
-}
-
-/// A tool's result as it enters the conversation. The one place where results are cut to their budget.
-pub(super) async fn enter(context: &StepContext, profile: &Profile, tool: &str, result: String) -> Result<String, Fault> {
-    let _ = (context, profile, tool);
-    Ok(result)
+/// A tool's result as it enters the conversation. The one place where new results are cut to their budget.
+pub(super) fn enter(context: &StepContext, profile: &Profile, call_id: &str, tool: &str, result: String) -> Result<String, Fault> {
+    let mut cuts = Vec::new();
+    let text = within(result, profile.memory.budget_tool_results, Source::Tool(tool), &mut cuts);
+    context.measure_cuts(&format!("tool:{call_id}"), &cuts)?;
+    Ok(text)
 }

@@ -2,6 +2,7 @@
 
 mod approval;
 mod binding;
+mod compaction;
 mod ids;
 mod media;
 mod memory;
@@ -18,11 +19,12 @@ use serde_json::Value;
 
 pub(super) use self::binding::{ToolTable, reference_of};
 pub(super) use self::profile::Profile;
-pub(super) use self::prompt::{system_message, user_message};
+pub(super) use self::prompt::of_llm;
 pub(super) use self::structured::{Shape, output_schema};
 pub(super) use self::turns::{Answer, Scope, Speaker, Spoken};
 use super::context::{NewTurn, StepContext, StepEnd, StepResult};
 use crate::model::event::{Change, EntityKind};
+use crate::model::memory::Summary;
 use crate::model::node::AgentNode;
 
 /// Runs an agent node until it leaves or waits for a person.
@@ -45,16 +47,17 @@ pub(super) async fn run(context: &StepContext, node: &AgentNode) -> StepResult {
             if chat && !streams {
                 context.tell_text(&answer.text, node.publish_reply).await?;
             }
-            Ok(left(context, node, answer, history))
+            let summary = compaction::made(context, &profile).await?;
+            Ok(left(context, node, answer, history, summary))
         }
     }
 }
 
-fn left(context: &StepContext, node: &AgentNode, answer: Answer, history: Option<memory::History>) -> StepEnd {
+fn left(context: &StepContext, node: &AgentNode, answer: Answer, history: Option<memory::History>, summary: Option<Summary>) -> StepEnd {
     let wired = || context.plan().next(context.at(), "rejected").is_some();
     let handle = if answer.rejected && wired() { "rejected" } else { "default" };
     let attachment_count = answer.messages.first().map_or(0, |message| message.attachments.len());
-    let turn = history.map(|history| NewTurn { history: history.name, messages: answer.messages, in_memory: history.in_memory });
+    let turn = history.map(|history| NewTurn { history: history.name, messages: answer.messages, in_memory: history.in_memory, summary });
     let value = answer.value.unwrap_or(Value::String(answer.text));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(value))]);
     StepEnd::Left { handle, change, turn, attachment_count: u32::try_from(attachment_count).unwrap_or(u32::MAX) }

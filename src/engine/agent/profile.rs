@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::prompt::render;
 use crate::engine::context::{ChatOverrides, StepContext};
 use crate::model::Id;
+use crate::model::budget::Cut;
 use crate::model::agent::{Agent, MemoryConfig, Parameters, ToolRef};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{AgentNode, LlmNode};
@@ -18,6 +20,8 @@ pub(in crate::engine) struct Profile {
     pub(super) model: String,
     pub(super) credential: Option<String>,
     pub(super) instructions: String,
+    /// What was cut to its budget in the instructions.
+    pub(super) cuts: Vec<Cut>,
     pub(super) parameters: Parameters,
     pub(super) tools: Vec<ToolRef>,
     /// Every call waits for a person.
@@ -51,6 +55,7 @@ impl Profile {
             model: agent.model.clone(),
             credential: agent.credential.clone(),
             instructions: agent.instructions.clone(),
+            cuts: Vec::new(),
             parameters: agent.parameters.clone(),
             tools: agent.tools.clone(),
             approves_all: node.require_tool_approval.unwrap_or(agent.require_tool_approval),
@@ -66,6 +71,9 @@ impl Profile {
         let (Some(provider), Some(model)) = (node.provider.clone(), node.model.clone()) else {
             return Err(Fault::new(FaultCode::Internal, format!("the agent node `{node_id}` has no provider and model")));
         };
+        let memory = merged(&node.memory_config, None);
+        let mut cuts = Vec::new();
+        let instructions = render(&node.instructions, context, &memory, &mut cuts);
         Ok(Self {
             node_id: Arc::clone(node_id),
             agent_id: None,
@@ -73,13 +81,14 @@ impl Profile {
             provider,
             model,
             credential: node.credential.clone(),
-            instructions: node.instructions.render(context.state(), &context.system()),
+            instructions,
+            cuts,
             parameters: node.parameters.clone(),
             tools: node.tools.clone(),
             approves_all: node.require_tool_approval.unwrap_or(false),
             tool_max_runs: node.tool_max_runs.unwrap_or(10),
             parallel_tool_calls: node.parallel_tool_calls,
-            memory: merged(&node.memory_config, None),
+            memory,
             output_schema: None,
             schema: None,
         })
@@ -88,6 +97,9 @@ impl Profile {
     /// The profile of an llm node: no tools, no memory.
     pub(in crate::engine) async fn of_llm(context: &StepContext, node: &LlmNode) -> Self {
         let (provider, model) = context.world().providers.default_model(&context.run().tenant).await;
+        let memory = MemoryConfig { budget_rag: node.budget_rag, budget_state: node.budget_state, ..MemoryConfig::default() };
+        let mut cuts = Vec::new();
+        let instructions = render(&node.instructions, context, &memory, &mut cuts);
         Self {
             node_id: Arc::clone(&context.node().id),
             agent_id: None,
@@ -95,13 +107,14 @@ impl Profile {
             provider: node.provider.clone().unwrap_or(provider),
             model: node.model.clone().unwrap_or(model),
             credential: node.credential.clone(),
-            instructions: node.instructions.render(context.state(), &context.system()),
+            instructions,
+            cuts,
             parameters: node.parameters.clone(),
             tools: Vec::new(),
             approves_all: false,
             tool_max_runs: 1,
             parallel_tool_calls: None,
-            memory: MemoryConfig { budget_rag: node.budget_rag, budget_state: node.budget_state, ..MemoryConfig::default() },
+            memory,
             output_schema: None,
             schema: None,
         }

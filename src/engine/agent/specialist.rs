@@ -14,7 +14,7 @@ use super::prompt;
 use super::structured::Shape;
 use super::turns::{Scope, Speaker, Spoken};
 use crate::engine::context::StepContext;
-use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::chat::ToolCall;
 use crate::model::event::{Fault, FaultCode, ToolOutcome};
 use crate::model::node::AgentNode;
 use crate::model::plan::NodeIndex;
@@ -120,9 +120,7 @@ impl Specialist<'_> {
         let shape = Shape::of_agent(context, self.node, &profile, false)?;
         let tools = ToolTable::of_agent(context, self.at, &profile, self.depth).await?;
         let input = call.arguments.get("input").and_then(Value::as_str).unwrap_or_default();
-        let user = Message::text(Role::User, input);
-        let build = async { Ok(prompt::system_message(&profile).into_iter().chain([user]).collect()) };
-        let messages = context.prompt(&call.id, build).await?;
+        let messages = context.prompt(&call.id, async { Ok(prompt::of_specialist(&profile, input)) }).await?;
         let scope = Scope::specialist(call.id.clone());
         let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
         match speaker.talk(messages).await? {

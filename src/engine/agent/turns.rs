@@ -92,9 +92,9 @@ impl Conversation {
 
 impl Speaker<'_> {
     /// Speaks until there is an answer, or a person must decide.
-    pub(in crate::engine) async fn talk(&self, prompt: Vec<Message>) -> Result<Spoken, Fault> {
-        let media = media::load(self.context, &prompt).await?;
+    pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<Spoken, Fault> {
         let kept = prompt.last().cloned().into_iter().collect();
+        let media = media::load(self.context, &mut prompt).await?;
         let mut conversation = Conversation { sent: prompt, kept, media };
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
         let mut rejected = false;
@@ -116,7 +116,7 @@ impl Speaker<'_> {
             }
             answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
             conversation.push(answer.message);
-            self.add_results(&mut conversation, results).await?;
+            self.add_results(&mut conversation, results)?;
             number += 1;
         }
     }
@@ -197,11 +197,11 @@ impl Speaker<'_> {
     }
 
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.
-    async fn add_results(&self, conversation: &mut Conversation, results: Vec<ToolOutcome>) -> Result<(), Fault> {
+    fn add_results(&self, conversation: &mut Conversation, results: Vec<ToolOutcome>) -> Result<(), Fault> {
         for outcome in results {
-            let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name.clone()), outcome.is_error);
+            let content = memory::enter(self.context, self.profile, &outcome.call_id, &outcome.name, outcome.result.clone())?;
+            let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name), outcome.is_error);
             let whole = Message { tool_call_id, name, is_error, ..Message::text(Role::Tool, outcome.result) };
-            let content = memory::enter(self.context, self.profile, &outcome.name, whole.content.clone()).await?;
             conversation.sent.push(Message { content, ..whole.clone() });
             conversation.kept.push(whole);
         }

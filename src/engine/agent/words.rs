@@ -1,5 +1,6 @@
 //! Owns the few sentences that an agent's work says to people and to models.
 
+use crate::model::chat::Attachment;
 use crate::model::texts::{Locale, text};
 
 /// What a user message says when it holds only files.
@@ -30,4 +31,14 @@ pub(super) fn unknown_tool<'a>(name: &str, known: impl Iterator<Item = &'a str>)
     let known: Vec<_> = known.collect();
     let known = if known.is_empty() { "there are no tools".to_owned() } else { format!("the tools are {}", known.join(", ")) };
     format!("There is no tool `{name}`; {known}.")
+}
+
+/// What a model is told of a file that was deleted.
+pub(super) fn file_is_gone(file: &Attachment) -> String {
+    format!("[The file {} was deleted and is missing here.]", file.name.as_deref().unwrap_or(&file.mime_type))
+}
+
+/// What a model is told of a file that would make the call too large.
+pub(super) fn file_is_too_much(file: &Attachment) -> String {
+    format!("[The file {} is not sent: the files of this conversation are too large together.]", file.name.as_deref().unwrap_or(&file.mime_type))
 }

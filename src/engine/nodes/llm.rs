@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, output_schema, system_message, user_message};
+use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, of_llm, output_schema};
 use crate::engine::context::{StepContext, StepEnd, StepResult};
 use crate::model::event::Change;
 use crate::model::node::LlmNode;
@@ -19,9 +19,7 @@ pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
         true => Some(Shape::new(output_schema(context, node.schema.as_ref(), node.output_schema.as_deref()))?),
         false => None,
     };
-    let user = user_message(context, &node.prompt, node.vision, &profile);
-    let build = async { Ok(system_message(&profile).into_iter().chain([user]).collect()) };
-    let messages = context.prompt("agent", build).await?;
+    let messages = context.prompt("agent", async { Ok(of_llm(context, node, &profile)) }).await?;
     let scope = Scope::step(node.stream && shape.is_none(), node.publish_reply);
     let tools = ToolTable::default();
     let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Change, Fault};
 use crate::model::Id;
 use crate::model::chat::{Message, ToolCall};
+use crate::model::memory::Summary;
 
 /// A step that needed nothing from the world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,6 +124,9 @@ pub struct Turn {
     /// A driver that lives as long as the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_memory: bool,
+    /// Older messages have a summary from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
 }
 
 /// A measured piece that is no call.
@@ -138,6 +142,9 @@ pub struct Measured {
     pub name: String,
     /// What was measured.
     pub output: Value,
+    /// Its key in the step, so that it is measured once.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
 }
 
 /// A lane waits for a person.

@@ -20,7 +20,7 @@ impl Run {
     pub fn apply(&mut self, entry: &Entry) {
         self.head = entry.seq;
         match &entry.event {
-            Event::Created(_) | Event::Measured(_) | Event::CheckpointHit { .. } => {}
+            Event::Created(_) | Event::CheckpointHit { .. } => {}
             Event::Began => self.begin(entry.at),
             Event::Resumed(resumed) => self.resume(resumed, entry.at),
             Event::Retried(retried) => self.retry(retried, entry.at),
@@ -58,6 +58,7 @@ impl Run {
             | Event::StepRetrying { .. }
             | Event::StepFailed { .. }
             | Event::PromptBuilt { .. }
+            | Event::Measured(_)
             | Event::ToolsCalled { .. }
             | Event::CallStarted(_)
             | Event::CallFinished(_)
@@ -329,8 +330,11 @@ fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Optio
 fn in_step(step: &mut OpenStep, event: &Event) {
     if let Event::StepRetrying { attempt, .. } = event {
         step.attempt = *attempt;
-    } else if let Event::PromptBuilt { prompt, parts, .. } = event {
+    } else if let Event::PromptBuilt { prompt, parts, covers, .. } = event {
         step.prompts.insert(prompt.clone(), parts.clone());
+        step.covers.extend(covers);
+    } else if let Event::Measured(measured) = event {
+        step.measured.insert(measured.key.clone());
     } else if let Event::ToolsCalled { calls, .. } = event {
         step.announced.extend(calls.iter().map(|call| call.id.clone()));
     } else if let Event::CallStarted(call) = event {

@@ -108,6 +108,10 @@ pub struct OpenStep {
     pub announced: HashSet<String>,
     /// Prompts by name.
     pub prompts: HashMap<String, Vec<PartHash>>,
+    /// Messages that a summary made in this step stands for.
+    pub covers: Vec<Id>,
+    /// Keys of what was measured.
+    pub measured: HashSet<String>,
     /// What it waits for.
     pub pause: Option<Box<Pause>>,
     /// Answers to its tool calls.
@@ -193,6 +197,8 @@ impl OpenStep {
             calls: HashMap::new(),
             announced: HashSet::new(),
             prompts: HashMap::new(),
+            covers: Vec::new(),
+            measured: HashSet::new(),
             pause: None,
             decisions: HashMap::new(),
             last_gated: Vec::new(),

@@ -54,6 +54,15 @@ impl Bench {
         self.studio.start(&self.scope, EntityKind::Workflow, workflow, request, false).await.expect("a run")
     }
 
+    /// A turn of a stored agent, followed to its end; the run.
+    pub async fn chat(&self, agent: &str, body: Value) -> String {
+        let request = RunRequest::parse(&body, EntityKind::Agent).expect("a chat body");
+        let started = self.studio.start(&self.scope, EntityKind::Agent, agent, request, false).await;
+        let started = started.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
+        self.told(&started).await;
+        started.run.to_string()
+    }
+
     pub async fn resume(&self, run: &str, body: Value) -> studio::Result<Started> {
         let request = ResumeRequest::parse(&body)?;
         self.studio.resume(&self.scope, run, request, false).await

@@ -1,0 +1,14 @@
+//! Owns memory as far as it is pure: what messages weigh, what a history holds, which part of it fits into a window.
+
+mod estimate;
+mod image_size;
+mod past;
+mod window;
+
+pub use estimate::{estimate, media_tokens, text_tokens};
+pub use image_size::image_size;
+pub use past::{Past, Said, Summary, settled};
+pub use window::{Sizes, Window};
+
+/// What the content of a stored summary begins with, before a line break.
+pub const SUMMARY_MARK: &str = "[Studio memory summary]";

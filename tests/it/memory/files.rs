@@ -1,0 +1,83 @@
+//! Files on their way to models: weighed, sent in every pass, told as missing once they are gone.
+
+use serde_json::{Value, json};
+use studio::studio::Upload;
+
+use super::{names, outputs, sent, whole};
+use crate::support::story::Story;
+
+/// A PNG file of so many pixels, as far as its header goes.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
+    bytes.extend(width.to_be_bytes());
+    bytes.extend(height.to_be_bytes());
+    bytes
+}
+
+async fn upload(story: &Story, name: &str, bytes: Vec<u8>) -> Value {
+    let upload = Upload { name: Some(name.into()), mime_type: None, kind: None, bytes: bytes.into() };
+    let stored = story.bench.studio.upload(&story.bench.scope, upload).await.expect("stored");
+    json!({"type": stored["type"], "storage_key": stored["storage_key"]})
+}
+
+#[tokio::test]
+async fn images_weigh_by_their_size() {
+    let story = Story::scripted(json!([{"times": 0, "text": "A picture."}]));
+    for (file, tokens) in [(png(1024, 600), 765), (png(512, 512), 255), (png(0, 0), 765), (b"%PDF-1.7".to_vec(), 200)] {
+        let file = upload(&story, "f", file).await;
+        let sketch = "start -> agent_1{provider: script, model: m, message: \"1234\", context_window: 256} -> stop";
+        let run = story.run_with(sketch, json!({"message": "hi", "attachments": [file]})).await;
+        let told = outputs(&whole(&story, &run.id).await, "memory");
+        let wanted = if tokens < 256 { String::new() } else { format!("\"tokens_before\":{}", tokens + 1) };
+        assert!(told.contains(&wanted) && told.is_empty() == wanted.is_empty(), "{tokens}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn files_go_along_in_every_pass_of_a_loop() {
+    let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    let file = upload(&story, "a.png", png(8, 8)).await;
+    let sketch = "start -> loop_1{max_steps: 3, on_max: exit}; loop_1.continue -> agent_1{provider: script, model: m} -> loop_1; loop_1.exit -> stop";
+    let run = story.run_with(sketch, json!({"message": "look", "attachments": [file]})).await;
+    let trace = whole(&story, &run.id).await;
+    let calls: Vec<&Value> = trace["spans"].as_array().unwrap().iter().filter(|span| span["name"] == "chat").collect();
+    let files = |call: &Value| call["input"].as_array().unwrap().iter().map(|message| message["attachments"].as_array().map_or(0, Vec::len)).sum::<usize>();
+    assert_eq!(calls.iter().map(|call| files(call)).collect::<Vec<_>>(), [1, 2, 3], "and its history remembers them");
+    let counts = trace["steps"].as_array().unwrap().iter().filter(|step| step["node_type"] == "agent").map(|step| step["attachment_count"].clone());
+    assert_eq!(counts.collect::<Vec<_>>(), [1, 1, 1]);
+    assert!(trace["trace"]["output"]["attachments"].is_array(), "they stay in the state");
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_is_told_as_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([{"times": 0, "text": "Seen."}]));
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m"})).await;
+    let file = upload(&story, "cat.png", png(8, 8)).await;
+    let first = story.chat(&agent, json!({"message": "What is it?", "attachments": [file.clone()]})).await;
+    let thread = story.trace(&first.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let removed = remove_files(folder.path());
+    assert_eq!(removed, 1, "the file lies beside the database");
+    let second = super::chat(&story, &agent, &thread, "And now?".into()).await;
+    assert!(second.text.contains("done"), "{}", second.text);
+    let trace = whole(&story, &second.id).await;
+    assert_eq!(sent(&trace, "chat", 0)[0], "user: What is it?\n[The file cat.png was deleted and is missing here.]");
+    assert_eq!(names(&trace), ["llm chat completed"]);
+    let shown = super::read(&story, &agent, &thread, &[]).await;
+    assert_eq!(shown[0]["attachments"][0]["name"], "cat.png", "people still see that there was one");
+}
+
+/// Removes every file below a folder that is no database.
+fn remove_files(folder: &std::path::Path) -> usize {
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            removed += remove_files(&path);
+        } else if !path.to_string_lossy().contains("sqlite") {
+            std::fs::remove_file(&path).expect("removed");
+            removed += 1;
+        }
+    }
+    removed
+}

@@ -1,0 +1,72 @@
+//! What people read on threads of agents and workflows.
+
+use expect_test::expect;
+use serde_json::{Value, json};
+use studio::model::event::EntityKind;
+use studio::studio::ListQuery;
+
+use super::{read, whole};
+use crate::support::story::Story;
+
+fn line(message: &Value) -> String {
+    format!("{} {} {}", message["role"].as_str().unwrap(), message["content"], message["tool_calls"])
+}
+
+#[tokio::test]
+async fn calls_are_shown_with_the_message_that_follows_them() {
+    let story = Story::scripted(json!([
+        {"tool_calls": [{"name": "look", "arguments": {"n": 1}, "id": "a"}]},
+        {"text": "One more.", "tool_calls": [{"name": "fail", "arguments": {}, "id": "b"}, {"name": "nope", "arguments": {}, "id": "c"}]},
+        {"times": 0, "text": "Done."}]));
+    let tools = json!([{"ref": "host:look"}, {"ref": "host:fail"}]);
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "tools": tools})).await;
+    let turn = story.chat(&agent, json!({"message": "hi"})).await;
+    let thread = story.trace(&turn.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let shown = read(&story, &agent, &thread, &[("include", "tools")]).await;
+    expect![[r#"
+        user "hi" []
+        assistant "One more." [{"call_id":"a","name":"look","inputs":{"n":1},"result":"{\"did\":\"look\",\"with\":{\"n\":1}}","is_error":false},{"call_id":"b","name":"fail","inputs":{},"result":"it is broken","is_error":true},{"call_id":"c","name":"nope","inputs":{},"result":"There is no tool `nope`; the tools are look, fail.","is_error":true}]
+        assistant "Done." []"#]].assert_eq(&shown.iter().map(line).collect::<Vec<_>>().join("\n"));
+    let first = read(&story, &agent, &thread, &[("include", "tools"), ("limit", "2")]).await;
+    assert_eq!(first, shown[..2], "a page ends behind the results of its calls");
+    assert!(read(&story, &agent, &thread, &[]).await.iter().all(|message| message.get("tool_calls").is_none()));
+}
+
+#[tokio::test]
+async fn a_workflow_thread_shows_messages_questions_answers_and_replies() {
+    let story = Story::scripted(json!([{"tool_calls": [{"name": "look", "arguments": {}, "id": "a"}]}, {"times": 0, "text": "Thank you."}]));
+    let sketch = "start -> human_1{prompt: \"Your name?\"} -> agent_1{provider: script, model: m, tools: [{ref: \"host:look\"}]} -> stop";
+    let workflow = story.workflow(sketch).await;
+    let run = story.start(&workflow, json!({"message": "hi"})).await;
+    story.resume(&run.id, json!({"message": "Ana"})).await;
+    let thread = story.trace(&run.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let query = || ListQuery::parse([("include", "tools")]).expect("a query");
+    let page = story.bench.studio.chat_messages(&story.bench.scope, EntityKind::Workflow, &workflow, &thread, query()).await.expect("messages");
+    expect![[r#"
+        user "hi" []
+        assistant "Your name?" []
+        user "Ana" []
+        assistant "Thank you." [{"call_id":"a","name":"look","inputs":{},"result":"{\"did\":\"look\",\"with\":{}}","is_error":false}]"#]].assert_eq(&page["messages"].as_array().unwrap().iter().map(line).collect::<Vec<_>>().join("\n"));
+    let list = story.bench.studio.chat_threads(&story.bench.scope, EntityKind::Workflow, &workflow, ListQuery::default()).await.expect("threads");
+    assert_eq!((&list.data[0]["message_count"], &list.data[0]["preview"], &list.data[0]["run_count"], &list.data[0]["open_pause"]), (&json!(4), &json!("hi"), &json!(1), &Value::Null));
+    let other = story.workflow(sketch).await;
+    let page = story.bench.studio.chat_messages(&story.bench.scope, EntityKind::Workflow, &other, &thread, query()).await.expect("messages");
+    assert_eq!(page, json!({"thread_id": thread, "messages": [], "next_cursor": null}));
+}
+
+#[tokio::test]
+async fn a_turn_overrides_its_agent_and_only_for_itself() {
+    let story = Story::scripted(json!([{"times": 0, "text": "ok"}]));
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "instructions": "Be kind."})).await;
+    let body = json!({"message": "hi", "instructions": "Be brief.", "context": {"user": "Zoë", "n": 1}, "parameters": {"temperature": 1.5}});
+    let turn = story.chat(&agent, body).await;
+    let trace = whole(&story, &turn.id).await;
+    assert_eq!(trace["spans"][0]["input"][0]["content"], "Be brief.\n\n{\"user\":\"Zoë\",\"n\":1}");
+    let thread = trace["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let turn = super::chat(&story, &agent, &thread, "again".into()).await;
+    assert_eq!(whole(&story, &turn.id).await["spans"][0]["input"][0]["content"], "Be kind.");
+    let runs = story.bench.studio.chat_runs(&story.bench.scope, EntityKind::Agent, &agent, &thread, ListQuery::default()).await.expect("runs");
+    let told: Vec<_> = runs.data.iter().map(|run| (run["id"].clone(), run["status"].clone(), run["input_preview"].clone())).collect();
+    assert_eq!(told[0], (json!(turn.id), json!("completed"), json!("again")), "newest first");
+    assert_eq!(told.len(), 2);
+}
