@@ -44,3 +44,5 @@ chmod 755 "$STUDIO_TEST_POSTGRES"
 export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
 cargo="${CARGO:-cargo}"
 "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"
+# The last one kills the server, which the others would notice.
+[ $# -gt 0 ] || "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test crash -- --ignored server::

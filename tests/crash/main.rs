@@ -11,6 +11,7 @@ mod races;
 mod record;
 mod resume;
 mod runtimes;
+mod server;
 mod support;
 mod sweep;
 mod two;
