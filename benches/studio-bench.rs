@@ -1,11 +1,12 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
 //! `studio-bench W1|W2|W3 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` · `W7query <db> <reps>` ·
-//! `W8`; `--door c` goes through C.
+//! `W8` · `W10 sqlite|sqlite-normal|postgres <n>`; `--door c` goes through C.
 
 mod door;
 mod graphs;
 mod measure;
+mod queued;
 mod stored;
 
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ fn main() {
         "W7build" => stored::build(text(1), number(2, 10_000)),
         "W7query" => stored::query(text(1), number(2, 100)),
         "W8" => once(through_c),
+        "W10" => queued::finish(text(1), number(2, 5_000)),
         other => {
             eprintln!("there is no workload `{other}`; see the head of benches/studio-bench.rs");
             std::process::exit(2);

@@ -243,7 +243,7 @@ fn second_process() {
 fn work_off(store: &Store, owner: &'static str) -> usize {
     let mut count = 0;
     while let Some(run) =
-        write(store, move |tx| runs::claim_queued(tx, "default", owner, Timestamp(50), Timestamp(80))).unwrap()
+        write(store, move |tx| runs::claim_queued(tx, "default", owner, Timestamp(50), Timestamp(80), 1)).unwrap().pop()
     {
         let mut append_one = growth(1, 0, 1);
         append_one.run = run.id;

@@ -205,12 +205,12 @@ fn a_queued_run_is_claimed_once_in_order_of_availability() {
         }
         assert_eq!(runs::due_at(tx, "default")?, Some(Timestamp(10)));
         let mut claimed = Vec::new();
-        while let Some(run) = runs::claim_queued(tx, "default", "w", Timestamp(50), Timestamp(80))? {
+        while let Some(run) = runs::claim_queued(tx, "default", "w", Timestamp(50), Timestamp(80), 1)?.pop() {
             assert_eq!((run.status.as_str(), run.fence, run.tries, run.owner.as_deref()), ("running", 2, 1, Some("w")));
             claimed.push(run.id);
         }
         assert_eq!(claimed, [id(2), id(1)]);
-        assert_eq!(runs::claim_queued(tx, "other", "w", Timestamp(500), Timestamp(580))?, None);
+        assert_eq!(runs::claim_queued(tx, "other", "w", Timestamp(500), Timestamp(580), 9)?, []);
         Ok(())
     })
     .unwrap();
