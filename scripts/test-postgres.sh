@@ -32,7 +32,17 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$home'
 max_connections = 400
+ssl = on
+ssl_cert_file = '$home/cert.pem'
+ssl_key_file = '$home/key.pem'
 CONF
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \
+    -keyout "$home/key.pem" -out "$home/cert.pem" 2>/dev/null
+chmod 644 "$home/cert.pem"
+chmod 600 "$home/key.pem"
+[ "$(id -u)" != 0 ] || chown postgres "$home/key.pem"
+chmod 711 "$home"
+export STUDIO_TEST_POSTGRES_CERTIFICATE="$home/cert.pem"
 "${as[@]}" "$bin/pg_ctl" -D "$home/data" -w -l "$home/log" start >/dev/null
 # What the crash tests call to kill the server in mid run and start it again.
 cat >"$STUDIO_TEST_POSTGRES" <<RESTART

@@ -68,12 +68,8 @@ pub(super) fn release(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreError> {
 
 /// More or fewer runs use a part; one that nobody uses is removed.
 pub(super) fn count_uses(tx: &mut Tx<'_>, part: i64, more: i64) -> Result<(), StoreError> {
-    let sql = "UPDATE #parts SET uses = uses + $2 WHERE no = $1 RETURNING uses";
-    let uses = tx.query_one(sql, params![part, more], |row| row.int(0))?;
-    if uses.is_some_and(|uses| uses <= 0) {
-        tx.execute("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part])?;
-    }
-    Ok(())
+    tx.send("UPDATE #parts SET uses = uses + $2 WHERE no = $1", params![part, more])?;
+    if more > 0 { Ok(()) } else { tx.send("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part]) }
 }
 
 fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {

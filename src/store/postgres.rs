@@ -27,6 +27,8 @@ pub(super) use session::Session;
 const LANES: usize = 4;
 /// A server that restarts is waited for, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// One that never answered is waited for no longer than this.
+const FIRST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A database on a server, as the database threads use it.
 pub(super) struct Postgres {
@@ -44,7 +46,8 @@ impl Postgres {
 
     /// A connection whose schema is known; waits a while for a server that is away.
     fn connect(&self) -> Result<Session, StoreError> {
-        let until = Instant::now() + PATIENCE;
+        let known = *self.ready.lock();
+        let until = Instant::now() + if known { PATIENCE } else { FIRST_PATIENCE };
         let mut pause = Duration::from_millis(20);
         loop {
             match self.try_to_connect() {

@@ -174,3 +174,17 @@ async fn a_tail_elsewhere_hears_text_while_it_is_streamed() {
     // A piece every 20 ms, gathered for 50 ms before it is stored.
     assert!(longest < Duration::from_millis(1000), "text came in bursts: {longest:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_are_encrypted_and_certificates_looked_at_when_that_is_asked() {
+    let Ok(certificate) = std::env::var("STUDIO_TEST_POSTGRES_CERTIFICATE") else { return };
+    let folder = folder();
+    let url = place::on_server(folder.path().to_str().expect("a path")).expect("a server");
+    let with = |mode: &str| url.replace("sslmode=disable", mode);
+    let trusted = format!("sslmode=verify-full&sslrootcert={certificate}");
+    for (mode, works) in [("sslmode=require", true), (trusted.as_str(), true), ("sslmode=verify-full", false)] {
+        let bench = Bench::open(folder.path(), json!({"database": {"url": with(mode)}}));
+        let told = bench.studio.run_counts(&bench.scope).await;
+        assert_eq!(told.is_ok(), works, "{mode}: {told:?}");
+    }
+}

@@ -26,6 +26,8 @@ pub(super) fn of(error: &Error) -> (Option<Trouble>, StoreError) {
     let class = code.code().get(..2).unwrap_or_default();
     match code {
         &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => (Some(Trouble::Again), StoreError::Busy),
+        // The failure before it tells what happened.
+        &SqlState::IN_FAILED_SQL_TRANSACTION => (None, StoreError::Fault(text.to_owned())),
         &SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED => (None, StoreError::Busy),
         &SqlState::TOO_MANY_CONNECTIONS => (Some(Trouble::Lost), StoreError::Busy),
         &SqlState::DISK_FULL => (None, StoreError::Full),

@@ -37,7 +37,7 @@ pub(super) fn up_to_date(session: &Session, prefix: &str) -> Result<(), StoreErr
     if known(version(session, prefix)?)? {
         return Ok(());
     }
-    session.run("BEGIN")?;
+    session.run("BEGIN; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")?;
     let done = apply(session, prefix);
     let ended = session.run(if done.is_ok() { "COMMIT" } else { "ROLLBACK" });
     done.and(ended)
