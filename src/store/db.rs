@@ -61,6 +61,15 @@ pub(super) enum Cells<'a> {
 }
 
 impl Row<'_> {
+    /// A number, or nothing.
+    pub fn opt_real(&self, column: usize) -> Result<Option<f64>, StoreError> {
+        match self.0 {
+            Cells::Sqlite(row) => row.get_ref(column)?.as_f64_or_null().map_err(|_| wrong(column, "a number")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::real(row, column).ok_or_else(|| wrong(column, "a number")),
+        }
+    }
+
     /// Text that is there.
     pub fn text(&self, column: usize) -> Result<&str, StoreError> {
         self.opt_text(column)?.ok_or_else(|| wrong(column, "text"))
@@ -167,18 +176,22 @@ impl<'a> Tx<'a> {
         &mut self.later
     }
 
+    /// Writes what counters are changed by, so that a test can look at them in the same transaction.
+    #[cfg(test)]
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        std::mem::take(&mut self.later).apply(self)
+    }
+
     pub(super) fn into_later(self) -> Later {
         self.later
     }
 
     /// From here to the end of the transaction, nobody else is past this place with the same key.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server knows places"))]
     pub(super) fn alone(&mut self, place: &str, key: &str) -> Result<(), StoreError> {
         match self.connection {
             // Only one connection at a time writes.
-            Connection::Sqlite(_) => {
-                let _ = (place, key);
-                Ok(())
-            }
+            Connection::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.lock(place, key),
         }

@@ -87,6 +87,10 @@ impl StoreSettings {
 
     /// What a configuration asks for; a database that this build cannot use is refused.
     pub fn of(config: &Config) -> Result<Self, StoreError> {
+        if config.queue_connection.is_some() && config.queue_connection != config.database.url {
+            let text = "`queue_connection` names another database; this version keeps the queue in the main one: leave it unset";
+            return Err(StoreError::Place(text.to_owned()));
+        }
         let place = match config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:")) {
             Some(url) => Self::server(url, config)?,
             None => config.database_file().map_or_else(Self::in_memory, Self::file),

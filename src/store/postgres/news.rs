@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
-use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};

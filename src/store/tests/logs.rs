@@ -104,8 +104,10 @@ fn parts_live_as_long_as_a_run_uses_them() {
         assert_eq!(parts::part(tx, "other", &hash)?, None);
         assert_eq!(parts::of_run(tx, "t", &id(2))?, vec![part.clone()]);
         runs::delete(tx, "t", &id(1))?;
+        tx.settle()?;
         assert_eq!(parts::part(tx, "t", &hash)?.as_deref(), Some("the text"));
         runs::delete(tx, "t", &id(2))?;
+        tx.settle()?;
         assert_eq!(parts::part(tx, "t", &hash)?, None);
         Ok(())
     })
@@ -162,8 +164,10 @@ fn deleting_a_run_leaves_no_row_of_it() {
                 ..growth(1, 0, 2)
             },
         )?;
+        tx.settle()?;
         assert_eq!(sums(tx)?, json!({"runs": [1, 10], "models": [10]}));
         runs::delete(tx, "t", &id(1))?;
+        tx.settle()?;
         assert_eq!(sums(tx)?, json!({"runs": [0, 0], "models": [0]}));
         Ok(())
     })

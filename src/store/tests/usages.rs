@@ -171,6 +171,7 @@ proptest! {
             } else {
                 &all[..]
             };
+            tx.settle()?;
             for query in queries() {
                 let told = report(tx, "t", &query)?;
                 let (totals, groups) = plain(kept, &query, (told.window.0.0, told.window.1.0));
@@ -218,6 +219,7 @@ fn sums_hold_more_money_than_one_run_can_cost() {
             runs::insert(tx, &run(number))?;
             append(tx, &dear(number))?;
         }
+        tx.settle()?;
         report(tx, "t", &query)
     });
     assert_eq!(told.unwrap().totals.cost, i128::from(i64::MAX) * 3);
