@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_a_run_and_space_lets_it_go_on() {
-    if crate::place::is_server() {
+    if crate::place::on_server("").is_some() {
         return;
     }
     let Some(mount) = Mount::new(3000) else { return };
@@ -51,7 +51,7 @@ fn fill(path: &std::path::Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_becomes_read_only_is_named_and_read() {
-    if crate::place::is_server() {
+    if crate::place::on_server("").is_some() {
         return;
     }
     let Some(mount) = Mount::new(8000) else { return };
@@ -74,7 +74,7 @@ async fn a_disk_that_becomes_read_only_is_named_and_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_others_lock_for_long_is_waited_for() {
-    if crate::place::is_server() {
+    if crate::place::on_server("").is_some() {
         return;
     }
     let folder = folder();

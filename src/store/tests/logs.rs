@@ -79,7 +79,7 @@ fn an_altered_row_is_found() {
         "UPDATE #log SET lane = 1 WHERE key = 67108866",
         "DELETE FROM #log WHERE key = 67108866",
         "DELETE FROM #log WHERE key = 67108867",
-        "UPDATE #log SET hash = zeroblob(32) WHERE key = 67108867",
+        "UPDATE #log SET hash = {zeroblob(32)|decode(repeat('00', 32), 'hex')} WHERE key = 67108867",
     ] {
         let store = fresh();
         with_run(&store);

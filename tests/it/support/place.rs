@@ -26,8 +26,3 @@ pub fn on_server(path: &str) -> Option<String> {
     let sign = if url.contains('?') { '&' } else { '?' };
     Some(format!("{url}{sign}options=-c%20search_path%3Dtest_{:016x}", name.finish()))
 }
-
-/// Tests run on a server.
-pub fn is_server() -> bool {
-    std::env::var_os("STUDIO_TEST_DATABASE_URL").is_some()
-}
