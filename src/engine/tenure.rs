@@ -13,6 +13,7 @@ use super::feed::Feed;
 use super::journal::{Boundary, Journal, Tenure};
 use super::world::{Active, World};
 use crate::error::Result;
+use crate::knowledge::Worker;
 use crate::model::agent::Definitions;
 use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::Run;
@@ -171,6 +172,7 @@ impl World {
             self.spawn(Arc::clone(self).keep_telling_usage());
         }
         if self.config.worker.in_process {
+            self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
             if self.config.async_runs_enabled {
@@ -178,6 +180,11 @@ impl World {
                 self.spawn(async move { world.work_queue().await });
             }
         }
+    }
+
+    /// Who reads documents here.
+    fn reader(&self) -> Worker {
+        Worker { owner: Arc::clone(&self.owner), is_gone: super::owner::is_gone, stopping: self.stopping.clone() }
     }
 
     /// Waits; false when the engine has no time left. Leases are kept while runs are brought to a stop.

@@ -15,6 +15,7 @@ use super::journal::Boundary;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
+use crate::knowledge::Knowledge;
 use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
@@ -40,7 +41,9 @@ pub struct World {
     /// The database.
     pub store: Store,
     /// Model providers.
-    pub providers: Providers,
+    pub providers: Arc<Providers>,
+    /// Knowledge bases.
+    pub knowledge: Arc<Knowledge>,
     /// The embedding application.
     pub host: HostDoor,
     /// What tokens cost.
@@ -94,7 +97,9 @@ pub struct Parts {
     /// The database.
     pub store: Store,
     /// Model providers.
-    pub providers: Providers,
+    pub providers: Arc<Providers>,
+    /// Knowledge bases.
+    pub knowledge: Arc<Knowledge>,
     /// The embedding application.
     pub host: HostDoor,
     /// What tokens cost.
@@ -122,6 +127,7 @@ impl World {
             clock: parts.clock,
             store: parts.store,
             providers: parts.providers,
+            knowledge: parts.knowledge,
             host: parts.host,
             prices: parts.prices,
             tools: parts.tools,

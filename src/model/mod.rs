@@ -8,6 +8,7 @@ pub mod check;
 pub mod condition;
 pub mod event;
 pub mod graph;
+pub mod hex;
 pub mod ids;
 pub mod memory;
 pub mod node;
@@ -26,6 +27,7 @@ pub mod template_text;
 pub mod texts;
 pub mod trace;
 pub mod usage;
+pub mod variable;
 mod wiring;
 
 pub use ids::{Id, Timestamp};

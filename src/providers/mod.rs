@@ -5,6 +5,8 @@ pub mod cohere;
 pub mod demo;
 pub mod echo;
 mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod gemini;
 pub mod hash;
 pub mod host;
@@ -31,6 +33,7 @@ use serde_json::Value;
 use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode};
+use crate::model::state::{MAX_DEPTH, is_too_deep};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,6 +158,20 @@ pub struct ChatReply {
     pub finish: Finish,
     /// `script`: the index of the reply that was used, kept in the log.
     pub reply_index: Option<u64>,
+}
+
+impl ChatReply {
+    /// The answer without what is nested too deeply to be stored: calls with such arguments cannot be made.
+    #[must_use]
+    pub fn storable(mut self) -> Self {
+        for call in self.message.tool_calls.iter_mut().filter(|call| is_too_deep(&call.arguments)) {
+            call.arguments = Value::Object(serde_json::Map::new());
+            call.invalid = Some(format!("the arguments are nested deeper than {MAX_DEPTH} levels"));
+        }
+        self.message.blocks.take_if(|blocks| is_too_deep(&blocks.value));
+        self.structured.take_if(|value| is_too_deep(value));
+        self
+    }
 }
 
 /// Why an answer ended.

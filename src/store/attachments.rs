@@ -114,6 +114,15 @@ pub fn in_use(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, 
     Ok(found.is_some())
 }
 
+/// Who refers to a file, as kind and id; at most `limit`.
+pub fn used_by(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+    tx.query(
+        "SELECT owner_kind, owner FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2 ORDER BY owner_kind, owner LIMIT $3",
+        params![tenant, storage_key, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
+    )
+}
+
 /// A run or a thread is gone: removes the files that nothing refers to any more, and gives their storage keys.
 pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<String>, StoreError> {
     let files = tx.query(

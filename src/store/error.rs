@@ -33,6 +33,9 @@ pub enum StoreError {
     /// A row that must be unique or unchanged is not.
     #[error("{0}")]
     Conflict(String),
+    /// Another request with the same key was accepted at the same time.
+    #[error("the first request with this Idempotency-Key is still being accepted; nothing was done; send it again")]
+    KeyTaken,
     /// The file was moved, deleted or replaced while it was open.
     #[error("the database file was replaced while it was open; nothing was written; it is opened anew with the next request")]
     Replaced,
@@ -67,6 +70,7 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::KeyTaken
             | Self::Place(_)
             | Self::Closed
             | Self::Fault(_) => false,
@@ -83,6 +87,7 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::KeyTaken
             | Self::Place(_)
             | Self::Unknown
             | Self::Closed
@@ -143,6 +148,7 @@ impl From<StoreError> for Error {
             | StoreError::Unknown
             | StoreError::Io(_) => Kind::StoreUnavailable,
             StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,
+            StoreError::KeyTaken => Kind::IdempotencyInProgress,
             StoreError::Closed => Kind::ShuttingDown,
             StoreError::Fault(_) => Kind::Internal,
         };

@@ -1,7 +1,11 @@
 //! Owns the schema's versions.
 
 /// Every version of the schema, oldest first; what is released is never changed.
-pub(super) const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001_first.sql")];
+pub(super) const MIGRATIONS: [&str; 3] = [
+    include_str!("../../migrations/0001_first.sql"),
+    include_str!("../../migrations/0002_knowledge.sql"),
+    include_str!("../../migrations/0003_passage_words.sql"),
+];
 
 /// The version that this program writes.
 pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;

@@ -6,6 +6,7 @@ use super::db::{Tx, params};
 use super::error::StoreError;
 use crate::model::Id;
 use crate::model::event::PartHash;
+use crate::model::hex::hex;
 
 /// Makes sure that the texts are stored and that the run counts as their user.
 pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
@@ -53,7 +54,7 @@ pub fn of_run(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<(PartHash, 
         "SELECT p.hash, p.body FROM #runs r JOIN #run_parts u ON u.run = r.no JOIN #parts p ON p.no = u.part
          WHERE r.id = $1 AND r.tenant = $2",
         params![&run.to_string(), tenant],
-        |row| Ok((hex_of(row.blob(0)?), Arc::from(row.text(1)?))),
+        |row| Ok((hex(row.blob(0)?).into(), Arc::from(row.text(1)?))),
     )
 }
 
@@ -85,13 +86,4 @@ fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {
             _ => false,
         });
     if whole { Ok(bytes) } else { Err(StoreError::Fault(format!("`{hex}` is not the hash of a part"))) }
-}
-
-fn hex_of(bytes: &[u8]) -> PartHash {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(64);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.into()
 }

@@ -13,6 +13,7 @@ use crate::host::{HostDeclaration, HostOp, HostTool};
 use crate::model::check::{GraphLimits, KnownTool};
 use crate::model::texts::Locale;
 use crate::model::{Id, Timestamp};
+use crate::tools::mcp::McpServers;
 use crate::tools::toolkits::Toolkits;
 
 /// How long a host may take to say whether it has a secret.
@@ -26,6 +27,7 @@ pub struct Catalog {
     config: Arc<Config>,
     declaration: Arc<HostDeclaration>,
     toolkits: Arc<Toolkits>,
+    mcp: Arc<McpServers>,
     host_has_openai: bool,
 }
 
@@ -39,6 +41,7 @@ impl Studio {
             config: Arc::clone(&world.config),
             declaration: world.host.declaration(),
             toolkits: Arc::new(toolkits),
+            mcp: Arc::clone(self.mcp()),
             host_has_openai: false,
         }
     }
@@ -142,6 +145,11 @@ impl Catalog {
         let mut servers: Vec<Definition> = self.config.mcp.servers.iter().map(|(slug, server)| configured(slug, server)).collect();
         servers.sort_by(|one, other| other.slug.cmp(&one.slug));
         servers
+    }
+
+    /// The tools of an MCP server, as far as it told them.
+    pub(super) fn server_tools(&self, tenant: &str, slug: &str) -> Vec<String> {
+        self.mcp.known(tenant, slug).map(|names| names.to_vec()).unwrap_or_default()
     }
 
     /// What the configuration defines under an id or a slug.

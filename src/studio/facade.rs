@@ -13,14 +13,15 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
+use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
+use crate::secrets::Secrets;
 use crate::tools::Toolbox;
-use crate::tools::host::HostTools;
-use crate::tools::toolkits::Toolkits;
+use crate::tools::mcp::McpServers;
 
 /// Who asks: the tenant that scopes every row, and the user as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -41,12 +42,14 @@ struct Inner {
     handle: OnceLock<tokio::runtime::Handle>,
     streams: Arc<AtomicU64>,
     sources: Sources,
+    mcp: Arc<McpServers>,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.world.stopping.cancel();
         self.world.hurry.cancel();
+        self.mcp.kill();
         self.world.abandon();
         if let Some(runtime) = self.runtime.lock().take() {
             runtime.shutdown_background();
@@ -90,12 +93,6 @@ fn prices(config: &Config) -> Result<PriceTable> {
     Ok(PriceTable::layered(tables, &config.usage.currency).0)
 }
 
-fn toolbox(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Toolbox {
-    let toolkits = Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-    let hosts = HostTools::new(host.clone(), Duration::from_millis(config.timeouts.tool_ms));
-    Toolbox::new(vec![Arc::new(hosts), Arc::new(toolkits)])
-}
-
 impl Studio {
     /// Opens a studio. Nothing is started or connected before its first use.
     ///
@@ -116,13 +113,23 @@ impl Studio {
         let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
+        let mcp = McpServers::new(Arc::clone(&config), Secrets::new(Arc::clone(&config), host.clone()))
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("mcp.allow_private".to_owned(), problem))))?;
+        let mcp = Arc::new(mcp);
         let prices = prices(&config)?;
+        let tools = Toolbox::of(&config, &clock, &host, Arc::<McpServers>::clone(&mcp))
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("webhook".to_owned(), problem))))?;
+        let (store, providers, prices) = (Store::open(StoreSettings::of(&config)?), Arc::new(providers), Arc::new(prices));
+        let knowledge = Knowledge::new(Arc::clone(&config), Arc::clone(&clock), store.clone(), Arc::clone(&providers), Arc::clone(&prices));
+        let knowledge = Arc::new(knowledge);
+        tools.search().set(Arc::<Knowledge>::clone(&knowledge));
         let world = World::new(Parts {
-            store: Store::open(StoreSettings::of(&config)?),
-            tools: toolbox(&config, &clock, &host),
+            store,
+            knowledge,
+            tools,
             clock,
             providers,
-            prices: Arc::new(prices),
+            prices,
             hook: options.on_append,
             host,
             config,
@@ -133,6 +140,7 @@ impl Studio {
             handle: OnceLock::new(),
             streams: Arc::default(),
             sources: Sources::default(),
+            mcp,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -152,6 +160,10 @@ impl Studio {
     /// Lets the embedding application answer tools, the gate, secrets and more; calling it again replaces.
     pub fn set_host(&self, host: Arc<dyn Host>, declaration: HostDeclaration) {
         self.0.world.host.set(host, declaration);
+    }
+
+    pub(super) fn mcp(&self) -> &Arc<McpServers> {
+        &self.0.mcp
     }
 
     pub(super) fn sources(&self) -> &Sources {
@@ -217,7 +229,11 @@ impl Studio {
         world.stopping.cancel();
         let until = Instant::now() + timeout;
         if let Some(handle) = self.0.handle.get() {
-            let stop = stop(Arc::clone(&world), timeout);
+            let (stop, mcp) = (stop(Arc::clone(&world), timeout), Arc::clone(&self.0.mcp));
+            let stop = async move {
+                stop.await;
+                mcp.close(timeout / 8).await;
+            };
             let _ended = handle.spawn(stop).await;
         }
         world.hurry.cancel();

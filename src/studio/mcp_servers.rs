@@ -1,10 +1,32 @@
 //! Owns the fields of an MCP server, and the servers that the configuration defines.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
+use super::definitions::must_find;
 use super::fields::{Fields, Problems};
-use super::{secrets, tools};
+use super::{Resource, Scope, Studio, secrets, tools};
+use crate::error::Result;
+use crate::model::{secret, variable};
+
+/// What is shown of a value that the configuration writes out and that looks like a secret.
+const HIDDEN: &str = "***";
+
+impl Studio {
+    /// Opens a connection to a server and lists its tools: `{ok, protocol_version, tools, error}`.
+    ///
+    /// # Errors
+    /// When there is no such server.
+    pub async fn test_mcp_server(&self, scope: &Scope, id: &str) -> Result<Value> {
+        let (tenant, catalog, id) = (Arc::clone(&scope.tenant), self.catalog(), id.to_owned());
+        let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, Resource::McpServer, &id)).await?;
+        let (mcp, tenant) = (Arc::clone(self.mcp()), Arc::clone(&scope.tenant));
+        let body = Value::Object(found.show(Resource::McpServer));
+        self.on_runtime(async move { Ok(mcp.test(&body, &tenant).await) }).await
+    }
+}
 
 /// Reads the writable fields of a server, in the order in which they are shown.
 pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
@@ -12,6 +34,13 @@ pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Va
     let command = body.get("command").and_then(Value::as_str);
     if let Some(command) = command.filter(|command| !catalog.config().mcp.stdio_allowlist.iter().any(|one| one == command)) {
         fields.wrong("command", &format!("`{command}` is not on the list `mcp.stdio_allowlist` of commands that may be started"));
+    }
+    for name in body.get("env").and_then(Value::as_object).into_iter().flat_map(|env| env.keys()) {
+        if !variable::is_name(name) {
+            fields.wrong(&format!("env.{name}"), "is no name of a variable");
+        } else if !variable::is_harmless(name) {
+            fields.wrong(&format!("env.{name}"), "makes a program run other code; only the configuration may set it (`mcp.servers`)");
+        }
     }
     body
 }
@@ -49,9 +78,24 @@ fn read_place(fields: &mut Fields<'_>, transport: Option<&str>) -> (Value, Value
     (command.into(), url.into())
 }
 
-/// A server of the configuration as its body; what is wrong with it was said when the studio started.
+/// A server of the configuration as its body, without the secrets in it; what is wrong with it was said when the studio started.
 pub(super) fn configured(server: &Value) -> Map<String, Value> {
     let empty = Map::new();
     let mut ignored = Problems::default();
-    read_fields(&mut Fields::new(server.as_object().unwrap_or(&empty), &mut ignored))
+    let mut body = read_fields(&mut Fields::new(server.as_object().unwrap_or(&empty), &mut ignored));
+    for key in ["env", "headers"] {
+        for (name, value) in body.get_mut(key).and_then(Value::as_object_mut).into_iter().flatten() {
+            if value.as_str().is_some_and(|text| secrets::looks_secret(name, text)) {
+                *value = HIDDEN.into();
+            }
+        }
+    }
+    if body.get("token").and_then(Value::as_str).is_some_and(|token| !secret::is_reference(token)) {
+        body.insert("token".into(), Value::Null);
+    }
+    if body.get("transport") == Some(&Value::from("")) {
+        let usual = if body.get("url").is_some_and(Value::is_string) { "http" } else { "stdio" };
+        body.insert("transport".into(), usual.into());
+    }
+    body
 }

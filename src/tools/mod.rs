@@ -1,10 +1,20 @@
 //! Owns tools: what a model or a node can call, and how a reference becomes something callable.
 
+pub mod builder;
 pub mod guard;
 pub mod host;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(not(feature = "mcp"))]
+#[path = "mcp/absent.rs"]
+pub mod mcp;
+pub mod names;
+pub mod rag;
 pub mod schema;
 pub mod search;
+pub mod stored;
 pub mod toolkits;
+pub mod webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +30,27 @@ use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
+use crate::secrets::Secrets;
+use guard::{Guard, GuardedClient};
 
 /// Something that can be called.
 pub trait Tool: Send + Sync {
     /// Calls it. Dropping the future means that the result is no longer wanted.
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply>;
+
+    /// Where it comes from, for tools of servers, whose names are their own.
+    fn origin(&self) -> Option<Origin<'_>> {
+        None
+    }
+}
+
+/// The server that lends a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Its slug.
+    pub server: &'a str,
+    /// The tool's name there, which models may have to be shown differently.
+    pub name: &'a str,
 }
 
 /// One call of a tool.
@@ -59,6 +85,8 @@ pub struct ToolReply {
     pub is_error: bool,
     /// A provider's call that it took.
     pub spent: Option<Spent>,
+    /// Whoever runs it could not be reached: nothing was done.
+    pub unreached: bool,
 }
 
 /// What a call of a provider took that a tool or a search made.
@@ -80,9 +108,25 @@ impl ToolReply {
         Self { text, ..Self::default() }
     }
 
+    /// Its text, cut at a limit with a mark.
+    #[must_use]
+    pub fn capped(mut self, limit: usize) -> Self {
+        if self.text.len() > limit {
+            let end = (0..=limit).rev().find(|end| self.text.is_char_boundary(*end)).unwrap_or(0);
+            self.text.truncate(end);
+            self.text.push_str("\n\n[truncated]");
+        }
+        self
+    }
+
     /// A failure that a model may react to.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true, spent: None }
+        Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// The failure to reach whoever runs the tool; nothing was done.
+    pub fn unreached(text: impl Into<String>) -> Self {
+        Self { unreached: true, ..Self::error(text) }
     }
 }
 
@@ -136,10 +180,21 @@ impl BoundTool {
         }
     }
 
+    /// Calls it, at most as long as it may take.
+    pub async fn answer(&self, invocation: ToolInvocation) -> ToolReply {
+        let late = |_| ToolReply::error(format!("the tool did not answer within {} ms", self.timeout.as_millis()));
+        tokio::time::timeout(self.timeout, self.tool.call(invocation)).await.unwrap_or_else(late)
+    }
+
+    /// The name that people know it by.
+    fn own_name(&self) -> &str {
+        self.tool.origin().map_or(self.offer.name.as_str(), |origin| origin.name)
+    }
+
     /// Fixes arguments: the model no longer sees nor fills them.
     #[must_use]
     pub fn fixing(mut self, fixed: Map<String, Value>) -> Self {
-        self.offer.input_schema = schema::without(&self.offer.input_schema, fixed.keys());
+        self.offer.input_schema = schema::without(&self.offer.input_schema, &fixed.keys());
         self.fixed.extend(fixed);
         self
     }
@@ -171,24 +226,52 @@ pub trait ToolSource: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
+    stored: Option<Arc<stored::StoredTools>>,
+    search: search::SearchDoor,
 }
 
 /// What references of tools that run at the provider begin with.
 pub const NATIVE: &str = "provider:";
 
 impl Toolbox {
-    /// The tools of the host and the toolkits that are switched on.
-    #[must_use]
-    pub fn of(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Self {
-        let timeout = Duration::from_millis(config.timeouts.tool_ms);
+    /// The tools of the host, the toolkits that are switched on, stored tools and those of MCP servers.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, one sentence each.
+    pub fn of(config: &Arc<Config>, clock: &Arc<dyn Clock>, host: &HostDoor, mcp: Arc<mcp::McpServers>) -> Result<Self, Vec<String>> {
+        let millis = Duration::from_millis;
         let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-        Self::new(vec![Arc::new(host::HostTools::new(host.clone(), timeout)), Arc::new(toolkits)])
+        let search = search::SearchDoor::default();
+        let guard = Guard::new(("webhook.allowed_hosts", &config.webhook.allowed_hosts), ("webhook.allow_private", &config.webhook.allow_private))?;
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
+        let stored = Arc::new(stored::StoredTools {
+            webhooks: Arc::new(webhook::Webhooks { client: GuardedClient::new(guard), secrets }),
+            builders: builder::Builders::default(),
+            search: search.clone(),
+            webhook_timeout: millis(config.timeouts.webhook_ms),
+            search_timeout: millis(config.timeouts.tool_ms),
+        });
+        let hosts = host::HostTools::new(host.clone(), millis(config.timeouts.tool_ms));
+        let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(hosts), Arc::new(toolkits), Arc::<stored::StoredTools>::clone(&stored), mcp];
+        Ok(Self { sources, stored: Some(stored), search })
+    }
+
+    /// The way to whoever searches knowledge bases; set once, when the studio opens.
+    #[must_use]
+    pub const fn search(&self) -> &search::SearchDoor {
+        &self.search
+    }
+
+    /// The tool of a stored definition, as its resource JSON tells it; none in a toolbox without stored tools.
+    #[must_use]
+    pub fn stored(&self, definition: &Value) -> Option<BoundTool> {
+        self.stored.as_ref().map(|stored| stored.bound(definition))
     }
 
     /// A toolbox of these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
-        Self { sources }
+        Self { sources, ..Self::default() }
     }
 
     /// The tools of a reference, with what the reference says of them.
@@ -201,12 +284,16 @@ impl Toolbox {
         let source = self.sources.iter().find(|source| source.scheme() == scheme).ok_or_else(missing)?;
         let found = source.bind(Wanted { key, reference, definitions, tenant }).await?;
         let is_wanted = |tool: &BoundTool| {
-            let name = &tool.offer.name;
-            reference.only.as_ref().is_none_or(|only| only.is_empty() || only.contains(name)) && !reference.exclude.contains(name)
+            let name = tool.own_name();
+            reference.only.as_ref().is_none_or(|only| only.is_empty() || named(only, name)) && !named(&reference.exclude, name)
         };
         let bound: Vec<_> = found.into_iter().filter(is_wanted).map(|tool| told_by(tool, reference)).collect();
         if bound.is_empty() { Err(missing()) } else { Ok(bound) }
     }
+}
+
+fn named(list: &[String], name: &str) -> bool {
+    list.iter().any(|one| one == name)
 }
 
 fn told_by(mut tool: BoundTool, reference: &ToolRef) -> BoundTool {

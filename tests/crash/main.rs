@@ -3,6 +3,8 @@
 mod cancel;
 mod disk;
 mod growth;
+mod ingest;
+mod keys;
 mod leases;
 #[path = "../it/support/place.rs"]
 mod place;

@@ -41,6 +41,8 @@ pub async fn record(bench: &Bench, run: &Id) -> Value {
         "trace": traced,
         "order": order,
         "messages": messages(bench, &folded).await,
+        "measured": measured(&trace),
+        "memory": memory(bench, &folded).await,
     })
 }
 
@@ -134,6 +136,19 @@ async fn rows(bench: &Bench, run: &Id, folded: &Run, row: &studio::store::runs::
 async fn chain(bench: &Bench, run: &Id) {
     let run = *run;
     bench.studio.world().store.read(move |tx| log::verify(tx, "", &run)).await.expect("an unbroken chain");
+}
+
+/// What was summarised and cut, each once.
+fn measured(trace: &Value) -> Vec<String> {
+    let spans = trace["spans"].as_array().expect("spans").iter();
+    spans.filter(|span| span["type"] == "memory" || span["type"] == "context").map(|span| format!("{} {}", span["name"], span["output"])).collect()
+}
+
+/// What models remember of the workflow, and how much of it a summary stands for.
+async fn memory(bench: &Bench, run: &Run) -> Vec<String> {
+    let (thread, name) = (run.created.thread, format!("workflow:{}", run.created.entity_id));
+    let found = bench.studio.world().store.read(move |tx| threads::history(tx, "", &thread, &name)).await.expect("messages");
+    found.iter().map(|row| format!("{} {} {:?}", row.role, serde_json::from_str::<Value>(&row.body).expect("JSON")["content"], row.meta)).collect()
 }
 
 async fn messages(bench: &Bench, run: &Run) -> Vec<String> {

@@ -176,6 +176,7 @@ pub fn config(folder: &Path, settings: Value) -> Config {
         "default_provider": "script",
         "worker": {"in_process": false},
         "async_runs_enabled": true,
+        "memory": {"summarizer": {"provider": "script", "model": "talk"}},
         "providers": {"script": {"scripts": scripts()}},
     });
     merge(&mut all, settings);

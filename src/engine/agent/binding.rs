@@ -12,6 +12,7 @@ use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};
 use crate::model::plan::NodeIndex;
 use crate::providers::ToolOffer;
+use crate::tools::names::accepted;
 use crate::tools::{BoundTool, NATIVE};
 
 /// What a tool name stands for.
@@ -77,15 +78,16 @@ impl<'a> ToolTable<'a> {
     }
 
     /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
-    fn take(&mut self, found: Vec<Found>) {
+    fn take(&mut self, found: Vec<BoundTool>) {
         let mut names: HashMap<String, u32> = HashMap::new();
         let taken = self.bound.iter().map(|bound| bound.offer().name.clone());
-        for name in taken.chain(found.iter().map(|one| one.tool.offer.name.clone())) {
+        for name in taken.chain(found.iter().map(|tool| tool.offer.name.clone())) {
             *names.entry(name).or_default() += 1;
         }
-        for Found { mut tool, server } in found {
-            if let Some(server) = server.filter(|_| names.get(&tool.offer.name).is_some_and(|count| *count > 1)) {
-                tool.offer.name = format!("{server}__{}", tool.offer.name);
+        for mut tool in found {
+            let clashes = names.get(&tool.offer.name).is_some_and(|count| *count > 1);
+            if let Some(origin) = tool.tool.origin().filter(|_| clashes) {
+                tool.offer.name = accepted(&format!("{}__{}", origin.server, tool.offer.name));
             }
             if self.find(&tool.offer.name).is_none() {
                 self.bound.push(Bound::Tool(Box::new(tool)));
@@ -120,16 +122,8 @@ impl<'a> ToolTable<'a> {
     }
 }
 
-struct Found {
-    tool: BoundTool,
-    server: Option<String>,
-}
-
-async fn bind(context: &StepContext, reference: &ToolRef) -> Result<Vec<Found>, Fault> {
-    let world = context.world();
-    let bound = world.tools.bind(reference, context.definitions(), &context.run().tenant).await?;
-    let server = reference.reference.strip_prefix("mcp:").and_then(|key| key.split('/').next()).map(str::to_owned);
-    Ok(bound.into_iter().map(|tool| Found { tool, server: server.clone() }).collect())
+async fn bind(context: &StepContext, reference: &ToolRef) -> Result<Vec<BoundTool>, Fault> {
+    context.world().tools.bind(reference, context.definitions(), &context.run().tenant).await
 }
 
 fn plain(reference: String) -> ToolRef {
@@ -143,19 +137,23 @@ pub(in crate::engine) fn reference_of(node: &ToolNode) -> Result<ToolRef, Fault>
     Ok(ToolRef { config: node.config.clone(), idempotent: node.idempotent.then_some(true), ..plain(reference) })
 }
 
-async fn bind_tool_node(context: &StepContext, node: &ToolNode) -> Result<Vec<Found>, Fault> {
+async fn bind_tool_node(context: &StepContext, node: &ToolNode) -> Result<Vec<BoundTool>, Fault> {
     let fixed = node.parameters.resolve(context.state(), &context.system());
     let found = bind(context, &reference_of(node)?).await?;
-    Ok(found.into_iter().map(|one| Found { tool: one.tool.fixing(fixed.clone()), ..one }).collect())
+    Ok(found.into_iter().map(|tool| tool.fixing(fixed.clone())).collect())
 }
 
-async fn bind_mcp_node(context: &StepContext, node: &McpNode) -> Result<Vec<Found>, Fault> {
-    let server = node.mcp_server.clone().ok_or_else(|| Fault::new(FaultCode::ToolNotFound, "the node names no MCP server"))?;
+/// The reference of an mcp node: one tool of its server, or all of them.
+pub(in crate::engine) fn server_reference_of(node: &McpNode) -> Result<ToolRef, Fault> {
+    let server = node.mcp_server.clone().ok_or_else(|| Fault::new(FaultCode::McpUnavailable, "the node names no MCP server"))?;
     let only = node.tool_name.clone().map(|name| vec![name]);
-    let reference = ToolRef { only, idempotent: node.idempotent.then_some(true), ..plain(format!("mcp:{server}")) };
+    Ok(ToolRef { only, idempotent: node.idempotent.then_some(true), ..plain(format!("mcp:{server}")) })
+}
+
+async fn bind_mcp_node(context: &StepContext, node: &McpNode) -> Result<Vec<BoundTool>, Fault> {
     let fixed = node.parameters.resolve(context.state(), &context.system());
-    let found = bind(context, &reference).await?;
-    Ok(found.into_iter().map(|one| Found { tool: one.tool.fixing(fixed.clone()), ..one }).collect())
+    let found = bind(context, &server_reference_of(node)?).await?;
+    Ok(found.into_iter().map(|tool| tool.fixing(fixed.clone())).collect())
 }
 
 /// The schema of a tool with one text argument.

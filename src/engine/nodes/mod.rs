@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod llm;
+pub mod mcp;
 pub mod tool;
 pub mod rag;
 
@@ -19,10 +20,7 @@ pub(super) async fn run(context: &StepContext) -> StepResult {
         Node::Llm(node) => Box::pin(llm::run(context, node)).await,
         Node::Tool(node) => Box::pin(tool::run(context, node)).await,
         Node::Rag(node) => rag::run(context, node).await,
-        Node::Mcp(node) => {
-            let text = format!("the MCP server `{}` cannot be reached from here", node.mcp_server.as_deref().unwrap_or_default());
-            Err(Fault::new(FaultCode::McpUnavailable, text))
-        }
+        Node::Mcp(node) => Box::pin(mcp::run(context, node)).await,
         Node::Start
         | Node::Stop(_)
         | Node::Human(_)

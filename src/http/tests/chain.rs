@@ -109,7 +109,11 @@ async fn a_refusal_is_a_problem_document() {
     .assert_eq(answer.text());
     let answer = ask(&studio(json!({"locale": "pt_BR"})), request("GET", "/studio/api/agents/none", "")).await;
     expect![[r#"
-        {"type":"urn:studio:problem:not_found","title":"Não encontrado","status":404,"detail":"there is no agent `none`","code":"not_found","message":"there is no agent `none`","resource":"agent","id":"none"}"#]]
+        {"type":"urn:studio:problem:not_found","title":"Não encontrado","status":404,"detail":"não existe o agente `none`","code":"not_found","message":"não existe o agente `none`","resource":"agent","id":"none"}"#]]
+    .assert_eq(answer.text());
+    let answer = ask(&studio(json!({"locale": "pt_BR"})), request("POST", "/studio/api/agents", r#"{"tool_max_runs":0}"#)).await;
+    expect![[r#"
+        {"type":"urn:studio:problem:validation_failed","title":"Requisição inválida","status":422,"detail":"name é obrigatório","code":"validation_failed","message":"name é obrigatório","errors":{"name":["name é obrigatório"],"tool_max_runs":["tool_max_runs deve ser um inteiro de 1 a 100"]}}"#]]
     .assert_eq(answer.text());
 }
 
@@ -209,8 +213,8 @@ async fn bodies_are_checked_for_type_size_and_depth() {
     }
     let answer = ask(&studio, with(post(&large), "content-length", "5000")).await;
     assert_eq!(answer.json()["limit_kb"], 1);
-    let empty = ask(&studio, request("POST", "/studio/workflows/w/run/stream", "")).await;
-    assert_eq!(empty.json()["errors"]["message"], json!(["message is required"]), "an empty body needs no type");
+    let empty = ask(&studio, request("POST", "/studio/api/agents", "")).await;
+    assert_eq!(empty.json()["errors"]["name"], json!(["name is required"]), "an empty body needs no type");
 }
 
 #[tokio::test]

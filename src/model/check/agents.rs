@@ -88,12 +88,19 @@ fn names(subject: &Subject<'_>, at: usize, node: &GraphNode, agent: &AgentNode, 
 }
 
 fn offered(subject: &Subject<'_>, tool: &ToolRef) -> Vec<String> {
-    if tool.reference.starts_with("mcp:") {
-        return vec![tool.reference.clone()];
-    }
     let known = subject.known.tool(&tool.reference).filter(|known| !known.provider_native).unwrap_or_default();
-    let wanted = |name: &String| tool.only.as_ref().is_none_or(|only| only.contains(name)) && !tool.exclude.contains(name);
-    known.names.into_iter().filter(wanted).collect()
+    let only = tool.only.as_deref().unwrap_or_default();
+    let wanted = |name: &String| (only.is_empty() || only.contains(name)) && !tool.exclude.contains(name);
+    let names = known.names.into_iter().filter(wanted);
+    if !tool.reference.starts_with("mcp:") {
+        return names.collect();
+    }
+    // The same tool of a server twice; the server as a whole as long as its tools are not known.
+    let mut names: Vec<String> = names.map(|name| format!("{}/{name}", tool.reference)).collect();
+    if names.is_empty() {
+        names.push(tool.reference.clone());
+    }
+    names
 }
 
 fn bound(subject: &Subject<'_>, source: usize) -> Vec<String> {

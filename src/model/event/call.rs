@@ -120,6 +120,9 @@ pub struct ToolOutcome {
     /// Nobody waited for its end: the run ended first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
+    /// Whoever runs the tool could not be reached: nothing was done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unreached: bool,
     /// The call whose specialist made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call_id: Option<String>,

@@ -12,8 +12,6 @@ use crate::providers::{ChatRequest, instruct, subset};
 const SAMPLING: &str = "2023-06-01";
 /// The current version.
 const CURRENT: &str = "2026-10-21";
-/// What an answer may measure when nothing is said; the interface wants a number.
-const MAX_TOKENS: u64 = 8192;
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 15] = [
     "type",
@@ -89,7 +87,7 @@ fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
 
 /// How long the answer may be, and how much the model thinks before; whether it thinks.
 fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Option<Value>) -> bool {
-    let mut max_tokens = request.parameters.max_tokens.unwrap_or(MAX_TOKENS);
+    let mut max_tokens = request.parameters.max_tokens.unwrap_or_else(|| model::max_tokens(&request.model));
     let mut output = Map::new();
     let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
         let budget = model::budget(effort);

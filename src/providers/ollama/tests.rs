@@ -118,6 +118,14 @@ async fn an_answer_that_ends_badly_says_why() {
         provider_protocol: the provider's answer is malformed: it holds no message None"#]],
     )
     .await;
+    check(
+        whole(&hi()),
+        false,
+        expect![[r#"
+
+        provider_protocol: the provider's answer is malformed: it is not done None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]

@@ -90,6 +90,19 @@ async fn a_stream_of_text_is_told_while_it_comes() {
 }
 
 #[tokio::test]
+async fn text_that_came_only_at_the_end_is_told_then() {
+    let end = json!({"type": "response.completed", "response": {"status": "completed", "output": [spoken("Hello")]}});
+    check(
+        events(&[end]),
+        true,
+        expect![[r#"
+        "Hello" 
+        "Hello" Stop None"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn servers_without_ids_and_indexes_are_read() {
     let frames = [
         json!({"type": "response.output_item.added", "item": {"type": "function_call", "call_id": "c1", "name": "one", "arguments": ""}}),

@@ -73,6 +73,18 @@ impl Bench {
         self.studio.retry(&self.scope, run, request, false).await
     }
 
+    /// Answers a pause and leaves the run to a worker.
+    pub async fn queue_resume(&self, run: &str, body: Value) -> studio::Result<Started> {
+        let request = ResumeRequest::parse(&body)?;
+        self.studio.resume(&self.scope, run, request, true).await
+    }
+
+    /// Leaves a failed run to a worker.
+    pub async fn queue_retry(&self, run: &str, body: Value) -> studio::Result<Started> {
+        let request = RetryRequest::parse(&body)?;
+        self.studio.retry(&self.scope, run, request, true).await
+    }
+
     /// All frames of an answer as text.
     pub async fn told(&self, started: &Started) -> String {
         self.told_from(&started.run.to_string(), From { after: started.after, ..From::default() }, Follow::Answer).await

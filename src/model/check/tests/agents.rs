@@ -95,8 +95,11 @@ fn tools_of_an_agent_have_different_names() {
     assert_eq!(agent("{ref: \"host:a\"}, {ref: \"toolkit:kit\"}", ""), duplicate);
     assert_eq!(agent("{ref: \"host:a\"}", "; tool_1{tool_ref: \"tool:a\"} => boss"), duplicate);
     assert_eq!(agent("", "; mcp_1{mcp_server: files} => boss; mcp_2{mcp_server: files} => boss"), duplicate);
+    assert_eq!(agent("{ref: \"mcp:told\"}", "; mcp_1{mcp_server: told, tool_name: a} => boss"), duplicate);
+    assert_eq!(agent("{ref: \"mcp:told\", exclude: [a]}", "; mcp_1{mcp_server: told, tool_name: a} => boss"), Vec::<String>::new());
     for tools in [
         "{ref: \"host:a\"}, {ref: \"host:b\"}",
+        "{ref: \"host:a\"}, {ref: \"mcp:told\"}, {ref: \"mcp:files\"}",
         "{ref: \"host:a\"}, {ref: \"toolkit:kit\", exclude: [a]}",
         "{ref: \"host:a\"}, {ref: \"toolkit:kit\", only: [c]}",
     ] {

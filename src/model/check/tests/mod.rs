@@ -39,6 +39,7 @@ impl Known for Stock {
             "toolkit:kit" => Some(KnownTool { names: vec!["a".into(), "c".into()], ..KnownTool::default() }),
             "toolkit:kit/c" => Some(named("c")),
             "mcp:files" => Some(KnownTool::default()),
+            "mcp:told" => Some(KnownTool { names: vec!["a".into(), "c".into()], ..KnownTool::default() }),
             "provider:search" => Some(KnownTool { provider_native: true, ..named("search") }),
             _ => None,
         }
@@ -46,7 +47,7 @@ impl Known for Stock {
 
     fn mcp_server(&self, name: &str) -> Option<KnownServer> {
         match name {
-            "files" => Some(KnownServer::default()),
+            "files" | "told" => Some(KnownServer::default()),
             "gated" => Some(KnownServer { require_approval: true }),
             _ => None,
         }

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Speaks with MCP servers that others wrote, over both transports and both generations of the protocol, and plays the client in the
+# conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+peers="${CARGO_TARGET_DIR:-target}/peers"
+mkdir -p "$peers/mcp"
+peers="$(cd "$peers/mcp" && pwd)"
+everything_version=2026.8.31
+conformance_version=0.1.16
+python_version=2.3.0
+
+if ! "$peers/python/bin/python" -c "import importlib.metadata as m; assert m.version('mcp') == '$python_version'" 2>/dev/null; then
+    python3 -m venv "$peers/python"
+    "$peers/python/bin/pip" install --quiet --disable-pip-version-check "mcp==$python_version"
+fi
+everything="$peers/node_modules/@modelcontextprotocol/server-everything"
+conformance="$peers/node_modules/@modelcontextprotocol/conformance"
+if ! grep -qs "\"version\": \"$everything_version\"" "$everything/package.json" || ! grep -qs "\"version\": \"$conformance_version\"" "$conformance/package.json"; then
+    npm install --prefix "$peers" --silent --no-audit --no-fund node@22 \
+        "@modelcontextprotocol/server-everything@$everything_version" "@modelcontextprotocol/conformance@$conformance_version"
+fi
+node="$peers/node_modules/node/bin/node"
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+started=()
+end() { for pid in "${started[@]}"; do kill "$pid" 2>/dev/null || true; done; }
+trap end EXIT
+begin() { # name, port, program with arguments
+    local name=$1 port=$2
+    shift 2
+    "$@" >"$peers/$name.log" 2>&1 &
+    started+=($!)
+    for _ in $(seq 100); do
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && return
+        kill -0 "${started[-1]}" 2>/dev/null || break
+        sleep 0.2
+    done
+    echo "$name did not start:" >&2
+    cat "$peers/$name.log" >&2
+    exit 1
+}
+
+everything_port=$(free_port)
+begin everything "$everything_port" env PORT="$everything_port" "$node" "$everything/dist/index.js" streamableHttp
+python_port=$(free_port)
+begin python "$python_port" "$peers/python/bin/python" tests/mcp/server.py "$python_port"
+
+export STUDIO_MCP_EVERYTHING="$node $everything/dist/index.js stdio" STUDIO_MCP_EVERYTHING_URL="http://127.0.0.1:$everything_port/mcp"
+export STUDIO_MCP_PYTHON="$peers/python/bin/python $PWD/tests/mcp/server.py" STUDIO_MCP_PYTHON_URL="http://127.0.0.1:$python_port/mcp"
+cargo test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it mcp::real -- --include-ignored --skip mcp::real::conforms "$@"
+
+program=$(cargo test ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it --no-run 2>&1 | sed -n 's/.*(\(.*\/it-[0-9a-f]*\))/\1/p')
+for scenario in initialize tools_call sse-retry; do
+    MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$conformance/dist/index.js" client --scenario "$scenario" \
+        --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$peers/conformance-$scenario.log" 2>&1 ||
+        { cat "$peers/conformance-$scenario.log"; exit 1; }
+    echo "conformance $scenario: passed"
+done

@@ -1,0 +1,73 @@
+//! Owns the mcp node: one call of a tool that an MCP server lends, with the node's parameters.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::tool::call_id;
+use crate::engine::agent::server_reference_of;
+use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::model::chat::ToolCall;
+use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
+use crate::model::node::McpNode;
+use crate::model::run::Call;
+use crate::tools::{BoundTool, schema};
+
+/// Runs the node.
+///
+/// # Errors
+/// `mcp_unavailable` when the server was not reached and nothing was done; `tool_not_found`; `tool_failed` with what the tool says.
+pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
+    let name = node.tool_name.clone().unwrap_or_default();
+    let id = call_id(context);
+    let outcome = match recorded(context, &id) {
+        Some(outcome) => outcome,
+        None => call(context, node, ToolCall { id, name: name.clone(), arguments: Value::Null, invalid: None }).await?,
+    };
+    if outcome.is_error {
+        let code = if outcome.unreached { FaultCode::McpUnavailable } else { FaultCode::ToolFailed };
+        return Err(Fault::new(code, outcome.result));
+    }
+    let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
+    let written = json!({"server": slug(context, node), "name": name, "result": result});
+    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
+    Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// What the call gave before the step was interrupted; the server need not be there any more.
+fn recorded(context: &StepContext, call_id: &str) -> Option<ToolOutcome> {
+    let recorded = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
+        Some(Call::Done(done)) => match &done.outcome {
+            CallOutcome::Tool(outcome) => Some(outcome.clone()),
+            CallOutcome::Message(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
+        },
+        Some(Call::Open(_)) | None => None,
+    });
+    recorded.flatten()
+}
+
+fn slug(context: &StepContext, node: &McpNode) -> String {
+    let named = node.mcp_server.as_deref().unwrap_or_default();
+    let pinned = context.definitions().mcp_servers.get(named).and_then(|server| server.get("slug")?.as_str());
+    pinned.unwrap_or(named).to_owned()
+}
+
+async fn call(context: &StepContext, node: &McpNode, call: ToolCall) -> Result<ToolOutcome, Fault> {
+    let tool = bind(context, node).await?;
+    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
+    let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
+    if !problems.is_empty() {
+        let text = format!("the parameters do not fit `{}`: {}", call.name, problems.join("; "));
+        return Err(Fault::new(FaultCode::ToolFailed, text));
+    }
+    context.tool(&ToolCall { arguments, ..call }, &tool, None).await
+}
+
+async fn bind(context: &StepContext, node: &McpNode) -> Result<BoundTool, Fault> {
+    let reference = server_reference_of(node)?;
+    if reference.only.is_none() {
+        return Err(Fault::new(FaultCode::ToolNotFound, "the node names no tool of its MCP server"));
+    }
+    let mut found = context.world().tools.bind(&reference, context.definitions(), &context.run().tenant).await?;
+    found.pop().ok_or_else(|| Fault::new(FaultCode::ToolNotFound, "the MCP server has no such tool"))
+}

@@ -1,0 +1,65 @@
+//! Owns what the result of a call becomes: structured content as JSON, else the texts, other content described.
+
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// Base64 needs four letters for three bytes.
+const fn bytes_of(base64: &str) -> usize {
+    base64.len() / 4 * 3
+}
+
+/// The text of a result.
+pub(super) fn text_of(result: &CallToolResult) -> String {
+    if let Some(value) = result.structured_content.as_ref().filter(|value| !value.is_null()) {
+        return value.to_string();
+    }
+    result.content.iter().map(block).collect::<Vec<_>>().join("\n")
+}
+
+fn block(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => format!("[image {}, {} bytes]", image.mime_type, bytes_of(&image.data)),
+        ContentBlock::Audio(audio) => format!("[audio {}, {} bytes]", audio.mime_type, bytes_of(&audio.data)),
+        ContentBlock::Resource(embedded) => resource(&embedded.resource),
+        ContentBlock::ResourceLink(link) => format!("[resource {} at {}]", link.name, link.uri),
+        _ => "[content of an unknown kind]".to_owned(),
+    }
+}
+
+fn resource(resource: &ResourceContents) -> String {
+    match resource {
+        ResourceContents::TextResourceContents { text, .. } => text.clone(),
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            let kind = mime_type.as_deref().unwrap_or("of unknown type");
+            format!("[resource {uri}, {kind}, {} bytes]", bytes_of(blob))
+        }
+        _ => "[resource of an unknown kind]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn told(result: Value) -> String {
+        text_of(&serde_json::from_value(result).expect("a result"))
+    }
+
+    #[test]
+    fn structured_content_wins_and_other_content_is_described() {
+        assert_eq!(told(json!({"content": [{"type": "text", "text": "a"}], "structuredContent": {"sum": 3}})), r#"{"sum":3}"#);
+        let content = json!([
+            {"type": "text", "text": "one"},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "audio", "data": "AAAAAAAA", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "demo://t", "text": "inside"}},
+            {"type": "resource", "resource": {"uri": "demo://b", "mimeType": "x/y", "blob": "AAAA"}},
+            {"type": "resource_link", "uri": "demo://l", "name": "link"},
+        ]);
+        let lines = "one\n[image image/png, 3 bytes]\n[audio audio/wav, 6 bytes]\ninside\n[resource demo://b, x/y, 3 bytes]\n[resource link at demo://l]";
+        assert_eq!(told(json!({ "content": content })), lines);
+        assert_eq!(told(json!({"content": []})), "");
+    }
+}

@@ -1,0 +1,95 @@
+//! Owns the older HTTP transport (`sse`): one stream of events in, one request for each message out.
+
+use futures_util::StreamExt as _;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::Url;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use tokio::sync::{mpsc, watch};
+
+use super::server::Address;
+use super::web::{self, Trouble};
+use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use crate::providers::sse::Events;
+use crate::tools::guard::Guard;
+
+/// Who is asked, and with what.
+#[derive(Clone)]
+struct Line {
+    client: reqwest::Client,
+    address: Address,
+    headers: http::HeaderMap,
+}
+
+impl Line {
+    fn dressed(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        let request = request.headers(self.headers.clone());
+        match &self.address.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+}
+
+/// Opens the stream; where messages go is its first event.
+///
+/// # Errors
+/// The address must not be reached, or the server does not stream.
+pub(super) async fn open(address: &Address, guard: &Guard) -> Result<Wire, String> {
+    let (client, url) = web::client(address, guard)?;
+    let line = Line { client, address: address.clone(), headers: web::headers(address)?.into_iter().collect() };
+    let request = line.dressed(line.client.get(url.clone())).header(ACCEPT, "text/event-stream");
+    let response = request.send().await.map_err(|problem| Trouble::from(&problem).to_string())?;
+    let status = response.status();
+    if status.as_u16() == 401 {
+        return Err("wants authorization (401): give it a `token` or a header with a secret that it accepts".into());
+    }
+    let streams = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !status.is_success() || !streams {
+        return Err(format!("answered with status {} and no stream of events; try the transport `http`", status.as_u16()));
+    }
+    let (mut wire, Ends { outgoing, incoming }) = Wire::new();
+    let (place, placed) = watch::channel(None);
+    wire.carry(read(response, url, place, incoming));
+    wire.carry(write(line, placed, outgoing));
+    Ok(wire)
+}
+
+async fn read(response: reqwest::Response, url: Url, place: watch::Sender<Option<Url>>, incoming: mpsc::Sender<ServerJsonRpcMessage>) {
+    let (mut bytes, mut events) = (response.bytes_stream(), Events::new(MESSAGE_LIMIT));
+    while let Some(Ok(piece)) = bytes.next().await {
+        let Ok(found) = events.feed(&piece) else { return };
+        for event in found {
+            if event.name == "endpoint" {
+                // Credentials go to the origin that was named in the definition, to no other.
+                match url.join(event.data.trim()).ok().filter(|target| target.origin() == url.origin()) {
+                    Some(target) => drop(place.send(Some(target))),
+                    None => return,
+                }
+            } else if let Ok(message) = serde_json::from_str(&event.data)
+                && incoming.send(message).await.is_err()
+            {
+                return;
+            }
+        }
+    }
+}
+
+async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoing: mpsc::Receiver<Outgoing>) {
+    while let Some((message, tell)) = outgoing.recv().await {
+        let Some(target) = placed.wait_for(Option::is_some).await.ok().and_then(|place| place.clone()) else { return };
+        let _nobody_waits = tell.send(post(&line, target, &message).await);
+    }
+}
+
+async fn post(line: &Line, target: Url, message: &ClientJsonRpcMessage) -> Result<(), Broken> {
+    let body = serde_json::to_vec(message).map_err(|problem| Broken { text: problem.to_string(), unreached: true })?;
+    let request = line.dressed(line.client.post(target)).header(CONTENT_TYPE, "application/json").body(body);
+    let lost = |problem: reqwest::Error| {
+        let trouble = Trouble::from(&problem);
+        Broken { text: trouble.to_string(), unreached: trouble.unreached }
+    };
+    let status = request.send().await.map_err(lost)?.status();
+    // A server that answers so did not take the message: it was started again and does not know the stream, for one.
+    let refused = Broken { text: format!("answered with status {}", status.as_u16()), unreached: status.is_client_error() };
+    if status.is_success() { Ok(()) } else { Err(refused) }
+}

@@ -1,0 +1,231 @@
+//! Owns the way to one server: a connection that is opened again when it was lost, not too often, and calls on it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use super::content;
+use super::live::{Lent, Live, Snag};
+use super::open;
+use super::server::{Ready, Way, unavailable};
+use crate::model::event::Fault;
+use crate::sync::Mutex;
+use crate::tools::ToolReply;
+use crate::tools::guard::Guard;
+
+/// A program is started this often within the time below; then it is left alone.
+const STARTS: usize = 4;
+const STARTS_WITHIN: Duration = Duration::from_secs(300);
+/// How long a program may stay silent after a call was given up; longer while it works for others.
+const SILENCE: Duration = Duration::from_secs(5);
+const SILENCE_AT_WORK: Duration = Duration::from_secs(60);
+
+/// The way to one server.
+pub(super) struct Link {
+    ready: Ready,
+    live: Mutex<Option<Arc<Live>>>,
+    /// Only one opens it.
+    opening: tokio::sync::Mutex<()>,
+    /// The last time that it could not be opened.
+    failed: Mutex<Option<(Instant, Fault)>>,
+    starts: Mutex<VecDeque<Instant>>,
+    used: Mutex<Instant>,
+    users: AtomicUsize,
+}
+
+/// As long as somebody uses it.
+struct Use<'a>(&'a Link);
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        *self.0.used.lock() = Instant::now();
+        self.0.users.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Link {
+    pub(super) fn new(ready: Ready) -> Self {
+        let (live, opening, failed, starts, users) = Default::default();
+        Self { ready, live, opening, failed, starts, used: Mutex::new(Instant::now()), users }
+    }
+
+    fn enter(&self) -> Use<'_> {
+        self.users.fetch_add(1, Ordering::AcqRel);
+        Use(self)
+    }
+
+    /// Nobody waits for it.
+    pub(super) fn is_free(&self) -> bool {
+        self.users.load(Ordering::Acquire) == 0
+    }
+
+    /// When it was used last.
+    pub(super) fn used(&self) -> Instant {
+        *self.used.lock()
+    }
+
+    /// The tools of the server.
+    ///
+    /// # Errors
+    /// `mcp_unavailable`.
+    pub(super) async fn tools(&self, guard: &Guard) -> Result<Arc<[Lent]>, Fault> {
+        let _use = self.enter();
+        let live = self.open(guard).await?;
+        let text = match live.tools().await {
+            Ok(tools) => return Ok(tools),
+            Err(text) => text,
+        };
+        // It may have died, or been started again, since it was used last. Calls that others wait for are not cut.
+        if !live.is_dead() && self.users.load(Ordering::Acquire) > 1 {
+            return Err(unavailable(&self.ready.slug, &self.told(&text)));
+        }
+        self.leave(&live);
+        let live = self.open(guard).await?;
+        let failed = |again: String| if again == text { self.told(&text) } else { self.told(&format!("{text}; then {again}")) };
+        live.tools().await.map_err(|again| unavailable(&self.ready.slug, &failed(again)))
+    }
+
+    /// Calls a tool. What could not reach the server is tried once more on a new connection; what may have reached it never is.
+    pub(super) async fn call(self: Arc<Self>, guard: &Guard, tool: &str, arguments: &Map<String, Value>, key: &str) -> ToolReply {
+        let _use = self.enter();
+        let mut unreached = String::new();
+        for _ in 0..2 {
+            let live = match self.open(guard).await {
+                Ok(live) => live,
+                Err(fault) => return ToolReply::unreached(fault.message),
+            };
+            // Headers that repeat arguments are made from the list.
+            if live.known().is_none() {
+                let _called_without = live.tools().await;
+            }
+            let mut watch = Watch { link: Some((Arc::clone(&self), Arc::clone(&live))) };
+            let called = live.call(tool, arguments, key).await;
+            watch.link = None;
+            match called {
+                Ok(result) => {
+                    let is_error = result.is_error.unwrap_or(false);
+                    return ToolReply { text: content::text_of(&result), is_error, ..ToolReply::default() };
+                }
+                Err(Snag::Refused(text)) => return ToolReply::error(self.sentence(&text)),
+                Err(Snag::Lost(text)) => return self.lost(&live, &text),
+                Err(Snag::Unreached(text) | Snag::Forgotten(text)) => {
+                    self.leave(&live);
+                    unreached = text;
+                }
+            }
+        }
+        ToolReply::unreached(self.sentence(&format!("could not be reached: {unreached}; the call was not made")))
+    }
+
+    fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
+        let words = live.program.as_ref().map(|(_, words)| words.told()).filter(|words| !words.is_empty());
+        if live.is_dead() || live.program.is_some() {
+            self.leave(live);
+        }
+        let words = words.map(|words| format!("; it said: {words}")).unwrap_or_default();
+        ToolReply::error(self.sentence(&format!("{text}; it is not known whether the call ran{words}")))
+    }
+
+    fn sentence(&self, text: &str) -> String {
+        unavailable(&self.ready.slug, &self.told(text)).message
+    }
+
+    fn told(&self, text: &str) -> String {
+        self.ready.masked(text)
+    }
+
+    fn current(&self) -> Option<Arc<Live>> {
+        self.live.lock().as_ref().filter(|live| !live.is_dead()).cloned()
+    }
+
+    async fn open(&self, guard: &Guard) -> Result<Arc<Live>, Fault> {
+        if let Some(live) = self.current() {
+            return Ok(live);
+        }
+        let asked = Instant::now();
+        let _turn = self.opening.lock().await;
+        if let Some(live) = self.current() {
+            return Ok(live);
+        }
+        // Whoever waited for one that could not be opened hears the same, instead of trying it again in turn.
+        if let Some((_, fault)) = self.failed.lock().as_ref().filter(|(at, _)| *at >= asked) {
+            return Err(fault.clone());
+        }
+        self.may_start()?;
+        let opened = open::open(&self.ready, guard).await.map(Arc::new);
+        let before = match &opened {
+            Ok(live) => self.live.lock().replace(Arc::clone(live)),
+            Err(fault) => {
+                *self.failed.lock() = Some((Instant::now(), fault.clone()));
+                None
+            }
+        };
+        if let Some(dead) = before {
+            dead.kill();
+        }
+        opened
+    }
+
+    fn may_start(&self) -> Result<(), Fault> {
+        if !matches!(self.ready.way, Way::Program(_)) {
+            return Ok(());
+        }
+        let (mut starts, now) = (self.starts.lock(), Instant::now());
+        while starts.front().is_some_and(|start| now.duration_since(*start) >= STARTS_WITHIN) {
+            starts.pop_front();
+        }
+        if let Some(first) = starts.front().filter(|_| starts.len() >= STARTS) {
+            let wait = STARTS_WITHIN.saturating_sub(now.duration_since(*first)).as_secs();
+            let text = format!("was started {STARTS} times within {} s and is started again in {wait} s", STARTS_WITHIN.as_secs());
+            return Err(unavailable(&self.ready.slug, &text));
+        }
+        starts.push_back(now);
+        Ok(())
+    }
+
+    /// Gives up a connection; the next use opens another one.
+    fn leave(&self, live: &Arc<Live>) {
+        let left = self.live.lock().take_if(|current| Arc::ptr_eq(current, live));
+        if let Some(left) = left {
+            tokio::spawn(async move { left.close().await });
+        }
+    }
+
+    /// Ends it in good order.
+    pub(super) async fn close(&self) {
+        let live = self.live.lock().clone();
+        if let Some(live) = live {
+            live.close().await;
+        }
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&self) {
+        if let Some(live) = self.live.lock().as_ref() {
+            live.kill();
+        }
+    }
+}
+
+/// A call while it is under way. Dropped earlier, the server is looked after: a program that stays silent is ended.
+struct Watch {
+    link: Option<(Arc<Link>, Arc<Live>)>,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let Some((link, live)) = self.link.take().filter(|(_, live)| live.program.is_some()) else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let limit = if link.is_free() { SILENCE } else { SILENCE_AT_WORK };
+                if !live.reacts(limit).await {
+                    live.kill();
+                    link.leave(&live);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Owns the connections of this engine: one for each server and its secrets, opened when it is first used, shared by all runs.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+
+use super::link::Link;
+use super::live::Lent;
+use super::open;
+use super::server::{Server, unavailable};
+use crate::config::Config;
+use crate::model::event::Fault;
+use crate::secrets::Secrets;
+use crate::sync::Mutex;
+use crate::tools::ToolReply;
+use crate::tools::guard::Guard;
+
+/// Connections that are open at once.
+const MOST: usize = 64;
+/// How long one that nobody uses is kept.
+const IDLE: Duration = Duration::from_secs(300);
+/// How often it is looked for such.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// All connections.
+#[derive(Clone)]
+pub(super) struct Links(Arc<Shared>);
+
+struct Shared {
+    config: Arc<Config>,
+    secrets: Secrets,
+    guard: Guard,
+    links: Mutex<HashMap<String, Arc<Link>>>,
+    closed: AtomicBool,
+    sweeping: AtomicBool,
+}
+
+/// What a server said when it was tried.
+pub(super) struct Tried {
+    pub(super) version: String,
+    pub(super) tools: Arc<[Lent]>,
+}
+
+impl Links {
+    /// No connection yet.
+    ///
+    /// # Errors
+    /// What is wrong with the configured addresses.
+    pub(super) fn new(config: Arc<Config>, secrets: Secrets) -> Result<Self, Vec<String>> {
+        let guard = Guard::new(("mcp", &["*".to_owned()]), ("mcp.allow_private", &config.mcp.allow_private))?;
+        let (links, closed, sweeping) = Default::default();
+        Ok(Self(Arc::new(Shared { config, secrets, guard, links, closed, sweeping })))
+    }
+
+    /// The configuration that says what may be started.
+    pub(super) fn config(&self) -> &Config {
+        &self.0.config
+    }
+
+    /// The tools of a server, with the names that it has for them.
+    ///
+    /// # Errors
+    /// `mcp_unavailable`, `credential_missing`.
+    pub(super) async fn tools(&self, server: &Server, tenant: &str) -> Result<Arc<[Lent]>, Fault> {
+        self.link(server, tenant).await?.tools(&self.0.guard).await
+    }
+
+    /// Calls a tool of a server.
+    pub(super) async fn call(&self, server: &Server, tenant: &str, tool: &str, arguments: &Map<String, Value>, key: &str) -> ToolReply {
+        match self.link(server, tenant).await {
+            Ok(link) => link.call(&self.0.guard, tool, arguments, key).await,
+            Err(fault) => ToolReply::unreached(fault.message),
+        }
+    }
+
+    /// Opens a connection of its own to a server, lists its tools and ends it again.
+    ///
+    /// # Errors
+    /// `mcp_unavailable`, `credential_missing`.
+    pub(super) async fn try_out(&self, server: &Server, tenant: &str) -> Result<Tried, Fault> {
+        let ready = server.ready(&self.0.config, &self.0.secrets, tenant).await?;
+        let live = open::open(&ready, &self.0.guard).await?;
+        let tools = live.tools().await;
+        let version = live.version().to_owned();
+        live.close().await;
+        let tools = tools.map_err(|text| unavailable(&ready.slug, &ready.masked(text)))?;
+        Ok(Tried { version, tools })
+    }
+
+    async fn link(&self, server: &Server, tenant: &str) -> Result<Arc<Link>, Fault> {
+        let ready = server.ready(&self.0.config, &self.0.secrets, tenant).await?;
+        let mut links = self.0.links.lock();
+        if self.0.closed.load(Ordering::Acquire) {
+            return Err(unavailable(&ready.slug, "was not asked: the studio is shutting down"));
+        }
+        if let Some(link) = links.get(&ready.print) {
+            return Ok(Arc::clone(link));
+        }
+        if links.len() >= MOST {
+            let idle = links.iter().filter(|(_, link)| link.is_free()).min_by_key(|(_, link)| link.used());
+            let Some(print) = idle.map(|(print, _)| print.clone()) else {
+                return Err(unavailable(&ready.slug, &format!("was not asked: {MOST} connections to MCP servers are at work")));
+            };
+            if let Some(link) = links.remove(&print) {
+                tokio::spawn(async move { link.close().await });
+            }
+        }
+        let print = ready.print.clone();
+        let link = Arc::new(Link::new(ready));
+        links.insert(print, Arc::clone(&link));
+        drop(links);
+        self.sweep();
+        Ok(link)
+    }
+
+    /// Ends connections that nobody uses, as long as there are any.
+    fn sweep(&self) {
+        if self.0.sweeping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let shared = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(SWEEP).await;
+                let Some(idle) = shared.upgrade().map(|shared| shared.idle(IDLE)) else { return };
+                join_all(idle.iter().map(|link| link.close())).await;
+                if Self::rests(&shared) {
+                    return;
+                }
+            }
+        });
+    }
+
+    fn rests(shared: &Weak<Shared>) -> bool {
+        let Some(shared) = shared.upgrade() else { return true };
+        let links = shared.links.lock();
+        let none = links.is_empty();
+        if none {
+            shared.sweeping.store(false, Ordering::Release);
+        }
+        none
+    }
+
+    /// Ends all connections in good order, within a limit, and opens none any more.
+    pub(super) async fn close(&self, limit: Duration) {
+        self.0.closed.store(true, Ordering::Release);
+        let links = self.0.take();
+        let closing = join_all(links.iter().map(|link| link.close()));
+        if tokio::time::timeout(limit, closing).await.is_err() {
+            links.iter().for_each(|link| link.kill());
+        }
+    }
+
+    /// Ends all connections at once.
+    pub(super) fn kill(&self) {
+        self.0.closed.store(true, Ordering::Release);
+        self.0.take().iter().for_each(|link| link.kill());
+    }
+}
+
+impl Shared {
+    fn take(&self) -> Vec<Arc<Link>> {
+        self.links.lock().drain().map(|(_, link)| link).collect()
+    }
+
+    fn idle(&self, limit: Duration) -> Vec<Arc<Link>> {
+        let old = |link: &Arc<Link>| link.is_free() && Instant::now().duration_since(link.used()) >= limit;
+        self.links.lock().extract_if(|_, link| old(link)).map(|(_, link)| link).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! Owns one open connection to a server: its tools as they were listed, calls on it, its end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ErrorData, InputRequest, InputRequiredResult, InputResponses,
+    PaginatedRequestParams, PingRequest, RequestMetaObject, SubscriptionFilter, Tool,
+};
+use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
+use serde_json::{Map, Value, json};
+
+use super::client::Client;
+use super::process::Process;
+use super::program::LastWords;
+use super::web;
+use crate::sync::Mutex;
+
+/// How long the list of tools may take.
+const LIST: Duration = Duration::from_secs(10);
+/// How long a list is true where the server says nothing of it.
+const USUALLY_TRUE: Duration = Duration::from_secs(300);
+/// A server may not make a list true for longer.
+const LONGEST_TRUE: Duration = Duration::from_secs(3600);
+/// How long an end may take before the connection is cut.
+const END: Duration = Duration::from_secs(6);
+/// More tools or pages of them are not read.
+const TOOLS: usize = 1000;
+const PAGES: usize = 50;
+/// What is kept of a description, and of a schema.
+const DESCRIPTION: usize = 8 << 10;
+const SCHEMA: usize = 128 << 10;
+/// How often a server may ask for more before it answers a call.
+const ROUNDS: usize = 8;
+/// What names a repeated call, for servers that look at it.
+const KEY: &str = "workflow-studio/idempotencyKey";
+
+/// A tool that a server lends.
+#[derive(Clone, Debug)]
+pub(super) struct Lent {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) input_schema: Value,
+}
+
+/// Why a call gave no result.
+#[derive(Debug)]
+pub(super) enum Snag {
+    /// The server saw nothing of it.
+    Unreached(String),
+    /// The server no longer knows the connection; it did nothing.
+    Forgotten(String),
+    /// It was sent; nobody knows what became of it.
+    Lost(String),
+    /// The server refused it.
+    Refused(String),
+}
+
+/// An open connection.
+pub(super) struct Live {
+    peer: Peer<RoleClient>,
+    service: Mutex<Option<RunningService<RoleClient, Client>>>,
+    pub(super) program: Option<(Arc<Process>, LastWords)>,
+    version: String,
+    stateless: bool,
+    /// The server tells when its tools change.
+    listens: Arc<AtomicBool>,
+    stale: Arc<AtomicBool>,
+    listed: Mutex<Option<Listed>>,
+}
+
+struct Listed {
+    tools: Arc<[Lent]>,
+    /// None: until the server says otherwise.
+    until: Option<Instant>,
+}
+
+impl Live {
+    /// A connection that was just opened.
+    pub(super) async fn new(service: RunningService<RoleClient, Client>, program: Option<(Arc<Process>, LastWords)>) -> Self {
+        let peer = service.peer().clone();
+        peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
+        let info = peer.peer_info();
+        let version = info.as_ref().map(|info| info.protocol_version.clone());
+        let told = info.as_ref().and_then(|info| info.capabilities.tools.as_ref()).and_then(|tools| tools.list_changed).unwrap_or(false);
+        let stateless = version.as_ref().is_some_and(|version| !version.has_initialize());
+        let live = Self {
+            stale: Arc::clone(&service.service().stale),
+            peer,
+            service: Mutex::new(Some(service)),
+            program,
+            version: version.map(|version| version.to_string()).unwrap_or_default(),
+            stateless,
+            listens: Arc::new(AtomicBool::new(told && !stateless)),
+            listed: Mutex::new(None),
+        };
+        if told && stateless {
+            live.subscribe();
+        }
+        live
+    }
+
+    /// Without a session, changes are told only to those who ask for them.
+    fn subscribe(&self) {
+        let (peer, stale, listens) = (self.peer.clone(), Arc::clone(&self.stale), Arc::clone(&self.listens));
+        tokio::spawn(async move {
+            let filter = SubscriptionFilter::builder().tools_list_changed().build();
+            let Ok(mut changes) = peer.listen(filter).await else { return };
+            listens.store(changes.acknowledged().tools_list_changed == Some(true), Ordering::Release);
+            // What changed before the server listened is not told.
+            stale.store(true, Ordering::Release);
+            while let Ok(Some(_)) = changes.next().await {
+                stale.store(true, Ordering::Release);
+            }
+            listens.store(false, Ordering::Release);
+            stale.store(true, Ordering::Release);
+        });
+    }
+
+    /// The revision of the protocol that is spoken.
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Nothing more comes from it.
+    pub(super) fn is_dead(&self) -> bool {
+        self.peer.is_transport_closed()
+    }
+
+    /// The tools as they were listed, when that is still true.
+    pub(super) fn listed(&self) -> Option<Arc<[Lent]>> {
+        let stale = self.stale.load(Ordering::Acquire);
+        let listed = self.listed.lock();
+        let true_still = |listed: &&Listed| !stale && listed.until.is_none_or(|until| Instant::now() < until);
+        listed.as_ref().filter(true_still).map(|listed| Arc::clone(&listed.tools))
+    }
+
+    /// The tools as they were listed last.
+    pub(super) fn known(&self) -> Option<Arc<[Lent]>> {
+        self.listed.lock().as_ref().map(|listed| Arc::clone(&listed.tools))
+    }
+
+    /// The tools of the server; the last ones when it is too busy to tell.
+    ///
+    /// # Errors
+    /// What went wrong, as a sentence's end.
+    pub(super) async fn tools(&self) -> Result<Arc<[Lent]>, String> {
+        if let Some(tools) = self.listed() {
+            return Ok(tools);
+        }
+        // A change while it is read makes the list stale again.
+        self.stale.store(false, Ordering::Release);
+        let read = tokio::time::timeout(LIST, self.list()).await;
+        let late = || format!("did not list its tools within {} s", LIST.as_secs());
+        let (tools, ttl) = match read.unwrap_or_else(|_| Err(late())) {
+            Ok(read) => read,
+            Err(text) => {
+                self.stale.store(true, Ordering::Release);
+                return self.known().filter(|_| !self.is_dead()).ok_or(text);
+            }
+        };
+        let life = match (self.listens.load(Ordering::Acquire), ttl) {
+            (true, _) => None,
+            (false, ttl) => Some(ttl.unwrap_or(USUALLY_TRUE).min(LONGEST_TRUE)),
+        };
+        *self.listed.lock() = Some(Listed { tools: Arc::clone(&tools), until: life.map(|life| Instant::now() + life) });
+        Ok(tools)
+    }
+
+    async fn list(&self) -> Result<(Arc<[Lent]>, Option<Duration>), String> {
+        let (mut tools, mut cursor, mut ttl) = (Vec::new(), None, None);
+        for _ in 0..PAGES {
+            let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+            let page = self.peer.list_tools(params).await.map_err(|problem| match snag(problem) {
+                Snag::Unreached(text) | Snag::Forgotten(text) | Snag::Lost(text) | Snag::Refused(text) => text,
+            })?;
+            ttl = page.ttl_ms.map(Duration::from_millis);
+            tools.extend(page.tools.into_iter().map(lent));
+            cursor = page.next_cursor.filter(|_| tools.len() < TOOLS);
+            if cursor.is_none() {
+                break;
+            }
+        }
+        tools.truncate(TOOLS);
+        Ok((tools.into(), ttl))
+    }
+
+    /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
+    pub(super) async fn call(&self, tool: &str, arguments: &Map<String, Value>, key: &str) -> Result<CallToolResult, Snag> {
+        let mut meta = RequestMetaObject::default();
+        meta.insert(KEY.to_owned(), key.into());
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        params.meta = Some(meta);
+        for _ in 0..ROUNDS {
+            match self.peer.call_tool_once(params.clone()).await.map_err(snag)? {
+                CallToolResponse::Complete(result) => return Ok(result),
+                CallToolResponse::InputRequired(asked) => {
+                    (params.input_responses, params.request_state) = (Some(declined(&asked)?), asked.request_state);
+                }
+                _ => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
+            }
+        }
+        Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
+    }
+
+    /// Whether the server still reacts.
+    pub(super) async fn reacts(&self, limit: Duration) -> bool {
+        let asking = async {
+            if self.stateless {
+                drop(self.peer.list_tools(None).await);
+            } else {
+                drop(self.peer.send_request(ClientRequest::PingRequest(PingRequest::default())).await);
+            }
+        };
+        tokio::time::timeout(limit, asking).await.is_ok() && !self.is_dead()
+    }
+
+    /// Ends it in good order: a program is asked first.
+    pub(super) async fn close(&self) {
+        let service = self.service.lock().take();
+        if let Some(mut service) = service {
+            let _cut_otherwise = service.close_with_timeout(END).await;
+        }
+        self.kill();
+    }
+
+    /// Ends it at once.
+    pub(super) fn kill(&self) {
+        if let Some((process, _)) = &self.program {
+            process.kill();
+        }
+        drop(self.service.lock().take());
+    }
+}
+
+fn lent(tool: Tool) -> Lent {
+    let mut description = tool.description.or_else(|| tool.title.map(Into::into)).unwrap_or_default().into_owned();
+    if description.len() > DESCRIPTION {
+        let end = (0..=DESCRIPTION).rev().find(|end| description.is_char_boundary(*end)).unwrap_or(0);
+        description.truncate(end);
+    }
+    let schema = Value::Object((*tool.input_schema).clone());
+    let fits = schema.get("type").is_some_and(|kind| kind == "object") && schema.to_string().len() <= SCHEMA;
+    Lent { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
+}
+
+/// Questions to people are declined; what else is asked for is not given.
+fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
+    let mut answers = InputResponses::new();
+    for (key, request) in asked.input_requests.iter().flatten() {
+        match request {
+            InputRequest::Elicitation(_) => drop(answers.insert(key.clone(), json!({"action": "decline"}))),
+            _ => return Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
+        }
+    }
+    Ok(answers)
+}
+
+fn snag(problem: ServiceError) -> Snag {
+    match problem {
+        ServiceError::McpError(error) if is_forgotten(&error) => Snag::Forgotten(format!("no longer knows the session: {}", error.message)),
+        ServiceError::McpError(error) => Snag::Refused(format!("refused the call: {}", error.message)),
+        ServiceError::TransportSend(problem) => {
+            let (text, unreached) = web::told(problem.error.as_ref());
+            if unreached { Snag::Unreached(text) } else { Snag::Lost(text) }
+        }
+        ServiceError::TransportClosed => Snag::Lost("ended before it answered".into()),
+        other => Snag::Lost(other.to_string()),
+    }
+}
+
+/// A server that was started again does not know sessions from before, and says so in its own words.
+fn is_forgotten(error: &ErrorData) -> bool {
+    (-32099..=-32000).contains(&error.code.0) && error.message.to_lowercase().contains("session")
+}

@@ -1,0 +1,169 @@
+//! Owns MCP servers as a source of tools: their definitions bound to what models and nodes call.
+
+mod client;
+mod content;
+mod events;
+mod link;
+mod links;
+mod live;
+mod open;
+mod process;
+mod program;
+mod server;
+mod web;
+mod wire;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::{BoundTool, Origin, Tool, ToolInvocation, ToolReply, ToolSource, Wanted, names};
+use crate::config::Config;
+use crate::model::event::{Fault, FaultCode};
+use crate::providers::ToolOffer;
+use crate::secrets::Secrets;
+use crate::sync::Mutex;
+use links::{Links, Tried};
+use server::{Server, unavailable};
+
+/// The MCP servers that runs of this engine use.
+pub struct McpServers {
+    links: Links,
+    /// The names of tools as servers told them last.
+    told: Mutex<HashMap<(String, String), Arc<[String]>>>,
+}
+
+/// Servers whose tools are remembered.
+const REMEMBERED: usize = 1024;
+
+impl McpServers {
+    /// No server is asked yet.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, one sentence each.
+    pub fn new(config: Arc<Config>, secrets: Secrets) -> Result<Self, Vec<String>> {
+        Ok(Self { links: Links::new(config, secrets)?, told: Mutex::default() })
+    }
+
+    /// The names of the tools that a server lends, as far as it told them since the studio was opened.
+    #[must_use]
+    pub fn known(&self, tenant: &str, slug: &str) -> Option<Arc<[String]>> {
+        self.told.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
+    }
+
+    fn remember(&self, tenant: &str, server: &Server, lent: &[live::Lent]) {
+        let names = lent.iter().map(|tool| tool.name.clone()).filter(|name| server.lends(name)).collect();
+        let mut told = self.told.lock();
+        if told.len() >= REMEMBERED {
+            told.clear();
+        }
+        told.insert((tenant.to_owned(), server.slug.clone()), names);
+    }
+
+    /// Asks a server what it is: `{ok, protocol_version, tools, error}`. Its connection is one of its own.
+    pub async fn test(&self, body: &Value, tenant: &str) -> Value {
+        match self.try_out(body, tenant).await {
+            Ok(tried) => {
+                let told = |tool: &live::Lent| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
+                let tools: Vec<Value> = tried.tools.iter().map(told).collect();
+                json!({"ok": true, "protocol_version": tried.version, "tools": tools, "error": null})
+            }
+            Err(fault) => json!({"ok": false, "protocol_version": null, "tools": [], "error": fault.message}),
+        }
+    }
+
+    async fn try_out(&self, body: &Value, tenant: &str) -> Result<Tried, Fault> {
+        let server = Server::read(self.links.config(), body)?;
+        let tried = self.links.try_out(&server, tenant).await?;
+        self.remember(tenant, &server, &tried.tools);
+        Ok(tried)
+    }
+
+    /// Ends all connections in good order, within a limit.
+    pub async fn close(&self, limit: Duration) {
+        self.links.close(limit).await;
+    }
+
+    /// Ends all connections at once.
+    pub fn kill(&self) {
+        self.links.kill();
+    }
+
+    async fn find(&self, wanted: Wanted<'_>) -> Result<Vec<BoundTool>, Fault> {
+        let unknown = || unavailable(wanted.key, "is not known");
+        let body = wanted.definitions.mcp_servers.get(wanted.key).ok_or_else(unknown)?;
+        let server = Arc::new(Server::read(self.links.config(), body)?);
+        if !server.enabled {
+            return Err(unavailable(&server.slug, "is switched off"));
+        }
+        let lent = self.links.tools(&server, wanted.tenant).await?;
+        self.remember(wanted.tenant, &server, &lent);
+        let found: Vec<_> = lent.iter().filter(|tool| server.lends(&tool.name)).collect();
+        if let Some(only) = wanted.reference.only.as_deref().filter(|only| !only.is_empty())
+            && !only.iter().any(|name| found.iter().any(|tool| tool.name == *name))
+        {
+            let text = format!("the MCP server `{}` has no tool `{}`", server.slug, only.join("`, `"));
+            return Err(Fault::new(FaultCode::ToolNotFound, text));
+        }
+        let offered = names::distinct(found.iter().map(|tool| tool.name.as_str()));
+        let bound = found.into_iter().zip(offered).filter_map(|(tool, name)| Some((tool, name?)));
+        Ok(bound.map(|(tool, name)| self.bound(&server, wanted.tenant, tool, name)).collect())
+    }
+
+    fn bound(&self, server: &Arc<Server>, tenant: &str, tool: &live::Lent, name: String) -> BoundTool {
+        BoundTool {
+            offer: ToolOffer { name, description: tool.description.clone(), input_schema: tool.input_schema.clone() },
+            require_approval: server.require_approval,
+            idempotent: false,
+            timeout: server.timeout,
+            fixed: Map::new(),
+            config: Map::new(),
+            tool: Arc::new(LentTool {
+                links: self.links.clone(),
+                server: Arc::clone(server),
+                tenant: tenant.into(),
+                name: tool.name.clone(),
+            }),
+        }
+    }
+}
+
+impl ToolSource for McpServers {
+    fn scheme(&self) -> &'static str {
+        "mcp"
+    }
+
+    fn bind<'a>(&'a self, wanted: Wanted<'a>) -> BoxFuture<'a, Result<Vec<BoundTool>, Fault>> {
+        Box::pin(self.find(wanted))
+    }
+}
+
+/// A tool of a server.
+struct LentTool {
+    links: Links,
+    server: Arc<Server>,
+    tenant: Arc<str>,
+    /// As the server calls it.
+    name: String,
+}
+
+impl Tool for LentTool {
+    fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
+        let (links, server, tenant, name) = (self.links.clone(), Arc::clone(&self.server), Arc::clone(&self.tenant), self.name.clone());
+        Box::pin(async move {
+            let key = call.idempotency_key();
+            let arguments = match call.arguments {
+                Value::Object(arguments) => arguments,
+                _ => Map::new(),
+            };
+            links.call(&server, &tenant, &name, &arguments, &key).await
+        })
+    }
+
+    fn origin(&self) -> Option<Origin<'_>> {
+        Some(Origin { server: &self.server.slug, name: &self.name })
+    }
+}

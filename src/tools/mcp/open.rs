@@ -1,0 +1,116 @@
+//! Owns opening a connection: the stateless protocol is tried first, the one with a handshake where the server does not know it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
+use rmcp::transport::IntoTransport;
+
+use super::client::{Client, HANDSHAKE, STATELESS};
+use super::live::Live;
+use super::process::Process;
+use super::program::{self, LastWords};
+use super::server::{Ready, Way, unavailable};
+use super::{events, web};
+use crate::model::event::Fault;
+use crate::tools::guard::Guard;
+
+/// How long a server may take to start.
+const START: Duration = Duration::from_secs(10);
+
+/// Which protocol a connection begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beginning {
+    /// Asks what the server knows; a server from before answers that it does not understand.
+    Asking,
+    /// The handshake at once, for servers that fall silent or end when they are asked.
+    Handshake,
+}
+
+/// Why there is no connection.
+struct Trouble {
+    text: String,
+    /// Another beginning may help.
+    retry: bool,
+}
+
+impl Trouble {
+    fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), retry: false }
+    }
+}
+
+/// Opens a connection.
+///
+/// # Errors
+/// `mcp_unavailable` with the reason; nothing is left behind.
+pub(super) async fn open(ready: &Ready, guard: &Guard) -> Result<Live, Fault> {
+    let first = if matches!(ready.way, Way::Events(_)) { Beginning::Handshake } else { Beginning::Asking };
+    let trouble = match begin(ready, guard, first).await {
+        Err(trouble) if trouble.retry && first == Beginning::Asking => begin(ready, guard, Beginning::Handshake).await,
+        other => other,
+    };
+    trouble.map_err(|trouble| unavailable(&ready.slug, &ready.masked(trouble.text)))
+}
+
+async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
+    let late = || Trouble { text: format!("did not answer within {} s", START.as_secs()), retry: true };
+    tokio::time::timeout(START, connect(ready, guard, beginning)).await.unwrap_or_else(|_| Err(late()))
+}
+
+async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
+    match &ready.way {
+        Way::Program(program) => {
+            let (wire, process, words) = program::start(program).map_err(Trouble::plain)?;
+            let started = Started(process, words);
+            match greet(wire, beginning).await {
+                Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone()))).await),
+                Err(trouble) => Err(started.blamed(trouble)),
+            }
+        }
+        Way::Http(address) => {
+            let transport = web::open(address, guard).map_err(Trouble::plain)?;
+            Ok(Live::new(greet(transport, beginning).await?, None).await)
+        }
+        Way::Events(address) => {
+            let wire = events::open(address, guard).await.map_err(Trouble::plain)?;
+            Ok(Live::new(greet(wire, beginning).await?, None).await)
+        }
+    }
+}
+
+/// A program that was started, with what it said of itself.
+struct Started(Arc<Process>, LastWords);
+
+impl Started {
+    /// Its last words tell more than ours.
+    fn blamed(&self, trouble: Trouble) -> Trouble {
+        self.0.kill();
+        let words = self.1.told();
+        if words.is_empty() { trouble } else { Trouble { text: format!("{}; it said: {words}", trouble.text), ..trouble } }
+    }
+}
+
+async fn greet<T, E, A>(transport: T, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let mode = match beginning {
+        Beginning::Asking => ClientLifecycleMode::Auto { preferred_versions: vec![STATELESS], legacy_version: Some(HANDSHAKE) },
+        Beginning::Handshake => ClientLifecycleMode::Initialize,
+    };
+    Client::default().serve_with_lifecycle(transport, mode).await.map_err(trouble)
+}
+
+fn trouble(problem: ClientInitializeError) -> Trouble {
+    match problem {
+        ClientInitializeError::TransportError { error, .. } => Trouble::plain(web::told(error.error.as_ref()).0),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => trouble(*fallback),
+        ClientInitializeError::ConnectionClosed(_) => Trouble { text: "ended while it was started".into(), retry: true },
+        ClientInitializeError::JsonRpcError(error) => Trouble::plain(format!("refused the connection: {}", error.message)),
+        // Servers that answer anything to what they do not know, or know other revisions only.
+        other => Trouble { text: format!("does not speak the protocol: {other}"), retry: true },
+    }
+}

@@ -1,0 +1,207 @@
+//! Owns speaking with a program over its pipes: one message a line; what it says beside that is drained and its end kept.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc;
+
+use super::process::Process;
+use super::server::Program;
+use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use crate::sync::Mutex;
+
+/// How much of a program's last words is kept.
+const WORDS: usize = 2048;
+/// The beginning and the end of a message that is too long, where its id is looked for.
+const EDGE: usize = 256;
+
+/// The end of what a program wrote to its error channel.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastWords(Arc<Mutex<Vec<u8>>>);
+
+impl LastWords {
+    fn add(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock();
+        kept.extend_from_slice(bytes);
+        let over = kept.len().saturating_sub(WORDS);
+        kept.drain(..over);
+    }
+
+    /// As text on one line; empty when it said nothing.
+    pub(super) fn told(&self) -> String {
+        let words = String::from_utf8_lossy(&self.0.lock()).into_owned();
+        let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join(" | ").chars().filter(|letter| !letter.is_control()).collect()
+    }
+}
+
+/// Starts a program and speaks with it.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn start(program: &Program) -> Result<(Wire, Arc<Process>, LastWords), String> {
+    let told = |problem: std::io::Error| format!("`{}` could not be started: {problem}", program.command);
+    let (process, pipes) = Process::start(program).map_err(told)?;
+    let (process, words) = (Arc::new(process), LastWords::default());
+    let input = pipe::Sender::from_owned_fd(OwnedFd::from(pipes.input)).map_err(told)?;
+    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.output)).map_err(told)?;
+    let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.errors)).map_err(told)?;
+    let (mut wire, Ends { outgoing, incoming }) = Wire::new();
+    wire.carry(write(input, outgoing));
+    wire.carry(read(output, incoming));
+    wire.carry(drain(errors, words.clone()));
+    let ending = Arc::clone(&process);
+    wire.ends_with(Box::pin(async move { ending.end().await }));
+    Ok((wire, process, words))
+}
+
+async fn write(mut input: pipe::Sender, mut outgoing: mpsc::Receiver<Outgoing>) {
+    while let Some((message, tell)) = outgoing.recv().await {
+        let sent = match serde_json::to_vec(&message) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                // Without its end a line is no message.
+                input.write_all(&line).await.map_err(|problem| unsent(format!("the program does not take input: {problem}")))
+            }
+            Err(problem) => Err(unsent(format!("the message has no JSON form: {problem}"))),
+        };
+        let broken = sent.is_err();
+        let _nobody_waits = tell.send(sent);
+        if broken {
+            return;
+        }
+    }
+}
+
+const fn unsent(text: String) -> Broken {
+    Broken { text, unreached: true }
+}
+
+async fn drain(mut errors: pipe::Receiver, words: LastWords) {
+    let mut buffer = [0; 1024];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        words.add(&buffer[..count]);
+    }
+}
+
+async fn read(output: pipe::Receiver, incoming: mpsc::Sender<ServerJsonRpcMessage>) {
+    let (mut output, mut line) = (BufReader::with_capacity(64 << 10, output), Line::default());
+    loop {
+        let Ok(bytes) = output.fill_buf().await else { return };
+        if bytes.is_empty() {
+            return;
+        }
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let taken = end.map_or(bytes.len(), |end| end + 1);
+        line.add(&bytes[..end.unwrap_or(taken)]);
+        output.consume(taken);
+        if end.is_none() {
+            continue;
+        }
+        for message in line.take() {
+            if incoming.send(message).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A line while it comes. Of one that is too long only the edges are kept.
+#[derive(Default)]
+struct Line {
+    bytes: Vec<u8>,
+    tail: Vec<u8>,
+    long: bool,
+}
+
+impl Line {
+    fn add(&mut self, bytes: &[u8]) {
+        if !self.long && self.bytes.len() + bytes.len() <= MESSAGE_LIMIT {
+            return self.bytes.extend_from_slice(bytes);
+        }
+        if !std::mem::replace(&mut self.long, true) {
+            let start = self.bytes.len().saturating_sub(EDGE);
+            self.tail = self.bytes.split_off(start.max(EDGE.min(self.bytes.len())));
+            self.bytes = self.bytes.drain(..EDGE.min(self.bytes.len())).collect();
+        }
+        self.tail.extend_from_slice(&bytes[bytes.len().saturating_sub(EDGE)..]);
+        let over = self.tail.len().saturating_sub(EDGE);
+        self.tail.drain(..over);
+    }
+
+    /// The messages of the line; what is no message is nothing.
+    fn take(&mut self) -> Vec<ServerJsonRpcMessage> {
+        let Self { bytes, tail, long } = std::mem::take(self);
+        if long {
+            let text = format!("the answer is longer than {} MiB and was not read", MESSAGE_LIMIT >> 20);
+            let error = |id| ServerJsonRpcMessage::error(ErrorData::internal_error(text.clone(), None), Some(id));
+            return id_at_edge(&bytes, &tail).map(error).into_iter().collect();
+        }
+        let line = bytes.trim_ascii();
+        if line.starts_with(b"[") {
+            return serde_json::from_slice(line).unwrap_or_default();
+        }
+        serde_json::from_slice(line).into_iter().collect()
+    }
+}
+
+/// The id of an answer whose middle was not kept.
+fn id_at_edge(head: &[u8], tail: &[u8]) -> Option<RequestId> {
+    let number = |pattern: &str, bytes: &[u8]| -> Option<RequestId> {
+        let found = regex::Regex::new(pattern).ok()?.captures(&String::from_utf8_lossy(bytes))?.get(1)?.as_str().parse().ok()?;
+        Some(RequestId::Number(found))
+    };
+    let version = r#""jsonrpc"\s*:\s*"2\.0""#;
+    number(&format!(r#"^\s*\{{\s*(?:{version}\s*,\s*)?"id"\s*:\s*(\d+)\s*,"#), head)
+        .or_else(|| number(&format!(r#","id"\s*:\s*(\d+)\s*(?:,\s*{version}\s*)?\}}\s*$"#), tail))
+        .or_else(|| number(&format!(r#",{version}\s*,\s*"id"\s*:\s*(\d+)\s*\}}\s*$"#), tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(line: &str) -> Vec<ServerJsonRpcMessage> {
+        let mut reader = Line::default();
+        for piece in line.as_bytes().chunks(60_000) {
+            reader.add(piece);
+        }
+        reader.take()
+    }
+
+    fn error_id(line: &str) -> Option<RequestId> {
+        match taken(line).pop()? {
+            ServerJsonRpcMessage::Error(error) => error.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn garbage_is_nothing_and_batches_are_read() {
+        assert!(taken("Listening on stdio…").is_empty());
+        assert!(taken("").is_empty());
+        assert!(taken(r#"{"a": 1}"#).is_empty());
+        let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        assert_eq!(taken(&format!("[{answer},{answer}]")).len(), 2);
+        assert_eq!(taken(&format!("{answer}\r")).len(), 1);
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_fails_its_own_call() {
+        let long = "x".repeat(MESSAGE_LIMIT);
+        assert_eq!(error_id(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":"{long}"}}}}"#)), Some(RequestId::Number(7)));
+        assert_eq!(error_id(&format!(r#"{{"result":{{"a":"{long}"}},"jsonrpc":"2.0","id":8}}"#)), Some(RequestId::Number(8)));
+        assert_eq!(error_id(&format!(r#"{{"result":{{"a":"{long}","id":9}}}}"#)), None);
+    }
+
+    #[test]
+    fn last_words_are_bounded_and_on_one_line() {
+        let words = LastWords::default();
+        words.add("a".repeat(5000).as_bytes());
+        words.add(b"\nerror:\x1b[31m bad\n\n");
+        assert!(words.told().len() < WORDS + 10 && words.told().ends_with("a | error:[31m bad"), "{}", words.told());
+    }
+}

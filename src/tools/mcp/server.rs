@@ -1,0 +1,294 @@
+//! Owns what the definition of an MCP server says: how it is reached, what it may start, which secrets it takes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::config::Config;
+use crate::model::event::{Fault, FaultCode};
+use crate::model::{secret, variable};
+use crate::secrets::Secrets;
+
+/// How long a call may take where the definition says nothing.
+const TIMEOUT_MS: u64 = 30_000;
+
+/// A server as it is defined, by the configuration or in the studio.
+#[derive(Clone, Debug)]
+pub(super) struct Server {
+    pub(super) slug: String,
+    pub(super) enabled: bool,
+    pub(super) only: Vec<String>,
+    pub(super) exclude: Vec<String>,
+    pub(super) require_approval: bool,
+    pub(super) timeout: Duration,
+    /// The configuration defines it: it may start any command and reach any address.
+    own: bool,
+    transport: String,
+    command: String,
+    arguments: Vec<String>,
+    env: BTreeMap<String, String>,
+    url: String,
+    headers: BTreeMap<String, String>,
+    token: Option<String>,
+}
+
+/// How a server is reached, with its secrets looked up.
+#[derive(Clone)]
+pub(super) enum Way {
+    /// A program of our own, spoken to over its pipes.
+    Program(Program),
+    /// Streamable HTTP.
+    Http(Address),
+    /// The older transport of two channels.
+    Events(Address),
+}
+
+/// A program to start.
+#[derive(Clone)]
+pub(super) struct Program {
+    pub(super) command: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// An address to speak to.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) url: String,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) token: Option<Arc<str>>,
+    /// Private addresses are fine: the configuration names it.
+    pub(super) free: bool,
+}
+
+/// A server that can be opened.
+#[derive(Clone)]
+pub(super) struct Ready {
+    pub(super) slug: String,
+    pub(super) way: Way,
+    /// Changes with everything that a connection depends on, its secrets too.
+    pub(super) print: String,
+    /// What must not be told.
+    pub(super) hidden: Vec<Arc<str>>,
+}
+
+impl Server {
+    /// A pinned or stored definition. What the configuration defines is read from the configuration: no command comes from a
+    /// database unless the configuration lists it.
+    ///
+    /// # Errors
+    /// The configuration does not define it any more.
+    pub(super) fn read(config: &Config, body: &Value) -> Result<Self, Fault> {
+        let slug = text(body, "slug").unwrap_or_default();
+        if body.get("locked").and_then(Value::as_bool) != Some(true) {
+            return Ok(Self::of(slug, body, false));
+        }
+        let own = config.mcp.servers.get(&slug);
+        own.map(|own| Self::of(slug.clone(), own, true))
+            .ok_or_else(|| unavailable(&slug, "is no longer defined by the configuration (`mcp.servers`)"))
+    }
+
+    fn of(slug: String, body: &Value, own: bool) -> Self {
+        let flag = |key: &str, usual| body.get(key).and_then(Value::as_bool).unwrap_or(usual);
+        let url = text(body, "url").unwrap_or_default();
+        let usual = if url.is_empty() { "stdio" } else { "http" };
+        Self {
+            slug,
+            enabled: flag("enabled", true),
+            only: texts(body, "only"),
+            exclude: texts(body, "exclude"),
+            require_approval: flag("require_approval", false),
+            timeout: Duration::from_millis(body.get("timeout_ms").and_then(Value::as_u64).unwrap_or(TIMEOUT_MS)),
+            own,
+            transport: text(body, "transport").unwrap_or_else(|| usual.to_owned()),
+            command: text(body, "command").unwrap_or_default(),
+            arguments: texts(body, "args"),
+            env: text_map(body, "env"),
+            url,
+            headers: text_map(body, "headers"),
+            token: text(body, "token").filter(|token| !token.is_empty()),
+        }
+    }
+
+    /// Looks up its secrets, and whether it may be started.
+    ///
+    /// # Errors
+    /// `credential_missing`; `mcp_unavailable` when its command is not allowed.
+    pub(super) async fn ready(&self, config: &Config, secrets: &Secrets, tenant: &str) -> Result<Ready, Fault> {
+        let (missing, place) = if self.transport == "stdio" { ("command", &self.command) } else { ("url", &self.url) };
+        if place.is_empty() {
+            return Err(unavailable(&self.slug, &format!("has no `{missing}`")));
+        }
+        let mut lookup = Lookup { secrets, tenant, hidden: Vec::new() };
+        let way = match self.transport.as_str() {
+            "stdio" => {
+                self.may_start(config)?;
+                let env = lookup.all(&self.env).await?;
+                Way::Program(Program { command: self.command.clone(), arguments: self.arguments.clone(), env })
+            }
+            transport => {
+                let headers = lookup.all(&self.headers).await?;
+                let token = match &self.token {
+                    Some(token) => Some(lookup.one("token", token).await?.into()),
+                    None => None,
+                };
+                let address = Address { url: self.url.clone(), headers, token, free: self.own };
+                if transport == "sse" { Way::Events(address) } else { Way::Http(address) }
+            }
+        };
+        let print = print(tenant, &self.slug, &way);
+        Ok(Ready { slug: self.slug.clone(), way, print, hidden: lookup.hidden })
+    }
+
+    fn may_start(&self, config: &Config) -> Result<(), Fault> {
+        if !self.own && !config.mcp.stdio_allowlist.contains(&self.command) {
+            let text = format!("may not start `{}`: it is not on the list `mcp.stdio_allowlist`", self.command);
+            return Err(unavailable(&self.slug, &text));
+        }
+        match self.env.keys().find(|name| !self.own && !variable::is_harmless(name)) {
+            Some(name) => Err(unavailable(&self.slug, &format!("may not set the variable {name}, which makes a program run other code"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Does the server lend this tool?
+    pub(super) fn lends(&self, tool: &str) -> bool {
+        let named = |list: &[String]| list.iter().any(|name| name == tool);
+        (self.only.is_empty() || named(&self.only)) && !named(&self.exclude)
+    }
+}
+
+/// The fault of a server that cannot be used; nothing was done.
+pub(super) fn unavailable(slug: &str, text: &str) -> Fault {
+    Fault::new(FaultCode::McpUnavailable, format!("the MCP server `{slug}` {text}"))
+}
+
+/// Looks up secrets and remembers what must not be told.
+struct Lookup<'a> {
+    secrets: &'a Secrets,
+    tenant: &'a str,
+    hidden: Vec<Arc<str>>,
+}
+
+impl Lookup<'_> {
+    async fn all(&mut self, named: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Fault> {
+        let mut found = BTreeMap::new();
+        for (name, value) in named {
+            found.insert(name.clone(), self.one(name, value).await?);
+        }
+        Ok(found)
+    }
+
+    async fn one(&mut self, name: &str, value: &str) -> Result<String, Fault> {
+        let value = if secret::is_reference(value) {
+            self.secrets.get(value, self.tenant).await?.0
+        } else if secret::looks_written_out(name, value) {
+            value.into()
+        } else {
+            return Ok(value.to_owned());
+        };
+        self.hidden.push(Arc::clone(&value));
+        Ok(value.to_string())
+    }
+}
+
+fn print(tenant: &str, slug: &str, way: &Way) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &str| {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text.as_bytes());
+    };
+    add(tenant);
+    add(slug);
+    match way {
+        Way::Program(program) => {
+            add(&program.command);
+            program.arguments.iter().for_each(|argument| add(argument));
+            program.env.iter().for_each(|(name, value)| add(&format!("{name}={value}")));
+        }
+        Way::Http(address) | Way::Events(address) => {
+            add(if matches!(way, Way::Http(_)) { "http" } else { "sse" });
+            add(&address.url);
+            add(address.token.as_deref().unwrap_or_default());
+            add(if address.free { "free" } else { "" });
+            address.headers.iter().for_each(|(name, value)| add(&format!("{name}:{value}")));
+        }
+    }
+    hash.finalize().iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+fn text(body: &Value, key: &str) -> Option<String> {
+    body.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn texts(body: &Value, key: &str) -> Vec<String> {
+    let items = body.get(key).and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn text_map(body: &Value, key: &str) -> BTreeMap<String, String> {
+    let empty = Map::new();
+    let items = body.get(key).and_then(Value::as_object).unwrap_or(&empty).iter();
+    items.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+impl Ready {
+    /// A text without the secrets that the server was given.
+    pub(super) fn masked(&self, text: impl Into<String>) -> String {
+        let secrets = self.hidden.iter().filter(|secret| secret.len() >= 4);
+        secrets.fold(text.into(), |text, secret| text.replace(&**secret, "***"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::host::HostDoor;
+
+    async fn ready(settings: Value, body: Value) -> Result<Ready, String> {
+        let config = Arc::new(Config::with(settings).expect("a configuration"));
+        let secrets = Secrets::new(Arc::clone(&config), HostDoor::default());
+        let told = |fault: Fault| format!("{}: {}", fault.code.as_str(), fault.message);
+        let server = Server::read(&config, &body).map_err(told)?;
+        server.ready(&config, &secrets, "").await.map_err(told)
+    }
+
+    fn stdio(more: Value) -> Value {
+        let mut body = json!({"slug": "files", "transport": "stdio", "command": "tool", "args": ["x"]});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        body
+    }
+
+    #[tokio::test]
+    async fn commands_come_from_the_list_or_from_the_configuration_itself() {
+        let listed = json!({"mcp": {"stdio_allowlist": ["tool"]}});
+        assert!(ready(listed.clone(), stdio(json!({}))).await.is_ok());
+        for body in [stdio(json!({"command": "tool "})), stdio(json!({"command": "/bin/tool"})), stdio(json!({"env": {"Ld_Preload": "x"}}))] {
+            assert!(ready(listed.clone(), body).await.err().is_some_and(|text| text.contains("may not")));
+        }
+        // A definition that says it is the configuration's takes everything from there.
+        let own = json!({"mcp": {"stdio_allowlist": [], "servers": {"files": {"command": "own", "env": {"LD_X": "1"}}}}});
+        let found = ready(own, stdio(json!({"locked": true}))).await.expect("allowed");
+        let Way::Program(program) = found.way else { panic!("a program") };
+        assert_eq!((program.command.as_str(), program.arguments.len()), ("own", 0));
+        let gone = ready(listed, stdio(json!({"locked": true}))).await.err().expect("refused");
+        assert!(gone.starts_with("mcp_unavailable: the MCP server `files` is no longer defined"), "{gone}");
+    }
+
+    #[tokio::test]
+    async fn secrets_are_looked_up_change_the_print_and_are_masked() {
+        let body = json!({"slug": "a", "transport": "http", "url": "http://x", "token": "secret:T", "headers": {"X-Key": "secret:K"}});
+        let with = |token: &str| json!({"secrets": {"T": token, "K": "keykey"}});
+        let one = ready(with("tokenone"), body.clone()).await.expect("ready");
+        let other = ready(with("tokentwo"), body.clone()).await.expect("ready");
+        assert_ne!(one.print, other.print);
+        assert_eq!(one.masked("a tokenone keykey b"), "a *** *** b");
+        let missing = ready(json!({}), body).await.err().expect("missing");
+        assert!(missing.starts_with("credential_missing"), "{missing}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Owns HTTP to MCP servers: guarded addresses, redirects only within one origin, failures in words.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use http::{HeaderName, HeaderValue};
+use reqwest::Url;
+use reqwest::redirect::{Attempt, Policy};
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpClientWorker, StreamableHttpError,
+    StreamableHttpPostResponse,
+};
+use rmcp::transport::WorkerTransport;
+use sse_stream::Sse;
+
+use super::server::Address;
+use super::wire::{Broken, MESSAGE_LIMIT};
+use crate::providers::outbound;
+use crate::tools::guard::{self, Guard};
+
+/// More redirects than this lead nowhere.
+const REDIRECTS: usize = 5;
+
+/// Why a request failed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{text}")]
+pub(super) struct Trouble {
+    text: String,
+    /// There was no connection: the server saw nothing.
+    pub(super) unreached: bool,
+}
+
+impl From<&reqwest::Error> for Trouble {
+    fn from(problem: &reqwest::Error) -> Self {
+        Self { text: guard::why(problem), unreached: problem.is_connect() }
+    }
+}
+
+/// The client for one server.
+///
+/// # Errors
+/// The address must not be reached, or no client can be made.
+pub(super) fn client(address: &Address, guard: &Guard) -> Result<(reqwest::Client, Url), String> {
+    let url = Url::parse(&address.url).map_err(|problem| format!("`{}` is no URL: {problem}", address.url))?;
+    let mut builder = outbound::builder()?.redirect(Policy::custom(redirect));
+    if !address.free {
+        guard.check(&url).map_err(|refusal| refusal.0)?;
+        builder = builder.no_proxy().dns_resolver(Arc::new(guard.clone()));
+    }
+    let client = builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))?;
+    Ok((client, url))
+}
+
+/// Credentials stay at their origin, and a redirect must not turn a call into something else.
+fn redirect(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let from = attempt.previous().last().map(Url::origin);
+    let keeps = matches!(attempt.status().as_u16(), 307 | 308);
+    if keeps && from == Some(attempt.url().origin()) && attempt.previous().len() <= REDIRECTS {
+        return attempt.follow();
+    }
+    attempt.stop()
+}
+
+/// Header names and values that can be sent.
+///
+/// # Errors
+/// One cannot be sent.
+pub(super) fn headers(address: &Address) -> Result<HashMap<HeaderName, HeaderValue>, String> {
+    let read = |(name, value): (&String, &String)| {
+        let told = |what: &str| format!("the header `{name}` {what}");
+        let header = HeaderName::from_bytes(name.as_bytes()).map_err(|_| told("has no valid name"))?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| told("has a value that cannot be sent"))?;
+        value.set_sensitive(true);
+        Ok((header, value))
+    };
+    address.headers.iter().map(read).collect()
+}
+
+/// Opens streamable HTTP; nothing is sent yet.
+///
+/// # Errors
+/// The address must not be reached, or no client can be made.
+pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<StreamableHttpClientWorker<Fetch>>, String> {
+    let (client, url) = client(address, guard)?;
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).max_sse_event_size(MESSAGE_LIMIT);
+    config = config.custom_headers(headers(address)?);
+    if let Some(token) = &address.token {
+        config = config.auth_header(&**token);
+    }
+    Ok(WorkerTransport::spawn(StreamableHttpClientWorker::new(Fetch(client), config)))
+}
+
+/// The crate's client with failures in our words.
+#[derive(Clone)]
+pub(super) struct Fetch(reqwest::Client);
+
+type Failure = StreamableHttpError<Trouble>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// The protocol tells some failures apart; of the others the text is kept.
+fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
+    match problem {
+        StreamableHttpError::Client(problem) => Failure::Client(Trouble::from(&problem)),
+        StreamableHttpError::Sse(problem) => Failure::Sse(problem),
+        StreamableHttpError::HttpStatus(status) => Failure::HttpStatus(status),
+        StreamableHttpError::ServerDoesNotSupportSse => Failure::ServerDoesNotSupportSse,
+        StreamableHttpError::ServerDoesNotSupportDeleteSession => Failure::ServerDoesNotSupportDeleteSession,
+        StreamableHttpError::AuthRequired(challenge) => Failure::AuthRequired(challenge),
+        StreamableHttpError::InsufficientScope(challenge) => Failure::InsufficientScope(challenge),
+        StreamableHttpError::SessionExpired => Failure::SessionExpired,
+        StreamableHttpError::UnexpectedContentType(kind) => Failure::UnexpectedContentType(kind),
+        other => Failure::UnexpectedServerResponse(other.to_string().into()),
+    }
+}
+
+impl StreamableHttpClient for Fetch {
+    type Error = Trouble;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, MESSAGE_LIMIT).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let posted = self.0.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit);
+        posted.await.map_err(failure)
+    }
+
+    async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {
+        self.0.delete_session(uri, session, token, headers).await.map_err(failure)
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, MESSAGE_LIMIT).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        self.0.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit).await.map_err(failure)
+    }
+}
+
+/// What a failure of the transport says, as a sentence's end; and whether the server saw nothing of the request.
+pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool) {
+    if let Some(failure) = problem.downcast_ref::<Failure>() {
+        return match failure {
+            Failure::Client(trouble) => (trouble.text.clone(), trouble.unreached),
+            Failure::AuthRequired(_) => ("wants authorization (401): give it a `token` or a header with a secret that it accepts".into(), true),
+            Failure::InsufficientScope(_) => ("says that the credentials do not suffice (403)".into(), true),
+            Failure::HttpStatus(status) => (format!("answered with status {}", status.status), false),
+            other => (other.to_string(), false),
+        };
+    }
+    let unreached = problem.downcast_ref::<Broken>().is_some_and(|broken| broken.unreached);
+    (problem.to_string(), unreached)
+}

@@ -1,0 +1,90 @@
+//! Owns the wire between the protocol and whatever carries it: whole messages out, whole messages in, an end.
+
+use futures_util::future::BoxFuture;
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+
+/// One message may measure this much.
+pub(super) const MESSAGE_LIMIT: usize = 8 << 20;
+/// Messages that wait for a reader.
+const WAITING: usize = 32;
+
+/// A message was not sent.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{text}")]
+pub(super) struct Broken {
+    pub(super) text: String,
+    /// The server saw nothing of it.
+    pub(super) unreached: bool,
+}
+
+/// A message on its way out, and who hears whether it went.
+pub(super) type Outgoing = (ClientJsonRpcMessage, oneshot::Sender<Result<(), Broken>>);
+
+/// A carrier of messages: a task writes, a task reads.
+pub(super) struct Wire {
+    outgoing: Option<mpsc::Sender<Outgoing>>,
+    incoming: mpsc::Receiver<ServerJsonRpcMessage>,
+    end: Option<BoxFuture<'static, ()>>,
+    tasks: JoinSet<()>,
+}
+
+/// The far side of a wire.
+pub(super) struct Ends {
+    pub(super) outgoing: mpsc::Receiver<Outgoing>,
+    pub(super) incoming: mpsc::Sender<ServerJsonRpcMessage>,
+}
+
+impl Wire {
+    /// A wire and its far side, which tasks carry on.
+    pub(super) fn new() -> (Self, Ends) {
+        let (outgoing, from_us) = mpsc::channel(WAITING);
+        let (to_us, incoming) = mpsc::channel(WAITING);
+        let wire = Self { outgoing: Some(outgoing), incoming, end: None, tasks: JoinSet::new() };
+        (wire, Ends { outgoing: from_us, incoming: to_us })
+    }
+
+    /// A task of the wire, ended with it.
+    pub(super) fn carry(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(task);
+    }
+
+    /// What is done once nothing more is sent.
+    pub(super) fn ends_with(&mut self, end: BoxFuture<'static, ()>) {
+        self.end = Some(end);
+    }
+}
+
+fn closed() -> Broken {
+    Broken { text: "the connection is closed".into(), unreached: true }
+}
+
+impl Transport<RoleClient> for Wire {
+    type Error = Broken;
+
+    fn send(&mut self, item: ClientJsonRpcMessage) -> impl Future<Output = Result<(), Broken>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let (tell, told) = oneshot::channel();
+            outgoing.ok_or_else(closed)?.send((item, tell)).await.map_err(|_| closed())?;
+            told.await.map_err(|_| closed())?
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        self.incoming.recv().await
+    }
+
+    async fn close(&mut self) -> Result<(), Broken> {
+        self.outgoing = None;
+        self.incoming.close();
+        if let Some(end) = self.end.take() {
+            end.await;
+        }
+        self.tasks.shutdown().await;
+        Ok(())
+    }
+}

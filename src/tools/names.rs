@@ -1,0 +1,55 @@
+//! Owns the names under which models see tools of MCP servers: what providers accept, at most 64 letters, no two alike.
+
+use std::collections::HashSet;
+
+use sha2::{Digest, Sha256};
+
+/// Longer names are refused by providers.
+const LONGEST: usize = 64;
+/// What tells a changed name from another one.
+const MARK: usize = 6;
+
+/// A name that every provider accepts; the same for the same name. A changed name ends with a mark of what it was.
+#[must_use]
+pub fn accepted(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
+    let begins = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    if begins && name.len() <= LONGEST && name.chars().all(fits) {
+        return name.to_owned();
+    }
+    let first = if begins { "" } else { "_" };
+    let letters = name.chars().map(|letter| if fits(letter) { letter } else { '_' });
+    let kept: String = first.chars().chain(letters).take(LONGEST - MARK - 1).collect();
+    format!("{kept}_{}", mark(name))
+}
+
+fn mark(name: &str) -> String {
+    let hash = Sha256::digest(name.as_bytes());
+    hash.iter().take(MARK / 2).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+/// The accepted names of these tools, in order; of two equal names the second is left out.
+pub(super) fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Option<String>> {
+    let mut seen = HashSet::new();
+    names.map(accepted).map(|name| seen.insert(name.clone()).then_some(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_made_acceptable_and_stay_told_apart() {
+        for fine in ["read_file", "get-sum", "_x", &"a".repeat(64)] {
+            assert_eq!(accepted(fine), fine);
+        }
+        for odd in ["files.read", "files/read", "1st", "-x", "naïve", "", &"a".repeat(65), &"é".repeat(90), "a b"] {
+            let name = accepted(odd);
+            assert!(accepted(&name) == name && name.len() <= LONGEST, "{odd}: {name}");
+        }
+        assert_eq!(accepted("files.read"), accepted("files.read"));
+        assert_ne!(accepted("files.read"), accepted("files/read"));
+        assert_ne!(accepted(&"a".repeat(65)), accepted(&"a".repeat(66)));
+        assert_eq!(distinct(["a", "b.c", "a"].into_iter()), [Some("a".into()), Some(accepted("b.c")), None]);
+    }
+}

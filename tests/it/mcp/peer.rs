@@ -1,0 +1,144 @@
+//! Owns a small MCP server: what it answers to each message, whatever carries it, and the program that speaks it over pipes.
+
+use std::io::{BufRead as _, Write as _};
+
+use serde_json::{Value, json};
+
+/// How the server behaves; named by the variable `PEER`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// Knows the stateless protocol only.
+    Modern,
+    /// Knows the handshake only.
+    Legacy,
+    /// Knows the handshake, and does not answer what it does not know.
+    Deaf,
+    /// Writes one thing to its error channel and ends.
+    Broken,
+    /// Starts, and never says anything.
+    Silent,
+}
+
+impl Manner {
+    pub fn named(name: &str) -> Self {
+        match name {
+            "modern" => Self::Modern,
+            "deaf" => Self::Deaf,
+            "broken" => Self::Broken,
+            "silent" => Self::Silent,
+            _ => Self::Legacy,
+        }
+    }
+}
+
+/// The server.
+pub struct Peer {
+    pub manner: Manner,
+    grown: bool,
+    asked: Vec<Value>,
+}
+
+impl Peer {
+    pub const fn new(manner: Manner) -> Self {
+        Self { manner, grown: false, asked: Vec::new() }
+    }
+
+    /// What it says to a message; the last of it is the answer.
+    pub fn answer(&mut self, message: &Value) -> Vec<Value> {
+        let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
+        let Some(id) = message.get("id").filter(|_| !method.is_empty()) else {
+            self.asked.push(message.clone());
+            return Vec::new();
+        };
+        let result = |result: Value| vec![json!({"jsonrpc": "2.0", "id": id, "result": result})];
+        let modern = self.manner == Manner::Modern;
+        let capabilities = json!({"tools": {"listChanged": true}});
+        match method {
+            "server/discover" if modern => result(json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
+                "serverInfo": {"name": "peer", "version": "1"}, "ttlMs": 0, "cacheScope": "private"})),
+            "server/discover" if self.manner == Manner::Deaf => Vec::new(),
+            "initialize" if !modern => result(json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {"name": "peer", "version": "1"}})),
+            "ping" if !modern => result(json!({})),
+            "tools/list" => result(json!({"resultType": "complete", "tools": self.tools(), "ttlMs": 0, "cacheScope": "private"})),
+            "tools/call" => self.call(id, params),
+            _ => vec![json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": format!("no method {method}")}})],
+        }
+    }
+
+    fn tools(&self) -> Vec<Value> {
+        let any = json!({"type": "object"});
+        let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
+        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "grow", "heard", "garbage"];
+        names.extend(self.grown.then_some("grown"));
+        let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
+        names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
+    }
+
+    fn call(&mut self, id: &Value, params: &Value) -> Vec<Value> {
+        self.asked.push(params.clone());
+        let arguments = &params["arguments"];
+        let text = |text: String| json!({"resultType": "complete", "content": [{"type": "text", "text": text}]});
+        let mut before = Vec::new();
+        let result = match params["name"].as_str().unwrap_or_default() {
+            "add" => {
+                let sum = arguments["a"].as_i64().unwrap_or(0) + arguments["b"].as_i64().unwrap_or(0);
+                let token = &params["_meta"]["progressToken"];
+                before.push(json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}));
+                json!({"resultType": "complete", "content": [{"type": "text", "text": "as text"}], "structuredContent": {"sum": sum}})
+            }
+            "fail" => json!({"resultType": "complete", "content": [{"type": "text", "text": "it went wrong"}], "isError": true}),
+            "crash" => {
+                eprintln!("the peer crashes, holding {}", std::env::var("TOKEN").unwrap_or_default());
+                std::process::exit(3)
+            }
+            "hang" => return Vec::new(),
+            "big" => text("x".repeat(usize::try_from(arguments["bytes"].as_u64().unwrap_or(0)).unwrap_or(0))),
+            "env" => {
+                let all: std::collections::BTreeMap<String, String> = std::env::vars().collect();
+                text(json!(all).to_string())
+            }
+            "child" => {
+                let child = std::process::Command::new("/bin/sleep").arg("1000").spawn().expect("a child");
+                text(json!([std::process::id(), child.id()]).to_string())
+            }
+            "files.read" => text("contents".into()),
+            "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": "state",
+                "inputRequests": {"name": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
+            "ask" => text(json!({"state": params["requestState"], "answers": params["inputResponses"]}).to_string()),
+            "grow" => {
+                self.grown = true;
+                before.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+                text("grown".into())
+            }
+            "heard" => text(json!(self.asked).to_string()),
+            "garbage" => {
+                println!("not json\n{{\"jsonrpc\": \"2.0\"}}\n[1, 2]");
+                text("after garbage".into())
+            }
+            other => json!({"resultType": "complete", "content": [{"type": "text", "text": format!("no tool {other}")}], "isError": true}),
+        };
+        before.push(json!({"jsonrpc": "2.0", "id": id, "result": result}));
+        before
+    }
+}
+
+/// The program: a message a line in, a message a line out.
+pub fn speak_over_pipes() {
+    let mut peer = Peer::new(Manner::named(&std::env::var("PEER").unwrap_or_default()));
+    if peer.manner == Manner::Broken {
+        eprintln!("the peer has no configuration");
+        std::process::exit(2);
+    }
+    println!(); // ends the line that the test harness began
+    for line in std::io::stdin().lock().lines() {
+        let Ok(message) = serde_json::from_str::<Value>(&line.expect("a line")) else { continue };
+        if peer.manner == Manner::Silent {
+            continue;
+        }
+        let mut out = std::io::stdout().lock();
+        for answer in peer.answer(&message) {
+            writeln!(out, "{answer}").expect("a reader");
+        }
+        out.flush().expect("a reader");
+    }
+}

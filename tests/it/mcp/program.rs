@@ -1,0 +1,219 @@
+//! Servers that are programs: started, spoken to, killed, left without a trace.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::support::{bench, call, graph, is_running, program, result, run, until};
+use crate::support::Bench;
+
+fn agent(tools: Value) -> Value {
+    json!({"config_mode": "inline", "provider": "script", "model": "m", "tools": tools})
+}
+
+#[tokio::test]
+async fn both_protocols_list_call_and_fail() {
+    for (manner, version) in [("modern", "2026-07-28"), ("legacy", "2025-11-25")] {
+        let bench = bench(&[("peer", program(manner, json!({})))], json!({}));
+        let tried = bench.studio.test_mcp_server(&bench.scope, "peer").await.expect("an answer");
+        assert_eq!((&tried["ok"], &tried["protocol_version"], &tried["error"]), (&json!(true), &json!(version), &Value::Null), "{tried}");
+        assert_eq!(tried["tools"][0]["name"], "add");
+        let sum = run(&bench, call("peer", "add", json!({"parameters": {"a": 3, "b": "$number"}}))).await.expect("a sum");
+        assert_eq!(sum["mcp_result"], json!({"server": "peer", "name": "add", "result": {"sum": 7}}));
+        assert_eq!(run(&bench, call("peer", "fail", json!({}))).await, Err("tool_failed: it went wrong".into()));
+        let gone = run(&bench, call("peer", "nothing", json!({}))).await;
+        assert_eq!(gone, Err("tool_not_found: the MCP server `peer` has no tool `nothing`".into()));
+        let misfit = run(&bench, call("peer", "add", json!({"parameters": {"a": "x"}}))).await.expect_err("refused");
+        assert!(misfit.starts_with("tool_failed: the parameters do not fit `add`"), "{misfit}");
+        assert_eq!(result(&bench, "peer", "garbage", json!({})).await, "after garbage");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_questions_is_greeted_at_once() {
+    let bench = bench(&[("peer", program("deaf", json!({})))], json!({}));
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
+
+#[tokio::test]
+async fn one_program_serves_all_runs_and_dies_with_the_studio() {
+    let bench = bench(&[("peer", program("legacy", json!({})))], json!({}));
+    let (first, second) = tokio::join!(result(&bench, "peer", "child", json!({})), result(&bench, "peer", "child", json!({})));
+    assert_eq!(first[0], second[0], "one program for both runs");
+    let pids: Vec<u64> = [&first[0], &first[1], &second[1]].iter().filter_map(|pid| pid.as_u64()).collect();
+    assert!(pids.len() == 3 && pids.iter().all(|pid| is_running(*pid)), "{pids:?}");
+    bench.studio.shutdown(Duration::from_secs(20)).await;
+    for pid in pids {
+        assert!(!is_running(pid), "{pid} is left");
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists() || pid != first[0].as_u64().expect("a pid"), "a zombie is left");
+    }
+    let Bench { studio, .. } = bench;
+    drop(studio);
+}
+
+#[tokio::test]
+async fn a_dropped_studio_leaves_no_program() {
+    let bench = bench(&[("peer", program("modern", json!({})))], json!({}));
+    let pids = result(&bench, "peer", "child", json!({})).await;
+    drop(bench);
+    for pid in [&pids[0], &pids[1]].into_iter().filter_map(Value::as_u64) {
+        until("the end of a program", || !is_running(pid)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_crash_in_mid_call_is_told_and_the_next_call_works() {
+    let server = program("legacy", json!({"TOKEN": "secret:PEER_TOKEN"}));
+    let bench = bench(&[("peer", server)], json!({}));
+    let crashed = run(&bench, call("peer", "crash", json!({}))).await.expect_err("a failure");
+    assert!(crashed.starts_with("tool_failed: the MCP server `peer` ended before it answered; it is not known whether the call ran"), "{crashed}");
+    assert!(crashed.contains("the peer crashes, holding ***") && !crashed.contains("canary"), "{crashed}");
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
+
+#[tokio::test]
+async fn a_program_that_keeps_crashing_is_left_alone() {
+    let bench = bench(&[("peer", program("legacy", json!({})))], json!({}));
+    for _ in 0..4 {
+        run(&bench, call("peer", "crash", json!({}))).await.expect_err("a failure");
+    }
+    let refused = run(&bench, call("peer", "add", json!({"parameters": {"a": 1, "b": 2}}))).await.expect_err("left alone");
+    assert!(refused.starts_with("mcp_unavailable: the MCP server `peer` was started 4 times within 300 s"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why() {
+    let servers = [
+        ("broken", program("broken", json!({}))),
+        ("none", json!({"command": "no-such-program"})),
+        ("empty", json!({"transport": "stdio"})),
+        ("unset", json!({"command": "x", "env": {"K": "secret:UNSET"}})),
+    ];
+    let bench = bench(&servers, json!({}));
+    for (slug, wanted) in [
+        ("broken", "mcp_unavailable: the MCP server `broken` ended while it was started; it said: the peer has no configuration"),
+        ("none", "mcp_unavailable: the MCP server `none` `no-such-program` could not be started: No such file"),
+        ("empty", "mcp_unavailable: the MCP server `empty` has no `command`"),
+        ("unset", "credential_missing: the secret `UNSET` is not set"),
+    ] {
+        let failed = run(&bench, call(slug, "x", json!({}))).await.expect_err("a failure");
+        assert!(failed.starts_with(wanted), "{failed}");
+        let tried = bench.studio.test_mcp_server(&bench.scope, slug).await.expect("an answer");
+        assert_eq!((&tried["ok"], &tried["tools"], failed.ends_with(tried["error"].as_str().expect("a text"))), (&json!(false), &json!([]), true), "{tried}");
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_only_what_is_given() {
+    let bench = bench(&[("peer", program("legacy", json!({"GIVEN": "yes", "TOKEN": "secret:PEER_TOKEN"})))], json!({}));
+    let seen = result(&bench, "peer", "env", json!({})).await;
+    let names: Vec<&String> = seen.as_object().expect("variables").keys().filter(|name| !name.starts_with("RUST_TEST")).collect();
+    assert_eq!(names, ["GIVEN", "PEER", "TOKEN"]);
+    let shown = bench.studio.get(&bench.scope, studio::studio::Resource::McpServer, "peer").await.expect("a server");
+    assert_eq!((&shown["locked"], &shown["env"]["TOKEN"]), (&json!(true), &json!("secret:PEER_TOKEN")));
+}
+
+#[tokio::test]
+async fn a_late_call_is_given_up_and_told_to_the_server() {
+    let mut server = program("legacy", json!({}));
+    server["timeout_ms"] = json!(300);
+    let bench = bench(&[("peer", server)], json!({}));
+    let late = run(&bench, call("peer", "hang", json!({}))).await.expect_err("late");
+    assert_eq!(late, "tool_failed: the tool did not answer within 300 ms");
+    let mut heard = Value::Null;
+    for _ in 0..50 {
+        heard = result(&bench, "peer", "heard", json!({})).await;
+        if heard.to_string().contains("notifications/cancelled") {
+            break;
+        }
+    }
+    let heard = heard.to_string();
+    assert!(heard.contains("notifications/cancelled"), "{heard}");
+    assert!(heard.contains("workflow-studio/idempotencyKey"), "{heard}");
+}
+
+#[tokio::test]
+async fn large_answers_are_cut_and_too_large_ones_refused() {
+    let bench = bench(&[("peer", program("legacy", json!({})))], json!({}));
+    let large = result(&bench, "peer", "big", json!({"bytes": 400_000})).await;
+    let large = large.as_str().expect("a text");
+    assert!(large.len() < 263_000 && large.ends_with("[truncated]"), "{}", large.len());
+    let refused = run(&bench, call("peer", "big", json!({"parameters": {"bytes": 9_000_000}}))).await.expect_err("refused");
+    assert!(refused.contains("the answer is longer than 8 MiB and was not read"), "{refused}");
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
+
+#[tokio::test]
+async fn questions_to_people_are_declined() {
+    let bench = bench(&[("peer", program("modern", json!({})))], json!({}));
+    let told = result(&bench, "peer", "ask", json!({})).await;
+    assert_eq!(told, json!({"state": "state", "answers": {"name": {"action": "decline"}}}));
+}
+
+#[tokio::test]
+async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
+    let script = json!({"replies": [
+        {"match": {"contains": "more"}, "tool_calls": [{"name": "grown", "arguments": {}}]},
+        {"tool_calls": [{"name": "files_read_601e4e", "arguments": {}}, {"name": "one__add", "arguments": {"a": 1, "b": 1}},
+            {"name": "two__add", "arguments": {"a": 2, "b": 2}}, {"name": "one__fail", "arguments": {}}, {"name": "one__grow", "arguments": {}}]},
+        {"text": "done"}]});
+    let bench = bench(&[("one", program("legacy", json!({}))), ("two", program("legacy", json!({"OTHER": "1"})))], script);
+    let tools = json!([{"ref": "mcp:one"}, {"ref": "mcp:two", "only": ["add", "fail", "grow"]}]);
+    let graph = graph(vec![("a", "agent", agent(tools))], &["start > a", "a > stop"]);
+    let workflow = bench.workflow(graph).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    let told = bench.told(&started).await;
+    let results: Vec<&str> = told.lines().filter(|line| line.contains(" tool_result ")).collect();
+    let has = |name: &str, text: &str| results.iter().any(|line| line.contains(&format!("\"name\":\"{name}\"")) && line.contains(text));
+    assert!(has("one__add", r#"{\"sum\":2}"#) && has("two__add", r#"{\"sum\":4}"#), "{told}");
+    assert!(has("one__fail", "it went wrong") && has("one__fail", r#""is_error":true"#), "{told}");
+    assert!(results.len() == 5 && results[0].contains("contents"), "{told}");
+    let again = bench.start(&workflow, json!({"message": "more"})).await;
+    let told = bench.told(&again).await;
+    // The peer lists it and does not know how to call it.
+    assert!(told.contains("no tool grown") && !told.contains("There is no tool `grown`"), "{told}");
+}
+
+#[tokio::test]
+async fn a_binding_fixes_arguments_and_a_server_can_ask_for_approval() {
+    let script = json!({"replies": [{"tool_calls": [{"name": "add", "arguments": {"a": 40}}]}, {"text": "done"}]});
+    let mut server = program("modern", json!({}));
+    server["require_approval"] = json!(true);
+    let bench = bench(&[("peer", server)], script);
+    let node = json!({"mcp_server": "peer", "tool_name": "add", "parameters": {"b": "$number"}});
+    let graph = graph(vec![("a", "agent", agent(json!([]))), ("t", "mcp", node)], &["start > a", "a > stop", "t => a"]);
+    let workflow = bench.workflow(graph).await;
+    let started = bench.start(&workflow, json!({"message": "go", "state": {"number": 2}})).await;
+    let told = bench.told(&started).await;
+    assert!(told.contains("tool_approval_required"), "{told}");
+    let resumed = bench.resume(&started.run.to_string(), json!({"approval": "approve"})).await.expect("resumed");
+    let told = bench.told(&resumed).await;
+    assert!(told.contains(r#""result":"{\"sum\":42}""#), "{told}");
+}
+
+#[tokio::test]
+async fn what_a_server_lends_can_be_narrowed() {
+    let mut server = program("modern", json!({}));
+    server["only"] = json!(["add", "fail"]);
+    server["exclude"] = json!(["fail"]);
+    let mut off = program("modern", json!({}));
+    off["enabled"] = json!(false);
+    let bench = bench(&[("peer", server), ("off", off)], json!({}));
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+    let narrowed = run(&bench, call("peer", "fail", json!({}))).await.expect_err("not lent");
+    assert_eq!(narrowed, "tool_not_found: the MCP server `peer` has no tool `fail`");
+    assert_eq!(run(&bench, call("off", "add", json!({}))).await, Err("mcp_unavailable: the MCP server `off` is switched off".into()));
+}
+
+#[tokio::test]
+async fn programs_of_the_studio_need_the_list() {
+    let bench = Bench::new(json!({"mcp": {"stdio_allowlist": ["listed"]}}));
+    let make = async |body: Value| {
+        let made = bench.studio.create(&bench.scope, studio::studio::Resource::McpServer, &body).await;
+        made.map_or_else(|error| format!("{:?}", error.members), |_| "made".into())
+    };
+    assert_eq!(make(json!({"name": "A", "transport": "stdio", "command": "listed"})).await, "made");
+    assert!(make(json!({"name": "B", "transport": "stdio", "command": "other"})).await.contains("command"));
+    assert!(make(json!({"name": "C", "transport": "stdio", "command": "listed", "env": {"LD_PRELOAD": "x"}})).await.contains("env.LD_PRELOAD"));
+    assert!(make(json!({"name": "D", "transport": "stdio", "command": "listed", "env": {"A-B": "x"}})).await.contains("env.A-B"));
+}

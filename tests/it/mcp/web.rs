@@ -1,0 +1,164 @@
+//! Servers over HTTP: both transports, credentials, private addresses, redirects, a server that was started again.
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use serde_json::{Value, json};
+
+use super::peer::{Manner, Peer};
+use super::support::{bench, call, result, run};
+use crate::support::Bench;
+
+/// A server over HTTP that can forget its sessions.
+#[derive(Clone)]
+struct Site {
+    peer: Arc<Mutex<Peer>>,
+    session: Arc<Mutex<u32>>,
+    seen: Arc<Mutex<Vec<String>>>,
+    stream: Arc<Mutex<Option<tokio::sync::mpsc::UnboundedSender<String>>>>,
+}
+
+async fn site(manner: Manner) -> (Site, String) {
+    let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session: Arc::default(), seen: Arc::default(), stream: Arc::default() };
+    let moved = |to: &'static str| post(move || async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]) });
+    let app = axum::Router::new()
+        .route("/mcp", post(answer).get(|| async { StatusCode::METHOD_NOT_ALLOWED }))
+        .route("/old", moved("/mcp"))
+        .route("/away", moved("http://127.0.0.2:9/mcp"))
+        .route("/sse", get(stream))
+        .route("/messages", post(take))
+        .with_state(site.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    (site, address)
+}
+
+async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> Response {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    site.seen.lock().expect("seen").push(format!("{} {} {}", header("authorization"), header("x-key"), header("mcp-method")));
+    if header("authorization") != "Bearer tok-canary" {
+        return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
+    }
+    let message: Value = serde_json::from_str(&body).expect("JSON");
+    let legacy = site.peer.lock().expect("a peer").manner == Manner::Legacy;
+    let session = site.session.lock().expect("a session").to_string();
+    let greeting = matches!(message["method"].as_str(), Some("initialize" | "server/discover"));
+    if legacy && !greeting && header("mcp-session-id") != session {
+        let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
+        return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
+    }
+    let said = site.peer.lock().expect("a peer").answer(&message);
+    if said.is_empty() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let events: String = said.iter().map(|one| format!("data: {one}\n\n")).collect();
+    ([("content-type", "text/event-stream"), ("mcp-session-id", session.as_str())], events).into_response()
+}
+
+async fn stream(State(site): State<Site>) -> Response {
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    sender.send("event: endpoint\ndata: /messages?session=1\n\n".to_owned()).expect("a reader");
+    *site.stream.lock().expect("a stream") = Some(sender);
+    let events = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context).map(|event| event.map(Ok::<_, std::io::Error>)));
+    ([("content-type", "text/event-stream")], axum::body::Body::from_stream(events)).into_response()
+}
+
+async fn take(State(site): State<Site>, body: String) -> StatusCode {
+    let message: Value = serde_json::from_str(&body).expect("JSON");
+    let said = site.peer.lock().expect("a peer").answer(&message);
+    let stream = site.stream.lock().expect("a stream").clone();
+    for one in said {
+        drop(stream.as_ref().map(|stream| stream.send(format!("event: message\ndata: {one}\n\n"))));
+    }
+    StatusCode::ACCEPTED
+}
+
+fn at(url: String, more: Value) -> Value {
+    let mut server = json!({"transport": "http", "url": url, "token": "secret:PEER_TOKEN", "headers": {"X-Key": "plain"}});
+    crate::support::merge(&mut server, more);
+    server
+}
+
+#[tokio::test]
+async fn both_protocols_work_over_http_with_credentials() {
+    for (manner, version) in [(Manner::Modern, "2026-07-28"), (Manner::Legacy, "2025-11-25")] {
+        let (site, address) = site(manner).await;
+        let servers = [("peer", at(format!("{address}/mcp"), json!({}))), ("open", at(format!("{address}/mcp"), json!({"token": null})))];
+        let bench = bench(&servers, json!({}));
+        let tried = bench.studio.test_mcp_server(&bench.scope, "peer").await.expect("an answer");
+        assert_eq!((&tried["ok"], &tried["protocol_version"]), (&json!(true), &json!(version)), "{tried}");
+        assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+        assert_eq!(run(&bench, call("peer", "fail", json!({}))).await, Err("tool_failed: it went wrong".into()));
+        let seen = site.seen.lock().expect("seen").join("\n");
+        let method = if manner == Manner::Modern { "tools/call" } else { "" };
+        assert!(seen.contains(&format!("Bearer tok-canary plain {method}")), "{seen}");
+        let refused = run(&bench, call("open", "add", json!({}))).await.expect_err("refused");
+        assert!(refused.starts_with("mcp_unavailable: the MCP server `open` wants authorization (401)"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_was_started_again_is_greeted_again() {
+    let (site, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+    *site.session.lock().expect("a session") += 1;
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 2, "b": 2})).await, json!({"sum": 4}));
+    let calls = site.seen.lock().expect("seen").len();
+    assert!(calls < 20, "{calls} requests");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_unavailable() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({}))), ("old", at(format!("{address}/sse"), json!({"transport": "sse"})))], json!({}));
+    for slug in ["peer", "old"] {
+        let failed = run(&bench, call(slug, "add", json!({}))).await.expect_err("not there");
+        assert!(failed.starts_with(&format!("mcp_unavailable: the MCP server `{slug}`")) && failed.contains("refused"), "{failed}");
+        assert!(!failed.contains("canary"), "{failed}");
+    }
+}
+
+#[tokio::test]
+async fn redirects_stay_at_their_origin() {
+    let (site, address) = site(Manner::Modern).await;
+    let servers = [("moved", at(format!("{address}/old"), json!({}))), ("away", at(format!("{address}/away"), json!({})))];
+    let bench = bench(&servers, json!({}));
+    assert_eq!(result(&bench, "moved", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+    let before = site.seen.lock().expect("seen").len();
+    let refused = run(&bench, call("away", "add", json!({}))).await.expect_err("refused");
+    assert!(refused.starts_with("mcp_unavailable") && refused.contains("307"), "{refused}");
+    assert_eq!(site.seen.lock().expect("seen").len(), before);
+}
+
+#[tokio::test]
+async fn private_addresses_need_the_operators_word() {
+    let (_, address) = site(Manner::Modern).await;
+    for (allowed, works) in [(json!([]), false), (json!(["127.0.0.0/8"]), true)] {
+        let bench = Bench::new(json!({"mcp": {"allow_private": allowed}, "secrets": {"PEER_TOKEN": "tok-canary"}}));
+        let body = json!({"name": "Peer", "slug": "peer", "transport": "http", "url": format!("{address}/mcp"), "token": "secret:PEER_TOKEN"});
+        bench.studio.create(&bench.scope, studio::studio::Resource::McpServer, &body).await.expect("a server");
+        let answer = run(&bench, call("peer", "add", json!({"parameters": {"a": 1, "b": 2}}))).await;
+        match answer {
+            Ok(state) => assert!(works && state["mcp_result"]["result"]["sum"] == 3, "{state}"),
+            Err(error) => assert!(!works && error.contains("private or local address"), "{error}"),
+        }
+    }
+    let bad = crate::support::config(json!({"mcp": {"allow_private": ["not a host!"]}}), ":memory:");
+    assert!(studio::Studio::open(bad).is_err());
+}
+
+#[tokio::test]
+async fn the_older_transport_works_too() {
+    let (_, address) = site(Manner::Legacy).await;
+    let bench = bench(&[("peer", at(format!("{address}/sse"), json!({"transport": "sse"})))], json!({}));
+    let tried = bench.studio.test_mcp_server(&bench.scope, "peer").await.expect("an answer");
+    assert_eq!((&tried["ok"], &tried["protocol_version"]), (&json!(true), &json!("2025-11-25")), "{tried}");
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
