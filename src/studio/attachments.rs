@@ -151,7 +151,7 @@ impl Studio {
             let row = readable(tx, &tenant, user.as_deref(), &key)?;
             let bytes = match table::content(tx, &tenant, &key)? {
                 Some(bytes) => Some(bytes),
-                None => room.and_then(|room| room.get(&tenant, &key).ok()),
+                None => room.as_ref().and_then(|room| room.get(&tenant, &key).ok()),
             };
             let bytes = bytes.ok_or_else(|| Error::internal("the bytes of this file are gone"))?;
             Ok(StoredFile { mime_type: row.mime_type, name: row.name, bytes: bytes.into() })
