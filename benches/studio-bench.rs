@@ -1,13 +1,14 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
 //! `studio-bench W1|W2|W3|W4|W5 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` · `W7query <db> <reps>` ·
-//! `W8` · `W9 [vectors.npy queries.npy]`; `--door c` goes through C.
+//! `W8` · `W9 [vectors.npy queries.npy]` · `W10 sqlite|sqlite-normal|postgres <n>`; `--door c` goes through C.
 
 mod door;
 mod graphs;
 mod knowledge;
 mod measure;
 mod models;
+mod queued;
 mod stored;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ fn main() {
         "W7build" => stored::build(text(1), number(2, 10_000)),
         "W7query" => stored::query(text(1), number(2, 100)),
         "W8" => once(through_c),
+        "W10" => queued::finish(text(1), number(2, 5_000)),
         "W9" => knowledge::nearest(text(1), text(2), &folder()),
         other => {
             eprintln!("there is no workload `{other}`; see the head of benches/studio-bench.rs");

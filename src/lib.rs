@@ -9,6 +9,9 @@ pub mod host;
 pub mod http;
 pub mod knowledge;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/it/support/place.rs"]
+mod place;
 pub mod providers;
 pub mod secrets;
 pub mod store;

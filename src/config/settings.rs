@@ -80,7 +80,8 @@ impl Keys {
     /// Where uploaded files are kept; none = in the database.
     #[must_use]
     pub fn attachments_folder(&self) -> Option<PathBuf> {
-        match self.attachments.path.as_deref() {
+        let on_a_server = self.database.url.as_deref().is_some_and(|url| !url.starts_with("sqlite:"));
+        match self.attachments.path.as_deref().filter(|_| !on_a_server) {
             Some("") => None,
             Some(path) => Some(PathBuf::from(path)),
             None => self.database_file().map(|file| file.with_file_name("attachments")),

@@ -91,7 +91,7 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Started> {
         fresh.store(world, &started).await?;
     }
     if started.status == Status::Queued {
-        world.wake.notify_one();
+        world.wake_workers();
     } else {
         fresh.drive(world);
     }

@@ -57,7 +57,7 @@ pub(super) async fn go_on(
         return Ok(None);
     }
     if queued {
-        world.wake.notify_one();
+        world.wake_workers();
     } else {
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
         let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None };

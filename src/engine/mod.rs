@@ -1,6 +1,7 @@
 //! Owns running: runs are made, driven, followed, answered and recovered here.
 
 mod advance;
+mod afar;
 pub mod agent;
 mod answer;
 mod calls;

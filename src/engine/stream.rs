@@ -50,6 +50,8 @@ pub struct EventStream {
     served: bool,
     progress: bool,
     cut: bool,
+    /// Tells that a run that is driven elsewhere went on.
+    afar: Option<Arc<tokio::sync::Notify>>,
 }
 
 enum Source {
@@ -114,6 +116,7 @@ impl EventStream {
             served: false,
             progress,
             cut: false,
+            afar: None,
         }))
     }
 
@@ -240,9 +243,18 @@ impl EventStream {
             self.source = Source::Feed(feed);
             return;
         }
+        let afar = Arc::clone(self.afar.get_or_insert_with(|| self.world.afar.watch(self.run)));
+        let moved = afar.notified();
+        tokio::pin!(moved);
+        moved.as_mut().enable();
         if !self.read_more().await {
             let wait = Duration::from_millis(self.world.config.async_progress.poll_ms.max(50));
-            if !self.world.nap(wait).await {
+            let world = Arc::clone(&self.world);
+            let awake = tokio::select! {
+                awake = world.nap(wait) => awake,
+                () = moved => true,
+            };
+            if !awake {
                 self.cut = true;
                 self.source = Source::Over;
             }

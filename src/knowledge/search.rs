@@ -143,7 +143,7 @@ impl Knowledge {
             return Ok(Some(empty));
         }
         let (question, shelves) = (question.clone(), Arc::clone(&self.shelves));
-        let results = self.store.read(move |tx| Look { tx, shelves: &shelves, question: &question }.results(vector)).await??;
+        let results = self.store.read(move |tx| Look { tx, shelves: &shelves, question: &question }.results(vector.clone())).await??;
         let Some(results) = results else { return Ok(None) };
         let top_score = results.iter().map(|chunk| chunk.score).fold(0.0, f64::max);
         Ok(Some(Found { context: context(results.iter().map(|chunk| chunk.content.as_str())), top_score, results, ..empty }))

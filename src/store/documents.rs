@@ -224,12 +224,12 @@ pub struct Figures {
 pub fn figures(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<Figures, StoreError> {
     let base = base.to_string();
     let found = tx.query_one(
-        "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM #documents WHERE tenant = $1 AND base = $2",
+        "SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM #documents WHERE tenant = $1 AND base = $2",
         params![tenant, &base],
         |row| Ok((row.count(0)?, row.count(1)?)),
     )?;
     let chunks = tx.query_one(
-        "SELECT COALESCE(SUM(r.done), 0) FROM #readings r JOIN #editions e ON e.no = r.edition \
+        "SELECT CAST(COALESCE(SUM(r.done), 0) AS BIGINT) FROM #readings r JOIN #editions e ON e.no = r.edition \
          WHERE e.tenant = $1 AND e.base = $2 AND e.state = 'current' AND r.state = 'live'",
         params![tenant, &base],
         |row| row.count(0),

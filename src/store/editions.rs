@@ -69,16 +69,23 @@ fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, embedder: &Embe
 
 /// The editions that a document is read into: the current one, made when there is none, and the one that is being built.
 pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder) -> Result<Vec<Edition>, StoreError> {
+    tx.alone("editions", &base.to_string())?;
     let mut found = of_base(tx, tenant, base)?;
     let unused = match found.first() {
         Some(first) if first.current => first.embedder != *embedder && !readings::any(tx, first.no)?,
         Some(_) | None => false,
     };
-    if unused {
-        close(tx, found.remove(0).no)?;
-    }
+    let before = unused.then(|| found.remove(0));
     if !found.first().is_some_and(|first| first.current) {
         found.insert(0, insert(tx, tenant, base, "current", embedder)?);
+    }
+    if let Some(before) = before {
+        // What failed there is still told of its documents.
+        tx.execute(
+            "UPDATE #readings SET edition = $1 WHERE edition = $2 AND state = 'failed'",
+            params![found.first().map(|first| first.no), before.no],
+        )?;
+        close(tx, before.no)?;
     }
     Ok(found)
 }
@@ -111,6 +118,7 @@ pub fn close_all(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<(), StoreEr
 /// Puts an edition that is whole in the place of the current one: when nothing is left to read into it, and every document that can
 /// be found now can be found then. True when it was done.
 pub fn swap_when_whole(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<bool, StoreError> {
+    tx.alone("editions", &base.to_string())?;
     let found = of_base(tx, tenant, base)?;
     let Some(next) = found.iter().find(|edition| !edition.current) else { return Ok(false) };
     let current = found.iter().find(|edition| edition.current);

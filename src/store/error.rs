@@ -45,6 +45,9 @@ pub enum StoreError {
     /// The operating system failed.
     #[error("the database cannot be used: {0}; nothing was changed; check the disk and try again")]
     Io(String),
+    /// The connection to a server broke while it committed, and it could not be asked afterwards.
+    #[error("the connection to the database broke; whether the change was kept is not known; look before you try again")]
+    Unknown,
     /// The store was closed.
     #[error("the studio is shutting down; nothing was changed")]
     Closed,
@@ -62,7 +65,7 @@ impl StoreError {
     /// Whether the same work may succeed later, as it is.
     pub(crate) const fn passes(&self) -> bool {
         match self {
-            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced => true,
+            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced | Self::Unknown => true,
             Self::Corrupt(_)
             | Self::Newer { .. }
             | Self::Fenced
@@ -86,6 +89,7 @@ impl StoreError {
             | Self::Conflict(_)
             | Self::KeyTaken
             | Self::Place(_)
+            | Self::Unknown
             | Self::Closed
             | Self::Fault(_) => false,
         }
@@ -141,6 +145,7 @@ impl From<StoreError> for Error {
             | StoreError::Newer { .. }
             | StoreError::Replaced
             | StoreError::Place(_)
+            | StoreError::Unknown
             | StoreError::Io(_) => Kind::StoreUnavailable,
             StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,
             StoreError::KeyTaken => Kind::IdempotencyInProgress,

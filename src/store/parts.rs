@@ -17,7 +17,8 @@ pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, 
             Some(part) => part,
             None => tx
                 .query_one(
-                    "INSERT INTO #parts (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) RETURNING no",
+                    "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) \
+                     ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses RETURNING no",
                     params![tenant, &hash[..], body],
                     |row| row.int(0),
                 )?
@@ -28,14 +29,15 @@ pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, 
             params![run, part],
         )?;
         if added > 0 {
-            tx.execute("UPDATE #parts SET uses = uses + 1 WHERE no = $1", params![part])?;
+            tx.later().part(part, 1);
         }
     }
     Ok(())
 }
 
 fn number(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
-    tx.query_one("SELECT no FROM #parts WHERE tenant = $1 AND hash = $2", params![tenant, &hash[..]], |row| row.int(0))
+    let sql = "SELECT no FROM #parts WHERE tenant = $1 AND hash = $2{| FOR KEY SHARE}";
+    tx.query_one(sql, params![tenant, &hash[..]], |row| row.int(0))
 }
 
 /// The text of a part.
@@ -58,13 +60,17 @@ pub fn of_run(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<(PartHash, 
 
 /// A run no longer uses its parts; those without a user are removed.
 pub(super) fn release(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreError> {
-    tx.execute("UPDATE #parts SET uses = uses - 1 WHERE no IN (SELECT part FROM #run_parts WHERE run = $1)", params![run])?;
-    tx.execute(
-        "DELETE FROM #parts WHERE uses <= 0 AND no IN (SELECT part FROM #run_parts WHERE run = $1)",
-        params![run],
-    )?;
-    tx.execute("DELETE FROM #run_parts WHERE run = $1", params![run])?;
+    let parts = tx.query("DELETE FROM #run_parts WHERE run = $1 RETURNING part", params![run], |row| row.int(0))?;
+    for part in parts {
+        tx.later().part(part, -1);
+    }
     Ok(())
+}
+
+/// More or fewer runs use a part; one that nobody uses is removed.
+pub(super) fn count_uses(tx: &mut Tx<'_>, part: i64, more: i64) -> Result<(), StoreError> {
+    tx.send("UPDATE #parts SET uses = uses + $2 WHERE no = $1", params![part, more])?;
+    if more > 0 { Ok(()) } else { tx.send("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part]) }
 }
 
 fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {

@@ -39,7 +39,7 @@ pub struct Batch {
 pub fn insert(tx: &mut Tx<'_>, reading: i64, texts: &[String]) -> Result<(), StoreError> {
     while remove_some(tx, reading, 10_000)? {}
     for (position, text) in (0..).zip(texts) {
-        tx.execute("INSERT INTO #passages (key, content) VALUES ($1, $2)", params![key(reading, position), text])?;
+        tx.send("INSERT INTO #passages (key, content) VALUES ($1, $2)", params![key(reading, position), text])?;
     }
     Ok(())
 }
@@ -62,7 +62,7 @@ pub fn text(tx: &mut Tx<'_>, key: i64) -> Result<Option<String>, StoreError> {
 pub fn keep_vectors(tx: &mut Tx<'_>, edition: i64, reading: i64, batch: &Batch) -> Result<(), StoreError> {
     for ((position, vector), text) in (batch.first..).zip(&batch.vectors).zip(&batch.texts) {
         let key = key(reading, position);
-        tx.execute("INSERT INTO #vectors (key, vector) VALUES ($1, $2)", params![key, vector.as_slice()])?;
+        tx.send("INSERT INTO #vectors (key, vector) VALUES ($1, $2)", params![key, vector.as_slice()])?;
         fulltext::add(tx, edition, key, text)?;
     }
     tx.execute(

@@ -100,7 +100,7 @@ pub fn claim(
         concat!(
             "UPDATE #readings SET state = 'working', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, available_at = NULL \
              WHERE no = (SELECT no FROM #readings WHERE state = 'waiting' AND (document = $3 OR ($3 IS NULL AND available_at <= $4)) \
-             ORDER BY available_at, no LIMIT 1) AND state = 'waiting' RETURNING ",
+             ORDER BY available_at, no LIMIT 1{| FOR UPDATE SKIP LOCKED}) AND state = 'waiting' RETURNING ",
             columns!()
         ),
         params![owner, until.0, document, now.0],

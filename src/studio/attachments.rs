@@ -74,7 +74,7 @@ pub(super) fn plain_name(name: &str) -> Option<String> {
 /// A file of this tenant that this user may read: the uploader, and anyone once a run or message refers to it.
 fn readable(tx: &mut Tx<'_>, tenant: &str, user: Option<&str>, key: &str) -> Result<AttachmentRow, Refusal> {
     let row = table::get(tx, tenant, key)?;
-    row.filter(|row| row.used || row.user_id.is_none() || user.is_none() || row.user_id.as_deref() == user)
+    row.filter(|row| row.readable(user))
         .ok_or_else(|| Error::not_found("attachment", key).into())
 }
 
@@ -151,7 +151,7 @@ impl Studio {
             let row = readable(tx, &tenant, user.as_deref(), &key)?;
             let bytes = match table::content(tx, &tenant, &key)? {
                 Some(bytes) => Some(bytes),
-                None => room.and_then(|room| room.get(&tenant, &key).ok()),
+                None => room.as_ref().and_then(|room| room.get(&tenant, &key).ok()),
             };
             let bytes = bytes.ok_or_else(|| Error::internal("the bytes of this file are gone"))?;
             Ok(StoredFile { mime_type: row.mime_type, name: row.name, bytes: bytes.into() })

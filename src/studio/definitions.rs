@@ -109,15 +109,16 @@ impl Studio {
     pub(crate) async fn create_from(&self, scope: &Scope, resource: Resource, body: &Value, origin: Origin) -> Result<Value> {
         self.builder_gate(resource, body.get("kind"))?;
         let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
-        let mut written = Written::read(resource, body, &writer.catalog, None)?;
+        let written = Written::read(resource, body, &writer.catalog, None)?;
         let checker = writer.clone();
         let (written, seen) = self
             .reading(move |tx| {
+                let mut written = written.clone();
                 let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
                 Ok((written, seen))
             })
             .await?;
-        let made = self.writing(move |tx| writer.insert(tx, resource, id, written, &origin)).await?;
+        let made = self.writing(move |tx| writer.insert(tx, resource, id, written.clone(), &origin)).await?;
         Ok(told(resource, &made, seen))
     }
 
@@ -153,7 +154,7 @@ impl Studio {
             let (before, written, seen) = self.reading(move |tx| prepared(tx, &checker, resource, &id, &edit, expected)).await?;
             let after = self
                 .writing(move |tx| {
-                    let after = writer.replace(tx, resource, &before, written)?;
+                    let after = writer.replace(tx, resource, &before, written.clone())?;
                     if let Some(draft) = draft.filter(|_| after.is_some()) {
                         must_drop_draft(tx, &writer.tenant, before.id, draft)?;
                     }

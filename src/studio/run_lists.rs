@@ -63,7 +63,7 @@ impl Studio {
         self.reading(move |tx| {
             let found = definitions::must_find(tx, &tenant, &catalog, Resource::Workflow, &workflow)?;
             let filter = RunFilter {
-                status,
+                status: status.clone(),
                 entity_type: Some(EntityKind::Workflow),
                 entity_id: Some(found.id),
                 ..RunFilter::default()

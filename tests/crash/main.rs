@@ -6,11 +6,14 @@ mod growth;
 mod ingest;
 mod keys;
 mod leases;
+#[path = "../it/support/place.rs"]
+mod place;
 mod program;
 mod races;
 mod record;
 mod resume;
 mod runtimes;
+mod server;
 mod support;
 mod sweep;
 mod two;

@@ -101,6 +101,7 @@ fn effects(bench: &Bench, run: &Id, entries: &[Arc<Entry>]) {
             }
         }
     }
+    let cancelled = entries.iter().any(|entry| matches!(entry.event, Event::Cancelled { .. }));
     let lines = marks(&bench.effects);
     for (call, (started, repeatable)) in made {
         let own = |line: &&String| line.contains(&format!(" {call} ")) && line.ends_with(&run.to_string());
@@ -108,7 +109,8 @@ fn effects(bench: &Bench, run: &Id, entries: &[Arc<Entry>]) {
         if repeatable {
             assert!(did >= 1 && did <= started, "{call} was made {started} times and did its work {did} times");
         } else {
-            assert_eq!(did, 1, "{call} was made {started} times, {rerun:?}");
+            // A cancel may come between the record of a call and the call.
+            assert!(did == 1 || did == 0 && cancelled, "{call} was made {started} times and did its work {did} times, {rerun:?}");
             assert!(started <= 1 + rerun.get(&call).copied().unwrap_or(0), "{call} was repeated without being asked");
         }
     }

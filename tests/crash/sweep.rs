@@ -158,6 +158,8 @@ fn sweep(given: &Value, passes: u32) -> u64 {
     assert!(!killed);
     let expected: Value = serde_json::from_str(&undisturbed[0]).expect("a record");
     assert_eq!(expected["status"], "completed", "{expected}");
+    let measured = expected["measured"].to_string();
+    assert!(measured.contains("compaction") && measured.contains("tool_result"), "{measured}");
     let mut checked = 0;
     let mut check = |said: &[String], border: u64| {
         for record in said.iter().filter(|line| line.starts_with('{')) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Boundary, Core, Journal, Pending, projection};
 use crate::model::event::Seq;
-use crate::store::StoreError;
+use crate::store::{News, StoreError};
 use crate::store::log::Append;
 use crate::sync::Mutex;
 
@@ -42,6 +42,7 @@ impl Journal {
         let taken = Arc::new(Mutex::new(None));
         let took = Arc::clone(&taken);
         self.world.store.write_then(
+            self.run,
             Box::new(move |tx| {
                 let (append, again) = write.take();
                 *took.lock() = Some(Arc::clone(&append));
@@ -89,6 +90,7 @@ impl Journal {
         self.unstored.fetch_sub(texts, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
+        self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
         let pending = &core.pending;
         let texts_wait = pending.texts > 0 && !pending.flush_planned;

@@ -12,7 +12,7 @@ use crate::store::purge::{self, Retention};
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 
 fn memory() -> Store {
-    Store::open(StoreSettings::in_memory())
+    fresh()
 }
 
 fn definition(number: u64, slug: &str) -> DefinitionRow {

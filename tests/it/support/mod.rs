@@ -1,6 +1,7 @@
 //! Owns what tests share: a studio on a database of its own, graphs as text, runs as text.
 
 pub mod hands;
+pub mod place;
 pub mod render;
 pub mod rules;
 pub mod story;
@@ -112,7 +113,7 @@ impl Bench {
 
 /// The configuration of tests.
 pub fn config(settings: Value, path: &str) -> Config {
-    let mut all = json!({"environment": "local", "database": {"path": path}, "default_provider": "script"});
+    let mut all = json!({"environment": "local", "database": place::database(path), "default_provider": "script"});
     merge(&mut all, settings);
     Config::load(ConfigSources { file: None, json: Some(all), env: BTreeMap::new() }).unwrap_or_else(|error| panic!("{error}"))
 }
