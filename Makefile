@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-providers test-mcp generate install
+.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge generate install
 
 run:
 	@scripts/prepare.sh build
@@ -22,9 +22,17 @@ test-providers:
 	@scripts/test-prices.sh
 	@scripts/test-providers.sh
 
+# The suites on PostgreSQL, in a private cluster that is removed afterwards.
+test-postgres:
+	@scripts/test-postgres.sh
+
 # MCP servers that others wrote, and the conformance suite for clients; needs Node.js and PyPI.
 test-mcp:
 	@scripts/test-mcp.sh
+
+# Retrieval by meaning, with a real embeddings model.
+test-knowledge:
+	@scripts/test-knowledge.sh
 
 # Files that are made from the code and committed: C headers, the Python module.
 generate:

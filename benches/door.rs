@@ -3,7 +3,6 @@
 use std::ffi::{c_char, c_void};
 use std::ptr;
 
-use futures_util::StreamExt;
 use serde_json::{Value, json};
 use studio::config::{Config, ConfigSources};
 use studio::engine::{Follow, From};
@@ -50,10 +49,8 @@ impl Door {
             take(|out| unsafe { studio_engine_open(text.as_ptr(), text.len(), &raw mut engine, out) });
             return Self::C(engine);
         }
-        let sources = ConfigSources { file: None, json: Some(settings.clone()), env: std::collections::BTreeMap::new() };
-        let config = Config::load(sources).unwrap_or_else(|error| panic!("{error}"));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        Self::Rust(Box::new(Rust { studio: Studio::open(config).expect("a studio"), scope: Scope::default(), runtime }))
+        Self::Rust(Box::new(Rust { studio: opened(settings), scope: Scope::default(), runtime }))
     }
 
     /// Stores a workflow; its id.
@@ -78,7 +75,7 @@ impl Door {
         match self {
             Self::Rust(rust) => rust.runtime.block_on(async {
                 let started = rust.start(workflow, body).await;
-                rust.count(&started).await
+                count(&rust.studio, &rust.scope, &started).await.0
             }),
             Self::C(_) => self.follow(&with(body, "workflow", workflow), false).0,
         }
@@ -89,7 +86,7 @@ impl Door {
         match self {
             Self::Rust(rust) => rust.runtime.block_on(async {
                 let started = rust.start(workflow, body).await;
-                rust.count(&started).await;
+                count(&rust.studio, &rust.scope, &started).await;
                 started.run.to_string()
             }),
             Self::C(_) => self.follow(&with(body, "workflow", workflow), false).1,
@@ -102,7 +99,7 @@ impl Door {
             Self::Rust(rust) => rust.runtime.block_on(async {
                 let request = ResumeRequest::parse(body).expect("a body");
                 let started = rust.studio.resume(&rust.scope, run, request, false).await.expect("a resumed run");
-                rust.count(&started).await
+                count(&rust.studio, &rust.scope, &started).await.0
             }),
             Self::C(_) => self.follow(&with(body, "trace_id", run), true).0,
         }
@@ -125,9 +122,9 @@ impl Door {
                 break;
             }
             let bytes = bytes_of(&mut batch);
-            events += bytes.windows(7).filter(|window| *window == b"\nevent:").count();
+            events += bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"event:")).count();
             if run.is_empty() {
-                run = named(&bytes);
+                run = named(&bytes[..bytes.len().min(1024)]);
             }
         }
         // SAFETY: the stream is open; nothing uses it afterwards.
@@ -155,18 +152,25 @@ impl Rust {
         let request = RunRequest::parse(body, EntityKind::Workflow).expect("a body");
         self.studio.start(&self.scope, EntityKind::Workflow, workflow, request, false).await.expect("a run")
     }
+}
 
-    async fn count(&self, started: &Started) -> usize {
-        let from = From { after: started.after, ..From::default() };
-        let stream = self.studio.events(&self.scope, &started.run.to_string(), from, Follow::Answer).await;
-        let Some(stream) = stream.expect("events") else { return 0 };
-        let mut batches = std::pin::pin!(stream.into_stream());
-        let mut events = 0;
-        while let Some(batch) = batches.next().await {
-            events += batch.len();
-        }
-        events
+/// A studio with these settings.
+pub fn opened(settings: &Value) -> Studio {
+    let sources = ConfigSources { file: None, json: Some(settings.clone()), env: std::collections::BTreeMap::new() };
+    Studio::open(Config::load(sources).unwrap_or_else(|error| panic!("{error}"))).expect("a studio")
+}
+
+/// Follows a run to the end of its answer: how many events were told, and the name of the last.
+pub async fn count(studio: &Studio, scope: &Scope, started: &Started) -> (usize, &'static str) {
+    let from = From { after: started.after, ..From::default() };
+    let stream = studio.events(scope, &started.run.to_string(), from, Follow::Answer).await;
+    let Some(mut stream) = stream.expect("events") else { return (0, "") };
+    let (mut events, mut last) = (0, "");
+    while let Some(batch) = stream.next_batch().await {
+        events += batch.len();
+        last = batch.last().map_or(last, studio::model::telling::Frame::event);
     }
+    (events, last)
 }
 
 fn with(body: &Value, name: &str, value: &str) -> Value {

@@ -97,3 +97,22 @@ pub fn asking() -> Value {
     let edges = ids.windows(2).map(|pair| edge(&pair[0], "default", &pair[1])).collect();
     graph(nodes, edges)
 }
+
+fn llm(id: &str, model: &str, stream: bool) -> Value {
+    node(id, "llm", json!({"provider": "bench", "model": model, "prompt": "{{input}}", "stream": stream}))
+}
+
+fn alone(inner: Value) -> Value {
+    let nodes = vec![node("start", "start", json!({})), inner, node("stop", "stop", json!({}))];
+    graph(nodes, vec![edge("start", "default", "llm"), edge("llm", "default", "stop")])
+}
+
+/// A model whose text is told while it comes.
+pub fn streaming(model: &str) -> Value {
+    alone(llm("llm", model, true))
+}
+
+/// A model that answers at once.
+pub fn one_call(model: &str) -> Value {
+    alone(llm("llm", model, false))
+}

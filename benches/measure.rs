@@ -7,10 +7,30 @@ use serde_json::{Value, json};
 
 /// Processor time of this process so far, user and system.
 pub fn cpu_ms() -> f64 {
+    used_ms(libc::RUSAGE_SELF)
+}
+
+/// Processor time of this thread so far.
+pub fn thread_cpu_ms() -> f64 {
+    used_ms(libc::RUSAGE_THREAD)
+}
+
+/// Lets this process open as many files as it may.
+pub fn raise_open_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the kernel reads and fills the structure that the pointer leads to.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
+    }
+}
+
+fn used_ms(of: libc::c_int) -> f64 {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the kernel fills the whole structure that the pointer leads to.
     let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        libc::getrusage(of, usage.as_mut_ptr());
         usage.assume_init()
     };
     let millis = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;

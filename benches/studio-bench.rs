@@ -1,11 +1,14 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
-//! `studio-bench W1|W2|W3 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` · `W7query <db> <reps>` ·
-//! `W8`; `--door c` goes through C.
+//! `studio-bench W1|W2|W3|W4|W5 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` · `W7query <db> <reps>` ·
+//! `W8` · `W9 [vectors.npy queries.npy]` · `W10 sqlite|sqlite-normal|postgres <n>`; `--door c` goes through C.
 
 mod door;
 mod graphs;
+mod knowledge;
 mod measure;
+mod models;
+mod queued;
 mod stored;
 
 use std::path::PathBuf;
@@ -29,11 +32,15 @@ fn main() {
         "W1" => steps("W1", text(1), number(2, 100), number(3, 5), through_c),
         "W2" => steps("W2", text(1), number(2, 1_000), number(3, 5), through_c),
         "W3" => steps("W3", text(1), number(2, 10), number(3, 5), through_c),
+        "W4" => models::stream(text(1), number(2, 1_000), number(3, 5)),
+        "W5" => models::at_once(text(1), number(2, 100), number(3, 3)),
         "W6pause" => pause(text(1), number(2, 10_000), through_c),
         "W6resume" => resume(text(1), number(2, 0), through_c),
         "W7build" => stored::build(text(1), number(2, 10_000)),
         "W7query" => stored::query(text(1), number(2, 100)),
         "W8" => once(through_c),
+        "W10" => queued::finish(text(1), number(2, 5_000)),
+        "W9" => knowledge::nearest(text(1), text(2), &folder()),
         other => {
             eprintln!("there is no workload `{other}`; see the head of benches/studio-bench.rs");
             std::process::exit(2);

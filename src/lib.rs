@@ -7,13 +7,24 @@ pub mod error;
 pub mod ffi;
 pub mod host;
 pub mod http;
+pub mod knowledge;
 pub mod model;
+#[cfg(test)]
+#[path = "../tests/it/support/place.rs"]
+mod place;
 pub mod providers;
 pub mod secrets;
 pub mod store;
 pub mod studio;
 mod sync;
 pub mod tools;
+
+/// What the programs in `fuzz/` are let in by.
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::providers::fuzzing::{FAMILIES, read};
+}
 
 pub use error::{Error, Kind, Result};
 pub use studio::{Scope, Studio};

@@ -1,6 +1,9 @@
 //! A web application in Rust with the studio inside: `make run`.
 //!
-//! `--port` (or `PORT`) and `--database` (or `STUDIO_DATABASE`) choose where it listens and where it keeps its data.
+//! `--port` (or `PORT`) and `--database` (or `STUDIO_DATABASE`) choose where it listens and where it keeps its data. A new
+//! database is filled with an example workflow and two agents.
+
+mod welcome;
 
 use std::error::Error;
 use std::io::Write;
@@ -31,8 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         json["database"] = serde_json::json!({"path": path});
     }
     let config = Config::load(ConfigSources { file: None, json: Some(json), env: std::env::vars().collect() })?;
+    let is_new = config.database_file().is_some_and(|path| !path.exists());
     let studio = Studio::open(config)?;
-    studio.runtime()?.block_on(serve(studio.clone(), port))
+    studio.runtime()?.block_on(async {
+        if is_new {
+            welcome::fill(&studio).await?;
+        }
+        serve(studio.clone(), port).await
+    })
 }
 
 async fn serve(studio: Studio, port: u16) -> Result<(), Box<dyn Error>> {

@@ -11,6 +11,8 @@ pub(super) enum Kind {
     Maybe,
     /// A path that may be absent; an empty one means something else.
     Folder,
+    /// What paths begin with; empty or `/` is the root, which a variable says as `/`.
+    Mount,
     /// One of these.
     OneOf(&'static [&'static str]),
     /// True or false.
@@ -109,7 +111,7 @@ const fn only_local(context: &Context<'_>) -> Value {
 
 keys! {
     "environment" "STUDIO_ENV" Kind::Text, always!("production");
-    "route_prefix" "STUDIO_ROUTE_PREFIX" Kind::Text, always!("studio");
+    "route_prefix" "STUDIO_ROUTE_PREFIX" Kind::Mount, always!("studio");
     "base_url" "STUDIO_BASE_URL" Kind::Maybe, none;
     "locale" "STUDIO_LOCALE" Kind::OneOf(&["en", "pt_BR"]), |context: &Context<'_>| json!(context.locale);
     "timezone" "STUDIO_TIMEZONE" Kind::Text, always!("UTC");

@@ -136,7 +136,7 @@ fn of_variable(key: &Key, text: &str) -> Result<Value, String> {
             Ok(text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>().into())
         }
         _ if text.is_empty() => Ok(Value::Null),
-        Kind::Text | Kind::Maybe | Kind::OneOf(_) => Ok(json!(text)),
+        Kind::Text | Kind::Maybe | Kind::Mount | Kind::OneOf(_) => Ok(json!(text)),
         Kind::Switch => match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "on" | "yes" => Ok(Value::Bool(true)),
             "false" | "0" | "off" | "no" => Ok(Value::Bool(false)),
@@ -160,7 +160,7 @@ fn checked(key: &Key, value: &Value) -> Result<Value, String> {
     }
     let fits = match key.kind {
         Kind::Text | Kind::Maybe => value.as_str().is_some_and(|text| !text.trim().is_empty()),
-        Kind::Folder => value.is_string(),
+        Kind::Folder | Kind::Mount => value.is_string(),
         Kind::OneOf(names) => value.as_str().is_some_and(|text| names.contains(&text)),
         Kind::Switch => value.is_boolean(),
         Kind::Count(min, max) => value.as_u64().is_some_and(|count| (min..=max).contains(&count)),
@@ -169,7 +169,10 @@ fn checked(key: &Key, value: &Value) -> Result<Value, String> {
         Kind::Texts => value.as_object().is_some_and(|texts| texts.values().all(Value::is_string)),
         Kind::Object | Kind::MaybeObject => value.is_object(),
     };
-    if fits { providers_checked(key, value) } else { Err(format!("must be {}", wanted(key.kind))) }
+    if !fits {
+        return Err(format!("must be {}", wanted(key.kind)));
+    }
+    if matches!(key.kind, Kind::Mount) && value == "/" { Ok(json!("")) } else { providers_checked(key, value) }
 }
 
 /// Providers are read as a whole, so that their own unknown keys are found with the others.
@@ -194,7 +197,7 @@ impl ProviderConfig {
 fn wanted(kind: Kind) -> String {
     match kind {
         Kind::Text | Kind::Maybe => "a text that is not empty".to_owned(),
-        Kind::Folder => "a path".to_owned(),
+        Kind::Folder | Kind::Mount => "a path".to_owned(),
         Kind::OneOf(names) => format!("one of {}", names.join(", ")),
         Kind::Switch => "true or false".to_owned(),
         Kind::Count(min, max) if max > u64::from(u32::MAX) => format!("an integer of at least {min}"),

@@ -15,6 +15,8 @@ use serde_json::{Map, Value};
 pub use load::ConfigSources;
 pub use provider::{EmbeddingConfig, ModelConfig, ProviderConfig};
 pub use settings::Flags;
+#[cfg(test)]
+pub(crate) use settings::ROUTES;
 
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -80,7 +80,8 @@ impl Keys {
     /// Where uploaded files are kept; none = in the database.
     #[must_use]
     pub fn attachments_folder(&self) -> Option<PathBuf> {
-        match self.attachments.path.as_deref() {
+        let on_a_server = self.database.url.as_deref().is_some_and(|url| !url.starts_with("sqlite:"));
+        match self.attachments.path.as_deref().filter(|_| !on_a_server) {
             Some("") => None,
             Some(path) => Some(PathBuf::from(path)),
             None => self.database_file().map(|file| file.with_file_name("attachments")),
@@ -169,6 +170,13 @@ fn zone(name: &str) -> Option<TimeZone> {
     if matches!(name, "UTC" | "Etc/UTC") { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() }
 }
 
+const SEGMENTS: &str = "path segments of letters, digits, `-`, `_`, `.`, without a slash at either end";
+
+/// What the studio's paths begin with, `api` aside.
+pub(crate) const ROUTES: [&str; 11] = [
+    "agents", "assets", "knowledge", "knowledge-bases", "mcp", "settings", "templates", "tools", "traces", "usage", "workflows",
+];
+
 /// What a kind alone cannot say of a value.
 pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     let text = |pointer: &str| tree.pointer(pointer).and_then(Value::as_str);
@@ -188,10 +196,16 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     if text("/database/url").is_some_and(|url| !["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))) {
         refuse("database.url", "must begin with sqlite: or postgres://");
     }
-    for path in ["route_prefix", "stream_adapters.route_prefix", "usage.export.route_prefix"] {
-        let pointer = format!("/{}", path.replace('.', "/"));
-        if text(&pointer).is_some_and(|prefix| !is_route_prefix(prefix)) {
-            refuse(path, "must be path segments of letters, digits, `-`, `_`, `.`, without a slash at either end");
+    let studio = text("/route_prefix").unwrap_or_default();
+    if !studio.is_empty() && !is_route_prefix(studio) {
+        refuse("route_prefix", &format!("must be {SEGMENTS}; or `/` for the root"));
+    }
+    for path in ["stream_adapters.route_prefix", "usage.export.route_prefix"] {
+        let Some(prefix) = text(&format!("/{}", path.replace('.', "/"))) else { continue };
+        if !is_route_prefix(prefix) {
+            refuse(path, &format!("must be {SEGMENTS}"));
+        } else if hides_routes(studio, prefix) {
+            refuse(path, "would hide routes of the studio, which are below `route_prefix`; choose another prefix");
         }
     }
     let words = |name: &str| tree.pointer(&format!("/rag/{name}")).and_then(Value::as_u64);
@@ -226,6 +240,18 @@ fn is_table_prefix(text: &str) -> bool {
 fn is_route_prefix(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     text.split('/').all(|part| !part.is_empty() && part != "." && part != ".." && part.chars().all(plain))
+}
+
+/// Would requests for the studio's own routes be taken for requests below this prefix?
+fn hides_routes(studio: &str, prefix: &str) -> bool {
+    let parts = |text: &'_ str| -> Vec<String> { text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect() };
+    let (studio, prefix) = (parts(studio), parts(prefix));
+    match prefix.strip_prefix(studio.as_slice()) {
+        None => false,
+        Some([]) => true,
+        Some([first]) if first == "api" => true,
+        Some([first, ..]) => ROUTES.contains(&first.as_str()),
+    }
 }
 
 fn is_secret_name(text: &str) -> bool {

@@ -207,6 +207,14 @@ fn values_that_cannot_work_are_refused() {
         (json!({"database": {"url": "mysql://x"}}), "database.url"),
         (json!({"route_prefix": "/studio/"}), "route_prefix"),
         (json!({"route_prefix": "a/../b"}), "route_prefix"),
+        (json!({"route_prefix": "//"}), "route_prefix"),
+        (json!({"stream_adapters": {"route_prefix": "/"}}), "stream_adapters.route_prefix"),
+        (json!({"stream_adapters": {"route_prefix": "studio"}}), "stream_adapters.route_prefix"),
+        (json!({"usage": {"export": {"route_prefix": "studio"}}}), "usage.export.route_prefix"),
+        (json!({"usage": {"export": {"route_prefix": "studio/api"}}}), "usage.export.route_prefix"),
+        (json!({"usage": {"export": {"route_prefix": "studio/workflows/x"}}}), "usage.export.route_prefix"),
+        (json!({"route_prefix": "", "usage": {"export": {"route_prefix": "usage"}}}), "usage.export.route_prefix"),
+        (json!({"route_prefix": "/", "stream_adapters": {"route_prefix": "api"}}), "stream_adapters.route_prefix"),
         (json!({"rag": {"chunk_overlap_words": 200}}), "rag.chunk_overlap_words"),
         (json!({"secrets": {"lower": "x"}}), "secrets"),
         (json!({"providers": {"x": {"credential": "sk-123"}}}), "providers.x.credential"),
@@ -216,6 +224,22 @@ fn values_that_cannot_work_are_refused() {
         let shown = refusal(json.clone());
         assert!(shown.contains(&format!("`{says}`")), "{json}: {shown}");
         assert!(!shown.contains("sk-123"), "a secret is never shown");
+    }
+}
+
+#[test]
+fn the_studio_may_be_mounted_at_the_root() {
+    for root in ["", "/"] {
+        let config = Config::with(json!({"route_prefix": root})).expect("a configuration");
+        assert_eq!((config.route_prefix.as_str(), config.usage_export_prefix()), ("", "api/studio"));
+    }
+    let of_variable = |text: &str| {
+        let env = [("STUDIO_ROUTE_PREFIX".to_owned(), text.to_owned())].into();
+        Config::load(ConfigSources { env, ..ConfigSources::default() }).expect("a configuration").route_prefix.clone()
+    };
+    assert_eq!((of_variable("/").as_str(), of_variable("").as_str(), of_variable("ai").as_str()), ("", "studio", "ai"));
+    for prefix in ["studios", "studio/export", "studio/api/export", "billing/usage"] {
+        assert!(Config::with(json!({"usage": {"export": {"route_prefix": prefix}}})).is_ok(), "{prefix}");
     }
 }
 

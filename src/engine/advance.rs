@@ -83,16 +83,18 @@ fn over_limit(world: &World, run: &Run, lane: &Lane) -> Option<Fault> {
         let text = format!("the run made {most} steps (`loop.global_max_steps`) and was ended before the next");
         return Some(Fault::new(FaultCode::RunStepLimit, text));
     }
-    let limit = usize::try_from(world.config.limits.state_kb).unwrap_or(usize::MAX >> 10) * 1024;
-    if lane.state.size_bytes() > limit {
-        let text = format!("the state is larger than {} KiB (`limits.state_kb`)", world.config.limits.state_kb);
-        return Some(Fault::new(FaultCode::StateTooLarge, text));
-    }
-    None
+    lane.state.within_limit(world.config.limits.state_kb).err()
 }
 
 fn ran(world: &World, run: &Run, lane: &Lane, at: NodeIndex, pure: pure::Pure) -> Event {
     let open = lane.step.as_deref();
+    let outcome = match pure.outcome {
+        PureOutcome::Left { handle, change } => match lane.state.has_room_for(&change, world.config.limits.state_kb) {
+            Ok(()) => PureOutcome::Left { handle, change },
+            Err(fault) => PureOutcome::Failed(fault),
+        },
+        failed @ PureOutcome::Failed(_) => failed,
+    };
     Event::StepRan(Box::new(StepRan {
         step: open.map_or_else(|| world.clock.id(), |step| step.id),
         node: Arc::clone(&run.plan.node(at).id),
@@ -100,7 +102,7 @@ fn ran(world: &World, run: &Run, lane: &Lane, at: NodeIndex, pure: pure::Pure) -
         attempt: open.map_or(1, |step| step.attempt),
         resumed: open.is_some(),
         max_steps: pure.max_steps,
-        outcome: pure.outcome,
+        outcome,
     }))
 }
 
@@ -156,6 +158,11 @@ fn human(
     let mut change = Change::with_capacity(2);
     change.insert("input".into(), Arc::clone(&text));
     change.insert(Arc::clone(&node.output_key), text);
+    let room = core.run.lanes.get(&id).map_or(Ok(()), |lane| lane.state.has_room_for(&change, world.config.limits.state_kb));
+    if let Err(fault) = room {
+        journal.emit_in(core, id, Event::StepFailed { step, fault: fault.clone() })?;
+        return Ok(Some(Advance::Failed(fault, Some(Arc::clone(&core.run.plan.node(at).id)))));
+    }
     let done = StepCompleted {
         step,
         handle: "default".into(),

@@ -6,18 +6,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::create::Ticket;
-use super::journal::{Boundary, Tenure};
+use super::going::{self, go_on};
+use super::journal::Tenure;
 use super::load::{self, Loaded};
-use super::tenure::{self, Start};
+use super::projection;
+use super::started::Started;
 use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::{Attachment, ToolCall};
 use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Entry, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
-use crate::store::log::{self, Append};
-use crate::store::{StoreError, queue, runs};
+use crate::model::telling::Told;
+use crate::store::idempotency::RequestKey;
+use crate::store::log::Append;
+use crate::store::{queue, runs};
 use crate::tools::schema::argument_problems;
 
 /// What a person says to a pause, its shape checked.
@@ -35,6 +38,8 @@ pub struct Reply {
     pub attachments: Vec<Attachment>,
     /// For single calls.
     pub decisions: Option<Vec<Decision>>,
+    /// The key of a request that may be sent again.
+    pub key: Option<RequestKey>,
 }
 
 /// How a failed run is tried again, its shape checked.
@@ -46,9 +51,11 @@ pub struct Again {
     pub state: serde_json::Map<String, Value>,
     /// What to do with calls in doubt.
     pub in_doubt: Vec<DoubtAnswer>,
+    /// The key of a request that may be sent again.
+    pub key: Option<RequestKey>,
 }
 
-/// Answers a pause and goes on, here or through the queue. Also gives the pause.
+/// Answers a pause and goes on, here or through the queue.
 ///
 /// # Errors
 /// Every refusal of the contract; a refused answer changes nothing.
@@ -58,7 +65,7 @@ pub async fn resume(
     run: &str,
     reply: &Reply,
     queued: bool,
-) -> Result<(Ticket, Id)> {
+) -> Result<Started> {
     let mut reply = reply.clone();
     for _ in 0..3 {
         let loaded = load_top(world, tenant, run).await?;
@@ -71,8 +78,8 @@ pub async fn resume(
         }
         let answer = answer_of(&pause, &reply)?;
         let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued }));
-        if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
-            return Ok((ticket, pause.id));
+        if let Some(started) = go_on(world, tenant, &loaded, folded, event, reply.key.as_ref()).await? {
+            return Ok(started);
         }
     }
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
@@ -214,7 +221,7 @@ fn decisions(calls: &[ToolCall], schemas: &BTreeMap<String, Value>, reply: &Repl
 ///
 /// # Errors
 /// Every refusal of the contract; a refused retry changes nothing.
-pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Again, queued: bool) -> Result<Ticket> {
+pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Again, queued: bool) -> Result<Started> {
     for _ in 0..3 {
         let loaded = load_top(world, tenant, run).await?;
         let folded = loaded.fold(again.from_step)?;
@@ -235,8 +242,8 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
             queued,
             back,
         }));
-        if let Some(ticket) = go_on(world, tenant, &loaded, folded, event, queued).await? {
-            return Ok(ticket);
+        if let Some(started) = go_on(world, tenant, &loaded, folded, event, again.key.as_ref()).await? {
+            return Ok(started);
         }
     }
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
@@ -259,72 +266,6 @@ fn check_doubts(run: &Run, answers: &[DoubtAnswer]) -> Result<()> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::fields(wrong)) }
-}
-
-/// Appends the entry that makes a resting run go on; none when somebody else was first.
-async fn go_on(
-    world: &Arc<World>,
-    tenant: &Arc<str>,
-    loaded: &Loaded,
-    mut run: Run,
-    event: Event,
-    queued: bool,
-) -> Result<Option<Ticket>> {
-    let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
-    if !queued && world.sync_runs() >= limit {
-        return Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")));
-    }
-    let mut telling = loaded.telling(world, false);
-    let ticket = Ticket { run: run.id, thread: run.created.thread, entity: run.created.entity, after: telling.ordered.last };
-    let tenure = Tenure {
-        owner: Arc::clone(&world.owner),
-        fence: loaded.row.fence + 1,
-        mode: if queued { "async" } else { "sync" },
-        queue: queued.then(|| world.config.queue.as_str().into()),
-        tries: 0,
-    };
-    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane: 0, event });
-    let lane = pause_lane(&run, &entry.event).unwrap_or(0);
-    let entry = Arc::new(Entry { lane, ..(*entry).clone() });
-    let head = run.head;
-    let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, super::projection::row_of(world, &run, &tenure, 0));
-    append.messages = super::projection::answer_message(world, &run, &entry);
-    run.apply(&entry);
-    telling.tell(&crate::model::telling::Told::Entry(Arc::clone(&entry)));
-    append.row = super::projection::row_of(world, &run, &tenure, telling.ordered.last);
-    append.entries = vec![Arc::clone(&entry)];
-    append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
-    let (scope, fence, owner, until) =
-        (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
-    let (id, hook) = (run.id, Arc::clone(world));
-    let won = world
-        .store
-        .write(move |tx| {
-            if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
-                return Err(StoreError::Fenced);
-            }
-            hook.boundary(Boundary::Before, id, append.expect_head);
-            log::append(tx, &append)
-        })
-        .await;
-    match won {
-        Ok(()) => world.boundary(Boundary::After, id, run.head),
-        Err(StoreError::Fenced) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    }
-    if queued {
-        world.wake.notify_one();
-        return Ok(Some(ticket));
-    }
-    let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-    let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None };
-    tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
-    Ok(Some(ticket))
-}
-
-fn pause_lane(run: &Run, event: &Event) -> Option<crate::model::event::LaneId> {
-    let Event::Resumed(resumed) = event else { return None };
-    run.pauses().into_iter().find(|(_, pause)| pause.id == resumed.pause).map(|(lane, _)| lane.id)
 }
 
 /// Cancels a run: at once when nobody works on it, else its owner is told. The status afterwards.
@@ -395,34 +336,14 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     };
     let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane: 0, event: Event::Cancelled { node } });
     let mut telling = loaded.telling(world, false);
-    telling.tell(&crate::model::telling::Told::Entry(Arc::clone(&entry)));
+    telling.tell(&Told::Entry(Arc::clone(&entry)));
     let head = run.head;
     run.apply(&entry);
-    let row = super::projection::row_of(world, &run, &tenure, telling.ordered.last);
+    let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
     append.entries = vec![entry];
-    append.children = super::projection::children(world, &run, tenant, &tenure, &loaded.definitions);
+    append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    let (scope, fence, owner, until) =
-        (Arc::clone(tenant), loaded.row.fence, Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
-    let (id, hook) = (run.id, Arc::clone(world));
-    let won = world
-        .store
-        .write(move |tx| {
-            if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
-                return Err(StoreError::Fenced);
-            }
-            hook.boundary(Boundary::Before, id, append.expect_head);
-            log::append(tx, &append)
-        })
-        .await;
-    match won {
-        Ok(()) => {
-            world.boundary(Boundary::After, id, run.head);
-            Ok(true)
-        }
-        Err(StoreError::Fenced) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    going::take(world, loaded.row.fence, append, None).await
 }

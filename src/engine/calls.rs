@@ -217,6 +217,7 @@ impl StepContext {
         };
         match result {
             Ok(reply) => {
+                let reply = reply.storable();
                 let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
                 let part = part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?;
                 let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens, began)));
@@ -332,16 +333,15 @@ impl StepContext {
         };
         let invocation = tool.invocation(call, &caller);
         let (reply, abandoned) = tokio::select! {
-            reply = tokio::time::timeout(tool.timeout, tool.tool.call(invocation)) => (reply.ok(), false),
-            () = self.cancelled().cancelled() => (Some(ToolReply::error("the run was ended; the call was abandoned")), true),
+            reply = tool.answer(invocation) => (reply, false),
+            () = self.cancelled().cancelled() => (ToolReply::error("the run was ended; the call was abandoned"), true),
         };
-        let late = || ToolReply::error(format!("the tool did not answer within {} ms", tool.timeout.as_millis()));
-        let reply = reply.unwrap_or_else(late);
+        let reply = reply.capped(self.world().result_bytes());
         let outcome = ToolOutcome {
             call_id: call.id.clone(),
             name: call.name.clone(),
             inputs: call.arguments.clone(),
-            result: capped(reply.text, self.world().result_bytes()),
+            result: reply.text,
             is_error: reply.is_error,
             skipped: false,
             abandoned,
@@ -411,17 +411,4 @@ fn finish_of(name: Option<&str>) -> Finish {
         Some("content_filter") => Finish::ContentFilter,
         Some(_) | None => Finish::Stop,
     }
-}
-
-/// A tool's text, cut at the limit with a mark.
-fn capped(mut text: String, limit: usize) -> String {
-    if text.len() > limit {
-        let mut end = limit;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
-        text.push_str("\n\n[truncated]");
-    }
-    text
 }

@@ -7,15 +7,17 @@ use serde_json::{Map, Value};
 use super::journal::{Boundary, Tenure};
 use super::load::tell_all;
 use super::names;
+use super::started::Started;
 use super::tenure;
 use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
-use crate::model::chat::Attachment;
+use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
-use crate::model::run::Run;
+use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
+use crate::store::idempotency::{self, RequestKey};
 use crate::store::log::{self, Append};
 use crate::store::runs::{self, RunRow, RunUpdate};
 use crate::store::{StoreError, Tx, threads};
@@ -71,114 +73,156 @@ pub struct NewRun {
     pub context: Option<Value>,
     /// Of a chat turn.
     pub parameters: Option<Parameters>,
-}
-
-/// A run that goes on, as its caller is told.
-#[derive(Clone, Debug)]
-pub struct Ticket {
-    /// The run.
-    pub run: Id,
-    /// Its thread.
-    pub thread: Id,
-    /// What it is a run of.
-    pub entity: EntityKind,
-    /// The position before the first event of this answer.
-    pub after: u64,
+    /// The key of a request that may be sent again.
+    pub key: Option<RequestKey>,
 }
 
 /// Makes a run; a sync one goes to work at once.
 ///
 /// # Errors
-/// A thread of another entity, a busy chat thread, too many runs, the store.
-pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Ticket> {
-    let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
-    if !new.queued && world.sync_runs() >= limit {
-        return Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")));
+/// A thread of another entity, a busy chat thread, too many runs, a key that is being accepted, the store.
+pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Started> {
+    must_have_room(world, new.queued)?;
+    let fresh = Fresh::make(world, new)?;
+    let started = fresh.started();
+    if world.keeps_nothing() && started.status == Status::Running {
+        fresh.keep_key(world, &started).await?;
+    } else {
+        fresh.store(world, &started).await?;
     }
-    let id = world.clock.id();
-    let thread = new.thread.unwrap_or_else(|| world.clock.id());
-    let now = world.clock.now();
-    let Pinned { graph, definitions, read } = new.pinned;
-    let plan = world.plan(&graph.0, &graph.1).map_err(Error::internal)?;
-    let created = Created {
+    if started.status == Status::Queued {
+        world.wake_workers();
+    } else {
+        fresh.drive(world);
+    }
+    Ok(started)
+}
+
+/// Refuses one more run at work when there are too many; queued ones wait.
+pub(super) fn must_have_room(world: &World, queued: bool) -> Result<()> {
+    let limit = usize::try_from(world.config.limits.runs).unwrap_or(usize::MAX);
+    if queued || world.sync_runs() < limit {
+        return Ok(());
+    }
+    Err(Error::new(Kind::TooManyRuns, format!("{limit} runs are at work (`limits.runs`); try again soon")))
+}
+
+/// A run as it begins, not stored yet.
+struct Fresh {
+    run: Run,
+    entries: Vec<Arc<Entry>>,
+    tenant: Arc<str>,
+    tenure: Tenure,
+    pinned: Pinned,
+    key: Option<RequestKey>,
+}
+
+impl Fresh {
+    fn make(world: &World, new: NewRun) -> Result<Self> {
+        let (tenant, pinned, key, queued) = (Arc::clone(&new.tenant), new.pinned.clone(), new.key.clone(), new.queued);
+        let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
+        let now = world.clock.now();
+        let created = created(world, new);
+        let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event: Event::Created(Box::new(created.clone())) })];
+        if !queued {
+            entries.push(Arc::new(Entry { seq: 2, at: now, lane: 0, event: Event::Began }));
+        }
+        let mut run = Run::new(world.clock.id(), &entries[0], Arc::new(created), plan);
+        for entry in &entries[1..] {
+            run.apply(entry);
+        }
+        let tenure = Tenure {
+            owner: Arc::clone(&world.owner),
+            fence: 1,
+            mode: if queued { "async" } else { "sync" },
+            queue: queued.then(|| world.config.queue.as_str().into()),
+            tries: 0,
+        };
+        Ok(Self { run, entries, tenant, tenure, pinned, key })
+    }
+
+    fn started(&self) -> Started {
+        let run = &self.run;
+        Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, entity: run.created.entity, after: 0 }
+    }
+
+    /// One transaction: all of the run, and the answer to whoever asks for it again.
+    async fn store(&self, world: &Arc<World>, started: &Started) -> Result<()> {
+        let row = first_row(world, &self.run, &self.tenant, &self.tenure, &self.pinned.graph.0);
+        let append = self.append(world);
+        let (hook, id, tenant, now) = (Arc::clone(world), self.run.id, Arc::clone(&self.tenant), self.run.created_at);
+        let kept = self.key.clone().map(|key| (key, started.told()));
+        let write = move |tx: &mut Tx<'_>| {
+            hook.boundary(Boundary::Before, id, 0);
+            let stored = store(tx, &tenant, &row, &append)?;
+            if let (Stored::Yes, Some((key, answer))) = (&stored, &kept) {
+                idempotency::keep(tx, &tenant, key, answer, now)?;
+            }
+            Ok(stored)
+        };
+        refused(&world.store.write(write).await?)?;
+        world.boundary(Boundary::After, id, self.run.head);
+        Ok(())
+    }
+
+    fn append(&self, world: &World) -> Append {
+        let (run, created) = (&self.run, &self.run.created);
+        let update = first_update(world, run, &self.tenure, self.told(world).ordered.last);
+        let mut append = Append::new(run.id, Arc::clone(&self.tenant), 0, self.tenure.fence, update);
+        append.entries.clone_from(&self.entries);
+        append.parts = vec![self.pinned.graph.clone(), self.pinned.definitions.clone()];
+        append.files = created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
+        if created.entity == EntityKind::Workflow {
+            let mut message = Message::text(Role::User, created.message.clone());
+            message.attachments.clone_from(&created.attachments);
+            append.messages = vec![super::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at)];
+        }
+        append
+    }
+
+    fn told(&self, world: &World) -> Telling {
+        let mut telling = self.telling(world);
+        tell_all(&mut telling, &self.entries, &[]);
+        telling
+    }
+
+    fn telling(&self, world: &World) -> Telling {
+        Telling::new(self.run.id, &self.run.created, &self.run.plan, world.wire(), false)
+    }
+
+    /// Of a run that leaves nothing behind, only its key is kept.
+    async fn keep_key(&self, world: &World, started: &Started) -> Result<()> {
+        let Some(key) = self.key.clone() else { return Ok(()) };
+        let (tenant, answer, now) = (Arc::clone(&self.tenant), started.told(), self.run.created_at);
+        Ok(world.store.write(move |tx| idempotency::keep(tx, &tenant, &key, &answer, now)).await?)
+    }
+
+    /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
+    fn drive(self, world: &Arc<World>) {
+        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: None };
+        tenure::drive_here(world, self.run, start, 0, self.tenant, self.tenure, self.pinned.read, Vec::new());
+    }
+}
+
+fn created(world: &World, new: NewRun) -> Created {
+    Created {
         entity: new.entity,
         entity_id: new.entity_id,
         entity_name: new.entity_name,
         revision: new.revision,
-        graph: Arc::clone(&graph.0),
-        definitions: Arc::clone(&definitions.0),
+        graph: new.pinned.graph.0,
+        definitions: new.pinned.definitions.0,
         message: new.message,
         state: new.state,
         attachments: new.attachments,
-        thread,
+        thread: new.thread.unwrap_or_else(|| world.clock.id()),
         queued: new.queued,
         cancel_on_disconnect: new.cancel_on_disconnect,
         user: new.user,
         instructions: new.instructions,
         context: new.context,
         parameters: new.parameters,
-    };
-    let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event: Event::Created(Box::new(created.clone())) })];
-    if !new.queued {
-        entries.push(Arc::new(Entry { seq: 2, at: now, lane: 0, event: Event::Began }));
     }
-    let created = Arc::new(created);
-    let mut run = Run::new(id, &entries[0], Arc::clone(&created), Arc::clone(&plan));
-    for entry in &entries[1..] {
-        run.apply(entry);
-    }
-    let tenure = Tenure {
-        owner: Arc::clone(&world.owner),
-        fence: 1,
-        mode: if new.queued { "async" } else { "sync" },
-        queue: new.queued.then(|| world.config.queue.as_str().into()),
-        tries: 0,
-    };
-    let mut telling = Telling::new(id, &created, &plan, world.wire(), false);
-    tell_all(&mut telling, &entries, &[]);
-    let row = first_row(world, &run, &new.tenant, &tenure, &graph.0);
-    let update = first_update(world, &run, &tenure, telling.ordered.last);
-    let mut append = Append::new(id, Arc::clone(&new.tenant), 0, tenure.fence, update);
-    append.entries.clone_from(&entries);
-    append.parts = vec![graph, definitions];
-    append.files = created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
-    if created.entity == EntityKind::Workflow {
-        let mut message = crate::model::chat::Message::text(crate::model::chat::Role::User, created.message.clone());
-        message.attachments.clone_from(&created.attachments);
-        append.messages = vec![super::projection::message_row(world.clock.id(), &run, "", &message, true, now)];
-    }
-    let tenant = Arc::clone(&new.tenant);
-    if world.keeps_nothing() && !new.queued {
-        let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
-        let start = telling_from_start(world, id, &created, &plan, &entries);
-        tenure::drive_here(world, run, start, 0, new.tenant, tenure, read, Vec::new());
-        return Ok(ticket);
-    }
-    let hook = Arc::clone(world);
-    let write = move |tx: &mut Tx<'_>| {
-        hook.boundary(Boundary::Before, id, 0);
-        store(tx, &tenant, &row, &append)
-    };
-    refused(&world.store.write(write).await?)?;
-    world.boundary(Boundary::After, id, run.head);
-    let ticket = Ticket { run: id, thread, entity: created.entity, after: 0 };
-    if new.queued {
-        world.wake.notify_one();
-    } else {
-        tenure::drive_here(world, run, telling_from_start(world, id, &created, &plan, &entries), 0, new.tenant, tenure, read, Vec::new());
-    }
-    Ok(ticket)
-}
-
-/// A feed of a new run begins before its first frame, so that its starting reader misses none.
-fn telling_from_start(
-    world: &World,
-    id: Id,
-    created: &Arc<Created>,
-    plan: &Arc<crate::model::plan::Plan>,
-    entries: &[Arc<Entry>],
-) -> tenure::Start {
-    tenure::Start { telling: Telling::new(id, created, plan, world.wire(), false), told: entries.to_vec(), failed: None }
 }
 
 enum Stored {

@@ -200,12 +200,13 @@ impl Feed {
     #[must_use]
     pub fn find(&self, order: Order, after: u64, most: usize) -> Found {
         let mut inner = self.inner.lock();
-        inner.taken = Some(after);
-        self.taken.notify_one();
         let found = match order {
             Order::Ordered => inner.ordered.find(after, most),
             Order::Live => inner.live_ring().find(after, most),
         };
+        let given = if let Found::Frames(frames) = &found { frames.last().map(Frame::number) } else { None };
+        inner.taken = Some(given.unwrap_or(after));
+        self.taken.notify_one();
         match found {
             Found::Nothing if inner.closed => Found::Closed,
             Found::Frames(_) | Found::Nothing | Found::Behind | Found::Closed => found,

@@ -1,6 +1,7 @@
 //! Owns running: runs are made, driven, followed, answered and recovered here.
 
 mod advance;
+mod afar;
 pub mod agent;
 mod answer;
 mod calls;
@@ -8,6 +9,7 @@ mod context;
 mod create;
 mod drive;
 mod feed;
+mod going;
 mod journal;
 mod load;
 mod names;
@@ -17,6 +19,7 @@ mod projection;
 mod pure;
 mod recorded;
 mod reuse;
+mod started;
 mod step;
 mod stream;
 mod tenure;
@@ -27,10 +30,11 @@ mod world;
 pub use answer::{Again, Reply, cancel, resume, retry};
 pub use calls::{ModelAnswer, ModelCall, Prompt, Tell};
 pub use context::{ChatOverrides, NewTurn, RunFacts, StepContext, StepEnd, StepResult};
-pub use create::{NewRun, Pinned, Ticket, create};
+pub use create::{NewRun, Pinned, create};
 pub use feed::Order;
 pub use journal::Boundary;
 pub use load::{Loaded, load};
+pub use started::Started;
 pub use stream::{EventStream, Follow, From};
 pub use values::ValueCall;
 pub use world::{AppendHook, Parts, World};

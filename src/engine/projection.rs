@@ -12,6 +12,7 @@ use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{
     Answer, CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash, PauseReason, StepCompleted, Turn,
 };
+use crate::model::hex::hex;
 use crate::model::memory::{Summary, settled};
 use crate::model::run::{BranchState, Call, Child, Run, Status};
 use crate::model::{Id, Timestamp};
@@ -50,8 +51,7 @@ impl Rows {
 
 /// SHA-256 in hex of a text.
 pub(crate) fn hash(text: &str) -> PartHash {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()
+    hex(&Sha256::digest(text.as_bytes())).into()
 }
 
 /// Rows that need the run as it was before the entry.

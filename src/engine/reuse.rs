@@ -19,11 +19,14 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     let (tenant, now) = (Arc::clone(&context.run().tenant), context.world().clock.now());
     let found = context.world().store.read(move |tx| checkpoints::find(tx, &tenant, &key, now)).await;
     let Ok(Some((handle, Value::Object(fields)))) = found else { return Ok(false) };
-    context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let change: Change = fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect();
+    if context.state().has_room_for(&change, context.world().config.limits.state_kb).is_err() {
+        return Ok(false);
+    }
+    context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let done = StepCompleted {
         step: context.step(),
-        handle: handle.as_str().into(),
+        handle: handle.into(),
         change,
         error: None,
         checkpoint_hit: true,
@@ -64,5 +67,5 @@ fn input_hash(context: &StepContext) -> Option<String> {
 
 fn key(context: &StepContext, input_hash: &str) -> String {
     let text = format!("{}|{}|{}|{input_hash}", context.run().id, context.node().id, context.scope_path());
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    crate::model::hex::hex(&Sha256::digest(text.as_bytes()))
 }

@@ -54,7 +54,7 @@ async fn attempts(context: &StepContext) -> StepOver {
     let mut tried = 0;
     loop {
         let fault = match once(context, common).await {
-            Ok(end) => return ended(context, end),
+            Ok(end) => return ended(context, common, end),
             Err(fault) => fault,
         };
         if fault.code == FaultCode::Cancelled || context.cancelled().is_cancelled() {
@@ -109,7 +109,7 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
     !(never || harm)
 }
 
-fn ended(context: &StepContext, end: StepEnd) -> StepOver {
+fn ended(context: &StepContext, common: &Common, end: StepEnd) -> StepOver {
     match end {
         StepEnd::Pause(reason) => {
             let node = Arc::clone(&context.node().id);
@@ -120,11 +120,13 @@ fn ended(context: &StepContext, end: StepEnd) -> StepOver {
             }
         }
         StepEnd::Left { handle, change, turn, attachment_count } => {
-            let handle: Arc<str> = handle.into();
-            super::reuse::keep(context, &handle, &change);
+            if let Err(fault) = context.state().has_room_for(&change, context.world().config.limits.state_kb) {
+                return failed(context, common, fault);
+            }
+            super::reuse::keep(context, handle, &change);
             let done = StepCompleted {
                 step: context.step(),
-                handle,
+                handle: handle.into(),
                 change,
                 error: None,
                 checkpoint_hit: false,

@@ -1,6 +1,5 @@
 //! Owns following a run: frames from the feed of this process, else from the log, from any position, in either order.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,12 +44,14 @@ pub struct EventStream {
     from: From,
     follow: Follow,
     source: Source,
-    ready: VecDeque<Frame>,
+    ready: Vec<Frame>,
     bounded: bool,
     /// The feed has given it frames: whoever falls behind from there was slow.
     served: bool,
     progress: bool,
     cut: bool,
+    /// Tells that a run that is driven elsewhere went on.
+    afar: Option<Arc<tokio::sync::Notify>>,
 }
 
 enum Source {
@@ -110,11 +111,12 @@ impl EventStream {
             from,
             follow,
             source,
-            ready: VecDeque::new(),
+            ready: Vec::new(),
             bounded: false,
             served: false,
             progress,
             cut: false,
+            afar: None,
         }))
     }
 
@@ -140,7 +142,7 @@ impl EventStream {
     /// What is there, at least one frame; none when the stream is over.
     pub async fn next_batch(&mut self) -> Option<Vec<Frame>> {
         loop {
-            let batch: Vec<Frame> = self.ready.drain(..).collect();
+            let batch = std::mem::take(&mut self.ready);
             let batch = self.shown(batch);
             if !batch.is_empty() {
                 return Some(batch);
@@ -157,16 +159,16 @@ impl EventStream {
     }
 
     /// Frames that this reader is told. `run_terminal` only on tails, and only as the last.
-    fn shown(&self, batch: Vec<Frame>) -> Vec<Frame> {
+    fn shown(&self, mut batch: Vec<Frame>) -> Vec<Frame> {
         let over = matches!(self.source, Source::Over);
-        let last = batch.len().saturating_sub(1);
-        let tell = |index: usize, frame: &Frame| {
+        let last = batch.last().map_or(0, Frame::number);
+        batch.retain(|frame| {
             if frame.is_terminal() {
-                return over && index == last && self.follow == Follow::Tail;
+                return over && frame.number() == last && self.follow == Follow::Tail;
             }
             self.progress || self.follow == Follow::Answer
-        };
-        batch.into_iter().enumerate().filter(|(index, frame)| tell(*index, frame)).map(|(_, frame)| frame).collect()
+        });
+        batch
     }
 
     async fn follow_feed(&mut self, feed: &Feed) {
@@ -178,7 +180,7 @@ impl EventStream {
                 self.served = true;
                 self.took(&frames);
                 let ends = frames.last().is_some_and(Frame::is_terminal);
-                self.ready.extend(frames);
+                self.ready = frames;
                 if ends {
                     self.source = Source::Over;
                 }
@@ -225,7 +227,7 @@ impl EventStream {
             self.from.after = last.number();
             let answered = self.follow == Follow::Answer;
             let rests = last.is_terminal() && (answered || reader.at_rest(self.from));
-            self.ready.extend(found);
+            self.ready = found;
             if rests {
                 self.source = Source::Over;
             }
@@ -241,9 +243,18 @@ impl EventStream {
             self.source = Source::Feed(feed);
             return;
         }
+        let afar = Arc::clone(self.afar.get_or_insert_with(|| self.world.afar.watch(self.run)));
+        let moved = afar.notified();
+        tokio::pin!(moved);
+        moved.as_mut().enable();
         if !self.read_more().await {
             let wait = Duration::from_millis(self.world.config.async_progress.poll_ms.max(50));
-            if !self.world.nap(wait).await {
+            let world = Arc::clone(&self.world);
+            let awake = tokio::select! {
+                awake = world.nap(wait) => awake,
+                () = moved => true,
+            };
+            if !awake {
                 self.cut = true;
                 self.source = Source::Over;
             }

@@ -13,6 +13,7 @@ use super::feed::Feed;
 use super::journal::{Boundary, Journal, Tenure};
 use super::world::{Active, World};
 use crate::error::Result;
+use crate::knowledge::Worker;
 use crate::model::agent::Definitions;
 use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::Run;
@@ -20,6 +21,9 @@ use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
 use crate::store::{Tx, queue};
 
+
+/// Queued runs that are claimed at once.
+const CLAIMED: usize = 32;
 
 /// What was before driving begins: the teller, entries that its readers may still want to follow, a failure that was not acted on.
 pub(super) struct Start {
@@ -133,7 +137,7 @@ pub(super) fn drive_here(
         match drove {
             Ok(Drove::Requeued) => {
                 seat.hear_late_cancel().await;
-                seat.world.wake.notify_one();
+                seat.world.wake_workers();
             }
             Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
             Ok(Drove::Rested(_) | Drove::Interrupted) => {}
@@ -157,6 +161,9 @@ impl World {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let _set_before = self.runtime.set(runtime);
         }
+        if !self.keeps_nothing() {
+            self.hear_news();
+        }
         let world = Arc::clone(self);
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
@@ -165,6 +172,7 @@ impl World {
             self.spawn(Arc::clone(self).keep_telling_usage());
         }
         if self.config.worker.in_process {
+            self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
             if self.config.async_runs_enabled {
@@ -172,6 +180,11 @@ impl World {
                 self.spawn(async move { world.work_queue().await });
             }
         }
+    }
+
+    /// Who reads documents here.
+    fn reader(&self) -> Worker {
+        Worker { owner: Arc::clone(&self.owner), is_gone: super::owner::is_gone, stopping: self.stopping.clone() }
     }
 
     /// Waits; false when the engine has no time left. Leases are kept while runs are brought to a stop.
@@ -246,9 +259,11 @@ impl World {
                 (*run, active.fence)
             })
             .collect();
-        if !held.is_empty() && !self.keeps_nothing() {
-            let release = move |tx: &mut Tx<'_>| held.iter().try_for_each(|(run, fence)| queue::release(tx, run, *fence));
-            self.store.write_then(Box::new(release), Box::new(|_| ()));
+        if !self.keeps_nothing() {
+            for (run, fence) in held {
+                let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
+                self.store.write_then(run, Box::new(release), Box::new(|_| ()));
+            }
         }
     }
 
@@ -256,8 +271,8 @@ impl World {
         let most = usize::try_from(self.config.worker.concurrency.max(1)).unwrap_or(64);
         loop {
             let free = most.saturating_sub(self.active.lock().values().filter(|active| active.queued).count());
-            let claimed = if free > 0 { self.work().await.unwrap_or_default() } else { None };
-            if claimed.is_some() {
+            let claimed = if free > 0 { self.work_on(free.min(CLAIMED)).await.unwrap_or_default() } else { Vec::new() };
+            if !claimed.is_empty() {
                 continue;
             }
             tokio::select! {
@@ -273,22 +288,30 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
+        Ok(self.work_on(1).await?.pop())
+    }
+
+    /// Claims queued runs, at most so many, and goes to work on them.
+    async fn work_on(self: &Arc<Self>, most: usize) -> Result<Vec<Id>> {
         let (owner, name) = (Arc::clone(&self.owner), self.config.queue.clone());
         let (now, until) = (self.clock.now(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);
         let claimed = self.store.write(move |tx| {
-            let row = queue::claim_queued(tx, &name, &owner, now, until)?;
-            if let Some(row) = &row {
+            let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
+            for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
-            Ok(row)
+            Ok(rows)
         });
-        let Some(row) = claimed.await? else { return Ok(None) };
-        let id = row.id;
-        self.boundary(Boundary::After, id, row.head);
-        if let Err(error) = self.go_on(row, false).await {
-            tracing::error!(run = %id, %error, "a queued run could not be started");
-        }
-        Ok(Some(id))
+        let rows = claimed.await?;
+        let begun = rows.into_iter().map(|row| async {
+            let id = row.id;
+            self.boundary(Boundary::After, id, row.head);
+            if let Err(error) = self.go_on(row, false).await {
+                tracing::error!(run = %id, %error, "a queued run could not be started");
+            }
+            id
+        });
+        Ok(futures_util::future::join_all(begun).await)
     }
 }

@@ -8,12 +8,14 @@ use crate::sync::Mutex;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
 use super::journal::Boundary;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
+use crate::knowledge::Knowledge;
 use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
@@ -24,7 +26,8 @@ use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
 use crate::providers::registry::Providers;
 use crate::store::file_room::FileRoom;
-use crate::store::{Store, attachments};
+use crate::store::attachments::{self, AttachmentRow};
+use crate::store::{News, Store};
 use crate::tools::Toolbox;
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
@@ -39,7 +42,9 @@ pub struct World {
     /// The database.
     pub store: Store,
     /// Model providers.
-    pub providers: Providers,
+    pub providers: Arc<Providers>,
+    /// Knowledge bases.
+    pub knowledge: Arc<Knowledge>,
     /// The embedding application.
     pub host: HostDoor,
     /// What tokens cost.
@@ -58,6 +63,8 @@ pub struct World {
     pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
     pub wake: Notify,
+    /// Readers of runs that are driven elsewhere.
+    pub(super) afar: Afar,
     /// A run was driven to its end or to a pause here.
     pub ended: Notify,
     /// Where uploaded files lie; none when the database keeps them.
@@ -91,7 +98,9 @@ pub struct Parts {
     /// The database.
     pub store: Store,
     /// Model providers.
-    pub providers: Providers,
+    pub providers: Arc<Providers>,
+    /// Knowledge bases.
+    pub knowledge: Arc<Knowledge>,
     /// The embedding application.
     pub host: HostDoor,
     /// What tokens cost.
@@ -119,6 +128,7 @@ impl World {
             clock: parts.clock,
             store: parts.store,
             providers: parts.providers,
+            knowledge: parts.knowledge,
             host: parts.host,
             prices: parts.prices,
             tools: parts.tools,
@@ -129,6 +139,7 @@ impl World {
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
             wake: Notify::new(),
+            afar: Afar::default(),
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
@@ -149,6 +160,28 @@ impl World {
             Some(runtime) => drop(runtime.spawn(task)),
             None => tracing::error!("there is no runtime to work on; open the studio before using it"),
         }
+    }
+
+    /// There is a job in the queue: the workers of all processes look.
+    pub(super) fn wake_workers(&self) {
+        self.wake.notify_one();
+        self.store.tell(News::Jobs);
+    }
+
+    /// Hears what other processes on the database tell.
+    pub(super) fn hear_news(self: &Arc<Self>) {
+        let world = Arc::downgrade(self);
+        self.store.listen(Arc::new(move |news| {
+            let Some(world) = world.upgrade() else { return };
+            match news {
+                News::Jobs => world.wake.notify_one(),
+                News::Run(run) => world.afar.moved(run),
+                News::Anything => {
+                    world.wake.notify_one();
+                    world.afar.all_moved();
+                }
+            }
+        }));
     }
 
     /// Sleeps on the studio's runtime, whatever executor this is; false when the studio ends meanwhile.
@@ -216,15 +249,18 @@ impl World {
         self.active.lock().len()
     }
 
-    /// The bytes of an uploaded file; none when it is gone.
+    /// An uploaded file that this user may read, with its bytes; none when it is gone.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn file(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
+    pub async fn file(&self, tenant: &str, user: Option<String>, key: &str) -> Result<Option<(AttachmentRow, Vec<u8>)>, Fault> {
         let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
         let found = self.store.read(move |tx| {
+            let row = attachments::get(tx, &tenant, &key)?.filter(|row| row.readable(user.as_deref()));
+            let Some(row) = row else { return Ok(None) };
             let kept = attachments::content(tx, &tenant, &key)?;
-            Ok(kept.or_else(|| room.and_then(|room| room.get(&tenant, &key).ok())))
+            let bytes = kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok()));
+            Ok(bytes.map(|bytes| (row, bytes)))
         });
         found.await.map_err(|error| super::context::store_fault(&error))
     }
@@ -237,7 +273,7 @@ impl World {
         let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
         let found = self.store.read(move |tx| {
             let kept = attachments::head(tx, &tenant, &key, HEAD)?;
-            Ok(kept.or_else(|| room.and_then(|room| room.head(&tenant, &key, HEAD).ok())))
+            Ok(kept.or_else(|| room.as_ref().and_then(|room| room.head(&tenant, &key, HEAD).ok())))
         });
         found.await.map_err(|error| super::context::store_fault(&error))
     }

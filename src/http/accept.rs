@@ -2,18 +2,18 @@
 
 use axum::response::Response;
 use http::{HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::call::Call;
-use super::idempotency::{Claimed, Key};
 use super::leash::Leash;
 use super::position::Position;
-use super::{answer, settings, sse};
+use super::{answer, idempotency, settings, sse};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::model::event::EntityKind;
+use crate::store::idempotency::RequestKey;
 use crate::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use crate::studio::{Scope, Started, Studio};
+use crate::studio::{Resource, Scope, Started, Studio};
 
 /// What is to be accepted, and of what.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,17 @@ impl Act {
     }
 }
 
+impl Act {
+    /// Refuses what is asked of something that there is not.
+    async fn must_be_there(self, studio: &Studio, scope: &Scope, id: &str) -> Result<()> {
+        match self {
+            Self::Start(EntityKind::Workflow) => studio.get(scope, Resource::Workflow, id).await.map(drop),
+            Self::Start(EntityKind::Agent) => studio.get(scope, Resource::Agent, id).await.map(drop),
+            Self::Resume | Self::Retry => studio.must_know_run(scope, id).await,
+        }
+    }
+}
+
 /// A body that was checked.
 enum Request {
     Start(EntityKind, Box<RunRequest>),
@@ -55,11 +66,11 @@ enum Request {
 }
 
 impl Request {
-    fn read(act: Act, body: &Value) -> Result<Self> {
+    fn read(act: Act, body: &Value, key: Option<RequestKey>) -> Result<Self> {
         Ok(match act {
-            Act::Start(entity) => Self::Start(entity, Box::new(RunRequest::parse(body, entity)?)),
-            Act::Resume => Self::Resume(Box::new(ResumeRequest::parse(body)?)),
-            Act::Retry => Self::Retry(Box::new(RetryRequest::parse(body)?)),
+            Act::Start(entity) => Self::Start(entity, Box::new(RunRequest { key, ..RunRequest::parse(body, entity)? })),
+            Act::Resume => Self::Resume(Box::new(ResumeRequest { key, ..ResumeRequest::parse(body)? })),
+            Act::Retry => Self::Retry(Box::new(RetryRequest { key, ..RetryRequest::parse(body)? })),
         })
     }
 
@@ -85,13 +96,14 @@ struct Wish {
     studio: Studio,
     scope: Scope,
     id: String,
-    request: Request,
+    act: Act,
+    request: Result<Request>,
     queued: bool,
-    key: Option<Key>,
+    key: Option<RequestKey>,
 }
 
 struct Accepted {
-    /// `trace_id`, `thread_id`, `pause_id`, `status`, `after`.
+    /// As [`Started::told`] says it.
     told: Value,
     replayed: bool,
     leash: Option<Leash>,
@@ -99,9 +111,9 @@ struct Accepted {
 
 impl Wish {
     fn of(call: &Call, act: Act, id: &str, queued: bool) -> Result<Self> {
-        let request = Request::read(act, &call.body)?;
-        let key = Key::of(&call.headers, act.route(queued), id, &call.body)?;
-        Ok(Self { studio: call.studio.clone(), scope: call.scope.clone(), id: id.to_owned(), request, queued, key })
+        let key = idempotency::key_of(&call.headers, act.route(queued), id, &call.body)?;
+        let request = Request::read(act, &call.body, key.clone());
+        Ok(Self { studio: call.studio.clone(), scope: call.scope.clone(), id: id.to_owned(), act, request, queued, key })
     }
 
     /// In a task of its own: a client who leaves half-way leaves nothing half done.
@@ -111,37 +123,30 @@ impl Wish {
     }
 
     async fn accept_once(self) -> Result<Accepted> {
-        let Self { studio, scope, id, request, queued, key } = self;
+        let Self { studio, scope, id, act, request, queued, key } = self;
+        let request = match request {
+            Ok(request) => request,
+            Err(wrong) => {
+                // What is not there is told before what is wrong with the body.
+                act.must_be_there(&studio, &scope, &id).await?;
+                return Err(wrong);
+            }
+        };
         if let Some(key) = &key
-            && let Claimed::Answered(told) = key.claim(&studio, &scope).await?
+            && let Some(told) = idempotency::answer_of(&studio, &scope, key).await?
         {
             return Ok(Accepted { told, replayed: true, leash: None });
         }
         let leashed = request.cancels() && !queued;
-        let begun = request.begin(&studio, &scope, &id, queued).await;
-        match (begun, key) {
-            (Ok(started), key) => {
-                let leash = leashed.then(|| Leash::new(studio.clone(), scope.clone(), started.run.to_string()));
-                let told = tell(&started);
-                if let Some(key) = key {
-                    key.settle(&studio, &scope, told.clone()).await;
-                }
-                Ok(Accepted { told, replayed: false, leash })
+        match (request.begin(&studio, &scope, &id, queued).await, key) {
+            (Ok(started), _) => {
+                let leash = leashed.then(|| Leash::new(studio, scope, started.run.to_string()));
+                Ok(Accepted { told: started.told(), replayed: false, leash })
             }
-            (Err(error), Some(key)) => {
-                key.release(&studio, &scope).await;
-                Err(error)
-            }
+            (Err(error), Some(key)) => Err(idempotency::refusal(&studio, &scope, &key, error).await),
             (Err(error), None) => Err(error),
         }
     }
-}
-
-fn tell(started: &Started) -> Value {
-    json!({
-        "trace_id": started.run.to_string(), "status": started.status.as_str(), "thread_id": started.thread.to_string(),
-        "pause_id": started.pause.map(|pause| pause.to_string()), "after": started.after,
-    })
 }
 
 /// Queues what is asked for and says so.

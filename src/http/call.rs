@@ -47,16 +47,16 @@ impl Call {
         let (body, upload) = match route.reads {
             Reads::Nothing => (Value::Object(Map::new()), None),
             Reads::Json(_) => (read_json(settings::body_kb(visit.studio.config()), request).await?, None),
-            Reads::Upload(_) => (Value::Object(Map::new()), Some(request)),
+            Reads::Upload(_) | Reads::JsonOrUpload(..) => (Value::Object(Map::new()), Some(request)),
         };
         let base = format!("{}{}", visit.base_url.as_deref().unwrap_or_default().trim_end_matches('/'), visit.area.prefix);
         let (studio, scope) = (visit.studio.clone(), visit.scope.clone());
         Ok(Self { studio, scope, base, visit, headers, body, upload, parameters, query })
     }
 
-    /// A part of the path that the route names.
+    /// A part of the path that the route names. The router of a host may have named parts before it: the innermost counts.
     pub(super) fn part(&self, name: &str) -> &str {
-        let found = self.parameters.iter().find(|(known, _)| known == name);
+        let found = self.parameters.iter().rev().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
@@ -115,7 +115,8 @@ pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     Some(essence).filter(|essence| !essence.is_empty())
 }
 
-async fn read_json(limit_kb: u64, request: Request<Body>) -> Result<Value> {
+/// A JSON body within a limit.
+pub(super) async fn read_json(limit_kb: u64, request: Request<Body>) -> Result<Value> {
     let kind = content_type(request.headers());
     let known_length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let is_json = kind.as_deref() == Some("application/json");

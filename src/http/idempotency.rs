@@ -1,91 +1,54 @@
-//! Owns requests that are sent again: the key, what it is kept under, and which of the answers a key gets.
+//! Owns requests that are sent again: the key as it is read, and what it leads to.
 
 use http::HeaderMap;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Kind, Result};
-use crate::store::idempotency::{self, Seen};
+use crate::store::StoreError;
+use crate::store::idempotency::{self, RequestKey, Seen};
 use crate::studio::{Scope, Studio};
 
-/// A key and the request that it was sent with.
-#[derive(Clone, Debug)]
-pub(super) struct Key {
-    /// Kept per tenant and route.
-    route: &'static str,
-    key: String,
-    /// Of what was asked for: its id and its body.
-    hash: String,
+/// Reads the key of a request; most have none. `asked` is what was asked of, as the path names it.
+pub(super) fn key_of(headers: &HeaderMap, route: &'static str, asked: &str, body: &Value) -> Result<Option<RequestKey>> {
+    let Some(given) = headers.get("idempotency-key") else { return Ok(None) };
+    let key = given.as_bytes();
+    if !(1..=255).contains(&key.len()) || !key.iter().all(u8::is_ascii_graphic) {
+        return Err(Error::field("Idempotency-Key", "Idempotency-Key must be 1 to 255 visible ASCII characters"));
+    }
+    let key = String::from_utf8_lossy(key).as_ref().into();
+    Ok(Some(RequestKey { route, key, request: hash(asked, body).into() }))
 }
 
-/// What a key leads to.
-pub(super) enum Claimed {
-    /// The request is the first with its key.
-    First,
-    /// It was answered before.
-    Answered(Value),
-}
-
-impl Key {
-    /// Reads the key of a request; most have none.
-    pub(super) fn of(headers: &HeaderMap, route: &'static str, id: &str, body: &Value) -> Result<Option<Self>> {
-        let Some(given) = headers.get("idempotency-key") else { return Ok(None) };
-        let key = given.as_bytes();
-        if !(1..=255).contains(&key.len()) || !key.iter().all(u8::is_ascii_graphic) {
-            return Err(Error::field("Idempotency-Key", "Idempotency-Key must be 1 to 255 visible ASCII characters"));
-        }
-        let key = String::from_utf8_lossy(key).into_owned();
-        Ok(Some(Self { route, key, hash: hash(id, body) }))
-    }
-
-    /// Takes the key for this request, or finds the answer that it was given before.
-    pub(super) async fn claim(&self, studio: &Studio, scope: &Scope) -> Result<Claimed> {
-        let (key, tenant) = (self.clone(), scope.tenant.clone());
-        let now = studio.world().clock.now();
-        let store = &studio.world().store;
-        let seen = store.write(move |tx| idempotency::begin(tx, &tenant, key.route, &key.key, &key.hash, now)).await?;
-        match seen {
-            Seen::First => Ok(Claimed::First),
-            Seen::Answered(answer) => Ok(Claimed::Answered(answer)),
-            Seen::InProgress => {
-                let told = "the first request with this Idempotency-Key is still being accepted";
-                Err(Error::new(Kind::IdempotencyInProgress, told))
-            }
-            Seen::Reused => {
-                let told = "this Idempotency-Key was sent with another body or path";
-                Err(Error::new(Kind::IdempotencyKeyReused, told))
-            }
-        }
-    }
-
-    /// Keeps the answer for whoever sends the key again.
-    pub(super) async fn settle(&self, studio: &Studio, scope: &Scope, answer: Value) {
-        let (key, tenant) = (self.clone(), scope.tenant.clone());
-        let store = &studio.world().store;
-        let kept = store.write(move |tx| idempotency::answered(tx, &tenant, key.route, &key.key, &answer)).await;
-        if let Err(error) = kept.map_err(Error::from) {
-            tracing::warn!("an answer could not be kept for its Idempotency-Key: {error}");
-        }
-    }
-
-    /// The request was refused: the key is free.
-    pub(super) async fn release(&self, studio: &Studio, scope: &Scope) {
-        let (key, tenant) = (self.clone(), scope.tenant.clone());
-        let store = &studio.world().store;
-        let freed = store.write(move |tx| idempotency::freed(tx, &tenant, key.route, &key.key)).await;
-        if let Err(error) = freed.map_err(Error::from) {
-            tracing::warn!("an Idempotency-Key could not be freed: {error}");
+/// The answer that was given to the first request with the key, if there was one.
+pub(super) async fn answer_of(studio: &Studio, scope: &Scope, key: &RequestKey) -> Result<Option<Value>> {
+    match seen(studio, scope, key).await? {
+        None => Ok(None),
+        Some(Seen::Answered(answer)) => Ok(Some(answer)),
+        Some(Seen::Reused) => {
+            let told = "this Idempotency-Key was sent with another body or path";
+            Err(Error::new(Kind::IdempotencyKeyReused, told))
         }
     }
 }
 
-fn hash(id: &str, body: &Value) -> String {
+/// Why a request with a key was refused: another one with the key may have been accepted at the same time.
+pub(super) async fn refusal(studio: &Studio, scope: &Scope, key: &RequestKey, error: Error) -> Error {
+    match seen(studio, scope, key).await {
+        Ok(Some(Seen::Answered(_))) => StoreError::KeyTaken.into(),
+        Ok(Some(Seen::Reused) | None) | Err(_) => error,
+    }
+}
+
+async fn seen(studio: &Studio, scope: &Scope, key: &RequestKey) -> Result<Option<Seen>> {
+    let (key, tenant, now) = (key.clone(), scope.tenant.clone(), studio.world().clock.now());
+    Ok(studio.world().store.read(move |tx| idempotency::find(tx, &tenant, &key, now)).await?)
+}
+
+fn hash(asked: &str, body: &Value) -> String {
     let mut hasher = Sha256::new();
-    hasher.update(id.as_bytes());
+    hasher.update(asked.as_bytes());
     hasher.update([0]);
     hasher.update(body.to_string().as_bytes());
-    hasher.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
-        hex.extend([byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or('0')));
-        hex
-    })
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

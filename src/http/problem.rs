@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value};
 
 use super::area::{Area, Place};
-use super::{pages, settings};
+use super::{details, pages, settings};
 use crate::config::Config;
 use crate::error::{Error, Kind};
 
@@ -33,7 +33,10 @@ impl Asker {
     }
 
     /// The answer that tells an error.
-    pub(super) fn tell(self, error: Error) -> Response {
+    pub(super) fn tell(self, mut error: Error) -> Response {
+        if self.portuguese {
+            translate(&mut error);
+        }
         let kind = error.kind;
         let status = StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = if self.wants_page {
@@ -72,6 +75,17 @@ impl Asker {
         }
         out.extend(error.members);
         Value::Object(out)
+    }
+}
+
+/// The sentences of a problem in Portuguese, those of its fields too.
+fn translate(error: &mut Error) {
+    error.message = details::portuguese(&error.message);
+    let fields = error.members.get_mut("errors").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
+    for text in fields.filter_map(Value::as_array_mut).flatten() {
+        if let Value::String(text) = text {
+            *text = details::portuguese(text);
+        }
     }
 }
 

@@ -74,6 +74,11 @@ pub(super) fn attachment_kb(config: &Config) -> u64 {
     config.attachments.max_size_kb
 }
 
+/// Kilobytes of a document of a knowledge base.
+pub(super) fn document_kb(config: &Config) -> u64 {
+    config.rag.max_document_kb
+}
+
 /// How long a stream may be silent.
 pub(super) fn heartbeat(config: &Config) -> Duration {
     Duration::from_secs(config.sse.heartbeat_seconds.max(1))

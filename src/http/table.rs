@@ -21,6 +21,8 @@ pub(super) enum Reads {
     Nothing,
     Json(&'static str),
     Upload(&'static str),
+    /// Either; the handler looks which.
+    JsonOrUpload(&'static str, &'static str),
 }
 
 /// What a route answers with; the word names its schema.

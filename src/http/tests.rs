@@ -3,5 +3,6 @@
 mod chain;
 mod description;
 mod facade;
+mod mounted;
 mod support;
 mod walk;

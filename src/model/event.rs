@@ -27,6 +27,8 @@ pub type Seq = u64;
 pub type LaneId = u32;
 /// SHA-256 in hex of a part that is stored once, beside the log.
 pub type PartHash = Arc<str>;
+/// The name of an edge's end; those that nodes leave by are known to the program.
+pub type Handle = std::borrow::Cow<'static, str>;
 /// What a step did to the state: the top-level keys that it wrote, with their values.
 pub type Change = IndexMap<Arc<str>, Arc<Value>>;
 

@@ -8,6 +8,7 @@ pub mod check;
 pub mod condition;
 pub mod event;
 pub mod graph;
+pub mod hex;
 pub mod ids;
 pub mod memory;
 pub mod node;

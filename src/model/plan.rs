@@ -19,13 +19,16 @@ pub struct Branch {
     pub first: Option<NodeIndex>,
 }
 
+/// Where the handles of a node lead to.
+type Exits = Box<[(Arc<str>, NodeIndex)]>;
+
 /// A graph compiled once.
 #[derive(Clone, Debug)]
 pub struct Plan {
     graph: Arc<Graph>,
     places: HashMap<Arc<str>, NodeIndex>,
     entry: Option<NodeIndex>,
-    exits: Box<[Box<[(Arc<str>, NodeIndex)]>]>,
+    exits: Box<[Exits]>,
     branches: Box<[Box<[Branch]>]>,
     joins: Box<[Option<NodeIndex>]>,
     bindings: Box<[Box<[NodeIndex]>]>,

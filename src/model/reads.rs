@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::hex::hex;
 use super::node::{Assigned, Node, SetState};
 use super::path::Path;
 use super::plan::{NodeIndex, Plan};
@@ -152,14 +153,6 @@ pub fn canonical(value: &Value, into: &mut String) {
             into.push('}');
         }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

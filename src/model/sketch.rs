@@ -101,7 +101,7 @@ fn value(rest: &mut &str) -> Result<Value, String> {
         members(rest, '}', |rest| {
             let name = match value(rest)? {
                 Value::String(name) => name,
-                other => other.to_string(),
+                other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
             };
             *rest = rest.trim_start().strip_prefix(':').ok_or_else(|| format!("expected `:` at `{rest}`"))?;
             fields.insert(name, value(rest)?);

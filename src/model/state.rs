@@ -63,7 +63,7 @@ impl State {
     /// Writes a key.
     pub fn set(&mut self, key: Arc<str>, value: Arc<Value>) {
         let (size, depth) = measure(&value);
-        let slot = Slot { value, bytes: size + key.len() + 4 };
+        let slot = Slot { value, bytes: slot_bytes(&key, size) };
         self.bytes += slot.bytes;
         self.depth = self.depth.max(depth);
         if let Some(before) = Arc::make_mut(&mut self.slots).insert(key, slot) {
@@ -107,16 +107,21 @@ impl State {
     /// # Errors
     /// `state_too_large`.
     pub fn within_limit(&self, limit_kb: u64) -> Result<(), Fault> {
-        let refuse = |message: String| Err(Fault::new(FaultCode::StateTooLarge, message));
-        if self.size_bytes() as u64 > limit_kb.saturating_mul(1024) {
-            return refuse(format!(
-                "the workflow state is larger than {limit_kb} KiB; write less into it or raise `limits.state_kb`"
-            ));
+        within(self.bytes, self.depth, limit_kb)
+    }
+
+    /// Refuses a change that would make the state so.
+    ///
+    /// # Errors
+    /// `state_too_large`.
+    pub fn has_room_for(&self, change: &Change, limit_kb: u64) -> Result<(), Fault> {
+        let (mut bytes, mut depth) = (self.bytes, self.depth);
+        for (key, value) in change {
+            let (size, deep) = measure(value);
+            bytes = bytes + slot_bytes(key, size) - self.slots.get(key).map_or(0, |before| before.bytes);
+            depth = depth.max(deep);
         }
-        if self.depth > MAX_DEPTH {
-            return refuse(format!("a state value is nested deeper than {MAX_DEPTH} levels; do not put a value into itself"));
-        }
-        Ok(())
+        within(bytes, depth, limit_kb)
     }
 
     /// The keys whose values differ from those of an earlier state.
@@ -138,6 +143,27 @@ impl State {
         }
         Arc::new(Value::Object(change.into_iter().map(|(key, value)| (key.to_string(), Arc::unwrap_or_clone(value))).collect()))
     }
+}
+
+const fn slot_bytes(key: &str, size: usize) -> usize {
+    size + key.len() + 4
+}
+
+fn within(bytes: usize, depth: u32, limit_kb: u64) -> Result<(), Fault> {
+    let refuse = |message: String| Err(Fault::new(FaultCode::StateTooLarge, message));
+    if bytes as u64 + 2 > limit_kb.saturating_mul(1024) {
+        return refuse(format!("the workflow state is larger than {limit_kb} KiB; write less into it or raise `limits.state_kb`"));
+    }
+    if depth > MAX_DEPTH {
+        return refuse(format!("a state value is nested deeper than {MAX_DEPTH} levels; do not put a value into itself"));
+    }
+    Ok(())
+}
+
+/// Is a value nested so deeply that a log with it could not be read back?
+#[must_use]
+pub fn is_too_deep(value: &Value) -> bool {
+    measure(value).1 > MAX_DEPTH
 }
 
 /// About how long the compact JSON of a value is, and how deep it is nested.
@@ -219,6 +245,10 @@ mod tests {
         assert_eq!(wide.within_limit(1).unwrap_err().code, FaultCode::StateTooLarge);
         let deep = (0..=MAX_DEPTH).fold(json!(1), |inner, _| json!([inner]));
         assert_eq!(state(&json!({"a": deep})).within_limit(1024).unwrap_err().code, FaultCode::StateTooLarge);
+        let change = |value: &Value| Change::from_iter([("a".into(), Arc::new(value.clone()))]);
+        assert!(wide.has_room_for(&change(&json!("y".repeat(2000))), 2).is_ok(), "what is replaced makes room");
+        assert_eq!(wide.has_room_for(&change(&json!("y".repeat(2100))), 2).unwrap_err().code, FaultCode::StateTooLarge);
+        assert_eq!(wide.has_room_for(&change(&deep), 2).unwrap_err().code, FaultCode::StateTooLarge);
     }
 
     proptest! {

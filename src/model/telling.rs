@@ -8,11 +8,11 @@ mod json;
 mod lanes;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use frame::{Frame, Wire, pending_tools};
-use frame::{Body, Facts, pause_of};
+use frame::{Body, Facts, Place, pause_of};
 use lanes::Lane;
 
 use super::event::{CallKind, CallOutcome, Created, EntityKind, Entry, Event, LaneId, Resumed, Seq};
@@ -74,7 +74,7 @@ impl Sink {
 #[derive(Debug)]
 pub struct Telling {
     facts: Arc<Facts>,
-    lanes: HashMap<LaneId, Lane>,
+    lanes: BTreeMap<LaneId, Box<Lane>>,
     /// In the order of branches.
     pub ordered: Sink,
     /// As they happen.
@@ -95,8 +95,8 @@ impl Telling {
     #[must_use]
     pub fn new(run: Id, created: &Arc<Created>, plan: &Arc<Plan>, wire: Wire, live: bool) -> Self {
         let facts = Arc::new(Facts { run: run.to_string(), created: Arc::clone(created), plan: Arc::clone(plan), wire });
-        let mut lanes = HashMap::new();
-        lanes.insert(0, Lane::root());
+        let mut lanes = BTreeMap::new();
+        lanes.insert(0, Box::new(Lane::root(Arc::new(Place::root(Arc::clone(&facts))))));
         Self {
             facts,
             lanes,
@@ -144,11 +144,10 @@ impl Telling {
 
     fn tell_tokens(&mut self, tokens: &Arc<Tokens>) {
         let Some(lane) = self.lanes.get(&tokens.lane) else { return };
-        let (facts, place, node) = (Arc::clone(&self.facts), Arc::clone(&lane.place), lane.node);
+        let (place, node) = (Arc::clone(&lane.place), lane.node);
         for delta in &tokens.deltas {
             let body = Body::Token { tokens: Arc::clone(tokens), delta: Arc::clone(delta) };
-            let (facts, place) = (Arc::clone(&facts), Arc::clone(&place));
-            self.say(tokens.lane, Frame { n: 0, live: false, facts, place, node, body });
+            self.say(tokens.lane, Frame { n: 0, live: false, place: Arc::clone(&place), node, body });
         }
         let expired = tokens.count.saturating_sub(tokens.deltas.len() as u64);
         if expired > 0 {
@@ -164,9 +163,9 @@ impl Telling {
     }
 
     fn frame(&self, lane: LaneId, body: Body) -> Frame {
-        let (place, node) =
-            self.lanes.get(&lane).map_or_else(|| (lanes::nowhere(), 0), |lane| (Arc::clone(&lane.place), lane.node));
-        Frame { n: 0, live: false, facts: Arc::clone(&self.facts), place, node, body }
+        let nowhere = || (Arc::new(Place::root(Arc::clone(&self.facts))), 0);
+        let (place, node) = self.lanes.get(&lane).map_or_else(nowhere, |lane| (Arc::clone(&lane.place), lane.node));
+        Frame { n: 0, live: false, place, node, body }
     }
 
     fn say_body(&mut self, lane: LaneId, body: Body) {
@@ -215,7 +214,7 @@ impl Telling {
             }
             Event::CallFinished(_) => self.call_finished(entry),
             Event::CheckpointHit { .. } => {
-                let iteration = self.lanes.get(&id).and_then(Lane::iteration);
+                let iteration = self.lanes.get(&id).and_then(|lane| lane.iteration());
                 self.say_unless_chat(entry, Body::Hit { entry: Arc::clone(entry), iteration });
             }
             Event::PromptBuilt { .. } | Event::Measured(_) => {}

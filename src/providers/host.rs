@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::outbound::Patience;
-use super::reply::tool_call_of;
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Provider, ProviderFailure};
+use super::reply::{self, tool_call_of};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
@@ -55,11 +57,18 @@ impl HostModels {
             "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<_>>(),
             "tools": tools.collect::<Vec<_>>(), "parameters": request.parameters, "stream": request.stream,
         });
-        if let (Some(schema), Some(payload)) = (&request.schema, payload.as_object_mut()) {
-            payload.insert("schema".into(), schema.clone());
+        if let Value::Object(fields) = &mut payload {
+            fields.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
+            let media: Vec<Value> = request.media.iter().map(told).collect();
+            fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
         }
         payload
     }
+}
+
+/// A file of the messages with its bytes.
+fn told(media: &Media) -> Value {
+    json!({"storage_key": media.storage_key, "mime_type": media.mime_type, "name": media.name, "data": STANDARD.encode(&media.bytes)})
 }
 
 /// What came in chunks.
@@ -106,7 +115,7 @@ fn tool_call(call: &Value) -> ToolCall {
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {
-    let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+    let count = |key: &str| reply::count(usage, &[key]);
     count("prompt_tokens").or(count("completion_tokens"))?;
     Some(Tokens {
         prompt: count("prompt_tokens").unwrap_or(0),
@@ -156,6 +165,17 @@ mod tests {
                 Ok(json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "finish_reason": "tool_calls"}))
             })
         }
+    }
+
+    #[test]
+    fn files_go_to_the_host_with_their_bytes() {
+        let patience = Patience { first_byte: Duration::ZERO, idle: Duration::ZERO, retries: 0 };
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
+        let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+        assert_eq!(models.payload(&request).get("media"), None);
+        request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: "png".into() }];
+        let media = json!([{"storage_key": "k", "mime_type": "image/png", "name": null, "data": "cG5n"}]);
+        assert_eq!(models.payload(&request)["media"], media);
     }
 
     #[tokio::test]

@@ -5,6 +5,8 @@ pub mod cohere;
 pub mod demo;
 pub mod echo;
 mod files;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 pub mod gemini;
 pub mod hash;
 pub mod host;
@@ -26,11 +28,12 @@ mod vectors;
 pub mod wire;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode};
+use crate::model::state::{MAX_DEPTH, is_too_deep};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,30 @@ pub struct ToolOffer {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
+}
+
+/// A tool that runs at the provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NativeTool {
+    /// Its type: the provider's own word, or `web_search`, `code_interpreter`, which most have under some name.
+    pub kind: String,
+    /// What the reference says of it; goes along as it is.
+    pub config: Map<String, Value>,
+}
+
+impl NativeTool {
+    /// As most families are told of it: an object with a type and its settings, which win.
+    fn typed(&self, kind: &str) -> Map<String, Value> {
+        let mut tool = Map::from_iter([("type".to_owned(), Value::from(kind))]);
+        tool.extend(self.config.clone());
+        tool
+    }
+}
+
+impl From<&str> for NativeTool {
+    fn from(kind: &str) -> Self {
+        Self { kind: kind.to_owned(), config: Map::new() }
+    }
 }
 
 /// A file's bytes, resolved for the provider.
@@ -67,8 +94,8 @@ pub struct ChatRequest {
     pub media: Vec<Media>,
     /// Tools that the model may call.
     pub tools: Vec<ToolOffer>,
-    /// Provider-native tools, by type (`provider:<type>`).
-    pub native_tools: Vec<String>,
+    /// Tools that run at the provider (`provider:<type>`).
+    pub native_tools: Vec<NativeTool>,
     /// Several calls in one turn; none = the provider's default.
     pub parallel_tool_calls: Option<bool>,
     /// Settings.
@@ -155,6 +182,20 @@ pub struct ChatReply {
     pub finish: Finish,
     /// `script`: the index of the reply that was used, kept in the log.
     pub reply_index: Option<u64>,
+}
+
+impl ChatReply {
+    /// The answer without what is nested too deeply to be stored: calls with such arguments cannot be made.
+    #[must_use]
+    pub fn storable(mut self) -> Self {
+        for call in self.message.tool_calls.iter_mut().filter(|call| is_too_deep(&call.arguments)) {
+            call.arguments = Value::Object(serde_json::Map::new());
+            call.invalid = Some(format!("the arguments are nested deeper than {MAX_DEPTH} levels"));
+        }
+        self.message.blocks.take_if(|blocks| is_too_deep(&blocks.value));
+        self.structured.take_if(|value| is_too_deep(value));
+        self
+    }
 }
 
 /// Why an answer ended.

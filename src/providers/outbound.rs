@@ -53,19 +53,34 @@ pub struct Outbound {
     making: Mutex<()>,
     clock: Arc<dyn Clock>,
     proxies: bool,
+    #[cfg(any(test, feature = "fuzzing"))]
+    canned: Option<Vec<Bytes>>,
 }
 
 impl Outbound {
     /// A way out; nothing is opened yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { client: OnceLock::new(), making: Mutex::new(()), clock, proxies: true }
+        Self {
+            client: OnceLock::new(),
+            making: Mutex::new(()),
+            clock,
+            proxies: true,
+            #[cfg(any(test, feature = "fuzzing"))]
+            canned: None,
+        }
     }
 
     /// A way out that ignores the proxies of the environment.
     #[must_use]
     pub fn direct(clock: Arc<dyn Clock>) -> Self {
         Self { proxies: false, ..Self::new(clock) }
+    }
+
+    /// A way out that leads nowhere: every request is answered with these bytes.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn canned(clock: Arc<dyn Clock>, pieces: Vec<Bytes>) -> Self {
+        Self { canned: Some(pieces), ..Self::new(clock) }
     }
 
     fn client(&self) -> Result<&reqwest::Client, ProviderFailure> {
@@ -80,6 +95,10 @@ impl Outbound {
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
     pub async fn open(&self, request: &Request, patience: &Patience) -> Result<Answer, ProviderFailure> {
+        #[cfg(any(test, feature = "fuzzing"))]
+        if let Some(pieces) = &self.canned {
+            return Ok(Answer::of(pieces.clone(), patience.idle));
+        }
         let client = self.client()?;
         let mut attempt = 0;
         loop {
@@ -118,16 +137,18 @@ impl Outbound {
         for (name, value) in &request.headers {
             call = call.header(name, value);
         }
-        let response = call.body(request.body.clone()).send().await.map_err(|problem| unreachable_provider(&problem))?;
+        let response = call.body(request.body.clone()).send().await.map_err(|problem| broken(&cause(&problem), !problem.is_builder()))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let mut answer = Answer { first: None, rest: response.bytes_stream().boxed(), idle, left: ANSWER_LIMIT };
+        let is_json = is_json(&headers);
+        let rest = response.bytes_stream().map(|piece| piece.map_err(|problem| cause(&problem))).boxed();
+        let mut answer = Answer { first: None, rest, idle, left: ANSWER_LIMIT, is_json };
         if !(200..300).contains(&status) {
             answer.left = ERROR_LIMIT;
             return Err(self.refusal(status, &headers, answer).await);
         }
         answer.first = match answer.rest.next().await {
             Some(Ok(bytes)) => Some(bytes),
-            Some(Err(problem)) => return Err(unreachable_provider(&problem)),
+            Some(Err(cause)) => return Err(broken(&cause, true)),
             None => None,
         };
         Ok(answer)
@@ -142,12 +163,25 @@ impl Outbound {
 /// The bytes of an answer while they come. Dropping it ends the request.
 pub struct Answer {
     first: Option<Bytes>,
-    rest: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    rest: BoxStream<'static, Result<Bytes, String>>,
     idle: Duration,
     left: usize,
+    is_json: bool,
 }
 
 impl Answer {
+    /// An answer of these bytes, without a connection.
+    #[cfg(any(test, feature = "fuzzing"))]
+    fn of(pieces: Vec<Bytes>, idle: Duration) -> Self {
+        let rest = futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed();
+        Self { first: None, rest, idle, left: ANSWER_LIMIT, is_json: false }
+    }
+
+    /// It says that it is one JSON value, whatever was asked for.
+    pub(super) const fn is_json(&self) -> bool {
+        self.is_json
+    }
+
     /// The next bytes; none at the end.
     ///
     /// # Errors
@@ -158,7 +192,7 @@ impl Answer {
             None => match tokio::time::timeout(self.idle, self.rest.next()).await {
                 Err(_) => return Err(silent(self.idle)),
                 Ok(None) => return Ok(None),
-                Ok(Some(Err(problem))) => return Err(cut(&problem)),
+                Ok(Some(Err(cause))) => return Err(cut(&cause)),
                 Ok(Some(Ok(bytes))) => bytes,
             },
         };
@@ -196,13 +230,19 @@ fn too_much() -> ProviderFailure {
     ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is larger than {ANSWER_LIMIT} bytes"))
 }
 
-fn cut(problem: &reqwest::Error) -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer was cut off: {}", cause(problem)))
+fn cut(cause: &str) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer was cut off: {cause}"))
 }
 
-fn unreachable_provider(problem: &reqwest::Error) -> Refused {
-    let text = format!("the provider could not be reached: {}", cause(problem));
-    Refused { failure: ProviderFailure::new(FaultCode::ProviderUnavailable, text), retry: !problem.is_builder(), wait: None }
+/// Nothing of an answer came.
+fn broken(cause: &str, retry: bool) -> Refused {
+    let text = format!("the provider could not be reached: {cause}");
+    Refused { failure: ProviderFailure::new(FaultCode::ProviderUnavailable, text), retry, wait: None }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    kind.and_then(|kind| kind.split(';').next()).is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
 /// The innermost cause: it never names the URL, which may hold a key.
@@ -217,6 +257,8 @@ pub(crate) fn cause(problem: &reqwest::Error) -> String {
 /// What every client of the studio has: its own TLS, a limit to connect, no redirects that it follows by itself.
 pub(crate) fn builder() -> Result<reqwest::ClientBuilder, String> {
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls()?).connect_timeout(CONNECT);
+    // Some providers turn away who does not say what it is.
+    let builder = builder.user_agent(concat!("workflow-studio/", env!("CARGO_PKG_VERSION")));
     Ok(builder.redirect(reqwest::redirect::Policy::none()))
 }
 

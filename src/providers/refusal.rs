@@ -38,9 +38,15 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
     let told = Said::of(&json);
     let text = told.text.clone().unwrap_or_else(|| shorten(&String::from_utf8_lossy(body)));
     let code = code(status, &told);
-    let quota = code == FaultCode::ProviderRateLimited && told.mentions(&["insufficient_quota", "billing_hard_limit"]);
-    let retry = (matches!(status, 408 | 409 | 429) || status >= 500) && !quota;
-    let text = if text.is_empty() { format!("the provider answered {status}") } else { format!("the provider answered {status}: {text}") };
+    let passing = matches!(status, 408 | 409 | 429) || status >= 500;
+    let for_good = matches!(code, FaultCode::ContextOverflow | FaultCode::ProviderContentFiltered) || told.mentions(&QUOTA_MARKS);
+    let unwanted = headers.get("x-should-retry").is_some_and(|wanted| wanted == "false");
+    let retry = passing && !for_good && !unwanted;
+    let text = match (status, text.is_empty()) {
+        (300..400, _) => format!("the provider answered {status}: it points elsewhere, which is not followed; set `base_url` to where it is"),
+        (_, true) => format!("the provider answered {status}"),
+        (_, false) => format!("the provider answered {status}: {text}"),
+    };
     Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now).or_else(|| wait_inside(&json)) }
 }
 
@@ -58,7 +64,8 @@ fn code(status: u16, told: &Said) -> FaultCode {
     if told.mentions(&FILTER_MARKS) {
         return FaultCode::ProviderContentFiltered;
     }
-    if (400..500).contains(&status) && status != 429 && told.mentions(&CONTEXT_MARKS) {
+    // A limit of tokens in a minute is told in like words.
+    if status != 429 && told.mentions(&CONTEXT_MARKS) {
         return FaultCode::ContextOverflow;
     }
     match status {
@@ -69,10 +76,23 @@ fn code(status: u16, told: &Said) -> FaultCode {
     }
 }
 
-const FILTER_MARKS: [&str; 4] = ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_blocked"];
-const CONTEXT_MARKS: [&str; 10] = [
+/// What a later attempt does not mend.
+const QUOTA_MARKS: [&str; 5] = ["insufficient_quota", "billing_hard_limit", "billing_not_active", "billing_error", "insufficient_balance"];
+const FILTER_MARKS: [&str; 8] = [
+    "content_filter",
+    "content_policy_violation",
+    "ContentPolicyViolation",
+    "ResponsibleAIPolicyViolation",
+    "content_blocked",
+    "content filtering policy",
+    "violates usage guidelines",
+    "flagged as potentially violating",
+];
+const CONTEXT_MARKS: [&str; 12] = [
     "context_length_exceeded",
     "exceed_context_size",
+    "ContextWindowExceeded",
+    "maximum prompt length",
     "context length",
     "context window",
     "context size",
@@ -83,12 +103,18 @@ const CONTEXT_MARKS: [&str; 10] = [
     "exceed context limit",
 ];
 /// The names of errors that are told without a status, inside an answer.
-const NAMED: [(&str, u16); 9] = [
+const NAMED: [(&str, u16); 15] = [
     ("authentication_error", 401),
     ("permission_error", 403),
     ("rate_limit", 429),
     ("insufficient_quota", 429),
     ("RESOURCE_EXHAUSTED", 429),
+    ("UNAUTHENTICATED", 401),
+    ("PERMISSION_DENIED", 403),
+    ("INVALID_ARGUMENT", 400),
+    ("FAILED_PRECONDITION", 400),
+    ("NOT_FOUND", 404),
+    ("billing_error", 402),
     ("invalid_request", 400),
     ("invalid_prompt", 400),
     ("not_found_error", 404),
@@ -189,12 +215,39 @@ mod tests {
                 r#"{"error":{"message":"z","code":"content_filter"}}"#,
                 "provider_content_filtered false None the provider answered 400: z",
             ),
+            (
+                500,
+                r#"{"error":{"message":"exceeds the available context size"}}"#,
+                "context_overflow false None the provider answered 500: exceeds the available context size",
+            ),
+            (
+                429,
+                r#"{"error":{"message":"reduce the context length: tokens per minute","code":"rate_limit_exceeded"}}"#,
+                "provider_rate_limited true None the provider answered 429: reduce the context length: tokens per minute",
+            ),
+            (
+                400,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
+                "provider_content_filtered false None the provider answered 400: Output blocked by content filtering policy",
+            ),
+            (402, r#"{"error":{"message":"empty"}}"#, "provider_bad_request false None the provider answered 402: empty"),
+            (
+                302,
+                "<a href=x>",
+                "provider_bad_request false None the provider answered 302: it points elsewhere, which is not followed; set `base_url` to where it is",
+            ),
             (422, r#"{"detail":"w"}"#, "provider_bad_request false None the provider answered 422: w"),
             (404, r#"{"error":"no model"}"#, "provider_bad_request false None the provider answered 404: no model"),
         ];
         for (status, body, wanted) in table {
             assert_eq!(refused(status, None, body), wanted);
         }
+    }
+
+    #[test]
+    fn a_provider_may_say_that_asking_again_is_no_use() {
+        let retry = |told: &str| refused(500, Some(("x-should-retry", told)), "").split(' ').nth(1).map(str::to_owned);
+        assert_eq!((retry("false").as_deref(), retry("true").as_deref()), (Some("false"), Some("true")));
     }
 
     #[test]
@@ -224,6 +277,8 @@ mod tests {
             (r#"{"code":"context_length_exceeded","message":"m"}"#, "context_overflow"),
             (r#"{"code":"rate_limit_exceeded","message":"m"}"#, "provider_rate_limited"),
             (r#"{"code":503,"status":"UNAVAILABLE","message":"m"}"#, "provider_unavailable"),
+            (r#"{"status":"INVALID_ARGUMENT","message":"m"}"#, "provider_bad_request"),
+            (r#"{"type":"billing_error","message":"m"}"#, "provider_bad_request"),
             (r#"{"code":"400","message":"m"}"#, "provider_bad_request"),
             (r#""model runner stopped""#, "provider_unavailable"),
         ] {

@@ -19,7 +19,7 @@ use super::outbound::{Outbound, Patience};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Secret};
 use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
@@ -163,36 +163,40 @@ impl Providers {
         })
     }
 
-    async fn credential(&self, name: Option<&String>, tenant: &str) -> Result<Option<Secret>, ProviderFailure> {
-        let Some(name) = name else { return Ok(None) };
-        self.secrets.get(name, tenant).await.map(Some).map_err(failure)
-    }
-
-    async fn wire(&self, id: &str, entry: &Entry, secret: Option<&Secret>, tenant: &str) -> Result<Wire, ProviderFailure> {
-        Ok(Wire {
-            base_url: entry.base_url(id)?,
-            credential: secret.cloned(),
-            headers: self.headers(entry, tenant).await?,
-            patience: entry.patience,
-            outbound: Arc::clone(&self.outbound),
-        })
-    }
-
-    async fn headers(&self, entry: &Entry, tenant: &str) -> Result<Vec<(HeaderName, HeaderValue)>, ProviderFailure> {
-        let mut headers = Vec::new();
+    /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
+    async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
+        let mut found = Found::default();
+        if let Some(name) = credential.or(entry.credential.as_ref()) {
+            found.credential = Some(self.secrets.get(name, tenant).await.map_err(failure)?);
+        }
+        found.secrets.extend(found.credential.clone());
         for (name, value) in &entry.settings.headers {
             let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await.map_err(failure)?) } else { None };
-            let text = secret.as_ref().map_or(value.as_str(), |secret| &secret.0);
-            let header = HeaderName::try_from(name.as_str()).ok().zip(HeaderValue::from_str(text).ok());
-            let Some((name, mut value)) = header else {
-                let text = format!("the configured header `{name}` is not valid");
-                return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
-            };
-            value.set_sensitive(secret.is_some());
-            headers.push((name, value));
+            found.headers.push(header(name, value, secret.as_ref())?);
+            found.secrets.extend(secret);
         }
-        Ok(headers)
+        Ok(found)
     }
+}
+
+/// What was looked up for a call.
+#[derive(Default)]
+struct Found {
+    credential: Option<Secret>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// All secrets in it.
+    secrets: Vec<Secret>,
+}
+
+fn header(name: &str, value: &str, secret: Option<&Secret>) -> Result<(HeaderName, HeaderValue), ProviderFailure> {
+    let text = secret.map_or(value, |secret| &secret.0);
+    let header = HeaderName::try_from(name).ok().zip(HeaderValue::from_str(text).ok());
+    let Some((name, mut value)) = header else {
+        let text = format!("the configured header `{name}` is not valid");
+        return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
+    };
+    value.set_sensitive(secret.is_some());
+    Ok((name, value))
 }
 
 /// A provider by its id: how the rest of the studio asks it.
@@ -203,21 +207,36 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
-    /// The provider itself, with its secret looked up.
-    async fn ready(&self, secret: Option<&Secret>, tenant: &str) -> Result<Ready<'_>, ProviderFailure> {
+    /// Tools that run at the provider are refused where there are none.
+    fn must_have(&self, tools: &[NativeTool]) -> Result<(), ProviderFailure> {
+        let Some(tool) = tools.first().filter(|_| !self.entry.has_native_tools()) else { return Ok(()) };
+        let text = format!("the provider `{}` has no tool `{}` of its own; take the tool away or choose another provider", self.id, tool.kind);
+        Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
+    }
+
+    /// The provider itself, with what was looked up for it.
+    fn ready(&self, found: &Found) -> Result<Ready<'_>, ProviderFailure> {
         let Self { all, id, entry } = self;
-        // Looked up only where it is waited for.
-        let wire = all.wire(id, entry, secret, tenant);
         Ok(match entry.family {
-            Family::OpenAi => Ready::owned(OpenAi { wire: wire.await?, dialect: entry.dialect() }),
-            Family::Responses => Ready::owned(Responses { wire: wire.await? }),
-            Family::Anthropic => Ready::owned(Anthropic { wire: wire.await?, version: entry.settings.api_version.clone() }),
-            Family::Gemini => Ready::owned(Gemini { wire: wire.await? }),
-            Family::Ollama => Ready::owned(Ollama { wire: wire.await?, windows: entry.windows() }),
-            Family::Cohere => Ready::owned(Cohere { wire: wire.await? }),
+            Family::OpenAi => Ready::owned(OpenAi { wire: self.wire(found)?, dialect: entry.dialect() }),
+            Family::Responses => Ready::owned(Responses { wire: self.wire(found)? }),
+            Family::Anthropic => Ready::owned(Anthropic { wire: self.wire(found)?, version: entry.settings.api_version.clone() }),
+            Family::Gemini => Ready::owned(Gemini { wire: self.wire(found)? }),
+            Family::Ollama => Ready::owned(Ollama { wire: self.wire(found)?, windows: entry.windows() }),
+            Family::Cohere => Ready::owned(Cohere { wire: self.wire(found)? }),
             Family::Script => Ready::Borrowed(&all.scripts),
             Family::Hash => Ready::Borrowed(&Hash),
             Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience }),
+        })
+    }
+
+    fn wire(&self, found: &Found) -> Result<Wire, ProviderFailure> {
+        Ok(Wire {
+            base_url: self.entry.base_url(self.id)?,
+            credential: found.credential.clone(),
+            headers: found.headers.clone(),
+            patience: self.entry.patience,
+            outbound: Arc::clone(&self.all.outbound),
         })
     }
 }
@@ -225,19 +244,18 @@ impl Named<'_> {
 impl Provider for Named<'_> {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
-            let tenant = &request.asker.tenant;
-            let name = request.credential.as_ref().or(self.entry.credential.as_ref());
-            let secret = self.all.credential(name, tenant).await?;
-            let ready = self.ready(secret.as_ref(), tenant).await?;
-            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, secret.as_ref()))
+            self.must_have(&request.native_tools)?;
+            let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
+            let ready = self.ready(&found)?;
+            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, &found.secrets))
         })
     }
 
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
-            let secret = self.all.credential(self.entry.credential.as_ref(), &request.tenant).await?;
-            let ready = self.ready(secret.as_ref(), &request.tenant).await?;
-            ready.provider().embed(request).await.map_err(|failure| masked(failure, secret.as_ref()))
+            let found = self.all.find(self.entry, None, &request.tenant).await?;
+            let ready = self.ready(&found)?;
+            ready.provider().embed(request).await.map_err(|failure| masked(failure, &found.secrets))
         })
     }
 }
@@ -288,6 +306,14 @@ impl Entry {
         Ok(self.base_url.clone())
     }
 
+    fn has_native_tools(&self) -> bool {
+        match self.family {
+            Family::OpenAi => self.dialect().native_tools,
+            Family::Responses | Family::Anthropic | Family::Gemini => true,
+            Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+        }
+    }
+
     fn windows(&self) -> BTreeMap<String, u64> {
         self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?))).collect()
     }
@@ -308,8 +334,8 @@ const fn failure(fault: Fault) -> ProviderFailure {
 }
 
 /// Providers repeat keys in their error texts.
-fn masked(mut failure: ProviderFailure, credential: Option<&Secret>) -> ProviderFailure {
-    if let Some(secret) = credential.filter(|secret| !secret.0.is_empty()) {
+fn masked(mut failure: ProviderFailure, secrets: &[Secret]) -> ProviderFailure {
+    for secret in secrets.iter().filter(|secret| !secret.0.is_empty()) {
         failure.fault.message = failure.fault.message.replace(&*secret.0, "***");
     }
     failure
@@ -336,6 +362,25 @@ mod tests {
             Err(failure) => Err(failure),
         };
         answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn tools_of_the_provider_are_refused_where_there_are_none() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "hosted": {"kind": "host"},
+        });
+        let providers = providers(&configured).ok().expect("valid");
+        let mut told = Vec::new();
+        for id in ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted", "openai-responses", "anthropic", "gemini", "mine"] {
+            let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+            request.native_tools = vec!["web_search".into()];
+            let named = providers.get(id).expect("a provider");
+            let failure = named.chat(&request, &|_| {}).await.expect_err("a refusal");
+            told.push((id, failure.fault.message.contains("has no tool `web_search` of its own")));
+        }
+        let refused: Vec<&str> = told.iter().filter(|(_, refused)| *refused).map(|(id, _)| *id).collect();
+        assert_eq!(refused, ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted"]);
     }
 
     #[tokio::test]

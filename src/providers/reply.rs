@@ -32,7 +32,9 @@ impl Parts {
         let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
         let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), value });
         let message = Message { tool_calls: self.calls, blocks, ..Message::text(Role::Assistant, self.text) };
-        ChatReply { message, structured, tokens: self.tokens, finish, reply_index: None }
+        // Every call takes tokens: who reports none has not counted.
+        let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
+        ChatReply { message, structured, tokens, finish, reply_index: None }
     }
 }
 
@@ -45,17 +47,6 @@ pub(super) fn filtered(text: &str) -> ProviderFailure {
 /// The failure of an answer that the provider gave up.
 pub(super) fn broken_off() -> ProviderFailure {
     ProviderFailure::new(FaultCode::ProviderUnavailable, "the provider broke off its answer")
-}
-
-/// The failure of a request for a tool that a family has not.
-pub(super) fn no_native_tools(family: &str, request: &ChatRequest) -> Result<(), ProviderFailure> {
-    match request.native_tools.first() {
-        Some(tool) => {
-            let text = format!("the provider `{family}` has no tool `{tool}` of its own");
-            Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
-        }
-        None => Ok(()),
-    }
 }
 
 /// A tool call whose arguments came as text; nothing at all means none.
@@ -90,7 +81,11 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A count at a path.
+/// No report of tokens is larger: sums of such figures stay far below what a number can hold.
+pub(super) const MOST_TOKENS: u64 = 1_000_000_000_000;
+
+/// A count of tokens at a path.
 pub(super) fn count(value: &Value, path: &[&str]) -> Option<u64> {
-    path.iter().try_fold(value, |value, key| value.get(key)).and_then(Value::as_u64)
+    let figure = path.iter().try_fold(value, |value, key| value.get(key))?;
+    figure.as_u64().map(|count| count.min(MOST_TOKENS))
 }

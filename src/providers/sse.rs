@@ -84,7 +84,7 @@ impl Events {
         let mut events = Vec::new();
         for line in self.lines.feed(bytes)? {
             let first = !std::mem::replace(&mut self.begun, true);
-            let line = if first { line.trim_start_matches('\u{feff}') } else { &line };
+            let line = if first { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
             if line.is_empty() {
                 events.extend(self.dispatch());
             } else {
@@ -92,6 +92,18 @@ impl Events {
             }
         }
         Ok(events)
+    }
+
+    /// The event that the end of the bytes left open. Browsers drop it; some servers leave the blank line after their last event out.
+    ///
+    /// # Errors
+    /// The event is over the limit.
+    pub fn rest(mut self) -> Result<Option<ServerEvent>, TooLong> {
+        let lines = std::mem::replace(&mut self.lines, Lines::new(0));
+        if let Some(line) = lines.rest() {
+            self.field(&line)?;
+        }
+        Ok(self.dispatch())
     }
 
     fn dispatch(&mut self) -> Option<ServerEvent> {
@@ -146,6 +158,16 @@ mod tests {
     fn reads_names_data_comments_and_all_line_ends() {
         let text = "\u{feff}: hello\nevent: a\r\ndata: 1\rdata:2\n\nid: 7\n\ndata\n\ndata:  x\n\ndata: cut off";
         assert_eq!(read(&[text.as_bytes()]), [pair("a", "1\n2"), pair("message", " x")]);
+    }
+
+    #[test]
+    fn the_open_end_can_be_asked_for() {
+        for (text, wanted) in [("data: a\n\ndata: b", Some("b")), ("data: b\n", Some("b")), ("data: b\n\n", None), (": c", None)] {
+            let mut events = Events::new(64);
+            events.feed(text.as_bytes()).expect("within the limit");
+            let rest = events.rest().expect("within the limit");
+            assert_eq!(rest.map(|event| event.data).as_deref(), wanted, "{text:?}");
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub(super) trait Reading: Send {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
 
     /// Takes an answer that came whole.
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure>;
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
 
     /// Takes `[DONE]`, the end marker that is no JSON.
     fn take_done(&mut self) {}
@@ -107,7 +107,9 @@ pub(super) trait Reading: Send {
 /// Reads an answer to its end. A failure takes the tokens along that were reported before it.
 pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut reading: R, deltas: Deltas<'_>) -> Result<R, ProviderFailure> {
     let outcome = match framing {
-        Framing::Whole => whole(answer, &mut reading).await,
+        Framing::Whole => whole(answer, &mut reading, &|_| {}).await,
+        // Some servers do not stream though they were asked to, and gateways tell their errors so.
+        Framing::Events if answer.is_json() => whole(answer, &mut reading, deltas).await,
         Framing::Events => events(answer, &mut reading, deltas).await,
         Framing::Lines => lines(answer, &mut reading, deltas).await,
     };
@@ -130,21 +132,34 @@ pub(super) async fn reply<R: Reading>(
     reading.end(request).map_err(|failure| with_tokens(failure, tokens))
 }
 
-async fn whole<R: Reading>(answer: Answer, reading: &mut R) -> Result<(), ProviderFailure> {
+async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let body = answer.whole().await?;
     let body: Value = serde_json::from_slice(&body).map_err(|problem| malformed(&problem.to_string()))?;
-    if body.is_object() { reading.take_whole(&body) } else { Err(malformed("it is no JSON object")) }
+    if body.is_object() { reading.take_whole(&body, deltas) } else { Err(malformed("it is no JSON object")) }
 }
 
 async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let mut events = Events::new(FRAME_LIMIT);
     while !reading.over() {
-        let Some(piece) = answer.next().await? else { return ended(reading) };
+        let Some(piece) = next(&mut answer, reading).await? else {
+            if let Some(event) = events.rest().map_err(|long| malformed(&long.to_string()))? {
+                take(&event.data, reading, deltas)?;
+            }
+            return ended(reading);
+        };
         for event in events.feed(&piece).map_err(|long| malformed(&long.to_string()))? {
             take(&event.data, reading, deltas)?;
         }
     }
     Ok(())
+}
+
+/// The next bytes. Silence after all that counts has come is the end.
+async fn next<R: Reading>(answer: &mut Answer, reading: &R) -> Result<Option<Bytes>, ProviderFailure> {
+    match answer.next().await {
+        Err(failure) if failure.fault.code == FaultCode::ProviderTimeout && reading.may_end() => Ok(None),
+        piece => piece,
+    }
 }
 
 async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {

@@ -25,6 +25,14 @@ pub struct AttachmentRow {
     pub used: bool,
 }
 
+impl AttachmentRow {
+    /// Its uploader may read it, and everyone of the tenant once a run or a message refers to it.
+    #[must_use]
+    pub fn readable(&self, user: Option<&str>) -> bool {
+        self.used || self.user_id.is_none() || user.is_none() || self.user_id.as_deref() == user
+    }
+}
+
 /// Stores a file; without `content` its bytes are kept elsewhere.
 pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &AttachmentRow, content: Option<&[u8]>) -> Result<(), StoreError> {
     tx.execute(
@@ -82,7 +90,7 @@ pub fn content(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<Optio
 /// The first bytes of a file that is kept in the database.
 pub fn head(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
     let found = tx.query_one(
-        "SELECT substr(content, 1, $3) FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+        "SELECT substr(content, 1, CAST($3 AS INTEGER)) FROM #attachments WHERE tenant = $1 AND storage_key = $2",
         params![tenant, storage_key, most],
         |row| row.opt_blob(0).map(|bytes| bytes.map(<[u8]>::to_vec)),
     )?;
@@ -91,12 +99,13 @@ pub fn head(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, most: u64) -> Resu
 
 /// Notes that a run or a thread refers to a file.
 pub fn refer(tx: &mut Tx<'_>, tenant: &str, file: &str, owner_kind: &str, owner: &str) -> Result<(), StoreError> {
-    tx.execute(
+    tx.alone("file", file)?;
+    tx.send(
         "INSERT INTO #attachment_uses (tenant, storage_key, owner_kind, owner) VALUES ($1, $2, $3, $4) \
          ON CONFLICT (tenant, storage_key, owner_kind, owner) DO NOTHING",
         params![tenant, file, owner_kind, owner],
     )?;
-    tx.execute(
+    tx.send(
         "UPDATE #attachments SET used = 1 WHERE tenant = $1 AND storage_key = $2 AND used = 0",
         params![tenant, file],
     )?;
@@ -113,6 +122,15 @@ pub fn in_use(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, 
     Ok(found.is_some())
 }
 
+/// Who refers to a file, as kind and id; at most `limit`.
+pub fn used_by(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, limit: usize) -> Result<Vec<(String, String)>, StoreError> {
+    tx.query(
+        "SELECT owner_kind, owner FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2 ORDER BY owner_kind, owner LIMIT $3",
+        params![tenant, storage_key, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
+    )
+}
+
 /// A run or a thread is gone: removes the files that nothing refers to any more, and gives their storage keys.
 pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<String>, StoreError> {
     let files = tx.query(
@@ -122,6 +140,7 @@ pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<
     )?;
     let mut gone = Vec::new();
     for file in files {
+        tx.alone("file", &file)?;
         if !in_use(tx, tenant, &file)? && delete(tx, tenant, &file)? {
             gone.push(file);
         }
@@ -146,12 +165,19 @@ pub fn delete_old(
     used_before: Option<Timestamp>,
     limit: usize,
 ) -> Result<Vec<(String, String)>, StoreError> {
-    tx.query(
-        "DELETE FROM #attachments WHERE no IN (SELECT a.no FROM #attachments a WHERE \
+    let old = tx.query(
+        "SELECT a.tenant, a.storage_key FROM #attachments a WHERE \
          ((a.used = 0 AND a.created_at < $1) OR (a.used = 1 AND a.created_at < $2)) \
-         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3) \
-         RETURNING tenant, storage_key",
+         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3",
         params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0), limit as u64],
         |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
-    )
+    )?;
+    let mut gone = Vec::new();
+    for (tenant, file) in old {
+        tx.alone("file", &file)?;
+        if !in_use(tx, &tenant, &file)? && delete(tx, &tenant, &file)? {
+            gone.push((tenant, file));
+        }
+    }
+    Ok(gone)
 }

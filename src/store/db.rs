@@ -1,100 +1,75 @@
 //! Owns the verbs with which everything in the store speaks SQL: one text for every database.
 //!
-//! `#name` is a table with the configured prefix, `$1` a parameter. No SQL outside `store`.
+//! `#name` is a table with the configured prefix, `$1` a parameter, `{a|b}` is told in `dialect`. No SQL outside `store`.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-
 use super::error::StoreError;
+use super::later::Later;
+#[cfg(feature = "postgres")]
+use super::postgres::{self, value};
+use super::sqlite;
 
-/// A value given to a statement.
+/// A value given to a statement; it has a type also when there is nothing.
 #[derive(Clone, Copy, Debug)]
 pub enum Param<'a> {
-    /// Nothing.
-    Null,
     /// An integer, a truth value, or milliseconds.
-    Int(i64),
+    Int(Option<i64>),
     /// A number.
-    Real(f64),
+    Real(Option<f64>),
     /// Text, an id in text form, or JSON.
-    Text(&'a str),
+    Text(Option<&'a str>),
     /// Bytes.
-    Blob(&'a [u8]),
+    Blob(Option<&'a [u8]>),
 }
 
-impl ToSql for Param<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match *self {
-            Self::Null => ValueRef::Null,
-            Self::Int(value) => ValueRef::Integer(value),
-            Self::Real(value) => ValueRef::Real(value),
-            Self::Text(value) => ValueRef::Text(value.as_bytes()),
-            Self::Blob(value) => ValueRef::Blob(value),
-        }))
-    }
+macro_rules! param_from {
+    ($($type:ty => |$value:ident| $make:ident($inner:expr);)*) => {$(
+        impl<'a> From<$type> for Param<'a> {
+            fn from($value: $type) -> Self {
+                Self::$make(Some($inner))
+            }
+        }
+        impl<'a> From<Option<$type>> for Param<'a> {
+            fn from(value: Option<$type>) -> Self {
+                Self::$make(value.map(|$value| $inner))
+            }
+        }
+    )*};
 }
 
-impl<'a> From<&'a str> for Param<'a> {
-    fn from(value: &'a str) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a String> for Param<'a> {
-    fn from(value: &'a String) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a Arc<str>> for Param<'a> {
-    fn from(value: &'a Arc<str>) -> Self {
-        Self::Text(value)
-    }
-}
-
-impl<'a> From<&'a [u8]> for Param<'a> {
-    fn from(value: &'a [u8]) -> Self {
-        Self::Blob(value)
-    }
-}
-
-impl From<i64> for Param<'_> {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
-    }
-}
-
-impl From<u64> for Param<'_> {
-    fn from(value: u64) -> Self {
-        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<u32> for Param<'_> {
-    fn from(value: u32) -> Self {
-        Self::Int(i64::from(value))
-    }
-}
-
-impl From<bool> for Param<'_> {
-    fn from(value: bool) -> Self {
-        Self::Int(i64::from(value))
-    }
-}
-
-impl<'a, T: Into<Self>> From<Option<T>> for Param<'a> {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Param::Null, Into::into)
-    }
+param_from! {
+    &'a str => |value| Text(value);
+    &'a String => |value| Text(value.as_str());
+    &'a Arc<str> => |value| Text(&**value);
+    &'a [u8] => |value| Blob(value);
+    i64 => |value| Int(value);
+    u64 => |value| Int(i64::try_from(value).unwrap_or(i64::MAX));
+    u32 => |value| Int(i64::from(value));
+    bool => |value| Int(i64::from(value));
+    f64 => |value| Real(value);
 }
 
 /// A row of an answer.
-pub struct Row<'a>(&'a rusqlite::Row<'a>);
+pub struct Row<'a>(pub(super) Cells<'a>);
+
+/// A row as its engine gives it.
+pub(super) enum Cells<'a> {
+    Sqlite(&'a rusqlite::Row<'a>),
+    #[cfg(feature = "postgres")]
+    Postgres(&'a tokio_postgres::Row),
+}
 
 impl Row<'_> {
+    /// A number, or nothing.
+    pub fn opt_real(&self, column: usize) -> Result<Option<f64>, StoreError> {
+        match self.0 {
+            Cells::Sqlite(row) => row.get_ref(column)?.as_f64_or_null().map_err(|_| wrong(column, "a number")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::real(row, column).ok_or_else(|| wrong(column, "a number")),
+        }
+    }
+
     /// Text that is there.
     pub fn text(&self, column: usize) -> Result<&str, StoreError> {
         self.opt_text(column)?.ok_or_else(|| wrong(column, "text"))
@@ -102,7 +77,11 @@ impl Row<'_> {
 
     /// Text, or nothing.
     pub fn opt_text(&self, column: usize) -> Result<Option<&str>, StoreError> {
-        self.0.get_ref(column)?.as_str_or_null().map_err(|_| wrong(column, "text"))
+        match self.0 {
+            Cells::Sqlite(row) => row.get_ref(column)?.as_str_or_null().map_err(|_| wrong(column, "text")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::text(row, column).ok_or_else(|| wrong(column, "text")),
+        }
     }
 
     /// An integer that is there.
@@ -112,7 +91,11 @@ impl Row<'_> {
 
     /// An integer, or nothing.
     pub fn opt_int(&self, column: usize) -> Result<Option<i64>, StoreError> {
-        self.0.get_ref(column)?.as_i64_or_null().map_err(|_| wrong(column, "an integer"))
+        match self.0 {
+            Cells::Sqlite(row) => row.get_ref(column)?.as_i64_or_null().map_err(|_| wrong(column, "an integer")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::int(row, column).ok_or_else(|| wrong(column, "an integer")),
+        }
     }
 
     /// A count: an integer that is not negative.
@@ -132,7 +115,11 @@ impl Row<'_> {
 
     /// Bytes, or nothing.
     pub fn opt_blob(&self, column: usize) -> Result<Option<&[u8]>, StoreError> {
-        self.0.get_ref(column)?.as_blob_or_null().map_err(|_| wrong(column, "bytes"))
+        match self.0 {
+            Cells::Sqlite(row) => row.get_ref(column)?.as_blob_or_null().map_err(|_| wrong(column, "bytes")),
+            #[cfg(feature = "postgres")]
+            Cells::Postgres(row) => value::blob(row, column).ok_or_else(|| wrong(column, "bytes")),
+        }
     }
 
     /// An id that is there.
@@ -160,57 +147,73 @@ fn wrong(column: usize, wanted: &str) -> StoreError {
     StoreError::Corrupt(format!("column {column} of a row does not hold {wanted}"))
 }
 
-/// A connection with its statements, kept by one database thread.
-pub(super) struct Session {
-    pub(super) connection: rusqlite::Connection,
-    prefix: Arc<str>,
-    texts: RefCell<HashMap<(usize, usize), Arc<str>>>,
-}
-
-impl Session {
-    pub(super) fn new(connection: rusqlite::Connection, prefix: Arc<str>) -> Self {
-        connection.set_prepared_statement_cache_capacity(192);
-        Self { connection, prefix, texts: RefCell::new(HashMap::new()) }
-    }
-
-    /// Every statement that was run.
-    #[cfg(test)]
-    pub(super) fn texts(&self) -> Vec<Arc<str>> {
-        self.texts.borrow().values().map(Arc::clone).collect()
-    }
-
-    /// The text as this database wants it, made once for each statement of the program.
-    fn text(&self, sql: &'static str) -> Arc<str> {
-        let key = (sql.as_ptr() as usize, sql.len());
-        let mut texts = self.texts.borrow_mut();
-        Arc::clone(texts.entry(key).or_insert_with(|| translated(sql, &self.prefix)))
-    }
-}
-
-/// `#name` gets the prefix, `$1` becomes SQLite's `?1`.
-pub(super) fn translated(sql: &str, prefix: &str) -> Arc<str> {
-    let mut text = String::with_capacity(sql.len() + 64);
-    let mut rest = sql.chars().peekable();
-    while let Some(letter) = rest.next() {
-        match letter {
-            '#' => text.push_str(prefix),
-            '$' if rest.peek().is_some_and(char::is_ascii_digit) => text.push('?'),
-            other => text.push(other),
-        }
-    }
-    text.into()
+/// The connection of a database thread.
+#[derive(Clone, Copy)]
+pub(super) enum Connection<'a> {
+    Sqlite(&'a sqlite::Session),
+    #[cfg(feature = "postgres")]
+    Postgres(&'a postgres::Session),
 }
 
 /// A transaction: what work on the database is given.
-pub struct Tx<'a>(pub(super) &'a Session);
+pub struct Tx<'a> {
+    connection: Connection<'a>,
+    later: Later,
+}
 
-impl Tx<'_> {
+impl<'a> Tx<'a> {
+    pub(super) fn new(connection: Connection<'a>) -> Self {
+        Self { connection, later: Later::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn connection(&self) -> Connection<'a> {
+        self.connection
+    }
+
+    /// What counters are changed by at the end of the transaction.
+    pub(super) const fn later(&mut self) -> &mut Later {
+        &mut self.later
+    }
+
+    /// Writes what counters are changed by, so that a test can look at them in the same transaction.
+    #[cfg(test)]
+    pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        std::mem::take(&mut self.later).apply(self)
+    }
+
+    pub(super) fn into_later(self) -> Later {
+        self.later
+    }
+
+    /// From here to the end of the transaction, nobody else is past this place with the same key.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server knows places"))]
+    pub(super) fn alone(&mut self, place: &str, key: &str) -> Result<(), StoreError> {
+        match self.connection {
+            // Only one connection at a time writes.
+            Connection::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.lock(place, key),
+        }
+    }
+
     /// Runs a statement; says how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        let text = self.0.text(sql);
-        let mut statement = self.0.connection.prepare_cached(&text)?;
-        let changed = statement.execute(rusqlite::params_from_iter(params))?;
-        Ok(changed as u64)
+        match self.connection {
+            Connection::Sqlite(session) => session.execute(sql, params),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.execute(sql, params),
+        }
+    }
+
+    /// Runs a statement of which nobody wants to know how many rows it changed. Where the database is on a server, nobody waits for it:
+    /// a failure is told by what follows, at the latest by the end of the transaction.
+    pub fn send(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        match self.connection {
+            Connection::Sqlite(session) => session.execute(sql, params).map(drop),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.send(sql, params),
+        }
     }
 
     /// Hands each row of an answer to `take`.
@@ -220,13 +223,11 @@ impl Tx<'_> {
         params: &[Param<'_>],
         take: &mut dyn FnMut(&Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let text = self.0.text(sql);
-        let mut statement = self.0.connection.prepare_cached(&text)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-        while let Some(row) = rows.next()? {
-            take(&Row(row))?;
+        match self.connection {
+            Connection::Sqlite(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
         }
-        Ok(())
     }
 
     /// All rows of an answer, each made into a value.
@@ -251,10 +252,19 @@ impl Tx<'_> {
         params: &[Param<'_>],
         make: impl FnOnce(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let text = self.0.text(sql);
-        let mut statement = self.0.connection.prepare_cached(&text)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-        rows.next()?.map(|row| make(&Row(row))).transpose()
+        let (mut make, mut found) = (Some(make), None);
+        let mut first = |row: &Row<'_>| {
+            if let Some(make) = make.take() {
+                found = Some(make(row)?);
+            }
+            Ok(false)
+        };
+        match self.connection {
+            Connection::Sqlite(session) => session.query(sql, params, &mut first)?,
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(session) => session.query(sql, params, &mut first)?,
+        }
+        Ok(found)
     }
 }
 

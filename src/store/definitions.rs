@@ -77,6 +77,7 @@ fn of_row(row: &Row<'_>) -> Result<DefinitionRow, StoreError> {
 
 /// Stores a definition; `Conflict` when its slug is taken.
 pub fn insert(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, row: &DefinitionRow) -> Result<(), StoreError> {
+    tx.alone("definitions", tenant)?;
     let added = tx.execute(
         "INSERT INTO #definitions (id, tenant, kind, slug, name, revision, source, created_at, updated_at, body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
@@ -103,7 +104,7 @@ pub fn epoch(tx: &mut Tx<'_>) -> Result<String, StoreError> {
 }
 
 fn count_change(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.execute(
+    tx.send(
         "INSERT INTO #meta AS m (key, value) VALUES ('definitions', '1') \
          ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(m.value AS BIGINT) + 1 AS TEXT)",
         params![],
@@ -135,6 +136,7 @@ pub fn update(
     row: &DefinitionRow,
 ) -> Result<Changed, StoreError> {
     let id = row.id.to_string();
+    tx.alone("definitions", tenant)?;
     if by_slug(tx, tenant, kind, &row.slug)?.is_some_and(|other| other.id != row.id) {
         return Ok(Changed::SlugTaken);
     }
@@ -339,6 +341,7 @@ pub fn put_draft(
     based_on: Option<i64>,
     now: Timestamp,
 ) -> Result<Option<i64>, StoreError> {
+    tx.alone("draft", &definition.to_string())?;
     let found = draft(tx, tenant, definition)?.map(|draft| draft.draft_revision);
     if expected.is_some_and(|expected| expected != found.unwrap_or(0)) {
         return Ok(None);

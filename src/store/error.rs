@@ -33,6 +33,9 @@ pub enum StoreError {
     /// A row that must be unique or unchanged is not.
     #[error("{0}")]
     Conflict(String),
+    /// Another request with the same key was accepted at the same time.
+    #[error("the first request with this Idempotency-Key is still being accepted; nothing was done; send it again")]
+    KeyTaken,
     /// The file was moved, deleted or replaced while it was open.
     #[error("the database file was replaced while it was open; nothing was written; it is opened anew with the next request")]
     Replaced,
@@ -42,6 +45,9 @@ pub enum StoreError {
     /// The operating system failed.
     #[error("the database cannot be used: {0}; nothing was changed; check the disk and try again")]
     Io(String),
+    /// The connection to a server broke while it committed, and it could not be asked afterwards.
+    #[error("the connection to the database broke; whether the change was kept is not known; look before you try again")]
+    Unknown,
     /// The store was closed.
     #[error("the studio is shutting down; nothing was changed")]
     Closed,
@@ -59,11 +65,12 @@ impl StoreError {
     /// Whether the same work may succeed later, as it is.
     pub(crate) const fn passes(&self) -> bool {
         match self {
-            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced => true,
+            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced | Self::Unknown => true,
             Self::Corrupt(_)
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::KeyTaken
             | Self::Place(_)
             | Self::Closed
             | Self::Fault(_) => false,
@@ -80,7 +87,9 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::KeyTaken
             | Self::Place(_)
+            | Self::Unknown
             | Self::Closed
             | Self::Fault(_) => false,
         }
@@ -136,8 +145,10 @@ impl From<StoreError> for Error {
             | StoreError::Newer { .. }
             | StoreError::Replaced
             | StoreError::Place(_)
+            | StoreError::Unknown
             | StoreError::Io(_) => Kind::StoreUnavailable,
             StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,
+            StoreError::KeyTaken => Kind::IdempotencyInProgress,
             StoreError::Closed => Kind::ShuttingDown,
             StoreError::Fault(_) => Kind::Internal,
         };

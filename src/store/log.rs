@@ -163,7 +163,7 @@ fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<(), Stor
             .map_err(|error| StoreError::Fault(format!("an entry has no JSON form: {error}")))?;
         let text = std::str::from_utf8(&body).map_err(|error| StoreError::Fault(error.to_string()))?;
         hash = chained(&hash, seq, entry.at.0, entry.lane, text);
-        tx.execute(
+        tx.send(
             "INSERT INTO #log (key, at, lane, body, hash) VALUES ($1, $2, $3, $4, $5)",
             params![place(run, seq)?, entry.at.0, entry.lane, text, &hash[..]],
         )?;
@@ -200,7 +200,7 @@ fn broken(run: &Id, seq: Seq) -> StoreError {
 
 fn append_tokens(tx: &mut Tx<'_>, run: i64, tokens: &[TokenRow]) -> Result<(), StoreError> {
     for row in tokens {
-        tx.execute(
+        tx.send(
             "INSERT INTO #progress (key, after_seq, lane, step, publish_reply, count, deltas) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             params![
                 place(run, row.n)?,
@@ -214,7 +214,7 @@ fn append_tokens(tx: &mut Tx<'_>, run: i64, tokens: &[TokenRow]) -> Result<(), S
         )?;
     }
     if !tokens.is_empty() {
-        tx.execute("UPDATE #runs SET tokens_kept = 1 WHERE no = $1 AND tokens_kept = 0", params![run])?;
+        tx.send("UPDATE #runs SET tokens_kept = 1 WHERE no = $1 AND tokens_kept = 0", params![run])?;
     }
     Ok(())
 }
@@ -311,7 +311,7 @@ pub fn verify(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<(), StoreError>
 /// Removes the log and the kept text of a run.
 pub(super) fn remove(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreError> {
     let (first, last) = (run * PLACES, (run + 1) * PLACES);
-    tx.execute("DELETE FROM #log WHERE key >= $1 AND key < $2", params![first, last])?;
-    tx.execute("DELETE FROM #progress WHERE key >= $1 AND key < $2", params![first, last])?;
+    tx.send("DELETE FROM #log WHERE key >= $1 AND key < $2", params![first, last])?;
+    tx.send("DELETE FROM #progress WHERE key >= $1 AND key < $2", params![first, last])?;
     Ok(())
 }

@@ -6,16 +6,26 @@ pub mod attachments;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;
+mod dialect;
+pub mod documents;
+pub mod editions;
 pub mod file_room;
 mod error;
 pub mod fork;
+pub mod fulltext;
 pub mod idempotency;
+mod later;
 pub mod log;
 mod migrate;
+mod news;
 pub mod outbox;
 pub mod parts;
+pub mod passages;
+#[cfg(feature = "postgres")]
+mod postgres;
 pub mod purge;
 pub mod queue;
+pub mod readings;
 pub mod run_delete;
 pub mod run_list;
 pub mod runs;
@@ -34,11 +44,15 @@ use std::time::Duration;
 use crate::sync::Mutex;
 use tokio::sync::oneshot;
 
+use crate::config::Config;
 pub use crate::config::Synchronous;
 pub use db::{Param, Row, Tx};
 pub use error::StoreError;
+pub use news::{Hear, News};
 
-use workers::{Job, Shared};
+use crate::model::Id;
+use sqlite::Sqlite;
+use workers::{Engine, Job, Shared};
 pub use workers::{Then, Work};
 
 /// Where the database is and how it is used.
@@ -48,6 +62,9 @@ pub struct StoreSettings {
     pub path: PathBuf,
     /// No file: everything lives in memory, as long as the store.
     pub memory: bool,
+    /// No file: a server, and how to log in.
+    #[cfg(feature = "postgres")]
+    server: Option<postgres::Address>,
     /// How hard a commit is pressed onto the disk.
     pub synchronous: Synchronous,
     /// What table names begin with.
@@ -64,6 +81,8 @@ impl StoreSettings {
         Self {
             path: path.into(),
             memory: false,
+            #[cfg(feature = "postgres")]
+            server: None,
             synchronous: Synchronous::Full,
             prefix: "studio_".into(),
             readers: 4,
@@ -72,13 +91,28 @@ impl StoreSettings {
     }
 
     /// What a configuration asks for; a database that this build cannot use is refused.
-    pub fn of(config: &crate::config::Keys) -> Result<Self, StoreError> {
-        let url = config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:"));
-        if url.is_some() {
-            return Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()));
+    pub fn of(config: &Config) -> Result<Self, StoreError> {
+        if config.queue_connection.is_some() && config.queue_connection != config.database.url {
+            let text = "`queue_connection` names another database; this version keeps the queue in the main one: leave it unset";
+            return Err(StoreError::Place(text.to_owned()));
         }
-        let place = config.database_file().map_or_else(Self::in_memory, Self::file);
+        let place = match config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:")) {
+            Some(url) => Self::server(url, config)?,
+            None => config.database_file().map_or_else(Self::in_memory, Self::file),
+        };
         Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), ..place })
+    }
+
+    /// A database on a server.
+    #[cfg(feature = "postgres")]
+    fn server(url: &str, config: &Config) -> Result<Self, StoreError> {
+        let secret = |name: &str| config.secret(name).map(|secret| secret.0.to_string());
+        Ok(Self { server: Some(postgres::Address::parse(url, secret)?), ..Self::file("") })
+    }
+
+    #[cfg(not(feature = "postgres"))]
+    fn server(_: &str, _: &Config) -> Result<Self, StoreError> {
+        Err(StoreError::Place("this build has no PostgreSQL; use `database.path` or a `sqlite:` URL".to_owned()))
     }
 
     /// A database in memory.
@@ -92,11 +126,14 @@ impl StoreSettings {
 #[derive(Clone)]
 pub struct Store(Arc<Open>);
 
-struct Open(Arc<Shared>);
+struct Open {
+    settings: StoreSettings,
+    threads: Arc<Shared>,
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.close();
+        self.threads.close();
     }
 }
 
@@ -104,45 +141,57 @@ impl Store {
     /// A store with these settings; nothing is opened before the first use.
     #[must_use]
     pub fn open(settings: StoreSettings) -> Self {
-        Self(Arc::new(Open(Shared::new(settings))))
+        let threads = Shared::new(engine(&settings), settings.readers);
+        Self(Arc::new(Open { settings, threads }))
     }
 
     /// Whether everything lives in memory.
     #[must_use]
     pub fn in_memory(&self) -> bool {
-        self.0.0.settings().memory
+        self.0.settings.memory
     }
 
-    /// Reads from one unchanging view of the database.
+    /// Reads from one unchanging view of the database. The work may be called again when the connection was lost.
     pub async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (job, answer) = job(work);
-        self.0.0.read(job);
+        self.0.threads.read(job);
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Writes, all or nothing; answers when it is committed.
+    /// Writes, all or nothing; answers when it is committed. The work may be called again when the transaction was taken back.
     pub async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (job, answer) = job(work);
-        self.0.0.write(job);
+        self.0.threads.write(None, job);
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Queues a write, in order; `then` runs on the writer's thread right after the commit, in order, and must not block.
-    pub fn write_then(&self, work: Work, then: Then) {
-        self.0.0.write(Job { work, then });
+    /// Queues a write, in order with others of the same run; `then` runs on the writer's thread right after the commit, in order,
+    /// and must not block.
+    pub fn write_then(&self, of: Id, work: Work, then: Then) {
+        self.0.threads.write(Some(of), Job { work, then });
+    }
+
+    /// Tells other processes on this database something; where there can be none, nothing happens.
+    pub fn tell(&self, news: News) {
+        self.0.threads.tell(news);
+    }
+
+    /// Hears what other processes tell, from now on.
+    pub fn listen(&self, hear: Hear) {
+        self.0.threads.listen(hear);
     }
 
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
     pub async fn close(&self, timeout: Duration) {
-        self.0.0.close();
+        self.0.threads.close();
         let (sender, ended) = oneshot::channel();
-        let shared = Arc::clone(&self.0.0);
+        let shared = Arc::clone(&self.0.threads);
         let wait = move || {
             shared.wait_for_end(timeout);
             let _ = sender.send(());
@@ -160,9 +209,13 @@ impl Store {
         if to.symlink_metadata().is_ok() {
             return Err(StoreError::Place(format!("`{target}` exists; give the backup a path of its own")));
         }
-        let settings = self.0.0.settings().clone();
+        let settings = self.0.settings.clone();
         if settings.memory {
             return Err(StoreError::Place("a database in memory has no backup".to_owned()));
+        }
+        #[cfg(feature = "postgres")]
+        if settings.server.is_some() {
+            return Err(StoreError::Place("a database on a server is backed up with its own programs, such as `pg_dump`".to_owned()));
         }
         self.read(|_| Ok(())).await?;
         let (sender, answer) = oneshot::channel();
@@ -177,13 +230,21 @@ impl Store {
 
 impl std::fmt::Debug for Store {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "Store({})", self.0.0.settings().path.display())
+        write!(out, "Store({})", self.0.settings.path.display())
     }
+}
+
+fn engine(settings: &StoreSettings) -> Arc<dyn Engine> {
+    #[cfg(feature = "postgres")]
+    if let Some(address) = &settings.server {
+        return Arc::new(postgres::Postgres::new(settings.clone(), address.clone()));
+    }
+    Arc::new(Sqlite::new(settings.clone()))
 }
 
 /// A job whose value comes back through a channel.
 fn job<T: Send + 'static>(
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> (Job, oneshot::Receiver<Result<T, StoreError>>) {
     let (sender, answer) = oneshot::channel();
     let slot = Arc::new(Mutex::new(None));

@@ -27,7 +27,7 @@ pub struct HostEvent {
 }
 
 pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Timestamp) -> Result<(), StoreError> {
-    tx.execute(
+    tx.send(
         "INSERT INTO #host_events (tenant, body, created_at, due_at, tries) VALUES ($1, $2, $3, $4, 0)",
         params![tenant, &to_json(body)?, now.0, now.0],
     )?;
@@ -40,7 +40,7 @@ pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, body: &Value, now: Timestamp) -
 /// The database.
 pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<HostEvent>, StoreError> {
     let mut due = tx.query(
-        "SELECT no, tenant, body, tries FROM #host_events WHERE due_at <= $1 ORDER BY due_at, no LIMIT $2",
+        "SELECT no, tenant, body, tries FROM #host_events WHERE due_at <= $1 ORDER BY due_at, no LIMIT $2{| FOR UPDATE SKIP LOCKED}",
         params![now.0, limit as u64],
         |row| {
             Ok(HostEvent { no: row.int(0)?, tenant: row.text(1)?.to_owned(), body: row.json(2)?, tries: row.count(3)? + 1 })

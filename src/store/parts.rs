@@ -6,6 +6,7 @@ use super::db::{Tx, params};
 use super::error::StoreError;
 use crate::model::Id;
 use crate::model::event::PartHash;
+use crate::model::hex::hex;
 
 /// Makes sure that the texts are stored and that the run counts as their user.
 pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
@@ -16,7 +17,8 @@ pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, 
             Some(part) => part,
             None => tx
                 .query_one(
-                    "INSERT INTO #parts (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) RETURNING no",
+                    "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) \
+                     ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses RETURNING no",
                     params![tenant, &hash[..], body],
                     |row| row.int(0),
                 )?
@@ -27,14 +29,15 @@ pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, 
             params![run, part],
         )?;
         if added > 0 {
-            tx.execute("UPDATE #parts SET uses = uses + 1 WHERE no = $1", params![part])?;
+            tx.later().part(part, 1);
         }
     }
     Ok(())
 }
 
 fn number(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
-    tx.query_one("SELECT no FROM #parts WHERE tenant = $1 AND hash = $2", params![tenant, &hash[..]], |row| row.int(0))
+    let sql = "SELECT no FROM #parts WHERE tenant = $1 AND hash = $2{| FOR KEY SHARE}";
+    tx.query_one(sql, params![tenant, &hash[..]], |row| row.int(0))
 }
 
 /// The text of a part.
@@ -51,19 +54,23 @@ pub fn of_run(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<(PartHash, 
         "SELECT p.hash, p.body FROM #runs r JOIN #run_parts u ON u.run = r.no JOIN #parts p ON p.no = u.part
          WHERE r.id = $1 AND r.tenant = $2",
         params![&run.to_string(), tenant],
-        |row| Ok((hex_of(row.blob(0)?), Arc::from(row.text(1)?))),
+        |row| Ok((hex(row.blob(0)?).into(), Arc::from(row.text(1)?))),
     )
 }
 
 /// A run no longer uses its parts; those without a user are removed.
 pub(super) fn release(tx: &mut Tx<'_>, run: i64) -> Result<(), StoreError> {
-    tx.execute("UPDATE #parts SET uses = uses - 1 WHERE no IN (SELECT part FROM #run_parts WHERE run = $1)", params![run])?;
-    tx.execute(
-        "DELETE FROM #parts WHERE uses <= 0 AND no IN (SELECT part FROM #run_parts WHERE run = $1)",
-        params![run],
-    )?;
-    tx.execute("DELETE FROM #run_parts WHERE run = $1", params![run])?;
+    let parts = tx.query("DELETE FROM #run_parts WHERE run = $1 RETURNING part", params![run], |row| row.int(0))?;
+    for part in parts {
+        tx.later().part(part, -1);
+    }
     Ok(())
+}
+
+/// More or fewer runs use a part; one that nobody uses is removed.
+pub(super) fn count_uses(tx: &mut Tx<'_>, part: i64, more: i64) -> Result<(), StoreError> {
+    tx.send("UPDATE #parts SET uses = uses + $2 WHERE no = $1", params![part, more])?;
+    if more > 0 { Ok(()) } else { tx.send("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part]) }
 }
 
 fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {
@@ -79,13 +86,4 @@ fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {
             _ => false,
         });
     if whole { Ok(bytes) } else { Err(StoreError::Fault(format!("`{hex}` is not the hash of a part"))) }
-}
-
-fn hex_of(bytes: &[u8]) -> PartHash {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(64);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text.into()
 }

@@ -5,24 +5,28 @@ use super::error::StoreError;
 use super::runs::{RunRow, of_row, run_columns};
 use crate::model::{Id, Timestamp};
 
-/// Takes the queued run that has been available longest, if there is one: it is `running` and has a new fence.
+/// Takes the queued runs that have been available longest: they are `running` and have a new fence.
 pub fn claim_queued(
     tx: &mut Tx<'_>,
     queue: &str,
     owner: &str,
     now: Timestamp,
     until: Timestamp,
-) -> Result<Option<RunRow>, StoreError> {
-    tx.query_one(
+    most: usize,
+) -> Result<Vec<RunRow>, StoreError> {
+    let mut rows = tx.query(
         concat!(
-            "UPDATE #runs SET status = 'running', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, \
-             available_at = NULL WHERE no = (SELECT no FROM #runs WHERE status = 'queued' AND queue = $3 AND available_at <= $4 \
-             ORDER BY available_at, no LIMIT 1) RETURNING ",
+            "WITH waiting AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'queued' AND queue = $3 AND available_at <= $4 \
+             ORDER BY available_at, no LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
+             UPDATE #runs SET status = 'running', fence = fence + 1, owner = $1, lease_until = $2, tries = tries + 1, \
+             available_at = NULL WHERE no IN (SELECT no FROM waiting) RETURNING ",
             run_columns!()
         ),
-        params![owner, until.0, queue, now.0],
+        params![owner, until.0, queue, now.0, most as u64],
         of_row,
-    )
+    )?;
+    rows.sort_unstable_by_key(|row| row.no);
+    Ok(rows)
 }
 
 /// When the next queued run becomes available.
@@ -61,9 +65,10 @@ pub fn claim_expired(
 ) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
-            "UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 WHERE no IN \
-             (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL AND (lease_until < $3 OR lease_until > $4) \
-             ORDER BY lease_until LIMIT $5) RETURNING ",
+            "WITH lapsed AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
+             AND (lease_until < $3 OR lease_until > $4) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
+             UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 \
+             WHERE no IN (SELECT no FROM lapsed) RETURNING ",
             run_columns!()
         ),
         params![owner, until.0, now.0, far.0, limit as u64],

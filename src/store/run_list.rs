@@ -70,7 +70,7 @@ macro_rules! bounds {
          AND ($8 IS NULL OR lower(input_preview) LIKE $8 ESCAPE '\\' OR lower(error) LIKE $8 ESCAPE '\\' \
               OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND lower(t.reply) LIKE $8 ESCAPE '\\') \
               OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
-                  AND lower(json_extract(l.body, '$.created.message')) LIKE $8 ESCAPE '\\')))"
+                  AND lower({json_extract(l.body, '$.created.message')|CAST(l.body AS JSON) -> 'created' ->> 'message'}) LIKE $8 ESCAPE '\\')))"
     };
 }
 
@@ -188,7 +188,7 @@ fn newest(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunR
         concat!(
             "SELECT ",
             run_columns!(),
-            " FROM #runs INDEXED BY #runs_newest WHERE parent IS NULL AND ",
+            " FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
             bounds!(),
             " ORDER BY created_at DESC, no DESC LIMIT $9"
         ),
@@ -226,28 +226,28 @@ fn places_of(
         tx.query(sql, &bounds.params(way, [parent.into(), entity, limit]), place)
     } else if bounds.thread.is_some() {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs INDEXED BY #runs_thread WHERE parent IS NULL AND thread = $6 AND ",
+            "SELECT created_at, no FROM #runs {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ",
             bounds!(),
             " AND ($9 IS NULL OR entity_id = $9) ORDER BY created_at DESC, no DESC LIMIT $10"
         );
         tx.query(sql, &bounds.params(way, [entity, limit]), place)
     } else if bounds.entity_id.is_some() {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs INDEXED BY #runs_entity WHERE parent IS NULL AND entity_id = $9 AND status = $7 AND ",
+            "SELECT created_at, no FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $9 AND status = $7 AND ",
             bounds!(),
             " ORDER BY created_at DESC, no DESC LIMIT $10"
         );
         tx.query(sql, &bounds.params(way, [entity, limit]), place)
     } else if way.status.is_some() {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs INDEXED BY #runs_status WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
+            "SELECT created_at, no FROM #runs {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
             bounds!(),
             " ORDER BY created_at DESC, no DESC LIMIT $9"
         );
         tx.query(sql, &bounds.params(way, [limit]), place)
     } else {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs INDEXED BY #runs_newest WHERE parent IS NULL AND ",
+            "SELECT created_at, no FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
             bounds!(),
             " ORDER BY created_at DESC, no DESC LIMIT $9"
         );

@@ -289,7 +289,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
         .query_one(sql, &values, |row| row.int(0))?
         .ok_or_else(|| StoreError::damaged("a run was not stored"))?;
     if run.parent.is_none() && let Some(started) = run.started_at {
-        usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1)?;
+        usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1);
     }
     Ok(no)
 }
@@ -372,7 +372,7 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
         update_indexed(tx, updated.no, row, pause.as_deref())?;
     }
     if let Some(started) = row.started_at.filter(|_| began && updated.top) {
-        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1)?;
+        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1);
     }
     Ok(updated)
 }
@@ -380,7 +380,7 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
 fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate, pause: Option<&str>) -> Result<(), StoreError> {
     let error = json_of(row.error.as_ref())?;
     let time = |at: Option<Timestamp>| at.map(|at| at.0);
-    tx.execute(
+    tx.send(
         "UPDATE #runs SET \
          cancel_requested = CASE WHEN $4 IS NULL THEN cancel_requested ELSE 0 END, \
          status = $2, started_at = $3, finished_at = $4, rested_at = $5, awaiting_node = $6, awaiting_pause = $7, error = $8, \
@@ -403,7 +403,7 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate, pause: Option<&str>
         ],
     )?;
     if row.reply.is_some() {
-        tx.execute(
+        tx.send(
             "INSERT INTO #run_replies (run, reply) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET reply = excluded.reply",
             params![no, row.reply.as_ref()],
         )?;

@@ -9,10 +9,17 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::db::Session;
 use super::error::StoreError;
-use super::migrate;
 use super::{StoreSettings, Synchronous};
+
+mod schema;
+mod session;
+mod threads;
+
+pub(super) use session::Session;
+pub(super) use threads::Sqlite;
+#[cfg(test)]
+pub(super) use schema::apply;
 
 /// File systems on which SQLite's locks cannot be trusted.
 const REMOTE: [&str; 12] =
@@ -29,7 +36,7 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
             .map_err(|error| explained(error, &settings.path))?
     };
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
-    migrate::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
+    schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
     Ok(session)
 }
 
@@ -67,7 +74,7 @@ fn unwritten(path: &Path) -> bool {
 
 fn checked(connection: Connection, settings: &StoreSettings) -> Result<Session, StoreError> {
     let session = hardened(connection, settings)?;
-    migrate::must_be_known(&session)?;
+    schema::must_be_known(&session)?;
     Ok(session)
 }
 
@@ -83,7 +90,7 @@ fn hardened(connection: Connection, settings: &StoreSettings) -> Result<Session,
 fn settled(connection: Connection, settings: &StoreSettings) -> Result<Session, StoreError> {
     let session = hardened(connection, settings)?;
     if !settings.memory {
-        migrate::must_be_known(&session)?;
+        schema::must_be_known(&session)?;
         let mode: String = session.connection.query_row("PRAGMA journal_mode=WAL", [], |row| row.get(0))?;
         if mode != "wal" {
             return Err(StoreError::Place(format!(

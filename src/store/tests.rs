@@ -23,6 +23,15 @@ fn block<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(work)
 }
 
+/// An empty store: in memory, or on the server that tests run on.
+fn fresh() -> Store {
+    let settings = match crate::place::on_server(":memory:") {
+        Some(url) => StoreSettings::of(&crate::config::Config::with(json!({"database": {"url": url}})).unwrap()).unwrap(),
+        None => StoreSettings::in_memory(),
+    };
+    Store::open(settings)
+}
+
 /// A store in a folder of its own.
 fn store_in(folder: &tempfile::TempDir) -> Store {
     Store::open(StoreSettings::file(folder.path().join("studio.sqlite")))
@@ -31,14 +40,14 @@ fn store_in(folder: &tempfile::TempDir) -> Store {
 /// Writes in a store, for tests that only want the answer.
 fn write<T: Send + 'static>(
     store: &Store,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     block(store.write(work))
 }
 
 fn read<T: Send + 'static>(
     store: &Store,
-    work: impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     block(store.read(work))
 }

@@ -108,7 +108,7 @@ pub fn append_messages(
     for message in messages {
         let meta = message.meta.as_ref().map(to_json).transpose()?;
         let thread = message.thread.to_string();
-        tx.execute(
+        tx.send(
             "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
             params![
@@ -129,7 +129,7 @@ pub fn append_messages(
             attachments::refer(tx, tenant, file, "thread", &thread)?;
         }
         if message.shown {
-            tx.execute(
+            tx.send(
                 "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
                  WHERE tenant = $1 AND id = $2",
                 params![tenant, &thread, message.created_at.0, preview(message).as_ref()],
@@ -304,8 +304,9 @@ pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<O
     )
 }
 
-/// The top-level run on a thread that is queued or running, if there is one.
+/// The top-level run on a thread that is queued or running, if there is one; until this transaction ends, nobody else asks.
 pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id>, StoreError> {
+    tx.alone("thread", &thread.to_string())?;
     tx.query_one(
         "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL AND status IN ('queued', 'running') \
          ORDER BY created_at DESC LIMIT 1",

@@ -55,14 +55,15 @@ pub(super) fn insert_span(
         span.traced.into(),
     ];
     values.extend(usage_params(&span.usage));
-    tx.execute(
+    tx.send(
         "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, \
          prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
         &values,
     )?;
     let root = root_of(tx, run)?;
-    add_call(tx, tenant, &root, (&span.provider, &span.model), span.started_at, Sum::new(1, &span.usage))
+    add_call(tx, tenant, &root, (&span.provider, &span.model), span.started_at, Sum::new(1, &span.usage));
+    Ok(())
 }
 
 fn add_call(
@@ -72,10 +73,12 @@ fn add_call(
     model: (&str, &str),
     at: Timestamp,
     sum: Sum,
-) -> Result<(), StoreError> {
+) {
     let entity = (root.entity_type.as_str(), root.entity_id.as_str());
-    add_to_models(tx, tenant, at, entity, model, &sum)?;
-    root.started_at.map_or(Ok(()), |started| add_to_runs(tx, tenant, started, entity, &sum.uncounted()))
+    add_to_models(tx, tenant, at, entity, model, &sum);
+    if let Some(started) = root.started_at {
+        add_to_runs(tx, tenant, started, entity, &sum.uncounted());
+    }
 }
 
 fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreError> {
@@ -140,6 +143,12 @@ impl Sum {
         ])
     }
 
+    pub(super) fn add(&mut self, other: &Self) {
+        for (figure, more) in self.0.iter_mut().zip(other.0) {
+            *figure += more;
+        }
+    }
+
     /// The same with the other sign.
     fn negated(self) -> Self {
         Self(self.0.map(|figure| -figure))
@@ -159,55 +168,70 @@ pub(super) fn count_run(
     started: Timestamp,
     entity: (&str, &str),
     count: i64,
-) -> Result<(), StoreError> {
-    add_to_runs(tx, tenant, started, entity, &Sum::new(count, &Usage::default()))
+) {
+    add_to_runs(tx, tenant, started, entity, &Sum::new(count, &Usage::default()));
+}
+
+/// The sums of runs of a tenant, an entity's or its type's, in an hour or a day.
+pub(super) type RunsOf = (String, String, String, i64, i64);
+/// The sums of calls of the same, by provider and model.
+pub(super) type CallsOf = (RunsOf, String, String);
+
+fn sums_of(tenant: &str, entity: (&str, &str), at: Timestamp) -> [RunsOf; 4] {
+    scopes(entity.1).map(|(scope, width)| {
+        (tenant.to_owned(), entity.0.to_owned(), scope.to_owned(), width, at.0 - at.0.rem_euclid(width))
+    })
 }
 
 /// Adds to the sums of the hour and the day in which a top-level run began, of its entity and of all of its type.
-fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), sum: &Sum) -> Result<(), StoreError> {
-    for (scope, width) in scopes(entity.1) {
-        let mut values = params![tenant, entity.0, scope, width, at.0 - at.0.rem_euclid(width)].to_vec();
-        values.extend(sum.0.map(Param::Int));
-        tx.execute(
-            "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
-             prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-             ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
-             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-             reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-             cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-            &values,
-        )?;
+fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), sum: &Sum) {
+    for of in sums_of(tenant, entity, at) {
+        tx.later().runs(of, sum);
     }
-    Ok(())
 }
 
 /// Adds to the sums of a model in the hour and the day in which a call began, of the entity and of all of its type.
-fn add_to_models(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    at: Timestamp,
-    entity: (&str, &str),
-    model: (&str, &str),
-    sum: &Sum,
-) -> Result<(), StoreError> {
-    for (scope, width) in scopes(entity.1) {
-        let start = at.0 - at.0.rem_euclid(width);
-        let mut values = params![tenant, entity.0, scope, width, start, model.0, model.1].to_vec();
-        values.extend(sum.0.map(Param::Int));
-        tx.execute(
-            "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
-             prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
-             ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
-             prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-             cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-             reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-             cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-            &values,
-        )?;
+fn add_to_models(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), model: (&str, &str), sum: &Sum) {
+    for of in sums_of(tenant, entity, at) {
+        tx.later().calls((of, model.0.to_owned(), model.1.to_owned()), sum);
     }
+}
+
+/// Writes what was added to sums of runs.
+pub(super) fn add_runs(tx: &mut Tx<'_>, of: &RunsOf, sum: &Sum) -> Result<(), StoreError> {
+    let (tenant, entity_type, entity_id, width, start) = of;
+    let mut values = params![tenant, entity_type, entity_id, *width, *start].to_vec();
+    values.extend(sum.0.map(Param::from));
+    tx.send(
+        "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
+         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+         ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
+         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
+         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
+        &values,
+    )?;
+    Ok(())
+}
+
+/// Writes what was added to sums of calls.
+pub(super) fn add_calls(tx: &mut Tx<'_>, of: &CallsOf, sum: &Sum) -> Result<(), StoreError> {
+    let ((tenant, entity_type, entity_id, width, start), provider, model) = of;
+    let mut values = params![tenant, entity_type, entity_id, *width, *start, provider, model].to_vec();
+    values.extend(sum.0.map(Param::from));
+    tx.send(
+        "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
+         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
+         ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
+         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
+         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
+         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
+         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
+        &values,
+    )?;
     Ok(())
 }
 
@@ -260,8 +284,8 @@ pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<()
     )?;
     for (root, provider, model, at, usage) in spans {
         let Some(root) = read_root(tx, root)? else { continue };
-        add_call(tx, tenant, &root, (&provider, &model), at, Sum::new(1, &usage).negated())?;
+        add_call(tx, tenant, &root, (&provider, &model), at, Sum::new(1, &usage).negated());
     }
-    tx.execute("DELETE FROM #spans WHERE run = $1", params![run])?;
+    tx.send("DELETE FROM #spans WHERE run = $1", params![run])?;
     Ok(())
 }

@@ -1,25 +1,57 @@
-//! Owns the database threads: one that writes, with group commit, and a few that read.
+//! Owns the database threads: lanes that write, with group commit, and a few that read.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::model::Id;
 use crate::sync::{Condvar, Mutex};
 
-use super::db::{Session, Tx};
+use super::db::{Connection, Tx};
 use super::error::StoreError;
-use super::sqlite::{self, Watch};
-use super::{StoreSettings, fork};
+use super::later::Later;
+use super::news::{Hear, News};
 
-/// Work in a transaction.
-pub type Work = Box<dyn FnOnce(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
+/// Work in a transaction. It may be called again when the transaction was taken back.
+pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 /// What follows it, on the database thread.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// At most so many jobs share one transaction.
 const GROUP: usize = 512;
+
+/// A database as its threads use it: the seam between SQLite and PostgreSQL.
+pub(super) trait Engine: Send + Sync {
+    /// How many threads write at the same time.
+    fn lanes(&self) -> usize;
+    /// Reads have connections of their own.
+    fn reads_apart(&self) -> bool;
+    /// What a lane works with; nothing is opened before its first job.
+    fn writer(self: Arc<Self>) -> Box<dyn Writing>;
+    /// What a reader works with; nothing is opened before its first job.
+    fn reader(self: Arc<Self>) -> Box<dyn Reading>;
+    /// Tells other processes something.
+    fn tell(&self, _: News) {}
+    /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.
+    fn exchange(self: Arc<Self>, _: Hear) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
+    /// Nothing more is told or heard.
+    fn close(&self) {}
+}
+
+/// A lane's way to write.
+pub(super) trait Writing {
+    /// Runs jobs as one transaction, in order; gives each its own result.
+    fn commit(&mut self, works: &mut [Work]) -> Vec<Result<(), StoreError>>;
+}
+
+/// A reader's way to read.
+pub(super) trait Reading {
+    /// Shows one job one unchanging view.
+    fn look(&mut self, work: &mut Work) -> Result<(), StoreError>;
+}
 
 pub(super) struct Job {
     pub(super) work: Work,
@@ -27,72 +59,70 @@ pub(super) struct Job {
 }
 
 #[derive(Default)]
+struct Lane {
+    waiting: VecDeque<Job>,
+    started: bool,
+    /// Its thread waits for jobs.
+    idle: bool,
+}
+
+#[derive(Default)]
 struct Queues {
-    writes: VecDeque<Job>,
+    lanes: Vec<Lane>,
     reads: VecDeque<Job>,
     readers: usize,
     idle_readers: usize,
-    writer: bool,
     closed: bool,
 }
 
 /// What the store and its threads share.
 pub(super) struct Shared {
-    settings: StoreSettings,
+    engine: Arc<dyn Engine>,
+    most_readers: usize,
     queues: Mutex<Queues>,
-    write_comes: Condvar,
+    write_comes: Vec<Condvar>,
     read_comes: Condvar,
-    opening: Mutex<Opening>,
     threads: Mutex<usize>,
     thread_ends: Condvar,
-    replaced: AtomicU64,
-}
-
-#[derive(Default)]
-struct Opening {
-    ready: bool,
-    writer: Option<Session>,
 }
 
 impl Shared {
-    pub(super) fn new(settings: StoreSettings) -> Arc<Self> {
+    pub(super) fn new(engine: Arc<dyn Engine>, most_readers: usize) -> Arc<Self> {
+        let lanes = engine.lanes().max(1);
+        let queues = Queues { lanes: (0..lanes).map(|_| Lane::default()).collect(), ..Queues::default() };
         Arc::new(Self {
-            settings,
-            queues: Mutex::default(),
-            write_comes: Condvar::new(),
+            engine,
+            most_readers,
+            queues: Mutex::new(queues),
+            write_comes: (0..lanes).map(|_| Condvar::new()).collect(),
             read_comes: Condvar::new(),
-            opening: Mutex::default(),
             threads: Mutex::new(0),
             thread_ends: Condvar::new(),
-            replaced: AtomicU64::new(0),
         })
     }
 
-    pub(super) fn settings(&self) -> &StoreSettings {
-        &self.settings
-    }
-
-    /// Queues a write; starts the writer with the first one.
-    pub(super) fn write(self: &Arc<Self>, job: Job) {
+    /// Queues a write; those of one run stay in order. A lane is started with its first job.
+    pub(super) fn write(self: &Arc<Self>, of: Option<Id>, job: Job) {
         let mut queues = self.queues.lock();
         if queues.closed {
             drop(queues);
             return (job.then)(Err(StoreError::Closed));
         }
-        queues.writes.push_back(job);
-        let start = !std::mem::replace(&mut queues.writer, true);
+        let lane = queues.lane_for(of);
+        queues.lanes[lane].waiting.push_back(job);
+        let start = !std::mem::replace(&mut queues.lanes[lane].started, true);
         drop(queues);
-        self.write_comes.notify_one();
-        if start && let Err(error) = self.spawn("studio-writer", Self::write_all) {
-            self.queues.lock().writer = false;
+        self.write_comes[lane].notify_one();
+        if start && let Err(error) = self.spawn(format!("studio-writer-{lane}"), move |shared| shared.write_all(lane)) {
+            self.queues.lock().lanes[lane].started = false;
             self.refuse_all(&error);
         }
     }
 
     /// Queues a read; a reader is started when all are busy and there may be more.
     pub(super) fn read(self: &Arc<Self>, job: Job) {
-        if self.settings.memory {
-            return self.write(job);
+        if !self.engine.reads_apart() {
+            return self.write(None, job);
         }
         let mut queues = self.queues.lock();
         if queues.closed {
@@ -100,11 +130,11 @@ impl Shared {
             return (job.then)(Err(StoreError::Closed));
         }
         queues.reads.push_back(job);
-        let start = queues.idle_readers < queues.reads.len() && queues.readers < self.settings.readers;
+        let start = queues.idle_readers < queues.reads.len() && queues.readers < self.most_readers;
         queues.readers += usize::from(start);
         drop(queues);
         self.read_comes.notify_one();
-        if start && let Err(error) = self.spawn("studio-reader", Self::read_all) {
+        if start && let Err(error) = self.spawn("studio-reader".to_owned(), Self::read_all) {
             self.queues.lock().readers -= 1;
             self.refuse_all(&error);
         }
@@ -115,8 +145,8 @@ impl Shared {
         let error = StoreError::Io(format!("no thread can be started: {error}"));
         let mut queues = self.queues.lock();
         let mut waiting = Vec::new();
-        if !queues.writer {
-            waiting.extend(queues.writes.drain(..));
+        for lane in queues.lanes.iter_mut().filter(|lane| !lane.started) {
+            waiting.extend(lane.waiting.drain(..));
         }
         if queues.readers == 0 {
             waiting.extend(queues.reads.drain(..));
@@ -127,9 +157,9 @@ impl Shared {
         }
     }
 
-    fn spawn(self: &Arc<Self>, name: &str, run: fn(&Self)) -> std::io::Result<()> {
+    fn spawn(self: &Arc<Self>, name: String, run: impl FnOnce(&Self) + Send + 'static) -> std::io::Result<()> {
         let shared = Arc::clone(self);
-        let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(1 << 20);
+        let thread = std::thread::Builder::new().name(name).stack_size(1 << 20);
         *self.threads.lock() += 1;
         let started = thread.spawn(move || {
             run(&shared);
@@ -149,7 +179,8 @@ impl Shared {
     /// Nothing more is taken; the threads end when what waits is done.
     pub(super) fn close(&self) {
         self.queues.lock().closed = true;
-        self.write_comes.notify_all();
+        self.engine.close();
+        self.write_comes.iter().for_each(Condvar::notify_all);
         self.read_comes.notify_all();
     }
 
@@ -162,42 +193,32 @@ impl Shared {
         }
     }
 
-    /// Opens the database once, whoever comes first; the connection is kept for the writer.
-    fn ready(&self) -> Result<(), StoreError> {
-        let mut opening = self.opening.lock();
-        if !opening.ready {
-            opening.writer = Some(sqlite::open_writer(&self.settings)?);
-            opening.ready = true;
-        }
-        Ok(())
+    pub(super) fn tell(&self, news: News) {
+        self.engine.tell(news);
     }
 
-    fn writer(&self) -> Result<Session, StoreError> {
-        self.ready()?;
-        match self.opening.lock().writer.take() {
-            Some(session) => Ok(session),
-            None => sqlite::open_writer(&self.settings),
+    /// Hears other processes on a thread of its own.
+    pub(super) fn listen(self: &Arc<Self>, hear: Hear) {
+        if let Some(serve) = Arc::clone(&self.engine).exchange(hear)
+            && let Err(error) = self.spawn("studio-listener".to_owned(), move |_| serve())
+        {
+            tracing::warn!(%error, "news of other processes cannot be heard; they are looked for instead");
         }
     }
 
-    fn reader(&self) -> Result<Session, StoreError> {
-        match self.ready() {
-            Ok(()) => sqlite::open_reader(&self.settings),
-            Err(refused @ StoreError::ReadOnly) => sqlite::open_read_only(&self.settings, &refused),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn next_writes(&self) -> Vec<Job> {
+    fn next_writes(&self, lane: usize) -> Vec<Job> {
         let mut queues = self.queues.lock();
-        while queues.writes.is_empty() {
+        while queues.lanes[lane].waiting.is_empty() {
             if queues.closed {
                 return Vec::new();
             }
-            queues = self.write_comes.wait(queues);
+            queues.lanes[lane].idle = true;
+            queues = self.write_comes[lane].wait(queues);
+            queues.lanes[lane].idle = false;
         }
-        let count = queues.writes.len().min(GROUP);
-        queues.writes.drain(..count).collect()
+        let waiting = &mut queues.lanes[lane].waiting;
+        let count = waiting.len().min(GROUP);
+        waiting.drain(..count).collect()
     }
 
     fn next_read(&self) -> Option<Job> {
@@ -215,151 +236,49 @@ impl Shared {
         }
     }
 
-    fn write_all(&self) {
-        let mut session = None;
-        let mut watch = Watch::new(&self.settings.path);
+    fn write_all(&self, lane: usize) {
+        let mut writer = Arc::clone(&self.engine).writer();
         loop {
-            let jobs = self.next_writes();
+            let jobs = self.next_writes(lane);
             if jobs.is_empty() {
                 break;
             }
-            let guard = fork::enter();
-            let (results, thens) = self.commit(&mut session, &mut watch, jobs);
-            drop(guard);
+            let (mut works, thens): (Vec<Work>, Vec<Then>) = jobs.into_iter().map(|job| (job.work, job.then)).unzip();
+            let results = writer.commit(&mut works);
             for (then, result) in thens.into_iter().zip(results) {
                 let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
             }
         }
-        let _guard = fork::enter();
-        drop(session);
-    }
-
-    /// Runs jobs as one transaction; gives each its own result.
-    fn commit(
-        &self,
-        session: &mut Option<Session>,
-        watch: &mut Watch,
-        jobs: Vec<Job>,
-    ) -> (Vec<Result<(), StoreError>>, Vec<Then>) {
-        let (works, thens): (Vec<Work>, Vec<Then>) = jobs.into_iter().map(|job| (job.work, job.then)).unzip();
-        let count = works.len();
-        let tried = self.open_for_write(session, watch).and_then(|open| group(open, works));
-        let results = match tried {
-            Ok(results) => results,
-            Err(error) => {
-                let error = sqlite::seen_closer(error, &self.settings.path);
-                if error.spoils_connection() {
-                    self.give_up(session, &error);
-                    *watch = Watch::new(&self.settings.path);
-                }
-                vec![Err(error); count]
-            }
-        };
-        (results, thens)
-    }
-
-    fn open_for_write<'s>(
-        &self,
-        session: &'s mut Option<Session>,
-        watch: &mut Watch,
-    ) -> Result<&'s Session, StoreError> {
-        let open = match session {
-            Some(open) => open,
-            none => none.insert(self.writer()?),
-        };
-        if !self.settings.memory {
-            watch.unchanged()?;
-        }
-        Ok(open)
-    }
-
-    /// Lets a connection go. Of a replaced file it is left open: closing it would delete what stands in its place.
-    fn give_up(&self, session: &mut Option<Session>, error: &StoreError) {
-        let gone = session.take();
-        if *error == StoreError::Replaced {
-            std::mem::forget(gone);
-            self.opening.lock().ready = false;
-            self.replaced.fetch_add(1, Ordering::Relaxed);
-        }
     }
 
     fn read_all(&self) {
-        let mut session: Option<Session> = None;
-        let mut replaced = self.replaced.load(Ordering::Relaxed);
-        while let Some(job) = self.next_read() {
-            let guard = fork::enter();
-            let latest = self.replaced.load(Ordering::Relaxed);
-            if std::mem::replace(&mut replaced, latest) != latest {
-                std::mem::forget(session.take());
-            }
-            let result = self.look(&mut session, job.work);
-            drop(guard);
-            // A view of a file that nobody can write now would never show what is written later.
-            if result.as_ref().is_err_and(StoreError::spoils_connection) || !self.opening.lock().ready {
-                session = None;
-            }
+        let mut reader = Arc::clone(&self.engine).reader();
+        while let Some(mut job) = self.next_read() {
+            let result = reader.look(&mut job.work);
             let _ = catch_unwind(AssertUnwindSafe(|| (job.then)(result)));
         }
-        let _guard = fork::enter();
-        drop(session);
-    }
-
-    fn look(&self, session: &mut Option<Session>, work: Work) -> Result<(), StoreError> {
-        let open = match session {
-            Some(open) => open,
-            none => none.insert(self.reader()?),
-        };
-        run(open, "BEGIN")?;
-        let result = caught(open, work);
-        let ended = run(open, if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
-        result.and(ended)
     }
 }
 
-/// All jobs in one transaction; a job that fails takes back only its own work.
-fn group(session: &Session, works: Vec<Work>) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-    run(session, "BEGIN IMMEDIATE")?;
-    let alone = works.len() == 1;
-    let mut results = Vec::with_capacity(works.len());
-    for work in works {
-        let result = if alone { caught(session, work) } else { apart(session, work) };
-        if session.connection.is_autocommit() {
-            // SQLite gave up the whole transaction: nothing of this group was kept.
-            return Err(result.err().unwrap_or(StoreError::Full));
+impl Queues {
+    /// The lane of a run; anything else goes where least waits.
+    fn lane_for(&self, of: Option<Id>) -> usize {
+        if let Some(run) = of {
+            let (_, low) = run.0.as_u64_pair();
+            return usize::try_from(low % self.lanes.len() as u64).unwrap_or(0);
         }
-        results.push(result);
+        let load = |lane: &Lane| (lane.waiting.len() + usize::from(lane.started && !lane.idle), !lane.started);
+        self.lanes.iter().enumerate().min_by_key(|(_, lane)| load(lane)).map_or(0, |(at, _)| at)
     }
-    if results.iter().all(Result::is_err) {
-        run(session, "ROLLBACK")?;
-        return Ok(results);
-    }
-    if let Err(error) = run(session, "COMMIT") {
-        if !session.connection.is_autocommit() {
-            run(session, "ROLLBACK")?;
-        }
-        return Err(error);
-    }
-    Ok(results)
 }
 
-fn apart(session: &Session, work: Work) -> Result<(), StoreError> {
-    run(session, "SAVEPOINT job")?;
-    let result = caught(session, work);
-    if result.is_err() && !session.connection.is_autocommit() {
-        run(session, "ROLLBACK TO job")?;
-    }
-    if !session.connection.is_autocommit() {
-        run(session, "RELEASE job")?;
-    }
-    result
-}
-
-fn caught(session: &Session, work: Work) -> Result<(), StoreError> {
-    catch_unwind(AssertUnwindSafe(|| work(&mut Tx(session))))
+/// Runs work; what it adds to counters is written by the caller, at the end of the transaction.
+pub(super) fn caught(connection: Connection<'_>, work: &mut Work) -> Result<Later, StoreError> {
+    let run = || {
+        let mut tx = Tx::new(connection);
+        work(&mut tx)?;
+        Ok(tx.into_later())
+    };
+    catch_unwind(AssertUnwindSafe(run))
         .unwrap_or_else(|_| Err(StoreError::Fault("work on the database panicked; it was taken back".to_owned())))
-}
-
-fn run(session: &Session, sql: &str) -> Result<(), StoreError> {
-    session.connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
 }

@@ -17,6 +17,9 @@ use crate::store::attachments::{self as table, AttachmentRow};
 use crate::store::file_room::FileRoom;
 use crate::store::{StoreError, Tx};
 
+/// Runs and threads that a refusal names.
+const USERS: usize = 20;
+
 /// A file as it was sent.
 #[derive(Clone, Debug)]
 pub struct Upload {
@@ -62,7 +65,7 @@ fn admit(upload: &Upload, limit_kb: u64) -> Result<FileType> {
 }
 
 /// The last part of a name, without control characters.
-fn plain_name(name: &str) -> Option<String> {
+pub(super) fn plain_name(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let name: String = last.chars().filter(|letter| !letter.is_control()).take(255).collect();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
@@ -71,7 +74,7 @@ fn plain_name(name: &str) -> Option<String> {
 /// A file of this tenant that this user may read: the uploader, and anyone once a run or message refers to it.
 fn readable(tx: &mut Tx<'_>, tenant: &str, user: Option<&str>, key: &str) -> Result<AttachmentRow, Refusal> {
     let row = table::get(tx, tenant, key)?;
-    row.filter(|row| row.used || row.user_id.is_none() || user.is_none() || row.user_id.as_deref() == user)
+    row.filter(|row| row.readable(user))
         .ok_or_else(|| Error::not_found("attachment", key).into())
 }
 
@@ -148,7 +151,7 @@ impl Studio {
             let row = readable(tx, &tenant, user.as_deref(), &key)?;
             let bytes = match table::content(tx, &tenant, &key)? {
                 Some(bytes) => Some(bytes),
-                None => room.and_then(|room| room.get(&tenant, &key).ok()),
+                None => room.as_ref().and_then(|room| room.get(&tenant, &key).ok()),
             };
             let bytes = bytes.ok_or_else(|| Error::internal("the bytes of this file are gone"))?;
             Ok(StoredFile { mime_type: row.mime_type, name: row.name, bytes: bytes.into() })
@@ -161,9 +164,11 @@ impl Studio {
         let (tenant, user, name) = (Arc::clone(&scope.tenant), user_id(scope), key.to_owned());
         self.writing(move |tx| {
             readable(tx, &tenant, user.as_deref(), &name)?;
-            if table::in_use(tx, &tenant, &name)? {
+            let users = table::used_by(tx, &tenant, &name, USERS)?;
+            if !users.is_empty() {
                 let text = "a run or a message refers to this file; delete that first";
-                return Err(Error::new(Kind::InUse, text).with("used_by", Vec::<Value>::new()).into());
+                let told: Vec<Value> = users.into_iter().map(|(kind, id)| json!({"kind": kind, "id": id, "name": null})).collect();
+                return Err(Error::new(Kind::InUse, text).with("used_by", told).into());
             }
             Ok(table::delete(tx, &tenant, &name)?)
         })

@@ -11,7 +11,7 @@ use super::resource::{Definition, Resource, Written, expected_revision};
 use super::settle::settle;
 use super::workflows::Seen;
 use super::writing::{Origin, Writer};
-use super::{Scope, Studio, tools, workflows};
+use super::{Scope, Studio, documents, tools, workflows};
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
 use crate::store::{StoreError, Tx};
@@ -60,7 +60,12 @@ pub(super) fn answer(
 ) -> Result<Value, Refusal> {
     match resource {
         Resource::Workflow => Ok(workflows::show(found, workflows::seen(tx, tenant, catalog, &found.body)?)),
-        Resource::Agent | Resource::Tool | Resource::McpServer | Resource::KnowledgeBase => Ok(Value::Object(found.show(resource))),
+        Resource::KnowledgeBase => {
+            let mut shown = found.show(resource);
+            documents::count(tx, tenant, found.id, catalog.config(), &mut shown)?;
+            Ok(Value::Object(shown))
+        }
+        Resource::Agent | Resource::Tool | Resource::McpServer => Ok(Value::Object(found.show(resource))),
     }
 }
 
@@ -104,15 +109,16 @@ impl Studio {
     pub(crate) async fn create_from(&self, scope: &Scope, resource: Resource, body: &Value, origin: Origin) -> Result<Value> {
         self.builder_gate(resource, body.get("kind"))?;
         let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
-        let mut written = Written::read(resource, body, &writer.catalog, None)?;
+        let written = Written::read(resource, body, &writer.catalog, None)?;
         let checker = writer.clone();
         let (written, seen) = self
             .reading(move |tx| {
+                let mut written = written.clone();
                 let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
                 Ok((written, seen))
             })
             .await?;
-        let made = self.writing(move |tx| writer.insert(tx, resource, id, written, &origin)).await?;
+        let made = self.writing(move |tx| writer.insert(tx, resource, id, written.clone(), &origin)).await?;
         Ok(told(resource, &made, seen))
     }
 
@@ -148,15 +154,17 @@ impl Studio {
             let (before, written, seen) = self.reading(move |tx| prepared(tx, &checker, resource, &id, &edit, expected)).await?;
             let after = self
                 .writing(move |tx| {
-                    let after = writer.replace(tx, resource, &before, written)?;
+                    let after = writer.replace(tx, resource, &before, written.clone())?;
                     if let Some(draft) = draft.filter(|_| after.is_some()) {
                         must_drop_draft(tx, &writer.tenant, before.id, draft)?;
                     }
                     Ok(after)
                 })
                 .await?;
-            if let Some(after) = after {
-                return Ok(told(resource, &after, seen));
+            match after {
+                Some(after) if resource == Resource::KnowledgeBase => return self.get(scope, resource, &after.id.to_string()).await,
+                Some(after) => return Ok(told(resource, &after, seen)),
+                None => {}
             }
         }
         Err(restless())
@@ -186,7 +194,13 @@ impl Studio {
                     Ok(found)
                 })
                 .await?;
-            let delete = move |tx: &mut Tx<'_>| Ok(table::delete(tx, &tenant, resource.kind(), &found.id, Some(found.revision))?);
+            let delete = move |tx: &mut Tx<'_>| {
+                let deleted = table::delete(tx, &tenant, resource.kind(), &found.id, Some(found.revision))?;
+                if deleted && resource == Resource::KnowledgeBase {
+                    crate::store::documents::delete_all(tx, &tenant, &found.id)?;
+                }
+                Ok(deleted)
+            };
             if self.writing(delete).await? {
                 return Ok(());
             }

@@ -13,6 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
+use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
 use crate::providers::registry::Providers;
@@ -20,9 +21,7 @@ use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
 use crate::secrets::Secrets;
 use crate::tools::Toolbox;
-use crate::tools::host::HostTools;
 use crate::tools::mcp::McpServers;
-use crate::tools::toolkits::Toolkits;
 
 /// Who asks: the tenant that scopes every row, and the user as the host knows it.
 #[derive(Clone, Debug, Default)]
@@ -94,12 +93,6 @@ fn prices(config: &Config) -> Result<PriceTable> {
     Ok(PriceTable::layered(tables, &config.usage.currency).0)
 }
 
-fn toolbox(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor, mcp: &Arc<McpServers>) -> Toolbox {
-    let toolkits = Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-    let hosts = HostTools::new(host.clone(), Duration::from_millis(config.timeouts.tool_ms));
-    Toolbox::new(vec![Arc::new(hosts), Arc::new(toolkits), Arc::<McpServers>::clone(mcp)])
-}
-
 impl Studio {
     /// Opens a studio. Nothing is started or connected before its first use.
     ///
@@ -124,12 +117,19 @@ impl Studio {
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("mcp.allow_private".to_owned(), problem))))?;
         let mcp = Arc::new(mcp);
         let prices = prices(&config)?;
+        let tools = Toolbox::of(&config, &clock, &host, Arc::<McpServers>::clone(&mcp))
+            .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("webhook".to_owned(), problem))))?;
+        let (store, providers, prices) = (Store::open(StoreSettings::of(&config)?), Arc::new(providers), Arc::new(prices));
+        let knowledge = Knowledge::new(Arc::clone(&config), Arc::clone(&clock), store.clone(), Arc::clone(&providers), Arc::clone(&prices));
+        let knowledge = Arc::new(knowledge);
+        tools.search().set(Arc::<Knowledge>::clone(&knowledge));
         let world = World::new(Parts {
-            store: Store::open(StoreSettings::of(&config)?),
-            tools: toolbox(&config, &clock, &host, &mcp),
+            store,
+            knowledge,
+            tools,
             clock,
             providers,
-            prices: Arc::new(prices),
+            prices,
             hook: options.on_append,
             host,
             config,

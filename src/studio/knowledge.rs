@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use super::catalog::Catalog;
 use super::fields::Fields;
 
-/// What the studio itself counts of a base; kept over writes.
+/// What the studio itself counts of a base: never written, worked out when it is shown.
 pub(super) const COUNTED: [&str; 4] = ["document_count", "chunk_count", "size_bytes", "needs_reindex"];
 
-/// Reads the writable fields of a base, in the order in which they are shown; `before` is the base as it was.
-pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog, before: Option<&Map<String, Value>>) -> Map<String, Value> {
+/// Reads the writable fields of a base, in the order in which they are shown.
+pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
     let (provider, model) = catalog.default_embeddings();
     let mut body = Map::new();
     body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
@@ -18,7 +18,7 @@ pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog, before: Option<&M
     body.insert("dimensions".into(), fields.integer("dimensions", 1..=65_536).into());
     body.insert("retrieval_defaults".into(), fields.nested("retrieval_defaults", |fields| read_retrieval(fields, catalog)));
     body.insert("chunking".into(), fields.nested("chunking", |fields| read_chunking(fields, catalog)));
-    count(&mut body, before);
+    body.extend(COUNTED.iter().zip([json!(0), json!(0), json!(0), json!(false)]).map(|(name, none)| ((*name).to_owned(), none)));
     body.insert("metadata".into(), fields.object("metadata").into());
     body
 }
@@ -42,18 +42,4 @@ fn read_chunking(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
         fields.wrong("overlap_words", "must be below max_words");
     }
     json!({"max_words": words, "overlap_words": overlap})
-}
-
-/// Vectors of another model are of no use: a base that has some must be indexed again.
-fn count(body: &mut Map<String, Value>, before: Option<&Map<String, Value>>) {
-    let kept = |name: &str, none: Value| before.and_then(|before| before.get(name)).cloned().unwrap_or(none);
-    let moved = before.is_some_and(|before| {
-        ["embeddings_provider", "embeddings_model", "dimensions"].iter().any(|name| before.get(*name) != body.get(*name))
-    });
-    let chunks = kept("chunk_count", json!(0));
-    let stale = kept("needs_reindex", json!(false)) == json!(true) || (moved && chunks != json!(0));
-    body.insert("document_count".into(), kept("document_count", json!(0)));
-    body.insert("chunk_count".into(), chunks);
-    body.insert("size_bytes".into(), kept("size_bytes", json!(0)));
-    body.insert("needs_reindex".into(), stale.into());
 }

@@ -9,6 +9,7 @@ use super::definitions::find;
 use super::resource::{Definition, Resource};
 use crate::model::check::{Known, KnownAgent, KnownServer, KnownTool};
 use crate::store::{StoreError, Tx};
+use crate::tools::stored;
 
 /// The definitions of a tenant, looked up when they are asked for.
 pub(super) struct KnownInStore<'a, 't> {
@@ -55,13 +56,8 @@ fn is_set(body: &Map<String, Value>, key: &str) -> bool {
     body.get(key).is_some_and(|value| !value.is_null())
 }
 
-/// A stored tool: searches and reads do no harm when they are made twice.
 fn stored_tool(found: &Definition) -> KnownTool {
-    let reads = match found.body.get("kind").and_then(Value::as_str) {
-        Some("rag") => true,
-        Some("webhook") => found.body.get("config").and_then(|config| config.get("method")).is_some_and(|method| method == "GET"),
-        Some(_) | None => false,
-    };
+    let reads = stored::only_reads(&found.body);
     KnownTool {
         names: vec![found.name.clone()],
         require_approval: flag(&found.body, "require_approval"),

@@ -7,7 +7,7 @@ use super::lists::{ListQuery, Page};
 use super::reach::Refusal;
 use super::resource::{Definition, Resource};
 use super::summaries::run_summary;
-use super::{Scope, Studio, workflows};
+use super::{Scope, Studio, documents, workflows};
 use crate::error::{Error, Result};
 use crate::model::Timestamp;
 use crate::store::Tx;
@@ -93,7 +93,12 @@ impl Studio {
             for (key, definition) in found {
                 let shown = match resource {
                     Resource::Workflow => lister.workflow(tx, &definition, query.includes("graph"))?,
-                    Resource::Agent | Resource::Tool | Resource::McpServer | Resource::KnowledgeBase => definition.show(resource),
+                    Resource::KnowledgeBase => {
+                        let mut shown = definition.show(resource);
+                        documents::count(tx, &tenant, definition.id, catalog.config(), &mut shown)?;
+                        shown
+                    }
+                    Resource::Agent | Resource::Tool | Resource::McpServer => definition.show(resource),
                 };
                 rows.push((key, Value::Object(shown)));
             }

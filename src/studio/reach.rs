@@ -38,10 +38,11 @@ impl Said {
     /// Work that tells the database to undo it when it is refused.
     fn by<T>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
-    ) -> impl FnOnce(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static {
+        mut work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+    ) -> impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static {
         let said = self.clone();
         move |tx: &mut Tx<'_>| {
+            *said.0.lock() = None;
             work(tx).map_err(|refusal| match refusal {
                 Refusal::Store(error) => error,
                 Refusal::Told(error) => {
@@ -61,7 +62,7 @@ impl Studio {
     /// Reads from one unchanging view.
     pub(super) async fn reading<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
         let said = Said::default();
         said.outcome(self.world().store.read(said.by(work)).await)
@@ -70,7 +71,7 @@ impl Studio {
     /// Writes, all or nothing.
     pub(super) async fn writing<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T> {
         let said = Said::default();
         said.outcome(self.world().store.write(said.by(work)).await)

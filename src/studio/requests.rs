@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::model::Id;
 use crate::model::agent::Parameters;
 use crate::model::event::{DoubtAction, DoubtAnswer, EntityKind};
+use crate::store::idempotency::RequestKey;
 
 /// Characters of a message.
 const MESSAGE: usize = 200_000;
@@ -40,6 +41,8 @@ pub struct RunRequest {
     pub context: Option<Value>,
     /// Instead of the agent's parameters, key by key; agents only.
     pub parameters: Option<Parameters>,
+    /// Kept with the answer, when the request may be sent again; no part of the body.
+    pub key: Option<RequestKey>,
 }
 
 /// A file as a request names it.
@@ -72,6 +75,8 @@ pub struct ResumeRequest {
     pub decisions: Option<Vec<DecisionInput>>,
     /// The stream's reader leaving cancels the run.
     pub cancel_on_disconnect: bool,
+    /// Kept with the answer, when the request may be sent again; no part of the body.
+    pub key: Option<RequestKey>,
 }
 
 /// A decision on one tool call as a request states it.
@@ -96,6 +101,8 @@ pub struct RetryRequest {
     pub state: Map<String, Value>,
     /// What to do with calls in doubt.
     pub in_doubt: Vec<DoubtAnswer>,
+    /// Kept with the answer, when the request may be sent again; no part of the body.
+    pub key: Option<RequestKey>,
 }
 
 impl RunRequest {
@@ -153,6 +160,7 @@ impl ResumeRequest {
             attachments: attachments(&mut fields),
             decisions: decisions(&mut fields),
             cancel_on_disconnect: cancels(&mut fields),
+            key: None,
         };
         problems.into_result().map(|()| request)
     }
@@ -167,6 +175,7 @@ impl RetryRequest {
             from_step_id: uuid(&mut fields, "from_step_id"),
             state: state(&mut fields, &[]),
             in_doubt: doubts(&mut fields),
+            key: None,
         };
         problems.into_result().map(|()| request)
     }

@@ -167,7 +167,7 @@ impl Written {
             Resource::Workflow => workflows::read(&mut fields),
             Resource::Tool => tools::read(&mut fields, old.and_then(|old| old.get("kind")).and_then(Value::as_str)),
             Resource::McpServer => mcp_servers::read(&mut fields, catalog),
-            Resource::KnowledgeBase => knowledge::read(&mut fields, catalog, old),
+            Resource::KnowledgeBase => knowledge::read(&mut fields, catalog),
         };
         problems.into_result()?;
         for key in resource.kept() {

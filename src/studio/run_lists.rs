@@ -63,14 +63,14 @@ impl Studio {
         self.reading(move |tx| {
             let found = definitions::must_find(tx, &tenant, &catalog, Resource::Workflow, &workflow)?;
             let filter = RunFilter {
-                status,
+                status: status.clone(),
                 entity_type: Some(EntityKind::Workflow),
                 entity_id: Some(found.id),
                 ..RunFilter::default()
             };
-            let skip = usize::try_from(page.saturating_sub(1).saturating_mul(per_page)).unwrap_or(usize::MAX >> 1);
+            let number = usize::try_from(page).unwrap_or(usize::MAX);
             let size = usize::try_from(per_page).unwrap_or(100);
-            let (rows, total) = run_list::page(tx, &tenant, &filter, skip, size)?;
+            let (rows, total) = run_list::page(tx, &tenant, &filter, number, size)?;
             let data: Vec<Value> = rows.iter().map(|run| Value::Object(run_summary(run, now, &currency))).collect();
             let last_page = total.div_ceil(per_page.max(1)).max(1);
             let meta = json!({"current_page": page, "last_page": last_page, "per_page": per_page, "total": total});

@@ -2,42 +2,17 @@
 
 use std::sync::Arc;
 
-
 use super::attachments::{known_files, remove_files};
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use super::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
-use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Ticket};
+use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Started};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::Attachment;
 use crate::model::event::{Decision, EntityKind};
 use crate::model::run::Status;
 use crate::store::{Tx, run_delete, runs};
-
-/// A run that was started or goes on.
-#[derive(Clone, Debug)]
-pub struct Started {
-    /// The run.
-    pub run: Id,
-    /// Its thread.
-    pub thread: Id,
-    /// The pause that was answered.
-    pub pause: Option<Id>,
-    /// `queued` or `running`.
-    pub status: Status,
-    /// What it is a run of.
-    pub entity: EntityKind,
-    /// The position before the first event of this answer, in the order of branches.
-    pub after: u64,
-}
-
-impl Started {
-    fn of(ticket: &Ticket, pause: Option<Id>, queued: bool) -> Self {
-        let status = if queued { Status::Queued } else { Status::Running };
-        Self { run: ticket.run, thread: ticket.thread, pause, status, entity: ticket.entity, after: ticket.after }
-    }
-}
 
 impl Studio {
     /// Starts a run of a workflow, or a chat turn of an agent.
@@ -66,9 +41,9 @@ impl Studio {
                 instructions: body.instructions,
                 context: body.context,
                 parameters: body.parameters,
+                key: body.key,
             };
-            let ticket = crate::engine::create(studio.world(), new).await?;
-            Ok(Started::of(&ticket, None, queued))
+            crate::engine::create(studio.world(), new).await
         })
         .await
     }
@@ -79,6 +54,15 @@ impl Studio {
             return Err(Error::new(Kind::AsyncDisabled, text));
         }
         Ok(())
+    }
+
+    /// Refuses a run that there is not.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn must_know_run(&self, scope: &Scope, run: &str) -> Result<()> {
+        let (asker, run) = (scope.clone(), run.to_owned());
+        self.reading(move |tx| known_run(tx, &asker, &run)).await
     }
 
     /// Answers a pause.
@@ -104,10 +88,9 @@ impl Studio {
                 message: body.message,
                 attachments,
                 decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
+                key: body.key,
             };
-            let world = studio.world();
-            let (ticket, pause) = crate::engine::resume(world, &scope.tenant, &run, &reply, queued).await?;
-            Ok(Started::of(&ticket, Some(pause), queued))
+            crate::engine::resume(studio.world(), &scope.tenant, &run, &reply, queued).await
         })
         .await
     }
@@ -120,9 +103,8 @@ impl Studio {
         self.must_be_async(queued)?;
         let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
         self.on_runtime(async move {
-            let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt };
-            let ticket = crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await?;
-            Ok(Started::of(&ticket, None, queued))
+            let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt, key: body.key };
+            crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await
         })
         .await
     }
@@ -172,11 +154,16 @@ impl Studio {
     }
 }
 
-/// The files of an answer to a run, which must be there.
-fn files_for(tx: &mut Tx<'_>, scope: &Scope, run: &str, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
+fn known_run(tx: &mut Tx<'_>, scope: &Scope, run: &str) -> Result<(), Refusal> {
     let unknown = || Error::not_found("run", run);
     let id: Id = run.parse().map_err(|_| unknown())?;
     runs::get(tx, &scope.tenant, &id)?.ok_or_else(unknown)?;
+    Ok(())
+}
+
+/// The files of an answer to a run, which must be there.
+fn files_for(tx: &mut Tx<'_>, scope: &Scope, run: &str, given: &[AttachmentInput]) -> Result<Vec<Attachment>, Refusal> {
+    known_run(tx, scope, run)?;
     files_of(tx, scope, given)
 }
 

@@ -88,7 +88,8 @@ impl Studio {
                     return Ok((source, attachments));
                 }
                 let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false)?);
-                studio.sources().keep(key, Kept { epoch, declaration, source: Arc::clone(&source) });
+                let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
+                studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
             })
             .await?;

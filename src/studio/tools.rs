@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::fields::Fields;
 use super::secrets;
 use crate::error::{Error, Kind};
+use crate::tools::{builder, webhook};
 
 /// Kinds of stored tools.
 pub(super) const KINDS: [&str; 3] = ["webhook", "builder", "rag"];
@@ -83,9 +84,9 @@ fn read_config(fields: &mut Fields<'_>, kind: &str) -> Value {
             let method = fields.choice("method", &METHODS).unwrap_or("GET");
             let url = fields.required("url", 4096).unwrap_or_default();
             check_url(fields, "url", url);
-            json!({"method": method, "url": url, "headers": secrets::read_headers(fields, "headers")})
+            json!({"method": method, "url": url, "headers": read_headers(fields)})
         }
-        "builder" => json!({"code": fields.required("code", CODE).unwrap_or_default()}),
+        "builder" => json!({"code": read_code(fields)}),
         "rag" => json!({
             "knowledge_base_id": fields.required("knowledge_base_id", 80).unwrap_or_default(),
             "top_k": fields.integer("top_k", 1..=100), "threshold": fields.number("threshold", 0.0..=1.0),
@@ -95,19 +96,28 @@ fn read_config(fields: &mut Fields<'_>, kind: &str) -> Value {
     }
 }
 
+fn read_headers(fields: &mut Fields<'_>) -> Map<String, Value> {
+    let headers = secrets::read_headers(fields, "headers");
+    for (name, value) in &headers {
+        if let Some(problem) = value.as_str().and_then(|value| webhook::header_problem(name, value)) {
+            fields.wrong(&format!("headers.{name}"), problem);
+        }
+    }
+    headers
+}
+
+/// Code that parses; it is not run.
+fn read_code<'a>(fields: &mut Fields<'a>) -> &'a str {
+    let code = fields.required("code", CODE).unwrap_or_default();
+    if let Some(problem) = builder::code_problem(code).filter(|_| !code.is_empty()) {
+        fields.wrong("code", &format!("does not parse: {problem}"));
+    }
+    code
+}
+
 /// An address that can be called and holds no credentials.
 pub(super) fn check_url(fields: &mut Fields<'_>, key: &str, text: &str) {
-    if text.is_empty() {
-        return;
-    }
-    let Ok(url) = reqwest::Url::parse(text) else {
-        return fields.wrong(key, "is no URL");
-    };
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        fields.wrong(key, "must be an http or https URL");
-    } else if !url.username().is_empty() || url.password().is_some() {
-        fields.wrong(key, "must not hold a user name or password; use a header that names a secret");
-    } else if url.host_str().is_some_and(|host| host.contains(['{', '}', '%'])) {
-        fields.wrong(key, "may have parameters in its path and query only");
+    if let Some(problem) = webhook::url_problem(text).filter(|_| !text.is_empty()) {
+        fields.wrong(key, problem);
     }
 }

@@ -123,9 +123,9 @@ impl Studio {
         let tenant = Arc::clone(&scope.tenant);
         let found = self.world().store.read(move |tx| {
             let mut texts = HashMap::new();
-            for hash in wanted {
-                if let Some(text) = parts::part(tx, &tenant, &hash)? {
-                    texts.insert(hash, text);
+            for hash in &wanted {
+                if let Some(text) = parts::part(tx, &tenant, hash)? {
+                    texts.insert(Arc::clone(hash), text);
                 }
             }
             Ok(texts)

@@ -33,7 +33,8 @@ impl Studio {
         let zone = TimeZone::get(&self.config().timezone).unwrap_or(TimeZone::UTC);
         self.reading(move |tx| {
             let of = whose(tx, &tenant, &catalog, &asked)?;
-            let UsageWindow { from, to, group_by, model, .. } = asked;
+            let UsageWindow { from, to, group_by, ref model, .. } = asked;
+            let (zone, model) = (zone.clone(), model.clone());
             let report = usage_report::report(tx, &tenant, &UsageQuery { from, to, zone, of, model, group_by })?;
             let mut breakdown = Vec::with_capacity(report.breakdown.len());
             for (of, totals) in &report.breakdown {

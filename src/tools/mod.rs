@@ -1,5 +1,6 @@
 //! Owns tools: what a model or a node can call, and how a reference becomes something callable.
 
+pub mod builder;
 pub mod guard;
 pub mod host;
 #[cfg(feature = "mcp")]
@@ -8,9 +9,12 @@ pub mod mcp;
 #[path = "mcp/absent.rs"]
 pub mod mcp;
 pub mod names;
+pub mod rag;
 pub mod schema;
 pub mod search;
+pub mod stored;
 pub mod toolkits;
+pub mod webhook;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +30,8 @@ use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
+use crate::secrets::Secrets;
+use guard::{Guard, GuardedClient};
 
 /// Something that can be called.
 pub trait Tool: Send + Sync {
@@ -102,6 +108,17 @@ impl ToolReply {
         Self { text, ..Self::default() }
     }
 
+    /// Its text, cut at a limit with a mark.
+    #[must_use]
+    pub fn capped(mut self, limit: usize) -> Self {
+        if self.text.len() > limit {
+            let end = (0..=limit).rev().find(|end| self.text.is_char_boundary(*end)).unwrap_or(0);
+            self.text.truncate(end);
+            self.text.push_str("\n\n[truncated]");
+        }
+        self
+    }
+
     /// A failure that a model may react to.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
@@ -163,6 +180,12 @@ impl BoundTool {
         }
     }
 
+    /// Calls it, at most as long as it may take.
+    pub async fn answer(&self, invocation: ToolInvocation) -> ToolReply {
+        let late = |_| ToolReply::error(format!("the tool did not answer within {} ms", self.timeout.as_millis()));
+        tokio::time::timeout(self.timeout, self.tool.call(invocation)).await.unwrap_or_else(late)
+    }
+
     /// The name that people know it by.
     fn own_name(&self) -> &str {
         self.tool.origin().map_or(self.offer.name.as_str(), |origin| origin.name)
@@ -171,7 +194,7 @@ impl BoundTool {
     /// Fixes arguments: the model no longer sees nor fills them.
     #[must_use]
     pub fn fixing(mut self, fixed: Map<String, Value>) -> Self {
-        self.offer.input_schema = schema::without(&self.offer.input_schema, fixed.keys());
+        self.offer.input_schema = schema::without(&self.offer.input_schema, &fixed.keys());
         self.fixed.extend(fixed);
         self
     }
@@ -203,24 +226,52 @@ pub trait ToolSource: Send + Sync {
 #[derive(Clone, Default)]
 pub struct Toolbox {
     sources: Vec<Arc<dyn ToolSource>>,
+    stored: Option<Arc<stored::StoredTools>>,
+    search: search::SearchDoor,
 }
 
 /// What references of tools that run at the provider begin with.
 pub const NATIVE: &str = "provider:";
 
 impl Toolbox {
-    /// The tools of the host and the toolkits that are switched on.
-    #[must_use]
-    pub fn of(config: &Config, clock: &Arc<dyn Clock>, host: &HostDoor) -> Self {
-        let timeout = Duration::from_millis(config.timeouts.tool_ms);
+    /// The tools of the host, the toolkits that are switched on, stored tools and those of MCP servers.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, one sentence each.
+    pub fn of(config: &Arc<Config>, clock: &Arc<dyn Clock>, host: &HostDoor, mcp: Arc<mcp::McpServers>) -> Result<Self, Vec<String>> {
+        let millis = Duration::from_millis;
         let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
-        Self::new(vec![Arc::new(host::HostTools::new(host.clone(), timeout)), Arc::new(toolkits)])
+        let search = search::SearchDoor::default();
+        let guard = Guard::new(("webhook.allowed_hosts", &config.webhook.allowed_hosts), ("webhook.allow_private", &config.webhook.allow_private))?;
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
+        let stored = Arc::new(stored::StoredTools {
+            webhooks: Arc::new(webhook::Webhooks { client: GuardedClient::new(guard), secrets }),
+            builders: builder::Builders::default(),
+            search: search.clone(),
+            webhook_timeout: millis(config.timeouts.webhook_ms),
+            search_timeout: millis(config.timeouts.tool_ms),
+        });
+        let hosts = host::HostTools::new(host.clone(), millis(config.timeouts.tool_ms));
+        let sources: Vec<Arc<dyn ToolSource>> = vec![Arc::new(hosts), Arc::new(toolkits), Arc::<stored::StoredTools>::clone(&stored), mcp];
+        Ok(Self { sources, stored: Some(stored), search })
+    }
+
+    /// The way to whoever searches knowledge bases; set once, when the studio opens.
+    #[must_use]
+    pub const fn search(&self) -> &search::SearchDoor {
+        &self.search
+    }
+
+    /// The tool of a stored definition, as its resource JSON tells it; none in a toolbox without stored tools.
+    #[must_use]
+    pub fn stored(&self, definition: &Value) -> Option<BoundTool> {
+        self.stored.as_ref().map(|stored| stored.bound(definition))
     }
 
     /// A toolbox of these sources.
     #[must_use]
     pub fn new(sources: Vec<Arc<dyn ToolSource>>) -> Self {
-        Self { sources }
+        Self { sources, ..Self::default() }
     }
 
     /// The tools of a reference, with what the reference says of them.

@@ -13,6 +13,9 @@ const SOON: Duration = Duration::from_secs(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_a_run_and_space_lets_it_go_on() {
+    if crate::place::on_server("").is_some() {
+        return;
+    }
     let Some(mount) = Mount::new(3000) else { return };
     let bench = Bench::open(&mount.0, json!({}));
     let slow_then_pay = graph(
@@ -48,6 +51,9 @@ fn fill(path: &std::path::Path) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disk_that_becomes_read_only_is_named_and_read() {
+    if crate::place::on_server("").is_some() {
+        return;
+    }
     let Some(mount) = Mount::new(8000) else { return };
     let bench = Bench::open(&mount.0, json!({}));
     let workflow = bench.workflow("talk", single("llm", json!({"provider": "script", "model": "talk"}))).await;
@@ -68,6 +74,9 @@ async fn a_disk_that_becomes_read_only_is_named_and_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_others_lock_for_long_is_waited_for() {
+    if crate::place::on_server("").is_some() {
+        return;
+    }
     let folder = folder();
     let bench = Bench::open(folder.path(), json!({}));
     let workflow = bench.workflow("drip", single("llm", json!({"provider": "script", "model": "drip", "stream": true}))).await;

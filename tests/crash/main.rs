@@ -3,12 +3,17 @@
 mod cancel;
 mod disk;
 mod growth;
+mod ingest;
+mod keys;
 mod leases;
+#[path = "../it/support/place.rs"]
+mod place;
 mod program;
 mod races;
 mod record;
 mod resume;
 mod runtimes;
+mod server;
 mod support;
 mod sweep;
 mod two;

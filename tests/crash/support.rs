@@ -169,12 +169,14 @@ impl Bench {
 /// The configuration of tests: nothing is taken over unless a test asks for it.
 pub fn config(folder: &Path, settings: Value) -> Config {
     let path = folder.join("studio.sqlite");
+    let database = crate::place::database(path.to_str().expect("a path"));
     let mut all = json!({
         "environment": "local",
-        "database": {"path": path},
+        "database": database,
         "default_provider": "script",
         "worker": {"in_process": false},
         "async_runs_enabled": true,
+        "memory": {"summarizer": {"provider": "script", "model": "talk"}},
         "providers": {"script": {"scripts": scripts()}},
     });
     merge(&mut all, settings);

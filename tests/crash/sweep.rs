@@ -29,9 +29,12 @@ fn everything() -> Value {
             ("join", "join", json!({"output_key": "both"})),
             ("loop", "loop", json!({"max_steps": 2, "on_max": "exit"})),
             ("loop_pay", "tool", json!({"tool_ref": "host:pay", "output_key": "paid"})),
+            ("tell", "agent", json!({
+                "config_mode": "inline", "provider": "script", "model": "talk", "memory": "shared", "message": "much ".repeat(180), "output_key": "told",
+            })),
             ("clerk", "agent", json!({
-                "config_mode": "inline", "provider": "script", "model": "clerk", "tools": [{"ref": "host:refund"}],
-                "output_key": "clerk_says",
+                "config_mode": "inline", "provider": "script", "model": "clerk", "tools": [{"ref": "host:refund"}], "message": "Refund it.",
+                "memory": "shared", "context_window": 256, "summarization_enabled": true, "budget_tool_results": 1, "output_key": "clerk_says",
             })),
             ("ask", "human", json!({"prompt": "Anything else?", "output_key": "last_word"})),
             ("stop", "stop", json!({"reply": "{{clerk_says}} {{last_word}}"})),
@@ -39,7 +42,7 @@ fn everything() -> Value {
         &[
             ("start", "set"), ("set", "talk"), ("talk", "fork"), ("fork.left", "left_note"), ("left_note", "left_talk"),
             ("left_talk", "join"), ("fork.right", "right_ask"), ("right_ask", "right_set"), ("right_set", "join"), ("fork", "join"),
-            ("join", "loop"), ("loop.continue", "loop_pay"), ("loop_pay", "loop"), ("loop.exit", "clerk"), ("clerk", "ask"),
+            ("join", "loop"), ("loop.continue", "loop_pay"), ("loop_pay", "loop"), ("loop.exit", "tell"), ("tell", "clerk"), ("clerk", "ask"),
             ("ask", "stop"),
         ],
     )
@@ -155,6 +158,8 @@ fn sweep(given: &Value, passes: u32) -> u64 {
     assert!(!killed);
     let expected: Value = serde_json::from_str(&undisturbed[0]).expect("a record");
     assert_eq!(expected["status"], "completed", "{expected}");
+    let measured = expected["measured"].to_string();
+    assert!(measured.contains("compaction") && measured.contains("tool_result"), "{measured}");
     let mut checked = 0;
     let mut check = |said: &[String], border: u64| {
         for record in said.iter().filter(|line| line.starts_with('{')) {

@@ -250,3 +250,26 @@ async fn an_agent_remembers_its_turns_in_a_thread() {
     let said: Vec<_> = trace["spans"][0]["input"].as_array().expect("messages").iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said, [json!("one"), json!("Hello one"), json!("two")]);
 }
+
+#[tokio::test]
+async fn what_is_nested_too_deeply_is_not_called_and_can_be_read_back() {
+    let deep = (0..110).fold(json!(1), |inner, _| json!({"a": inner}));
+    let bench = bench(json!({"replies": [
+        {"tool_calls": [{"name": "multiply", "arguments": deep, "id": "c1"}, {"name": "calculate", "arguments": deep, "id": "c2"}]},
+        {"text": "Well."}
+    ]}));
+    let data = inline(json!({"tools": [{"ref": "toolkit:calculator"}]}));
+    let workflow = bench.workflow(graph("agent", data, &[], &[])).await;
+    let started = bench.start(&workflow, json!({"message": "hi"})).await;
+    let told = short(&bench.told(&started).await);
+    expect![[r#"
+        step_started node_id="a"
+        tool_call node_id="a" call_id="c1" name="multiply" inputs={}
+        tool_call node_id="a" call_id="c2" name="calculate" inputs={}
+        tool_result node_id="a" call_id="c1" name="multiply" inputs={} result="There is no tool `multiply`; the tools are calculate." is_error=true
+        tool_result node_id="a" call_id="c2" name="calculate" inputs={} result="The arguments do not fit `calculate`, the call did not run: the arguments are nested deeper than 96 levels" is_error=true
+        step_completed node_id="a" handle="default" changes={"agent_response":"Well."}
+        trace_completed reply="Well.""#]].assert_eq(&told);
+    let trace = bench.trace(&started.run.to_string()).await;
+    assert_eq!(trace["trace"]["status"], "completed");
+}

@@ -3,8 +3,10 @@
 mod support;
 
 mod agents;
+mod knowledge;
 mod mcp;
 mod memory;
 mod scenarios;
 mod tidy;
+mod tools;
 mod usage;

@@ -6,13 +6,14 @@ use serde_json::json;
 use crate::peers::{Peer, Talk, address, line};
 
 /// Every family that it speaks.
-pub const PEERS: [Peer; 6] = [
+pub const PEERS: [Peer; 7] = [
     Peer("openai", "gpt-4o", "/v1"),
     Peer("openai-responses", "gpt-5-mini", "/v1"),
     Peer("anthropic", "claude-haiku-5-5", ""),
     Peer("gemini", "gemini-3.5-flash", ""),
     Peer("ollama", "qwen3", ""),
     Peer("cohere", "command-a", ""),
+    Peer("azure-openai", "gpt-4o", ""),
 ];
 
 /// Holds a conversation with each family, whole and streamed: all must go the same way.
@@ -94,6 +95,19 @@ async fn structured_answers_are_repaired() {
         format!("{} {}", json!(wrong), json!(right))
     };
     each(&PEERS, "Name a city as JSON", hold, expect![[r#"{"city":5} {"city":"Paris"}"#]]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running program: scripts/test-providers.sh"]
+async fn a_long_history_is_taken() {
+    let hold = async |mut talk: Talk| {
+        for _ in 0..20 {
+            talk.ask().await;
+            talk.say("Go on");
+        }
+        line(&talk.ask().await)
+    };
+    each(&PEERS, "Say hello plainly", hold, expect![[r#"Stop "And on.""#]]).await;
 }
 
 #[tokio::test]

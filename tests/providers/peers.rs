@@ -19,6 +19,9 @@ use studio::providers::{ChatReply, ChatRequest, Delta, EmbedRequest, Embeddings,
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub &'static str, pub &'static str, pub &'static str);
 
+/// How long silence in an answer is waited for.
+const IDLE_MS: u64 = 60_000;
+
 /// The address of a program.
 pub fn address(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set: run scripts/test-providers.sh"))
@@ -27,14 +30,18 @@ pub fn address(variable: &str) -> String {
 impl Peer {
     /// The configuration that leads there.
     pub fn settings(self, address: &str) -> Value {
+        // `local` stands for a speaker of OpenAI's without a name of its own.
+        let kind = if self.0 == "local" { "openai-compatible" } else { self.0 };
         json!({
-            "providers": {self.0: {"base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY"}},
-            "secrets": {"PEER_KEY": "anything"},
+            "providers": {self.0: {"kind": kind, "base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY"}},
+            "secrets": {"PEER_KEY": "sk-of-the-providers-suite-0123456789"},
         })
     }
 
-    fn providers(self, address: &str) -> Providers {
-        let sources = ConfigSources { file: None, json: Some(self.settings(address)), env: BTreeMap::new() };
+    fn providers(self, address: &str, idle_ms: u64) -> Providers {
+        let mut settings = self.settings(address);
+        settings["timeouts"] = json!({"model_idle_ms": idle_ms});
+        let sources = ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() };
         let config = Config::load(sources).unwrap_or_else(|error| panic!("{error}"));
         let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
         Providers::new(&Arc::new(config), outbound, HostDoor::default()).unwrap_or_else(|problems| panic!("{problems:?}"))
@@ -42,7 +49,7 @@ impl Peer {
 
     /// Embeds texts.
     pub async fn embed(self, address: &str, texts: &[&str]) -> Result<Embeddings, ProviderFailure> {
-        let providers = self.providers(address);
+        let providers = self.providers(address, IDLE_MS);
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
         let request = EmbedRequest { model: "embed".into(), texts, query: true, dimensions: None, tenant: String::new() };
         providers.get(self.0)?.embed(&request).await
@@ -65,13 +72,29 @@ impl Talk {
         let mut request =
             ChatRequest::new(peer.1, vec![Message::text(Role::System, "You are brief."), Message::text(Role::User, question)]);
         request.stream = stream;
-        Self { peer, providers: peer.providers(address), request, text: String::new(), thoughts: String::new() }
+        Self { peer, providers: peer.providers(address, IDLE_MS), request, text: String::new(), thoughts: String::new() }
+    }
+
+    /// Silence is not waited for long.
+    pub fn impatient(mut self, peer: Peer, address: &str) -> Self {
+        self.providers = peer.providers(address, 1500);
+        self
     }
 
     /// Offers a tool that takes a city.
     pub fn offer(mut self, name: &str) -> Self {
         let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
         self.request.tools.push(ToolOffer { name: name.into(), description: "Looks something up.".into(), input_schema: schema });
+        self
+    }
+
+    /// The model called these tools: for models that never do.
+    pub fn called(mut self, names: &[&str]) -> Self {
+        let call = |(at, name): (usize, &&str)| {
+            ToolCall { id: format!("call_made_up_{at}"), name: (*name).to_owned(), arguments: json!({"city": "Rome"}), invalid: None }
+        };
+        let tool_calls = names.iter().enumerate().map(call).collect();
+        self.request.messages.push(Message { tool_calls, ..Message::text(Role::Assistant, "") });
         self
     }
 
@@ -126,6 +149,11 @@ impl Talk {
     pub fn say(&mut self, text: &str) {
         self.request.messages.push(Message::text(Role::User, text));
     }
+}
+
+/// One of two cities.
+pub fn shape() -> Value {
+    json!({"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"], "additionalProperties": false})
 }
 
 /// An answer in one line, without ids.

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Boundary, Core, Journal, Pending, projection};
-use crate::store::StoreError;
+use crate::model::event::Seq;
+use crate::store::{News, StoreError};
 use crate::store::log::Append;
 use crate::sync::Mutex;
 
@@ -13,10 +14,20 @@ use crate::sync::Mutex;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
+impl Pending {
+    /// Nobody stores what waits.
+    fn forget(&mut self, head: Seq) {
+        self.entries.clear();
+        self.tokens.clear();
+        self.append = projection::Rows::default();
+        (self.texts, self.stored_head) = (0, head);
+    }
+}
+
 impl Journal {
     pub(super) fn queue(self: &Arc<Self>, core: &mut Core) {
         if self.world.keeps_nothing() {
-            core.pending = Pending { stored_head: core.run.head, ..Pending::default() };
+            core.pending.forget(core.run.head);
             return;
         }
         if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
@@ -31,6 +42,7 @@ impl Journal {
         let taken = Arc::new(Mutex::new(None));
         let took = Arc::clone(&taken);
         self.world.store.write_then(
+            self.run,
             Box::new(move |tx| {
                 let (append, again) = write.take();
                 *took.lock() = Some(Arc::clone(&append));
@@ -78,6 +90,7 @@ impl Journal {
         self.unstored.fetch_sub(texts, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
+        self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
         let pending = &core.pending;
         let texts_wait = pending.texts > 0 && !pending.flush_planned;

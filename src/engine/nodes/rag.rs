@@ -2,42 +2,148 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::engine::context::{StepContext, StepEnd, StepResult, store_fault};
 use crate::engine::values::ValueCall;
+use crate::knowledge::{Question, Trouble};
 use crate::model::event::{CallKind, Change, Fault, FaultCode};
 use crate::model::node::{OnMissing, RagNode};
+use crate::providers::ProviderFailure;
+use crate::store::editions::Embedder;
+use crate::tools::search::{Chunk, Found, SearchQuery};
+
+/// How often a question is asked anew because the base was reindexed meanwhile.
+const MOVES: usize = 3;
 
 /// Runs the node.
 ///
 /// # Errors
-/// `knowledge_base_missing` when there is no base and the node says so; what the search fails with.
+/// `knowledge_base_missing` when there is no base and the node says so; `knowledge_base_failed` with what the search fails with.
 pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
-    let system = context.system();
-    let query = node.query.render(context.state(), &system);
-    let query = if query.trim().is_empty() { input(context) } else { query };
-    if node.on_missing == OnMissing::Fail {
-        let name = node.knowledge_base_id.as_deref().unwrap_or("none");
-        let text = format!("the knowledge base ({name}) is not there; choose one in the node, or set `on_missing` to `empty`");
-        return Err(Fault::new(FaultCode::KnowledgeBaseMissing, text));
+    let asked = asked(context, node);
+    for _ in 0..MOVES {
+        let Some(question) = question(context, node, &asked).await? else {
+            return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?));
+        };
+        let vector = vector(context, &question).await?;
+        let knowledge = Arc::clone(&context.world().knowledge);
+        let id = question.base.id.to_string();
+        let found = search(context, &asked.query, Some(id), async { knowledge.find(&question, vector).await.map_err(fault) }).await?;
+        if !found.is_null() {
+            return Ok(left(node, found));
+        }
     }
-    let empty = json!({
-        "query": query, "results": [], "context": "", "knowledge_base_id": null, "chunk_count": 0, "top_score": 0, "citations": [],
-    });
-    let search = ValueCall { kind: CallKind::Retrieval, name: "search", metered: None };
-    let found = context.value("rag", search, async { Ok((empty, None)) }).await?;
-    let change = Change::from_iter([(Arc::clone(&node.output_key), Arc::new(without_citations(found)))]);
-    Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+    Err(Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base is being reindexed again and again; nothing was found; try again"))
 }
 
-fn without_citations(mut found: Value) -> Value {
-    if let Value::Object(fields) = &mut found {
-        fields.remove("citations");
+fn asked(context: &StepContext, node: &RagNode) -> SearchQuery {
+    let system = context.system();
+    let query = node.query.render(context.state(), &system);
+    SearchQuery {
+        knowledge_base: node.knowledge_base_id.clone().unwrap_or_default(),
+        query: if query.trim().is_empty() { input(context) } else { query },
+        top_k: node.top_k,
+        threshold: node.threshold,
+        mode: node.mode.clone(),
+        filter: node.filter.as_ref().map(|filter| filter.resolve(context.state(), &system)),
     }
-    found
 }
 
 fn input(context: &StepContext) -> String {
     context.state().get("input").and_then(|input| input.as_str()).unwrap_or_default().to_owned()
+}
+
+/// The question to the base; none when there is no base and the node goes on without.
+async fn question(context: &StepContext, node: &RagNode, asked: &SearchQuery) -> Result<Option<Question>, Fault> {
+    let found = match &node.knowledge_base_id {
+        Some(_) => context.world().knowledge.question(&context.run().tenant, asked).await,
+        None => Err(Trouble::Missing("none".to_owned())),
+    };
+    match found {
+        Ok(question) => Ok(Some(question)),
+        Err(Trouble::Missing(_)) if node.on_missing == OnMissing::Empty => Ok(None),
+        Err(trouble) => Err(fault(trouble)),
+    }
+}
+
+fn fault(trouble: Trouble) -> Fault {
+    match trouble {
+        Trouble::Missing(name) => {
+            let text = format!("the knowledge base ({name}) is not there; choose one in the node, or set `on_missing` to `empty`");
+            Fault::new(FaultCode::KnowledgeBaseMissing, text)
+        }
+        Trouble::Wrong(field, text) => Fault::new(FaultCode::KnowledgeBaseFailed, format!("{field}: {text}")),
+        Trouble::Provider(failure) => failed(failure.fault),
+        Trouble::Store(error) => store_fault(&error),
+    }
+}
+
+/// What goes wrong while a base is searched is told as that, whatever went wrong.
+fn failed(fault: Fault) -> Fault {
+    if matches!(fault.code, FaultCode::Cancelled | FaultCode::StoreUnavailable) {
+        return fault;
+    }
+    let text = format!("the question could not be embedded ({}): {}", fault.code.as_str(), fault.message);
+    Fault::new(FaultCode::KnowledgeBaseFailed, text)
+}
+
+/// The vector of the question: made once for each kind of vectors that the base has.
+async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec<f32>>, Fault> {
+    let Some((edition, embedder)) = question.embedder() else { return Ok(None) };
+    let Embedder { provider, model, .. } = embedder.clone();
+    let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
+    let (world, tenant) = (context.world(), &context.run().tenant);
+    let make = async {
+        let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query).await?;
+        let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
+        Ok::<_, ProviderFailure>((json!({"dimensions": vector.len(), "vector": STANDARD.encode(bytes)}), tokens))
+    };
+    let made = context.value(&format!("embed:{edition}"), call, make).await.map_err(failed)?;
+    let bytes = made.get("vector").and_then(Value::as_str).and_then(|text| STANDARD.decode(text).ok()).unwrap_or_default();
+    Ok(Some(bytes.as_chunks::<4>().0.iter().map(|number| f32::from_le_bytes(*number)).collect()))
+}
+
+/// Searches, or gives back what was found before; null when the base was reindexed before it could be searched.
+async fn search(
+    context: &StepContext,
+    query: &str,
+    base: Option<String>,
+    find: impl Future<Output = Result<Option<Found>, Fault>> + Send,
+) -> Result<Value, Fault> {
+    let call = ValueCall { kind: CallKind::Retrieval, name: "search", metered: None };
+    let moved = Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base was reindexed meanwhile");
+    let make = async {
+        let found = find.await.map_err(ProviderFailure::from)?;
+        let found = found.ok_or_else(|| ProviderFailure::from(moved.clone()))?;
+        Ok((shown(query, base.as_deref(), &found), None))
+    };
+    match context.value("rag", call, make).await {
+        Err(fault) if fault == moved => Ok(Value::Null),
+        other => other,
+    }
+}
+
+fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
+    let cite = |(n, chunk): (usize, &Chunk)| {
+        json!({"n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name})
+    };
+    let citations: Vec<Value> = (1..).zip(&found.results).map(cite).collect();
+    // A whole number where there is nothing to tell.
+    let top_score = if found.results.is_empty() { json!(0) } else { json!(found.top_score) };
+    json!({
+        "query": query, "results": found.results, "context": found.context, "knowledge_base_id": base,
+        "chunk_count": found.results.len(), "top_score": top_score, "citations": citations,
+    })
+}
+
+/// What the node writes: what was found, without what only the trace tells.
+fn left(node: &RagNode, mut found: Value) -> StepEnd {
+    if let Value::Object(fields) = &mut found {
+        fields.shift_remove("citations");
+    }
+    let change = Change::from_iter([(Arc::clone(&node.output_key), Arc::new(found))]);
+    StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 }
 }

@@ -10,6 +10,7 @@ use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;
 use crate::model::run::Call;
+use crate::model::state::{MAX_DEPTH, is_too_deep};
 use crate::tools::{BoundTool, schema};
 
 /// Runs the node.
@@ -22,6 +23,10 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
     if !problems.is_empty() {
         let text = format!("the parameters do not fit `{}`: {}", tool.offer.name, problems.join("; "));
+        return Err(Fault::new(FaultCode::ToolFailed, text));
+    }
+    if is_too_deep(&arguments) {
+        let text = format!("the parameters of `{}` are nested deeper than {MAX_DEPTH} levels", tool.offer.name);
         return Err(Fault::new(FaultCode::ToolFailed, text));
     }
     let name = tool.offer.name.clone();

@@ -1,11 +1,26 @@
-//! Owns the mark of a thread that is inside a callback of the host: there, calls that would wait are refused.
+//! Owns callbacks of the host: the mark of a thread that is inside one, where calls that would wait are refused, and how long one may take.
 
 use std::cell::Cell;
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinHandle};
 
 use super::super::fault::{Code, Fault};
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A callback that takes longer is told in the log, and what waits for it goes on without.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a callback on a thread of its own came to; none when it blocks for longer than `patience`, and keeps its thread.
+pub(super) async fn awaited<T>(what: &str, patience: Duration, called: JoinHandle<T>) -> Option<Result<T, JoinError>> {
+    let came = tokio::time::timeout(patience, called).await.ok();
+    if came.is_none() {
+        tracing::warn!("a callback of the host blocks for more than {} ms: {what}", patience.as_millis());
+    }
+    came
 }
 
 struct Leave;
@@ -34,6 +49,16 @@ pub(super) fn may_wait() -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_callback_that_blocks_is_not_waited_for_for_ever() {
+        let (free, freed) = std::sync::mpsc::channel::<()>();
+        let blocked = tokio::task::spawn_blocking(move || freed.recv().is_ok());
+        assert!(awaited("a test", Duration::from_millis(5), blocked).await.is_none());
+        assert!(free.send(()).is_ok(), "it was left alone, not ended");
+        let quick = tokio::task::spawn_blocking(|| 7);
+        assert_eq!(awaited("a test", PATIENCE, quick).await.map(|came| came.ok()), Some(Some(7)));
+    }
 
     #[test]
     fn waiting_is_refused_inside_a_callback_and_allowed_after_it() {

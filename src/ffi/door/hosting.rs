@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::super::fault::{Code, Fault};
 use super::bell::{Bell, deadline};
-use super::callback::within;
+use super::callback::{PATIENCE, awaited, within};
 use crate::host::{Host, HostCall, HostFailure, HostOp};
 use crate::sync::Mutex;
 
@@ -234,7 +234,10 @@ impl Hosting {
                     }
                 };
                 match tokio::runtime::Handle::try_current() {
-                    Ok(runtime) => drop(runtime.spawn_blocking(ask)),
+                    Ok(runtime) => {
+                        let asked = runtime.spawn_blocking(ask);
+                        drop(runtime.spawn(async move { awaited("it keeps a thread of the library", PATIENCE, asked).await.is_some() }));
+                    }
                     Err(_) => drop(std::thread::Builder::new().name("studio-host".into()).spawn(ask)),
                 }
             }

@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use super::super::fault::{Code, Fault};
-use super::callback::within;
+use super::callback::{PATIENCE, awaited, within};
 use super::engine::Pushing;
 use super::stream::{Next, Stream};
 
@@ -57,9 +57,9 @@ async fn tell_all(stream: Arc<Stream>, mut told: Told) {
             let more = tell(&mut told, next);
             more.then_some(told)
         });
-        match called.await {
-            Ok(Some(back)) => told = back,
-            Ok(None) | Err(_) => return stream.let_go(),
+        match awaited("it is told no more of its stream", PATIENCE, called).await {
+            Some(Ok(Some(back))) => told = back,
+            Some(Ok(None) | Err(_)) | None => return stream.let_go(),
         }
     }
 }

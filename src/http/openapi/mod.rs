@@ -12,11 +12,12 @@ use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 5] = [
+const SCHEMAS: [&str; 6] = [
     include_str!("runs.json"),
     include_str!("threads.json"),
     include_str!("definitions.json"),
     include_str!("facts.json"),
+    include_str!("knowledge.json"),
     include_str!("usage.json"),
 ];
 /// Parameters of queries, by name.
@@ -122,12 +123,17 @@ fn operation(route: &Route, at: usize) -> Value {
         let references = route.query.iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
         members.insert("parameters".into(), references.collect());
     }
-    let body = match route.reads {
+    let (json, form) = match route.reads {
         Reads::Nothing => return operation,
-        Reads::Json(schema) => ("application/json", schema),
-        Reads::Upload(schema) => ("multipart/form-data", schema),
+        Reads::Json(schema) => (Some(schema), None),
+        Reads::Upload(schema) => (None, Some(schema)),
+        Reads::JsonOrUpload(json, form) => (Some(json), Some(form)),
     };
-    members.insert("requestBody".into(), json!({"content": content(body.0, &reference(body.1))}));
+    let mut bodies = Map::new();
+    for (mime, schema) in [("application/json", json), ("multipart/form-data", form)] {
+        bodies.extend(schema.into_iter().map(|schema| (mime.to_owned(), json!({"schema": reference(schema)}))));
+    }
+    members.insert("requestBody".into(), json!({"content": bodies}));
     operation
 }
 

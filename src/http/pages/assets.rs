@@ -14,7 +14,6 @@ pub(crate) struct Asset {
     pub(crate) mime: &'static str,
     pub(crate) etag: &'static str,
     pub(crate) bytes: &'static [u8],
-    pub(crate) br: Option<&'static [u8]>,
     pub(crate) gz: Option<&'static [u8]>,
 }
 
@@ -34,7 +33,8 @@ pub(super) async fn file(call: Call) -> Result<Response> {
 }
 
 fn serve(asset: &'static Asset, asked: &HeaderMap) -> Response {
-    let (encoding, bytes) = packed(asset, asked);
+    let gz = asset.gz.filter(|_| takes_gzip(asked));
+    let bytes = gz.unwrap_or(asset.bytes);
     let tags = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
     let known = tags.is_some_and(|tags| tags.contains(asset.etag));
     let mut response = Response::new(if known { Body::empty() } else { Body::from(Bytes::from_static(bytes)) });
@@ -46,34 +46,26 @@ fn serve(asset: &'static Asset, asked: &HeaderMap) -> Response {
     headers.insert(header::ETAG, HeaderValue::from_static(asset.etag));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    if let Some(encoding) = encoding {
-        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+    if gz.is_some() {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
     response
 }
 
-fn packed(asset: &Asset, asked: &HeaderMap) -> (Option<&'static str>, &'static [u8]) {
+fn takes_gzip(asked: &HeaderMap) -> bool {
     let accepted = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let takes = |name: &str| {
-        accepted.split(',').map(str::trim).any(|one| {
-            let (coding, quality) = one.split_once(';').unwrap_or((one, ""));
-            let refused = quality.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-            coding.trim().eq_ignore_ascii_case(name) && !refused
-        })
-    };
-    match (asset.br.filter(|_| takes("br")), asset.gz.filter(|_| takes("gzip"))) {
-        (Some(bytes), _) => (Some("br"), bytes),
-        (None, Some(bytes)) => (Some("gzip"), bytes),
-        (None, None) => (None, asset.bytes),
-    }
+    accepted.split(',').any(|one| {
+        let (coding, quality) = one.split_once(';').unwrap_or((one, ""));
+        let refused = quality.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
+        coding.trim().eq_ignore_ascii_case("gzip") && !refused
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILE: Asset =
-        Asset { path: "assets/a.js", mime: "text/javascript", etag: "\"1\"", bytes: b"plain", br: Some(b"br"), gz: Some(b"gz") };
+    const FILE: Asset = Asset { path: "assets/a.js", mime: "text/javascript", etag: "\"1\"", bytes: b"plain", gz: Some(b"gz") };
 
     fn headers(name: header::HeaderName, value: &'static str) -> HeaderMap {
         HeaderMap::from_iter([(name, HeaderValue::from_static(value))])
@@ -81,14 +73,8 @@ mod tests {
 
     #[test]
     fn the_packed_form_is_the_one_that_is_accepted() {
-        for (accepted, wanted) in [
-            ("gzip, deflate, br", Some("br")),
-            ("gzip", Some("gzip")),
-            ("br;q=0, GZIP;q=0.5", Some("gzip")),
-            ("identity", None),
-            ("", None),
-        ] {
-            assert_eq!(packed(&FILE, &headers(header::ACCEPT_ENCODING, accepted)).0, wanted, "{accepted}");
+        for (accepted, wanted) in [("gzip, deflate, br", true), ("br;q=0, GZIP;q=0.5", true), ("gzip;q=0", false), ("identity", false), ("", false)] {
+            assert_eq!(takes_gzip(&headers(header::ACCEPT_ENCODING, accepted)), wanted, "{accepted}");
         }
     }
 

@@ -1,7 +1,9 @@
-//! Owns the table of the pages' files: everything under `ui/dist` with type, tag and, where they exist, packed variants.
+//! Owns the table of the pages' files: everything under `ui/dist` with type, tag and, where that is
+//! smaller, the packed form.
 //! Part of the build script, not of the library.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -37,24 +39,28 @@ fn hidden(path: &Path) -> bool {
 
 fn table(root: &Path, files: &[PathBuf]) -> String {
     let mut out = String::from("/// The pages' files, ordered by path.\npub(crate) static ASSETS: &[Asset] = &[\n");
-    for file in files.iter().filter(|file| !is_packed(file)) {
-        let path = name(root, file);
-        let packed = |ending: &str| {
-            let variant = PathBuf::from(format!("{}.{ending}", file.display()));
-            if files.contains(&variant) { format!("Some(include_bytes!({variant:?}))") } else { "None".to_owned() }
-        };
+    for file in files {
+        let (path, bytes) = (name(root, file), fs::read(file).unwrap_or_default());
+        let gz = packed(&path, &bytes).map_or_else(|| "None".to_owned(), |gz| format!("Some(include_bytes!({gz:?}))"));
         let _ = writeln!(
             out,
-            "    Asset {{ path: {path:?}, mime: {:?}, etag: {:?}, bytes: include_bytes!({file:?}), br: {}, gz: {} }},",
-            mime(&path), tag(file), packed("br"), packed("gz"),
+            "    Asset {{ path: {path:?}, mime: {:?}, etag: {:?}, bytes: include_bytes!({file:?}), gz: {gz} }},",
+            mime(&path),
+            tag(&bytes),
         );
     }
     out.push_str("];\n");
     out
 }
 
-fn is_packed(file: &Path) -> bool {
-    matches!(file.extension().and_then(|ending| ending.to_str()), Some("br" | "gz"))
+/// Where the packed form was written; none when it saves less than a tenth.
+fn packed(path: &str, bytes: &[u8]) -> Option<PathBuf> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    packer.write_all(bytes).ok()?;
+    let gz = packer.finish().ok().filter(|gz| gz.len() < bytes.len() / 10 * 9)?;
+    let target = PathBuf::from(env::var("OUT_DIR").ok()?).join(format!("{}.gz", path.replace('/', "-")));
+    fs::write(&target, gz).ok()?;
+    Some(target)
 }
 
 /// The path below the folder with `/` on every system.
@@ -84,8 +90,7 @@ fn mime(path: &str) -> &'static str {
 }
 
 /// FNV-1a over the content: equal on every machine, and only asked whether a file is still the same.
-fn tag(file: &Path) -> String {
-    let bytes = fs::read(file).unwrap_or_default();
+fn tag(bytes: &[u8]) -> String {
     let mix = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, mix);
     format!("\"{hash:016x}\"")

@@ -1,4 +1,4 @@
-//! Owns the routes that tell what there is: node types, tools, schemas, providers, settings; and whether a graph is right.
+//! Owns the routes that tell what there is: node types, tools, schemas, providers, settings; whether a graph is right and what a tool does.
 
 use axum::response::Response;
 
@@ -13,6 +13,9 @@ pub(super) fn routes() -> Vec<Route> {
             .reads(Reads::Json("GraphBody"))
             .gives(200, Gives::Json("Validation")),
         Route::get("/api/graph/schema", "getGraphSchema", schema).gives(200, Gives::Json("GraphSchema")),
+        Route::post("/api/tools/{id}/test", "testTool", test_tool)
+            .reads(Reads::Json("ToolTest"))
+            .gives(200, Gives::Json("ToolTested")),
         Route::get("/api/registry/tools", "listRegistryTools", tools).gives(200, Gives::Json("RegistryTools")),
         Route::get("/api/registry/schemas", "listRegistrySchemas", schemas).gives(200, Gives::Json("RegistrySchemas")),
         Route::get("/api/providers", "listProviders", providers).gives(200, Gives::Json("Providers")),
@@ -26,6 +29,10 @@ async fn validate(call: Call) -> Result<Response> {
 
 async fn schema(call: Call) -> Result<Response> {
     Ok(answer::ok(&call.studio.graph_schema()))
+}
+
+async fn test_tool(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.try_tool(&call.scope, call.part("id"), &call.body).await?))
 }
 
 async fn tools(call: Call) -> Result<Response> {

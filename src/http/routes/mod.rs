@@ -5,6 +5,7 @@ mod chat;
 mod definitions;
 mod drafts;
 mod facts;
+mod knowledge;
 mod mcp_servers;
 mod runs;
 mod runs_query;
@@ -25,6 +26,7 @@ pub(super) fn all() -> Vec<Route> {
     all.extend(mcp_servers::routes());
     all.extend(drafts::routes());
     all.extend(facts::routes());
+    all.extend(knowledge::routes());
     all.extend(threads::routes());
     all.extend(usage::routes());
     all.extend(openapi::routes());

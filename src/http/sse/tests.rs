@@ -9,7 +9,7 @@ use crate::config::{Config, ConfigSources};
 use crate::studio::{Scope, Studio};
 
 fn studio() -> Studio {
-    let json = Some(serde_json::json!({"environment": "local", "database": {"path": ":memory:"}}));
+    let json = Some(serde_json::json!({"environment": "local", "database": crate::place::database(":memory:")}));
     let config = Config::load(ConfigSources { json, ..ConfigSources::default() }).expect("a configuration");
     Studio::open(config).expect("a studio")
 }

@@ -128,6 +128,58 @@ async fn a_refused_request_leaves_its_key_free() {
 }
 
 #[tokio::test]
+async fn pages_of_traces_follow_each_other() {
+    let studio = asking(json!({})).await;
+    let mut made = Vec::new();
+    for _ in 0..5 {
+        made.insert(0, run_of(&ask(&studio, request("POST", STREAM, BODY)).await));
+    }
+    for (page, wanted) in [(1, &made[..2]), (2, &made[2..4]), (3, &made[4..]), (4, &[]), (9_000_000_000_000_000_000_u64, &[])] {
+        let path = format!("/studio/workflows/known/traces/list?page={page}&per_page=2");
+        let told = ask(&studio, request("GET", &path, "")).await.json();
+        let ids: Vec<&str> = told["data"].as_array().expect("a list").iter().filter_map(|run| run["id"].as_str()).collect();
+        assert_eq!(ids, wanted, "page {page}");
+        assert_eq!(told["meta"], json!({"current_page": page, "last_page": 3, "per_page": 2, "total": 5}));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_before_a_wrong_body() {
+    let studio = asking(json!({})).await;
+    let known = run_of(&ask(&studio, request("POST", STREAM, BODY)).await);
+    let unknown = "0190d5a4-0000-7000-8000-000000000000";
+    let wrong = r#"{"message":7,"approval":"maybe","state":[],"in_doubt":7}"#;
+    for (path, wanted) in [
+        (STREAM.to_owned(), 422),
+        ("/studio/workflows/none/run/stream".to_owned(), 404),
+        ("/studio/agents/none/chat/stream".to_owned(), 404),
+        (format!("/studio/workflows/traces/{known}/resume/stream"), 422),
+        (format!("/studio/workflows/traces/{unknown}/resume/stream"), 404),
+        (format!("/studio/workflows/traces/{known}/retry/stream"), 422),
+        (format!("/studio/workflows/traces/{unknown}/retry/stream"), 404),
+        ("/studio/workflows/traces/nothing/resume/stream".to_owned(), 404),
+    ] {
+        let answer = ask(&studio, request("POST", &path, wrong)).await;
+        assert_eq!(answer.status.as_u16(), wanted, "{path}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
+async fn of_two_requests_at_once_with_one_key_one_is_accepted() {
+    let studio = asking(json!({})).await;
+    for at in 0..20 {
+        let key = format!("both-{at}");
+        let keyed = || with(request("POST", STREAM, BODY), "idempotency-key", &key);
+        let (first, second) = tokio::join!(ask(&studio, keyed()), ask(&studio, keyed()));
+        let ran: Vec<&Told> = [&first, &second].into_iter().filter(|answer| answer.status.as_u16() == 200).collect();
+        let refused = [&first, &second].into_iter().filter(|answer| answer.code() == "idempotency_in_progress").count();
+        assert_eq!(ran.len() + refused, 2, "{} {}", first.text(), second.text());
+        assert!(!ran.is_empty() && ran.iter().all(|answer| answer.text() == ran[0].text()));
+    }
+    assert_eq!(runs(&studio).await.len(), 20);
+}
+
+#[tokio::test]
 async fn a_repeated_stream_attaches_to_the_same_run() {
     let studio = asking(json!({})).await;
     let stream = || with(request("POST", STREAM, BODY), "idempotency-key", "k-3");

@@ -12,7 +12,7 @@ use crate::studio::Studio;
 
 /// A studio in memory; `keys` are laid over a local configuration.
 pub(super) fn studio(keys: Value) -> Studio {
-    let mut config = json!({"environment": "local", "database": {"path": ":memory:"}});
+    let mut config = json!({"environment": "local", "database": crate::place::database(":memory:")});
     if let (Value::Object(config), Value::Object(keys)) = (&mut config, keys) {
         config.extend(keys);
     }

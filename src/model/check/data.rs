@@ -33,7 +33,7 @@ impl Wrong {
         self
     }
 
-    fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+    fn with(mut self, name: &'static str, value: &dyn std::fmt::Display) -> Self {
         self.values.push((name, value.to_string()));
         self
     }
@@ -129,20 +129,20 @@ fn whole(value: &Value, min: u64, max: u64) -> Fit {
         return Ok(());
     }
     if max >= 1 << 53 {
-        return wrong("expected.whole_from").map_err(|wrong: Wrong| wrong.with("min", min));
+        return wrong("expected.whole_from").map_err(|wrong: Wrong| wrong.with("min", &min));
     }
-    wrong("expected.whole_between").map_err(|wrong: Wrong| wrong.with("min", min).with("max", max))
+    wrong("expected.whole_between").map_err(|wrong: Wrong| wrong.with("min", &min).with("max", &max))
 }
 
 fn number(value: &Value, min: f64, max: f64, open: bool) -> Fit {
     let inside = value.as_f64().is_some_and(|number| (min..=max).contains(&number) && !(open && number <= min));
     let expected = if open { "expected.number_above" } else { "expected.number_between" };
-    fits(inside, expected).map_err(|wrong| wrong.with("min", min).with("max", max))
+    fits(inside, expected).map_err(|wrong| wrong.with("min", &min).with("max", &max))
 }
 
 fn choice(value: &Value, words: &[&str]) -> Fit {
     let known = value.as_str().is_some_and(|word| words.contains(&word));
-    fits(known, "expected.choice").map_err(|wrong| wrong.with("words", words.join(", ")))
+    fits(known, "expected.choice").map_err(|wrong| wrong.with("words", &words.join(", ")))
 }
 
 /// Every item of a list fits.

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Change, Fault};
+use super::{Change, Fault, Handle};
 use crate::model::Id;
 use crate::model::chat::{Message, ToolCall};
 use crate::model::memory::Summary;
@@ -51,7 +51,7 @@ pub enum PureOutcome {
     /// It left by a handle.
     Left {
         /// The handle.
-        handle: Arc<str>,
+        handle: Handle,
         /// What it wrote.
         #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
         change: Change,
@@ -86,7 +86,7 @@ pub struct StepCompleted {
     /// The step.
     pub step: Id,
     /// It left by this handle.
-    pub handle: Arc<str>,
+    pub handle: Handle,
     /// What it wrote.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub change: Change,

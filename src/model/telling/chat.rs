@@ -10,7 +10,7 @@ use super::json::Object;
 impl Frame {
     /// The fields of agent chat.
     pub(super) fn chat_fields(&self, object: &mut Object<'_>) {
-        let (run, created) = (&self.facts.run, &self.facts.created);
+        let (run, created) = (&self.facts().run, &self.facts().created);
         match &self.body {
             Body::Thread => {
                 object.id("thread_id", created.thread).plain("trace_id", run).id("agent_id", created.entity_id);
@@ -56,9 +56,9 @@ impl Frame {
     }
 
     fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>) {
-        object.plain("trace_id", &self.facts.run);
+        object.plain("trace_id", &self.facts().run);
         if let Event::Completed { reply, .. } = &entry.event {
-            object.id("thread_id", self.facts.created.thread).plain("status", "completed");
+            object.id("thread_id", self.facts().created.thread).plain("status", "completed");
             object.put("message_id", &reply_id).put("reply", reply);
             self.usage(object, total);
         } else if let Event::Failed { fault, .. } = &entry.event {

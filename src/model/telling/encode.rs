@@ -11,7 +11,7 @@ use super::json::Object;
 
 impl Frame {
     fn node_head(&self, object: &mut Object<'_>, step: Id) {
-        let node = self.facts.plan.node(self.node);
+        let node = self.facts().plan.node(self.node);
         object.id("step_id", step).put("node_id", &*node.id).plain("node_type", node.kind.as_str());
         if let Some(title) = &node.title {
             object.put("node_title", title);
@@ -19,12 +19,12 @@ impl Frame {
     }
 
     pub(super) fn node_only(&self, object: &mut Object<'_>, step: Id) {
-        object.id("step_id", step).put("node_id", &*self.facts.plan.node(self.node).id);
+        object.id("step_id", step).put("node_id", &*self.facts().plan.node(self.node).id);
     }
 
     #[expect(clippy::too_many_lines, reason = "one arm for each event, each a line or two")]
     pub(super) fn fields(&self, object: &mut Object<'_>) {
-        let created = &self.facts.created;
+        let created = &self.facts().created;
         match &self.body {
             Body::Thread => {
                 object.id("thread_id", created.thread).id("workflow_id", created.entity_id);
@@ -127,7 +127,7 @@ impl Frame {
     }
 
     fn step_failed(&self, object: &mut Object<'_>, step: Id, fault: &Fault, duration_ms: u64) {
-        let node = self.facts.plan.node(self.node);
+        let node = self.facts().plan.node(self.node);
         object.id("step_id", step).put("node_id", &*node.id).plain("node_type", node.kind.as_str());
         object.number("duration_ms", duration_ms).plain("code", fault.code.as_str()).put("message", &fault.message);
         if !fault.validation_errors.is_empty() {
@@ -146,7 +146,7 @@ impl Frame {
 
     fn branch(&self, object: &mut Object<'_>) {
         if let Some((_, fork)) = self.place.fork {
-            object.put("fork_id", &*self.facts.plan.node(fork).id);
+            object.put("fork_id", &*self.facts().plan.node(fork).id);
         }
     }
 
@@ -155,7 +155,7 @@ impl Frame {
         object.id("step_id", pause.step).put("node_id", &*pause.node).id("pause_id", pause.id);
         match &pause.reason {
             PauseReason::Human { prompt, output_key } => {
-                object.put("prompt", prompt).put("output_key", output_key).id("thread_id", self.facts.created.thread);
+                object.put("prompt", prompt).put("output_key", output_key).id("thread_id", self.facts().created.thread);
             }
             PauseReason::Approval { .. } => pending(object, pause),
         }
@@ -170,7 +170,7 @@ impl Frame {
     fn ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, duration_ms: u64) {
         if let Event::Completed { output, reply } = &entry.event {
             object.plain("status", "completed").put("output", output).put("reply", reply);
-            object.id("thread_id", self.facts.created.thread).number("duration_ms", duration_ms);
+            object.id("thread_id", self.facts().created.thread).number("duration_ms", duration_ms);
         } else if let Event::Failed { fault, node } = &entry.event {
             object.put("node_id", node).plain("code", fault.code.as_str()).put("message", &fault.message);
             if !fault.validation_errors.is_empty() {

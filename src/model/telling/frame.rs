@@ -31,9 +31,10 @@ pub struct Wire {
     pub currency: Arc<str>,
 }
 
-/// Which branch a frame belongs to.
-#[derive(Debug, Default)]
+/// Where a frame belongs: its run, and which branch of it.
+#[derive(Debug)]
 pub(super) struct Place {
+    pub(super) facts: Arc<Facts>,
     pub(super) branch: Option<Arc<str>>,
     pub(super) path: Vec<Arc<str>>,
     pub(super) fork: Option<(Id, NodeIndex)>,
@@ -54,7 +55,6 @@ pub(super) struct StepFacts {
 pub struct Frame {
     pub(super) n: u64,
     pub(super) live: bool,
-    pub(super) facts: Arc<Facts>,
     pub(super) place: Arc<Place>,
     pub(super) node: NodeIndex,
     pub(super) body: Body,
@@ -85,7 +85,18 @@ pub(super) enum Body {
     Terminal { entry: Option<Arc<Entry>>, status: Status },
 }
 
+impl Place {
+    /// Outside of all branches.
+    pub(super) const fn root(facts: Arc<Facts>) -> Self {
+        Self { facts, branch: None, path: Vec::new(), fork: None }
+    }
+}
+
 impl Frame {
+    pub(super) fn facts(&self) -> &Facts {
+        &self.place.facts
+    }
+
     /// Its number in its order.
     #[must_use]
     pub const fn number(&self) -> u64 {
@@ -137,7 +148,7 @@ impl Frame {
     /// The event's name.
     #[must_use]
     pub fn event(&self) -> &'static str {
-        let chat = self.facts.created.entity == EntityKind::Agent;
+        let chat = self.facts().created.entity == EntityKind::Agent;
         match &self.body {
             Body::Thread => "thread",
             Body::TraceStarted { .. } => "trace_started",
@@ -179,10 +190,10 @@ impl Frame {
     /// Its data, one line of JSON.
     pub fn write_data(&self, out: &mut Vec<u8>) {
         let mut object = Object::open(out);
-        if self.facts.created.entity == EntityKind::Agent {
+        if self.facts().created.entity == EntityKind::Agent {
             self.chat_fields(&mut object);
         } else {
-            object.plain("trace_id", &self.facts.run);
+            object.plain("trace_id", &self.facts().run);
             self.fields(&mut object);
             if let Some(branch) = &self.place.branch {
                 object.put("branch_id", &**branch).put("branch_path", &self.place.path);

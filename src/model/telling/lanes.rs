@@ -69,13 +69,9 @@ pub(super) struct EndedCall {
     pub(super) streamed: bool,
 }
 
-pub(super) fn nowhere() -> Arc<Place> {
-    Arc::new(Place::default())
-}
-
 impl Lane {
-    pub(super) fn root() -> Self {
-        Self::new(nowhere(), None, Vec::new(), 0, true)
+    pub(super) fn root(place: Arc<Place>) -> Self {
+        Self::new(place, None, Vec::new(), 0, true)
     }
 
     fn new(place: Arc<Place>, above: Option<LaneId>, order: Vec<usize>, began_ms: u64, open: bool) -> Self {
@@ -329,8 +325,9 @@ impl Telling {
         let Some(above) = self.lanes.get(&parent) else { return };
         let path: Vec<Arc<str>> = above.place.path.iter().cloned().chain([Arc::clone(branch)]).collect();
         let order: Vec<usize> = above.order.iter().copied().chain([index]).collect();
-        let place = Place { branch: Some(Arc::clone(branch)), path, fork: Some((fork, above.node)) };
-        self.lanes.insert(id, Lane::new(Arc::new(place), Some(parent), order, began_ms, false));
+        let facts = Arc::clone(&self.facts);
+        let place = Place { facts, branch: Some(Arc::clone(branch)), path, fork: Some((fork, above.node)) };
+        self.lanes.insert(id, Box::new(Lane::new(Arc::new(place), Some(parent), order, began_ms, false)));
     }
 
     pub(super) fn branch_ended(&mut self, entry: &Arc<Entry>) {

@@ -10,7 +10,7 @@ use super::json::Object;
 
 impl Frame {
     pub(super) fn metered(&self, step: &StepFacts) -> bool {
-        let kind = self.facts.plan.node(self.node).kind;
+        let kind = self.facts().plan.node(self.node).kind;
         matches!(kind, NodeKind::Agent | NodeKind::Llm | NodeKind::Rag) || step.usage.is_some_and(|usage| !usage.is_zero())
     }
 
@@ -24,7 +24,7 @@ impl Frame {
             .number("cache_write_tokens", tokens.cache_write)
             .number("reasoning_tokens", tokens.reasoning)
             .plain("estimated_cost", &usage.cost.shown())
-            .put("currency", &*self.facts.wire.currency)
+            .put("currency", &*self.facts().wire.currency)
             .flag("unpriced", usage.unpriced);
     }
 
@@ -53,7 +53,7 @@ impl Frame {
     }
 
     fn fits(&self, value: &Value) -> bool {
-        weigh(value, self.facts.wire.value_bytes) <= self.facts.wire.value_bytes
+        weigh(value, self.facts().wire.value_bytes) <= self.facts().wire.value_bytes
     }
 
     fn inputs<'v>(&self, object: &mut Object<'_>, inputs: &'v Value) -> Vec<&'v str> {
@@ -64,7 +64,7 @@ impl Frame {
     pub(super) fn tool_call(&self, object: &mut Object<'_>, entry: &Entry, index: usize) {
         let Event::ToolsCalled { step, calls, parent_call_id } = &entry.event else { return };
         let Some(call) = calls.get(index) else { return };
-        let chat = self.facts.created.entity == EntityKind::Agent;
+        let chat = self.facts().created.entity == EntityKind::Agent;
         if !chat {
             self.node_only(object, *step);
         }
@@ -82,12 +82,12 @@ impl Frame {
     pub(super) fn tool_result(&self, object: &mut Object<'_>, entry: &Entry) {
         let Event::CallFinished(call) = &entry.event else { return };
         let CallFinished { step, outcome: CallOutcome::Tool(outcome), duration_ms, .. } = &**call else { return };
-        if self.facts.created.entity != EntityKind::Agent {
+        if self.facts().created.entity != EntityKind::Agent {
             self.node_only(object, *step);
         }
         object.put("call_id", &outcome.call_id).put("name", &outcome.name);
         let mut omitted = self.inputs(object, &outcome.inputs);
-        if outcome.result.len() > self.facts.wire.value_bytes {
+        if outcome.result.len() > self.facts().wire.value_bytes {
             omitted.push("result");
         } else {
             object.put("result", &outcome.result);

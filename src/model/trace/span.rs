@@ -96,6 +96,8 @@ impl Span {
                     self.status = "failed";
                 }
             }
+            // Nobody reads the numbers of a vector.
+            CallOutcome::Value(value) if self.kind == "embedding" => self.output = Some(json!({"dimensions": value.get("dimensions")})),
             CallOutcome::Value(value) => self.output = Some(value.clone()),
             CallOutcome::Failed(fault) => self.fault = Some(fault.clone()),
         }

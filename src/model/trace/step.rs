@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::event::{Change, Entry, Fault, StepCompleted};
+use super::super::event::{Change, Entry, Fault, Handle, StepCompleted};
 use super::super::graph::NodeKind;
 use super::super::plan::Plan;
 use super::super::run::{Run, Spot};
@@ -58,7 +58,7 @@ pub struct Step {
     pub kind: Option<NodeKind>,
     pub title: Option<String>,
     pub status: StepStatus,
-    pub handle: Option<Arc<str>>,
+    pub handle: Option<Handle>,
     pub iteration: Option<u32>,
     pub scope: String,
     pub path: Vec<Arc<str>>,
@@ -157,9 +157,9 @@ impl Step {
         self.finished_at = None;
     }
 
-    pub(super) fn leave(&mut self, now: Moment, handle: &Arc<str>, change: &Change) {
+    pub(super) fn leave(&mut self, now: Moment, handle: &Handle, change: &Change) {
         self.end(now, StepStatus::Completed);
-        self.handle = Some(Arc::clone(handle));
+        self.handle = Some(handle.clone());
         self.output = Some(change.clone());
     }
 
@@ -186,10 +186,11 @@ impl Step {
             "iteration_path": self.scope, "branch_id": self.path.last(), "branch_path": self.path, "attempt": self.attempt,
             "checkpoint_hit": self.checkpoint_hit, "superseded": self.superseded,
             "started_at": self.started_at.rfc3339(), "finished_at": self.finished_at.map(Timestamp::rfc3339),
-            "duration_ms": self.duration_ms, "state_snapshot": state, "state_omitted": omitted,
+            "duration_ms": self.duration_ms, "state_snapshot": null, "state_omitted": omitted,
             "output": self.output.as_ref().filter(|_| payloads).map(changed), "error": error,
         });
         if let Value::Object(fields) = &mut shown {
+            fields.insert("state_snapshot".into(), state.unwrap_or_default());
             fields.extend(usage);
             fields.insert("provider".into(), json!(self.provider));
             fields.insert("model".into(), json!(self.model));

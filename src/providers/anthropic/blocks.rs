@@ -44,7 +44,7 @@ pub(super) fn turns(messages: &[Message], media: &[Media]) -> Vec<Value> {
         let (role, blocks) = match message.role {
             Role::System => continue,
             Role::User => ("user", user(message, media)),
-            Role::Assistant => ("assistant", own::pieces::<Blocks>(message)),
+            Role::Assistant => ("assistant", said(message)),
             Role::Tool => ("user", vec![result(message)]),
         };
         match turns.last_mut().filter(|last| last.0 == role) {
@@ -54,6 +54,14 @@ pub(super) fn turns(messages: &[Message], media: &[Media]) -> Vec<Value> {
         }
     }
     turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": blocks})).collect()
+}
+
+/// Blank texts are refused, also those that the provider wrote.
+fn said(message: &Message) -> Vec<Value> {
+    let mut blocks = own::pieces::<Blocks>(message);
+    blocks.retain(|block| text(block, "type") != "text" || !text(block, "text").trim().is_empty());
+    let says = blocks.iter().any(|block| !matches!(Blocks::sort(block), Sort::Own));
+    if says { blocks } else { Vec::new() }
 }
 
 /// Files come before the text that asks about them; blank texts are refused.

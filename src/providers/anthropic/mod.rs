@@ -43,10 +43,11 @@ impl Anthropic {
         let version = request::version(self.version.as_deref(), request);
         let mut body = request::body(request, version);
         let mut speech = Speech::default();
-        for _ in 0..PAUSES {
-            let answer = self.post(version, &body).await?;
+        for pauses in 0.. {
+            let spent = speech.tokens();
+            let answer = self.post(version, &body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
             speech = wire::read(answer, Framing::events(request), speech, deltas).await?;
-            let Some(so_far) = speech.pause() else { break };
+            let Some(so_far) = (pauses < PAUSES).then(|| speech.pause()).flatten() else { break };
             request::go_on(&mut body, &so_far);
         }
         let tokens = speech.tokens();

@@ -18,6 +18,11 @@ fn generation(model: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?, numbers.next().unwrap_or(0)))
 }
 
+/// What an answer may measure when nothing is said; the interface wants a number.
+pub(super) fn max_tokens(model: &str) -> u64 {
+    if generation(model).is_some_and(|generation| generation < (3, 5)) { 4096 } else { 8192 }
+}
+
 /// It answers in the form of a JSON Schema.
 pub(super) fn takes_format(model: &str) -> bool {
     generation(model).is_some_and(|generation| generation >= (4, 5))

@@ -6,14 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::blocks;
 use super::model::{self, Thinking};
-use crate::providers::{ChatRequest, instruct, subset};
+use crate::providers::{ChatRequest, NativeTool, instruct, subset};
 
 /// The last version that takes `temperature` and `top_p`.
 const SAMPLING: &str = "2023-06-01";
 /// The current version.
 const CURRENT: &str = "2026-10-21";
-/// What an answer may measure when nothing is said; the interface wants a number.
-const MAX_TOKENS: u64 = 8192;
+/// The version of its web search that is meant where none is named.
+const WEB_SEARCH: &str = "web_search_20250305";
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 15] = [
     "type",
@@ -89,7 +89,7 @@ fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
 
 /// How long the answer may be, and how much the model thinks before; whether it thinks.
 fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Option<Value>) -> bool {
-    let mut max_tokens = request.parameters.max_tokens.unwrap_or(MAX_TOKENS);
+    let mut max_tokens = request.parameters.max_tokens.unwrap_or_else(|| model::max_tokens(&request.model));
     let mut output = Map::new();
     let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
         let budget = model::budget(effort);
@@ -120,7 +120,7 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Opti
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     let functions =
         request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
-    let native = request.native_tools.iter().map(|kind| json!({"type": kind, "name": native_name(kind)}));
+    let native = request.native_tools.iter().map(native);
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {
         return add_past_tools(body, request);
@@ -140,6 +140,13 @@ fn add_past_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         body.insert("tools".into(), names.into_iter().map(tool).collect());
         body.insert("tool_choice".into(), json!({"type": "none"}));
     }
+}
+
+fn native(tool: &NativeTool) -> Value {
+    let kind = if tool.kind == "web_search" { WEB_SEARCH } else { tool.kind.as_str() };
+    let mut told = tool.typed(kind);
+    told.entry("name").or_insert_with(|| native_name(kind).into());
+    Value::Object(told)
 }
 
 /// `web_search` of `web_search_20250305`.

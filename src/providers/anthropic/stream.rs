@@ -39,7 +39,10 @@ impl Reading for Speech {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         match text(frame, "type") {
             "message_start" => self.take_usage(frame.pointer("/message/usage")),
-            "content_block_start" => self.begin(frame, deltas),
+            "content_block_start" => {
+                let index = frame.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.next());
+                self.begin(index, frame.get("content_block"), deltas);
+            }
             "content_block_delta" => self.add(frame, deltas)?,
             "message_delta" => {
                 self.take_usage(frame.get("usage"));
@@ -52,14 +55,14 @@ impl Reading for Speech {
         Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         if text(body, "type") == "error" {
             return Err(refusal::read_inside(body.get("error").unwrap_or(body)));
         }
         self.take_usage(body.get("usage"));
         let content = body.get("content").and_then(Value::as_array).ok_or_else(|| malformed("it holds no content"))?;
-        for (at, block) in (0..).zip(content) {
-            self.slots.insert(at, Slot { block: block.as_object().cloned().unwrap_or_default(), input: String::new() });
+        for block in content {
+            self.begin(self.next(), Some(block), deltas);
         }
         self.take_stop(body);
         Ok(())
@@ -78,7 +81,8 @@ impl Reading for Speech {
             return paused;
         }
         let cached = count(&usage, &["cache_read_input_tokens"]).unwrap_or(0);
-        let cache_write = count(&usage, &["cache_creation_input_tokens"]).unwrap_or(0);
+        let by_life = || ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"].iter().filter_map(|life| count(&usage, &["cache_creation", life]));
+        let cache_write = count(&usage, &["cache_creation_input_tokens"]).unwrap_or_else(|| by_life().sum());
         let completion = output.unwrap_or(0);
         let reasoning = count(&usage, &["output_tokens_details", "thinking_tokens"]).unwrap_or(0).min(completion);
         let prompt = input.unwrap_or(0) + cached + cache_write;
@@ -90,7 +94,7 @@ impl Reading for Speech {
             return Err(reply::filtered(&self.explanation));
         }
         let tokens = self.tokens();
-        let cut = matches!(self.stop.as_str(), "max_tokens" | "model_context_window_exceeded");
+        let cut = matches!(self.stop.as_str(), "max_tokens" | "model_context_window_exceeded" | "pause_turn");
         let since = self.slots.into_values().map(Slot::finish);
         let whole = self.before.into_iter().map(|block| (block, None)).chain(since);
         let (blocks, calls): (Vec<Value>, Vec<Option<ToolCall>>) = whole.filter(|(block, _)| !is_blank(block)).unzip();
@@ -132,13 +136,14 @@ impl Speech {
         }
     }
 
-    fn begin(&mut self, frame: &Value, deltas: Deltas<'_>) {
-        let block = frame.get("content_block").and_then(Value::as_object).cloned().unwrap_or_default();
-        let spoken = block.get("text").and_then(Value::as_str).filter(|text| !text.is_empty());
-        if let Some(text) = spoken.filter(|_| block.get("type").is_some_and(|kind| kind == "text")) {
-            deltas(Delta::Text(text.to_owned()));
+    fn begin(&mut self, index: u64, block: Option<&Value>, deltas: Deltas<'_>) {
+        let block = block.and_then(Value::as_object).cloned().unwrap_or_default();
+        let member = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+        match member("type") {
+            "text" if !member("text").is_empty() => deltas(Delta::Text(member("text").to_owned())),
+            "thinking" if !member("thinking").is_empty() => deltas(Delta::Reasoning(member("thinking").to_owned())),
+            _ => {}
         }
-        let index = frame.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.next());
         self.slots.insert(index, Slot { block, input: String::new() });
     }
 

@@ -209,7 +209,7 @@ async fn an_answer_that_pauses_for_the_providers_tools_goes_on() {
         json!({"content": [{"type": "text", "text": "far"}], "stop_reason": "end_turn", "usage": {"input_tokens": 8, "output_tokens": 1}});
     let (provider, mock) = provider(vec![whole(&paused), whole(&ended)]).await;
     let mut request = hello(false);
-    request.native_tools = vec!["web_search_20250305".into()];
+    request.native_tools = vec!["web_search".into()];
     expect![[r#"
 
         "So far" Stop Some((13, 3, 0, 0, 0))
@@ -217,6 +217,42 @@ async fn an_answer_that_pauses_for_the_providers_tools_goes_on() {
     let seen = mock.seen.lock().expect("seen");
     assert_eq!(seen[1].1["messages"][1], json!({"role": "assistant", "content": searched}));
     assert_eq!(seen[0].1["tools"], json!([{"type": "web_search_20250305", "name": "web_search"}]));
+}
+
+#[tokio::test]
+async fn what_was_spent_before_a_pause_is_told_when_the_rest_fails() {
+    let paused = json!({"content": [{"type": "text", "text": "So "}], "stop_reason": "pause_turn", "usage": {"input_tokens": 5, "output_tokens": 2}});
+    let (provider, _) = provider(vec![whole(&paused), Canned(400, &[], vec!["no".into()])]).await;
+    expect![[r#"
+
+        provider_bad_request: the provider answered 400: no Some((5, 2))"#]].assert_eq(&told(&provider, &hello(false)).await);
+    let (provider, mock) = self::provider((0..9).map(|_| whole(&paused)).collect()).await;
+    assert!(told(&provider, &hello(false)).await.contains("Length Some((45, 18,"));
+    assert_eq!(mock.seen.lock().expect("seen").len(), 9);
+}
+
+#[tokio::test]
+async fn cache_writes_are_counted_by_their_life_when_they_are_told_so() {
+    let usage = json!({"input_tokens": 3, "output_tokens": 4, "cache_creation": {"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 20}});
+    check(
+        whole(&json!({"content": [{"type": "text", "text": "Hi"}], "usage": usage})),
+        false,
+        expect![[r#"
+
+        "Hi" Stop Some((33, 4, 0, 30, 0))"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn blank_texts_are_not_sent_back() {
+    let blocks = json!([{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "text", "text": "\n\n"}, {"type": "tool_use", "id": "c1", "name": "t", "input": {}}]);
+    let mut request = rich();
+    request.messages[2].content = "\n\n".into();
+    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), value: blocks });
+    let (_, body) = sent(&request).await;
+    let kinds: Vec<&Value> = body["messages"][1]["content"].as_array().expect("blocks").iter().map(|block| &block["type"]).collect();
+    assert_eq!(kinds, ["thinking", "tool_use", "tool_use"]);
 }
 
 #[tokio::test]

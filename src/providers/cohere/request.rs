@@ -32,7 +32,7 @@ pub(super) fn body(request: &ChatRequest) -> Value {
     let native = request.schema.as_ref().filter(|schema| request.tools.is_empty() && is_takeable(schema));
     let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&request.messages, schema));
     let messages = told.as_deref().unwrap_or(&request.messages);
-    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media)).collect());
+    body.insert("messages".into(), messages.iter().filter(|one| says(one)).map(|one| message(one, &request.media)).collect());
     let tools: Vec<Value> = request.tools.iter().map(|tool| {
         json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
     }).collect();
@@ -68,6 +68,11 @@ fn add_parameters(body: &mut Map<String, Value>, request: &ChatRequest) {
     body.extend(settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
 }
 
+/// A message of the model that holds nothing is refused.
+fn says(message: &Message) -> bool {
+    message.role != Role::Assistant || !message.content.is_empty() || !message.tool_calls.is_empty()
+}
+
 fn message(message: &Message, media: &[Media]) -> Value {
     match message.role {
         Role::System => json!({"role": "system", "content": message.content}),
@@ -90,7 +95,7 @@ fn assistant(message: &Message) -> Value {
     }
     if !message.tool_calls.is_empty() {
         told.extend(own.and_then(|own| own.get("tool_plan")).map(|plan| ("tool_plan".to_owned(), plan.clone())));
-        told.insert("tool_calls".into(), message.tool_calls.iter().map(call).collect());
+        told.insert("tool_calls".into(), message.tool_calls.iter().map(|one| call(one, &one.id)).collect());
     }
     Value::Object(told)
 }

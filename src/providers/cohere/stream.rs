@@ -49,12 +49,12 @@ impl Reading for Talk {
         Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         let message = body.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
         for (index, content) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
-            self.take_content(index, content, &|_| {});
+            self.take_content(index, content, deltas);
         }
-        self.take_plan(text(message, "tool_plan"), &|_| {});
+        self.take_plan(text(message, "tool_plan"), deltas);
         for (index, call) in (0..).zip(message.get("tool_calls").and_then(Value::as_array).into_iter().flatten()) {
             self.take_call(index, call);
         }
@@ -132,7 +132,7 @@ impl Talk {
 pub(super) fn figure(value: &Value, path: &[&str]) -> Option<u64> {
     let number = path.iter().try_fold(value, |value, key| value.get(key))?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float becomes the nearest count, never less than 0")]
-    number.as_u64().or_else(|| number.as_f64().map(|number| number as u64))
+    number.as_u64().or_else(|| number.as_f64().map(|number| number as u64)).map(|count| count.min(reply::MOST_TOKENS))
 }
 
 fn tokens(usage: &Value) -> Option<Tokens> {

@@ -262,6 +262,9 @@ fn the_request_holds_everything() {
           },
           "stream": true
         }"#]].assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
+    request.messages.push(crate::model::chat::Message::text(crate::model::chat::Role::Assistant, ""));
+    let count = request.messages.len();
+    assert_eq!(request::body(&request)["messages"].as_array().map(Vec::len), Some(count - 1), "a message without content is refused");
     request.tools.clear();
     let wanted = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     assert_eq!(request::body(&request)["response_format"], json!({"type": "json_object", "json_schema": wanted}));

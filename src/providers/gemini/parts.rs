@@ -108,8 +108,8 @@ pub(super) fn join(parts: &mut Vec<Value>, more: &[Value]) {
     for part in more {
         let joins = |last: &&mut Value| is_plain(last) && is_plain(part) && is_thought(last) == is_thought(part);
         match parts.last_mut().filter(joins).and_then(|last| last.get_mut("text")) {
-            Some(kept) => *kept = format!("{}{}", kept.as_str().unwrap_or_default(), text(part, "text")).into(),
-            None => parts.push(part.clone()),
+            Some(Value::String(kept)) => kept.push_str(text(part, "text")),
+            Some(_) | None => parts.push(part.clone()),
         }
     }
 }

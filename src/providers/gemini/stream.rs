@@ -25,6 +25,8 @@ const FILTERS: [&str; 9] = [
 ];
 /// Reasons that stand for an answer that the model spoilt.
 const SPOILT: [&str; 4] = ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"];
+/// Reasons that stand for an answer only when there is one.
+const UNTOLD: [&str; 3] = ["OTHER", "IMAGE_OTHER", "NO_IMAGE"];
 
 /// A candidate as far as it came.
 #[derive(Default)]
@@ -52,8 +54,8 @@ impl Reading for Candidate {
         Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
-        self.take(body, &|_| {})?;
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.take(body, deltas)?;
         if self.blocked || body.pointer("/candidates/0").is_some() { Ok(()) } else { Err(malformed("it holds no candidate")) }
     }
 
@@ -77,7 +79,8 @@ impl Reading for Candidate {
         let calls: Vec<ToolCall> = self.parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect();
         let text: String =
             self.parts.iter().filter(|part| matches!(Parts::sort(part), Sort::Text(_))).map(|part| text(part, "text")).collect();
-        if calls.is_empty() && text.is_empty() && SPOILT.contains(&self.finish.as_str()) {
+        let reason = self.finish.as_str();
+        if calls.is_empty() && (SPOILT.contains(&reason) || (text.is_empty() && UNTOLD.contains(&reason))) {
             let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
             return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));
         }
@@ -92,10 +95,10 @@ impl Candidate {
     fn take_candidate(&mut self, candidate: &Value, deltas: Deltas<'_>) {
         let more = candidate.pointer("/content/parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for part in more {
-            let piece = text(part, "text");
-            if !piece.is_empty() {
-                let piece = piece.to_owned();
-                deltas(if parts::is_thought(part) { Delta::Reasoning(piece) } else { Delta::Text(piece) });
+            match Parts::sort(part) {
+                Sort::Text(said) if !said.is_empty() => deltas(Delta::Text(said.into_owned())),
+                Sort::Own if parts::is_thought(part) => deltas(Delta::Reasoning(text(part, "text").to_owned())),
+                Sort::Text(_) | Sort::Call | Sort::Own => {}
             }
         }
         parts::join(&mut self.parts, more);

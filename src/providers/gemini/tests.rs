@@ -89,6 +89,20 @@ async fn a_whole_answer_is_read() {
 }
 
 #[tokio::test]
+async fn a_connection_that_stays_open_after_the_end_is_no_failure() {
+    let mut answer = events(&[frame(&json!([{"text": "Hi"}]), Some("STOP"))]);
+    answer.2.push("HANG".into());
+    check(
+        answer,
+        true,
+        expect![[r#"
+        "Hi" 
+        "Hi" Stop None"#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn an_answer_that_ends_badly_says_why() {
     let hi = || frame(&json!([{"text": "Hi"}]), None);
     check(
@@ -134,6 +148,15 @@ async fn an_answer_that_ends_badly_says_why() {
         provider_unavailable: the provider broke off: The model is overloaded. None"#]],
     )
     .await;
+    let spoilt = frame(&json!([{"text": "Let me"}]), Some("MALFORMED_FUNCTION_CALL"));
+    check(
+        events(&[spoilt]),
+        true,
+        expect![[r#"
+        "Let me" 
+        provider_protocol: the model spoilt its answer: MALFORMED_FUNCTION_CALL None"#]],
+    )
+    .await;
     let quota = json!({"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "3600s"}]}});
     check(
         Canned(429, &[], vec![quota.to_string()]),
@@ -148,7 +171,7 @@ async fn an_answer_that_ends_badly_says_why() {
 #[tokio::test]
 async fn the_request_holds_everything() {
     let mut request = rich();
-    request.native_tools = vec!["googleSearch".into()];
+    request.native_tools = vec!["web_search".into()];
     expect![[r#"
         {
           "systemInstruction": {

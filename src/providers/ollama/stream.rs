@@ -35,9 +35,13 @@ impl Reading for Talk {
         Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
-        self.take(body, &|_| {})?;
-        if body.get("message").is_some() { Ok(()) } else { Err(malformed("it holds no message")) }
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.take(body, deltas)?;
+        match (body.get("message"), self.over) {
+            (None, _) => Err(malformed("it holds no message")),
+            (Some(_), false) => Err(malformed("it is not done")),
+            (Some(_), true) => Ok(()),
+        }
     }
 
     fn over(&self) -> bool {

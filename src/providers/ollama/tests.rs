@@ -118,6 +118,14 @@ async fn an_answer_that_ends_badly_says_why() {
         provider_protocol: the provider's answer is malformed: it holds no message None"#]],
     )
     .await;
+    check(
+        whole(&hi()),
+        false,
+        expect![[r#"
+
+        provider_protocol: the provider's answer is malformed: it is not done None"#]],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -220,16 +228,6 @@ fn the_request_holds_everything() {
     request.model = "gpt-oss:20b".into();
     let body = request::body(&request, None);
     assert_eq!((&body["format"], &body["think"], &body["messages"][0]["content"]), (&schema(), &json!("high"), &json!("S")));
-}
-
-#[tokio::test]
-async fn tools_of_the_provider_are_refused() {
-    let (provider, _) = provider(vec![]).await;
-    let request = ChatRequest { native_tools: vec!["web_search".into()], ..hello(false) };
-    expect![[r#"
-
-        provider_bad_request: the provider `ollama` has no tool `web_search` of its own None"#]]
-    .assert_eq(&told(&provider, &request).await);
 }
 
 #[tokio::test]

@@ -3,7 +3,12 @@
 use serde_json::Value;
 
 use crate::model::chat::{Tokens, ToolCall};
-use crate::providers::reply::tool_call;
+use crate::providers::ProviderFailure;
+use crate::providers::reply::{self, tool_call};
+use crate::providers::wire::malformed;
+
+/// No turn holds more calls; a provider that begins more is not listened to.
+const MOST_CALLS: usize = 1024;
 
 /// A tool call while its fragments come.
 #[derive(Debug, Default)]
@@ -20,10 +25,14 @@ pub(super) struct Fragments(Vec<Fragment>);
 
 impl Fragments {
     /// Takes the `tool_calls` of a message or a delta.
-    pub(super) fn take(&mut self, calls: Option<&Value>) {
+    pub(super) fn take(&mut self, calls: Option<&Value>) -> Result<(), ProviderFailure> {
         for call in calls.and_then(Value::as_array).into_iter().flatten() {
             self.take_one(call);
+            if self.0.len() > MOST_CALLS {
+                return Err(malformed("it asks for too many tools at once"));
+            }
         }
+        Ok(())
     }
 
     fn take_one(&mut self, call: &Value) {
@@ -83,24 +92,38 @@ pub(super) fn content(value: Option<&Value>) -> String {
     }
 }
 
+/// What the model thought, under the names that the speakers have for it: a text of its own, or parts of the content.
+pub(super) fn thought(message: &Value) -> String {
+    let own = [message.get("reasoning_content"), message.get("reasoning")];
+    if let Some(thought) = own.into_iter().flatten().filter_map(Value::as_str).find(|text| !text.is_empty()) {
+        return thought.to_owned();
+    }
+    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    parts.filter(|part| text(part.get("type")) == "thinking").map(|part| content(part.get("thinking"))).collect()
+}
+
 pub(super) fn text(value: Option<&Value>) -> &str {
     value.and_then(Value::as_str).unwrap_or("")
 }
 
 /// Token counts of a `usage` object.
 pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
-    let count = |path: &[&str]| path.iter().try_fold(usage, |value, key| value.get(key)).and_then(Value::as_u64);
+    let count = |path: &[&str]| reply::count(usage, path);
     let prompt = count(&["prompt_tokens"]);
     let completion = count(&["completion_tokens"]);
     prompt.or(completion)?;
     let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
     let cached = count(&["prompt_tokens_details", "cached_tokens"]).or_else(|| count(&["prompt_cache_hit_tokens"]));
     let cached = cached.unwrap_or(0).min(prompt);
+    let reasoning = count(&["completion_tokens_details", "reasoning_tokens"]).unwrap_or(0);
+    // Some leave the reasoning out of what they call the completion; then only the total holds it.
+    let apart = reasoning > 0 && count(&["total_tokens"]) == Some(prompt + completion + reasoning);
+    let completion = if apart { completion + reasoning } else { completion };
     Some(Tokens {
         prompt,
         completion,
         cached,
         cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]).unwrap_or(0).min(prompt - cached),
-        reasoning: count(&["completion_tokens_details", "reasoning_tokens"]).unwrap_or(0).min(completion),
+        reasoning: reasoning.min(completion),
     })
 }

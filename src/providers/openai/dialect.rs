@@ -1,6 +1,9 @@
 //! Owns how the speakers of OpenAI's chat completions differ from each other.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use super::own;
 
 /// What one of them wants.
 #[derive(Clone, Debug)]
@@ -13,12 +16,27 @@ pub struct Dialect {
     pub asks_usage: bool,
     /// How it gives structured answers.
     pub structure: Structure,
-    /// Keys of its assistant messages that it wants back.
-    pub echo: &'static [&'static str],
+    /// What of its assistant messages it wants back.
+    pub echo: &'static [Echo],
+    /// It takes only ids of calls that have nine letters and figures.
+    pub short_ids: bool,
     /// How it makes embeddings.
     pub embedding: EmbeddingKeys,
+    /// It may have tools of its own in chats.
+    pub native_tools: bool,
     /// Azure: the deployments by model and the version of the interface.
     pub azure: Option<Azure>,
+}
+
+/// What of an assistant message is wanted back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// A text under this key.
+    Text(&'static str),
+    /// A list under this key, whose items come in pieces.
+    Details(&'static str),
+    /// The thinking parts of the content.
+    Thinking,
 }
 
 /// How a credential is sent.
@@ -63,7 +81,9 @@ const PLAIN: Dialect = Dialect {
     asks_usage: true,
     structure: Structure::Schema,
     echo: &[],
+    short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
+    native_tools: true,
     azure: None,
 };
 
@@ -72,29 +92,48 @@ impl Dialect {
     #[must_use]
     pub fn of(kind: &str) -> Self {
         match kind {
-            "openai" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
+            "openai" => Self { max_tokens: "max_completion_tokens", native_tools: false, ..PLAIN },
             "azure-openai" => {
-                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", azure: Some(Azure::default()), ..PLAIN }
+                let azure = Some(Azure::default());
+                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", native_tools: false, azure, ..PLAIN }
             }
             "groq" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
-            "deepseek" => Self { structure: Structure::AnyJson, echo: &["reasoning_content"], ..PLAIN },
-            "openrouter" => Self { echo: &["reasoning_details"], ..PLAIN },
-            "mistral" => {
-                Self { asks_usage: false, embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false }, ..PLAIN }
+            "deepseek" => {
+                Self { structure: Structure::AnyJson, echo: &[Echo::Text("reasoning_content")], native_tools: false, ..PLAIN }
             }
+            "openrouter" => Self { echo: &[Echo::Details("reasoning_details")], ..PLAIN },
+            "mistral" => Self {
+                asks_usage: false,
+                echo: &[Echo::Thinking],
+                short_ids: true,
+                embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false },
+                native_tools: false,
+                ..PLAIN
+            },
             "voyage" => Self { embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: true }, ..PLAIN },
             _ => PLAIN,
         }
     }
 
-    /// The URL of a path for a model.
+    /// The name under which a model is asked: on Azure that of its deployment.
+    #[must_use]
+    pub fn name<'a>(&'a self, model: &'a str) -> &'a str {
+        self.azure.as_ref().and_then(|azure| azure.deployments.get(model)).map_or(model, String::as_str)
+    }
+
+    /// The id under which a call is told.
+    pub(super) fn id<'a>(&self, id: &'a str) -> Cow<'a, str> {
+        if self.short_ids { own::short_id(id).into() } else { id.into() }
+    }
+
+    /// The URL of a path for a model. Azure names the deployment there, unless the base is its newer interface.
     #[must_use]
     pub fn url(&self, base_url: &str, path: &str, model: &str) -> String {
         let base = base_url.trim_end_matches('/');
         match &self.azure {
             Some(azure) if !base.ends_with("/v1") => {
-                let deployment = azure.deployments.get(model).map_or(model, String::as_str);
-                let deployment = percent_encoding::utf8_percent_encode(deployment, percent_encoding::NON_ALPHANUMERIC);
+                let base = base.strip_suffix("/openai").unwrap_or(base);
+                let deployment = percent_encoding::utf8_percent_encode(self.name(model), percent_encoding::NON_ALPHANUMERIC);
                 format!("{base}/openai/deployments/{deployment}/{path}?api-version={}", azure.api_version)
             }
             _ => format!("{base}/{path}"),
@@ -118,5 +157,10 @@ mod tests {
             "https://x.example/openai/deployments/my%20deployment/embeddings?api-version=2024-10-21"
         );
         assert_eq!(azure.url("https://x.example/openai/v1", "embeddings", "m"), "https://x.example/openai/v1/embeddings");
+        assert_eq!(
+            azure.url("https://x.example/openai/", "chat/completions", "m"),
+            "https://x.example/openai/deployments/m/chat/completions?api-version=2024-10-21"
+        );
+        assert_eq!((azure.name("gpt-4o"), azure.name("other")), ("my deployment", "other"));
     }
 }

@@ -3,8 +3,11 @@
 mod answer;
 pub mod dialect;
 mod embed;
+mod own;
 pub(super) mod request;
 mod stream;
+#[cfg(test)]
+mod quirks_tests;
 #[cfg(test)]
 mod tests;
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use super::dialect::{Dialect, Structure};
+use super::own;
 use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind};
@@ -12,11 +13,11 @@ use crate::providers::{ChatRequest, Media, instruct};
 
 pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), request.model.as_str().into());
+    body.insert("model".into(), dialect.name(&request.model).into());
     let told = told_schema(request, dialect);
     let messages = told.map(|schema| instruct::with_schema(&request.messages, schema));
     let messages = messages.as_deref().unwrap_or(&request.messages);
-    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media)).collect());
+    body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media, dialect)).collect());
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters, dialect);
     add_format(&mut body, request, told.is_some());
@@ -71,7 +72,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         json!({"type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
     });
-    let native = request.native_tools.iter().map(|kind| json!({ "type": kind }));
+    let native = request.native_tools.iter().map(|tool| Value::Object(tool.typed(&tool.kind)));
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {
         return;
@@ -97,31 +98,35 @@ fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialec
     }
 }
 
-fn message(message: &Message, media: &[Media]) -> Value {
+fn message(message: &Message, media: &[Media], dialect: &Dialect) -> Value {
     match message.role {
         Role::System => json!({"role": "system", "content": message.content}),
         Role::User => json!({"role": "user", "content": content(message, media)}),
-        Role::Assistant => assistant(message),
-        Role::Tool => json!({"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}),
+        Role::Assistant => assistant(message, dialect),
+        Role::Tool => {
+            let called = dialect.id(message.tool_call_id.as_deref().unwrap_or_default());
+            json!({"role": "tool", "tool_call_id": called, "content": message.content})
+        }
     }
 }
 
-fn assistant(message: &Message) -> Value {
+fn assistant(message: &Message, dialect: &Dialect) -> Value {
     let mut told = Map::new();
     told.insert("role".into(), "assistant".into());
     let only_calls = message.content.is_empty() && !message.tool_calls.is_empty();
     told.insert("content".into(), if only_calls { Value::Null } else { message.content.as_str().into() });
     if !message.tool_calls.is_empty() {
-        told.insert("tool_calls".into(), message.tool_calls.iter().map(call).collect());
+        told.insert("tool_calls".into(), message.tool_calls.iter().map(|one| call(one, &dialect.id(&one.id))).collect());
     }
-    if let Some(Value::Object(own)) = message.blocks.as_ref().filter(|own| own.family == FAMILY).map(|own| &own.value) {
-        told.extend(own.clone());
+    if let Some(own) = message.blocks.as_ref().filter(|own| own.family == FAMILY) {
+        own::put_back(&mut told, dialect.echo, &own.value);
     }
     Value::Object(told)
 }
 
-pub(in crate::providers) fn call(call: &ToolCall) -> Value {
-    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": object(call).to_string()}})
+/// A call as it was asked for, under an id.
+pub(in crate::providers) fn call(call: &ToolCall, id: &str) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": call.name, "arguments": object(call).to_string()}})
 }
 
 fn content(message: &Message, media: &[Media]) -> Value {

@@ -5,10 +5,16 @@ use serde_json::{Map, Value};
 use super::FAMILY;
 use super::answer::{self, Fragments};
 use super::dialect::Dialect;
+use super::own;
 use crate::model::chat::Tokens;
 use crate::providers::reply::{self, Parts};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+
+/// Where the speakers tell their usage; one that tells it twice tells the same.
+const USAGE: [&str; 3] = ["/usage", "/x_groq/usage", "/choices/0/usage"];
+/// Where they tell an error within an answer.
+const ERROR: [&str; 2] = ["/error", "/x_groq/error"];
 
 /// An answer as far as it came.
 pub(super) struct Speech<'a> {
@@ -19,23 +25,24 @@ pub(super) struct Speech<'a> {
     calls: Fragments,
     finish: Option<String>,
     tokens: Option<Tokens>,
+    spoke: bool,
     over: bool,
 }
 
 impl Reading for Speech<'_> {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(frame)?;
-        if let Some(choice) = frame.pointer("/choices/0") {
-            self.take_choice(choice, choice.get("delta"), deltas);
+        match frame.pointer("/choices/0") {
+            Some(choice) => self.take_choice(choice, choice.get("delta"), deltas),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(body)?;
         let choice = body.pointer("/choices/0").ok_or_else(|| malformed("it holds no choice"))?;
-        self.take_choice(choice, choice.get("message"), &|_| {});
-        Ok(())
+        let message = choice.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
+        self.take_choice(choice, Some(message), deltas)
     }
 
     fn take_done(&mut self) {
@@ -57,6 +64,9 @@ impl Reading for Speech<'_> {
         if self.finish.as_deref() == Some("error") {
             return Err(reply::broken_off());
         }
+        if !self.spoke {
+            return Err(malformed("it holds no choice"));
+        }
         let cut = matches!(self.finish.as_deref(), Some("length" | "model_length"));
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
         let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, cut };
@@ -67,48 +77,39 @@ impl Reading for Speech<'_> {
 impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (text, refusal, own, calls) = (String::new(), String::new(), Map::new(), Fragments::default());
-        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, over: false }
+        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
     fn take_frame(&mut self, frame: &Value) -> Result<(), ProviderFailure> {
-        let usage = frame.get("usage").or_else(|| frame.pointer("/x_groq/usage"));
-        self.tokens = usage.and_then(answer::tokens).or(self.tokens);
-        match frame.get("error").filter(|error| !error.is_null()) {
+        let usage = USAGE.iter().filter_map(|place| frame.pointer(place)).find_map(answer::tokens);
+        self.tokens = usage.or(self.tokens);
+        let error = ERROR.iter().filter_map(|place| frame.pointer(place)).find(|error| !error.is_null());
+        match error.or_else(|| (answer::text(frame.get("object")) == "error").then_some(frame)) {
             Some(error) => Err(refusal::read_inside(error)),
             None => Ok(()),
         }
     }
 
-    fn take_choice(&mut self, choice: &Value, message: Option<&Value>, deltas: Deltas<'_>) {
+    fn take_choice(&mut self, choice: &Value, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.spoke = true;
         if let Some(finish) = choice.get("finish_reason").and_then(Value::as_str) {
             self.finish = Some(finish.to_owned());
         }
-        let Some(message) = message else { return };
+        let Some(message) = message else { return Ok(()) };
         let text = answer::content(message.get("content"));
         if !text.is_empty() {
             self.text.push_str(&text);
             deltas(Delta::Text(text));
         }
-        let thought = [message.get("reasoning_content"), message.get("reasoning")];
-        if let Some(thought) = thought.into_iter().flatten().filter_map(Value::as_str).find(|text| !text.is_empty()) {
-            deltas(Delta::Reasoning(thought.to_owned()));
+        let thought = answer::thought(message);
+        if !thought.is_empty() {
+            deltas(Delta::Reasoning(thought));
         }
         self.refusal.push_str(answer::text(message.get("refusal")));
-        self.calls.take(message.get("tool_calls"));
-        self.keep_own(message);
-    }
-
-    fn keep_own(&mut self, message: &Value) {
-        for key in self.dialect.echo {
-            match (self.own.get_mut(*key), message.get(*key)) {
-                (_, None | Some(Value::Null)) => {}
-                (Some(Value::String(kept)), Some(Value::String(more))) => kept.push_str(more),
-                (Some(Value::Array(kept)), Some(Value::Array(more))) => kept.extend(more.iter().cloned()),
-                (Some(_) | None, Some(value)) => {
-                    self.own.insert((*key).to_owned(), value.clone());
-                }
-            }
+        for echo in self.dialect.echo {
+            own::keep(&mut self.own, *echo, message);
         }
+        self.calls.take(message.get("tool_calls"))
     }
 }

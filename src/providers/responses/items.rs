@@ -18,8 +18,6 @@ impl Pieces for Items {
     fn sort(item: &Value) -> Sort<'_> {
         match text(item, "type") {
             "message" => Sort::Text(spoken(item).into()),
-            // What we write ourselves has no type.
-            "" => Sort::Text(text(item, "content").into()),
             "function_call" => Sort::Call,
             _ => Sort::Own,
         }
@@ -28,7 +26,8 @@ impl Pieces for Items {
     fn text(text: &str, like: Option<&Value>) -> Value {
         match like {
             Some(item) => changed(item, [("content", json!([{"type": "output_text", "text": text, "annotations": []}]))]),
-            None => json!({"role": "assistant", "content": text}),
+            // Not every server knows the item without its type.
+            None => json!({"type": "message", "role": "assistant", "content": text}),
         }
     }
 

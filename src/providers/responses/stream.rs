@@ -10,6 +10,9 @@ use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
+/// No response holds more items; a provider that begins more is not listened to.
+const MOST_ITEMS: usize = 1024;
+
 /// A response as far as it came.
 #[derive(Default)]
 pub(super) struct Response {
@@ -28,12 +31,12 @@ impl Reading for Response {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 deltas(Delta::Reasoning(text(frame, "delta").to_owned()));
             }
-            "response.output_item.added" => self.items.extend(frame.get("item").cloned()),
+            "response.output_item.added" => return self.add_item(frame.get("item")),
             "response.function_call_arguments.delta" => self.add_arguments(frame),
-            "response.output_item.done" => self.replace(frame),
+            "response.output_item.done" => return self.replace(frame),
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let response = frame.get("response").ok_or_else(|| malformed("the last event holds no response"))?;
-                self.take_response(response)?;
+                self.take_response(response, deltas)?;
                 self.over = true;
             }
             "error" => return Err(refusal::read_inside(frame.get("error").unwrap_or(frame))),
@@ -42,11 +45,11 @@ impl Reading for Response {
         Ok(())
     }
 
-    fn take_whole(&mut self, body: &Value) -> Result<(), ProviderFailure> {
+    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         if !body.get("output").is_some_and(Value::is_array) && body.get("error").is_none_or(Value::is_null) {
             return Err(malformed("it holds no output"));
         }
-        self.take_response(body)
+        self.take_response(body, deltas)
     }
 
     fn over(&self) -> bool {
@@ -58,9 +61,8 @@ impl Reading for Response {
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        let spoken: String = self.items.iter().filter(|item| text(item, "type") == "message").map(items::spoken).collect();
         let refused: String = self.items.iter().map(items::refused).collect();
-        let text = if self.told.is_empty() { spoken } else { self.told };
+        let text = self.told;
         if self.incomplete == "content_filter" || (text.is_empty() && !refused.is_empty()) {
             return Err(reply::filtered(&refused));
         }
@@ -85,30 +87,42 @@ impl Response {
         by_id().or_else(by_index)
     }
 
+    fn add_item(&mut self, item: Option<&Value>) -> Result<(), ProviderFailure> {
+        self.items.extend(item.cloned());
+        if self.items.len() > MOST_ITEMS { Err(malformed("it holds too many items")) } else { Ok(()) }
+    }
+
     fn add_arguments(&mut self, frame: &Value) {
         let at = self.place(frame, text(frame, "item_id")).or_else(|| self.items.len().checked_sub(1));
-        let Some(item) = at.and_then(|at| self.items.get_mut(at)) else { return };
-        let arguments = format!("{}{}", text(item, "arguments"), text(frame, "delta"));
-        if let Some(item) = item.as_object_mut() {
-            item.insert("arguments".into(), arguments.into());
+        let Some(item) = at.and_then(|at| self.items.get_mut(at)).and_then(Value::as_object_mut) else { return };
+        match item.get_mut("arguments") {
+            Some(Value::String(arguments)) => arguments.push_str(text(frame, "delta")),
+            Some(_) | None => {
+                item.insert("arguments".into(), text(frame, "delta").into());
+            }
         }
     }
 
-    fn replace(&mut self, frame: &Value) {
-        let Some(item) = frame.get("item") else { return };
+    fn replace(&mut self, frame: &Value) -> Result<(), ProviderFailure> {
+        let Some(item) = frame.get("item") else { return Ok(()) };
         let unfinished =
             || self.items.iter().rposition(|one| text(one, "type") == text(item, "type") && text(one, "status") != "completed");
         match self.place(frame, text(item, "id")).or_else(unfinished).and_then(|at| self.items.get_mut(at)) {
             Some(place) => *place = item.clone(),
-            None => self.items.push(item.clone()),
+            None => return self.add_item(Some(item)),
         }
+        Ok(())
     }
 
     /// Takes the response as it is at its end, whose output counts more than what came in events.
-    fn take_response(&mut self, response: &Value) -> Result<(), ProviderFailure> {
+    fn take_response(&mut self, response: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.tokens = response.get("usage").and_then(tokens).or(self.tokens);
         if let Some(output) = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty()) {
             self.items.clone_from(output);
+        }
+        if self.told.is_empty() {
+            let spoken: String = self.items.iter().filter(|item| text(item, "type") == "message").map(items::spoken).collect();
+            self.tell(&spoken, deltas);
         }
         text(response, "status").clone_into(&mut self.status);
         if let Some(details) = response.get("incomplete_details") {

@@ -125,7 +125,7 @@ impl<'a> Words<'a> {
         let (arguments, invalid) = match self.fill_value(&call.arguments) {
             Value::Null => (Value::Object(serde_json::Map::new()), None),
             Value::Object(members) => (Value::Object(members), None),
-            other => (other, Some("the arguments are not a JSON object".to_owned())),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => (other, Some("the arguments are not a JSON object".to_owned())),
         };
         ToolCall { id, name: call.name.clone(), arguments, invalid }
     }

@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use super::*;
 use crate::error::{Error, Kind};
-use crate::store::db::{Session, translated};
 use crate::store::migrate;
+use crate::store::sqlite::{Session, apply as bring_to};
 
 #[test]
 fn a_fresh_schema_equals_one_that_grew_step_by_step() {
     let schema = |steps: &[i64]| {
         let session = Session::new(rusqlite::Connection::open_in_memory().unwrap(), "studio_".into());
         for step in steps {
-            migrate::apply(&session, "studio_", *step).unwrap();
+            bring_to(&session, "studio_", *step).unwrap();
         }
         let mut rows = session.connection.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").unwrap();
         let text = |row: &rusqlite::Row<'_>| Ok(format!("{:?} {:?}", row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?));
@@ -26,11 +26,6 @@ fn a_fresh_schema_equals_one_that_grew_step_by_step() {
     let grown: Vec<i64> = (1..=migrate::KNOWN).collect();
     assert_eq!(schema(&grown), schema(&[migrate::KNOWN]));
     assert!(!schema(&grown).is_empty());
-}
-
-#[test]
-fn names_and_parameters_are_translated() {
-    assert_eq!(&*translated("SELECT '$.x' FROM #runs WHERE a = $1 AND b = $12", "p_"), "SELECT '$.x' FROM p_runs WHERE a = ?1 AND b = ?12");
 }
 
 #[test]
@@ -45,11 +40,11 @@ fn a_failing_job_takes_back_only_its_own_work() {
         let results = results.clone();
         Box::new(move |result: Result<(), StoreError>| results.send((name, result)).unwrap())
     };
-    store.write_then(Box::new(move |tx| { wait.recv().unwrap(); set(tx, "first") }), then("first"));
-    store.write_then(Box::new(move |tx| set(tx, "kept")), then("kept"));
-    store.write_then(Box::new(move |tx| { set(tx, "lost")?; set(tx, "kept") }), then("lost"));
-    store.write_then(Box::new(move |tx| { set(tx, "panicked")?; panic!("on purpose") }), then("panicked"));
-    store.write_then(Box::new(move |tx| set(tx, "last")), then("last"));
+    store.write_then(id(1), Box::new(move |tx| { wait.recv().unwrap(); set(tx, "first") }), then("first"));
+    store.write_then(id(1), Box::new(move |tx| set(tx, "kept")), then("kept"));
+    store.write_then(id(1), Box::new(move |tx| { set(tx, "lost")?; set(tx, "kept") }), then("lost"));
+    store.write_then(id(1), Box::new(move |tx| { set(tx, "panicked")?; panic!("on purpose") }), then("panicked"));
+    store.write_then(id(1), Box::new(move |tx| set(tx, "last")), then("last"));
     release.send(()).unwrap();
     let told: Vec<_> = (0..5).map(|_| seen.recv_timeout(Duration::from_secs(20)).unwrap()).collect();
     assert_eq!(told.iter().map(|(name, _)| *name).collect::<Vec<_>>(), ["first", "kept", "lost", "panicked", "last"]);
@@ -248,7 +243,7 @@ fn second_process() {
 fn work_off(store: &Store, owner: &'static str) -> usize {
     let mut count = 0;
     while let Some(run) =
-        write(store, move |tx| runs::claim_queued(tx, "default", owner, Timestamp(50), Timestamp(80))).unwrap()
+        write(store, move |tx| runs::claim_queued(tx, "default", owner, Timestamp(50), Timestamp(80), 1)).unwrap().pop()
     {
         let mut append_one = growth(1, 0, 1);
         append_one.run = run.id;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::store::Param;
+use crate::store::db::Connection;
 use crate::store::runs::{RunFilter, children, counts, list, page};
 
 const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
@@ -50,7 +51,7 @@ fn expected(wanted: impl Fn(usize) -> bool) -> Vec<usize> {
 
 #[test]
 fn every_filter_pages_through_exactly_its_runs() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         many(tx)?;
         let status = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -101,11 +102,12 @@ fn lists_walk_an_index_and_sort_nothing() {
         ] {
             list(tx, "t", &filter, None, 5)?;
         }
-        let lists: Vec<_> = tx.0.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
+        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
+        let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 4);
         for text in lists {
-            let mut plan = tx.0.connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
-            let nulls = rusqlite::params_from_iter(vec![Param::Null; plan.parameter_count()]);
+            let mut plan = session.connection.prepare(&format!("EXPLAIN QUERY PLAN {text}"))?;
+            let nulls = rusqlite::params_from_iter(vec![Param::Int(None); plan.parameter_count()]);
             let lines: Vec<String> = plan.query_map(nulls, |row| row.get(3))?.collect::<Result<_, _>>()?;
             assert!(lines[0].starts_with("SEARCH") && !lines.iter().any(|line| line.contains("TEMP B-TREE")), "{lines:?} {text}");
         }

@@ -10,7 +10,7 @@ use crate::store::{Param, parts};
 
 #[test]
 fn what_is_appended_is_read_back() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let (entries, row) = read(&store, |tx| {
         Ok((log::entries(tx, "t", &id(1), 1, 10)?, runs::get(tx, "t", &id(1))?.unwrap()))
@@ -23,7 +23,7 @@ fn what_is_appended_is_read_back() {
 
 #[test]
 fn another_tenant_sees_nothing() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     read(&store, |tx| {
         assert_eq!(log::entries(tx, "other", &id(1), 0, 10)?, []);
@@ -37,7 +37,7 @@ fn another_tenant_sees_nothing() {
 
 #[test]
 fn a_late_writer_is_refused_and_leaves_nothing() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), Timestamp(4000), 10)).unwrap();
     assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
@@ -49,7 +49,7 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 
 #[test]
 fn what_may_have_been_stored_is_not_stored_twice() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, count: 1, deltas: vec!["a".into()] };
     let entries = growth(1, 3, 2);
@@ -79,9 +79,9 @@ fn an_altered_row_is_found() {
         "UPDATE #log SET lane = 1 WHERE key = 67108866",
         "DELETE FROM #log WHERE key = 67108866",
         "DELETE FROM #log WHERE key = 67108867",
-        "UPDATE #log SET hash = zeroblob(32) WHERE key = 67108867",
+        "UPDATE #log SET hash = {zeroblob(32)|decode(repeat('00', 32), 'hex')} WHERE key = 67108867",
     ] {
-        let store = Store::open(StoreSettings::in_memory());
+        let store = fresh();
         with_run(&store);
         read(&store, |tx| log::verify(tx, "t", &id(1))).unwrap();
         write(&store, move |tx| tx.execute(change, &[])).unwrap();
@@ -92,7 +92,7 @@ fn an_altered_row_is_found() {
 
 #[test]
 fn parts_live_as_long_as_a_run_uses_them() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let hash = "ab".repeat(32);
     let part: (Arc<str>, Arc<str>) = (hash.clone().into(), "the text".into());
     write(&store, move |tx| {
@@ -104,8 +104,10 @@ fn parts_live_as_long_as_a_run_uses_them() {
         assert_eq!(parts::part(tx, "other", &hash)?, None);
         assert_eq!(parts::of_run(tx, "t", &id(2))?, vec![part.clone()]);
         runs::delete(tx, "t", &id(1))?;
+        tx.settle()?;
         assert_eq!(parts::part(tx, "t", &hash)?.as_deref(), Some("the text"));
         runs::delete(tx, "t", &id(2))?;
+        tx.settle()?;
         assert_eq!(parts::part(tx, "t", &hash)?, None);
         Ok(())
     })
@@ -118,7 +120,7 @@ fn tokens(n: u64) -> TokenRow {
 
 #[test]
 fn expired_tokens_keep_their_count() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         runs::insert(tx, &run(1))?;
         append(tx, &Append { tokens: vec![tokens(1), tokens(2)], ..growth(1, 0, 1) })?;
@@ -162,8 +164,10 @@ fn deleting_a_run_leaves_no_row_of_it() {
                 ..growth(1, 0, 2)
             },
         )?;
+        tx.settle()?;
         assert_eq!(sums(tx)?, json!({"runs": [1, 10], "models": [10]}));
         runs::delete(tx, "t", &id(1))?;
+        tx.settle()?;
         assert_eq!(sums(tx)?, json!({"runs": [0, 0], "models": [0]}));
         Ok(())
     })
@@ -187,7 +191,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
 }
 
 fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
-    let day = [Param::Int(86_400_000)];
+    let day = [Param::from(86_400_000_i64)];
     let runs = tx.query("SELECT n, cost_pico FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
     let models = tx.query("SELECT cost_pico FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
     Ok(json!({"runs": runs.concat(), "models": models}))
@@ -195,7 +199,7 @@ fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
 
 #[test]
 fn a_queued_run_is_claimed_once_in_order_of_availability() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     write(&store, |tx| {
         for (number, at) in [(1, 30), (2, 10), (3, 99)] {
             runs::insert(
@@ -205,12 +209,12 @@ fn a_queued_run_is_claimed_once_in_order_of_availability() {
         }
         assert_eq!(runs::due_at(tx, "default")?, Some(Timestamp(10)));
         let mut claimed = Vec::new();
-        while let Some(run) = runs::claim_queued(tx, "default", "w", Timestamp(50), Timestamp(80))? {
+        while let Some(run) = runs::claim_queued(tx, "default", "w", Timestamp(50), Timestamp(80), 1)?.pop() {
             assert_eq!((run.status.as_str(), run.fence, run.tries, run.owner.as_deref()), ("running", 2, 1, Some("w")));
             claimed.push(run.id);
         }
         assert_eq!(claimed, [id(2), id(1)]);
-        assert_eq!(runs::claim_queued(tx, "other", "w", Timestamp(500), Timestamp(580))?, None);
+        assert_eq!(runs::claim_queued(tx, "other", "w", Timestamp(500), Timestamp(580), 9)?, []);
         Ok(())
     })
     .unwrap();
@@ -218,7 +222,7 @@ fn a_queued_run_is_claimed_once_in_order_of_availability() {
 
 #[test]
 fn leases_are_renewed_lost_and_released() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     with_run(&store);
     write(&store, |tx| {
         assert_eq!(runs::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, [id(2)]);

@@ -6,13 +6,13 @@ use super::*;
 use crate::store::attachments::{self, AttachmentRow};
 use crate::store::checkpoints::{self, CheckpointRow};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
-use crate::store::idempotency::{self, Seen};
+use crate::store::idempotency::{self, RequestKey, Seen};
 use crate::store::outbox;
 use crate::store::purge::{self, Retention};
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 
 fn memory() -> Store {
-    Store::open(StoreSettings::in_memory())
+    fresh()
 }
 
 fn definition(number: u64, slug: &str) -> DefinitionRow {
@@ -197,19 +197,20 @@ fn a_file_lives_as_long_as_something_refers_to_it() {
 #[test]
 fn a_key_is_answered_once() {
     write(&memory(), |tx| {
-        let begin = |tx: &mut Tx<'_>, request: &str, now| idempotency::begin(tx, "t", "run", "k", request, Timestamp(now));
-        assert_eq!(begin(tx, "a", 0)?, Seen::First);
-        assert_eq!(begin(tx, "a", 1)?, Seen::InProgress);
-        assert_eq!(begin(tx, "b", 1)?, Seen::Reused);
-        idempotency::freed(tx, "t", "run", "k")?;
-        assert_eq!(begin(tx, "b", 2)?, Seen::First);
-        idempotency::answered(tx, "t", "run", "k", &json!({"trace_id": 1}))?;
-        idempotency::freed(tx, "t", "run", "k")?;
-        assert_eq!(begin(tx, "b", 3)?, Seen::Answered(json!({"trace_id": 1})));
-        assert_eq!(begin(tx, "a", 3)?, Seen::Reused);
-        assert_eq!(idempotency::begin(tx, "other", "run", "k", "a", Timestamp(3))?, Seen::First);
-        assert_eq!(begin(tx, "a", 2 + idempotency::LIFE_MS)?, Seen::First);
-        assert_eq!(begin(tx, "a", 3 + idempotency::LIFE_MS + 60_000)?, Seen::First, "who accepted it has died");
+        let key = |request: &str| RequestKey { route: "run", key: "k".into(), request: request.into() };
+        let keep = |tx: &mut Tx<'_>, request: &str, now| idempotency::keep(tx, "t", &key(request), &json!({"at": now}), Timestamp(now));
+        let find = |tx: &mut Tx<'_>, tenant: &str, request: &str, now| idempotency::find(tx, tenant, &key(request), Timestamp(now));
+        assert_eq!(find(tx, "t", "a", 0)?, None);
+        keep(tx, "a", 1)?;
+        assert_eq!(keep(tx, "a", 2), Err(StoreError::KeyTaken));
+        assert_eq!(keep(tx, "b", 2), Err(StoreError::KeyTaken));
+        assert_eq!(find(tx, "t", "a", 3)?, Some(Seen::Answered(json!({"at": 1}))));
+        assert_eq!(find(tx, "t", "b", 3)?, Some(Seen::Reused));
+        assert_eq!(find(tx, "other", "a", 3)?, None);
+        let later = 1 + idempotency::LIFE_MS;
+        assert_eq!(find(tx, "t", "a", later)?, None);
+        keep(tx, "b", later)?;
+        assert_eq!(find(tx, "t", "b", later)?, Some(Seen::Answered(json!({"at": later}))));
         Ok(())
     })
     .unwrap();

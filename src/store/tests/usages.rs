@@ -160,7 +160,7 @@ proptest! {
 
     #[test]
     fn sums_tell_what_adding_up_tells(all in prop::collection::vec(made(), 0..12), gone in any::<bool>()) {
-        let store = Store::open(StoreSettings::in_memory());
+        let store = fresh();
         write(&store, move |tx| {
             for (number, made) in (1..).zip(&all) {
                 store_run(tx, number, made)?;
@@ -171,6 +171,7 @@ proptest! {
             } else {
                 &all[..]
             };
+            tx.settle()?;
             for query in queries() {
                 let told = report(tx, "t", &query)?;
                 let (totals, groups) = plain(kept, &query, (told.window.0.0, told.window.1.0));
@@ -189,7 +190,7 @@ proptest! {
 
 #[test]
 fn an_empty_window_is_all_zero() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let query = queries().remove(0);
     let told = read(&store, move |tx| report(tx, "t", &query)).unwrap();
     assert_eq!((told.totals, told.breakdown), (Totals::default(), vec![]));
@@ -198,7 +199,7 @@ fn an_empty_window_is_all_zero() {
 
 #[test]
 fn sums_hold_more_money_than_one_run_can_cost() {
-    let store = Store::open(StoreSettings::in_memory());
+    let store = fresh();
     let dear = |number: u64| Append {
         spans: vec![SpanRow {
             id: id(number * 10),
@@ -218,6 +219,7 @@ fn sums_hold_more_money_than_one_run_can_cost() {
             runs::insert(tx, &run(number))?;
             append(tx, &dear(number))?;
         }
+        tx.settle()?;
         report(tx, "t", &query)
     });
     assert_eq!(told.unwrap().totals.cost, i128::from(i64::MAX) * 3);

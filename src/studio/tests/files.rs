@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use expect_test::expect;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::model::event::EntityKind;
@@ -97,5 +97,5 @@ async fn a_file_is_its_uploaders_until_a_run_refers_to_it() {
     studio.world().store.write(move |tx| table::refer(tx, "", &used, "run", "r")).await.expect("used");
     studio.attachment(&ben, &key).await.expect("everyone of the tenant reads it");
     let refused = studio.delete_attachment(&ann, &key).await.expect_err("in use");
-    assert_eq!((refused.kind, &refused.members["used_by"]), (Kind::InUse, &Value::Array(Vec::new())));
+    assert_eq!((refused.kind, &refused.members["used_by"]), (Kind::InUse, &json!([{"kind": "run", "id": "r", "name": null}])));
 }

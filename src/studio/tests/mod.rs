@@ -46,7 +46,7 @@ impl Clock for Steps {
 /// A studio in memory with more configuration.
 fn studio_with(more: &Value) -> Studio {
     let mut settings = json!({
-        "database": {"path": ":memory:"}, "mcp": {"stdio_allowlist": ["npx"], "servers": {"files": {"transport": "stdio", "command": "python3"}}},
+        "database": crate::place::database(":memory:"), "mcp": {"stdio_allowlist": ["npx"], "servers": {"files": {"transport": "stdio", "command": "python3"}}},
         "output_schemas": {"verdict": {"type": "object"}}, "allow_builder_tools": true,
     });
     super::resource::merge(&mut settings, more);

@@ -188,6 +188,7 @@ impl Live {
     }
 
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, tool: &str, arguments: &Map<String, Value>, key: &str) -> Result<CallToolResult, Snag> {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.to_owned(), key.into());
@@ -205,6 +206,7 @@ impl Live {
         Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     fn snag(&self, problem: ServiceError) -> Snag {
         match problem {
             ServiceError::McpError(error) if self.program.is_none() && !self.stateless && is_forgotten(&error) => {
@@ -262,6 +264,7 @@ fn lent(tool: Tool) -> Lent {
 }
 
 /// Questions to people are declined; what else is asked for is not given.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
     let mut answers = InputResponses::new();
     for (key, request) in asked.input_requests.iter().flatten() {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use studio::studio::Upload;
 
 use super::{names, outputs, sent, whole};
+use crate::support::place;
 use crate::support::story::Story;
 
 /// A PNG file of so many pixels, as far as its header goes.
@@ -50,6 +51,9 @@ async fn files_go_along_in_every_pass_of_a_loop() {
 
 #[tokio::test]
 async fn a_file_that_is_gone_is_told_as_missing() {
+    if place::on_server("").is_some() {
+        return;
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let story = Story::on_disk(folder.path(), json!([{"times": 0, "text": "Seen."}]));
     let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m"})).await;
@@ -65,6 +69,23 @@ async fn a_file_that_is_gone_is_told_as_missing() {
     assert_eq!(names(&trace), ["llm chat completed"]);
     let shown = super::read(&story, &agent, &thread, &[]).await;
     assert_eq!(shown[0]["attachments"][0]["name"], "cat.png", "people still see that there was one");
+}
+
+#[tokio::test]
+async fn a_state_names_no_files_of_other_users() {
+    let mut story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    story.bench.scope.user = Some(json!({"id": "ann"}));
+    let file = upload(&story, "secret.png", png(8, 8)).await;
+    let sketch = "start -> agent_1{provider: script, model: m} -> stop";
+    let state = json!({"attachments": [{"type": "image", "mime_type": "text/html", "storage_key": file["storage_key"], "name": "x.png"}]});
+    story.bench.scope.user = Some(json!({"id": "ben"}));
+    let other = story.run_with(sketch, json!({"message": "hi", "state": state})).await;
+    assert_eq!(sent(&whole(&story, &other.id).await, "chat", 0), ["user: hi\n[The file x.png was deleted and is missing here.]"]);
+    let key = file["storage_key"].as_str().unwrap();
+    assert!(story.bench.studio.attachment(&story.bench.scope, key).await.is_err(), "nor does a run that names it open it");
+    story.bench.scope.user = Some(json!({"id": "ann"}));
+    let own = story.run_with(sketch, json!({"message": "hi", "state": state})).await;
+    assert_eq!(sent(&whole(&story, &own.id).await, "chat", 0), ["user: hi"]);
 }
 
 /// Removes every file below a folder that is no database.

@@ -55,6 +55,26 @@ async fn a_workflow_thread_shows_messages_questions_answers_and_replies() {
 }
 
 #[tokio::test]
+async fn a_thread_tells_of_its_open_pause_and_a_stopped_turn_leaves_nothing() {
+    let story = Story::scripted(json!([{"times": 0, "match": {"regex": "^pay"}, "tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}, {"times": 0, "text": "Paid."}]));
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "tools": [{"ref": "host:pay"}]})).await;
+    let turn = story.chat(&agent, json!({"message": "pay"})).await;
+    let thread = story.trace(&turn.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let summary = async || {
+        let list = story.bench.studio.chat_threads(&story.bench.scope, EntityKind::Agent, &agent, ListQuery::default()).await.expect("threads");
+        let thread = &list.data[0];
+        (thread["open_pause"]["reason"].clone(), thread["message_count"].clone(), thread["run_count"].clone(), thread["label"].as_str().unwrap().starts_with("Session "))
+    };
+    assert_eq!(summary().await, (json!("tool_approval"), json!(0), json!(1), true), "nothing is said before the turn ends");
+    story.resume(&turn.id, json!({"approval": "approve"})).await;
+    assert_eq!(summary().await, (Value::Null, json!(2), json!(1), false));
+    let stopped = super::chat(&story, &agent, &thread, "pay again".into()).await;
+    assert_eq!(story.cancel(&stopped.id).await, "cancelled");
+    assert_eq!(summary().await, (Value::Null, json!(2), json!(2), false), "a stopped turn adds nothing");
+    assert_eq!(read(&story, &agent, &thread, &[]).await.len(), 2);
+}
+
+#[tokio::test]
 async fn a_turn_overrides_its_agent_and_only_for_itself() {
     let story = Story::scripted(json!([{"times": 0, "text": "ok"}]));
     let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "instructions": "Be kind."})).await;

@@ -177,7 +177,7 @@ async fn a_run_may_not_make_too_many_steps() {
 async fn a_state_may_not_grow_without_end() {
     let story = Story::with(json!({"limits": {"state_kb": 1}}), json!([]));
     let run = story.run("start -> loop_1{max_steps: 100}; loop_1.continue -> set_1{key: a, value: \"{{a}}{{a}}0123456789\"} -> loop_1; loop_1.exit -> stop").await;
-    expect![[r#"38 trace_failed node_id=null code="state_too_large" message="the state is larger than 1 KiB (`limits.state_kb`)" usage="0+0""#]].assert_eq(run.text.lines().last().unwrap());
+    expect![[r#"38 trace_failed node_id="set_1" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0""#]].assert_eq(run.text.lines().last().unwrap());
 }
 
 #[tokio::test]
@@ -191,4 +191,64 @@ async fn a_broken_expression_fails_the_node() {
         4 step_failed step_id="s1" node_id="condition_1" node_type="condition" duration_ms="ms" code="expression_error" message="the expression `state.input + 1 > 2` could not be evaluated: invalid operation: tried to use + operator on unsupported types string and number"
         5 trace_failed node_id="condition_1" code="expression_error" message="the expression `state.input + 1 > 2` could not be evaluated: invalid operation: tried to use + operator on unsupported types string and number" usage="0+0"
     "#]].assert_eq(&run.text);
+}
+
+#[tokio::test]
+async fn a_value_that_is_put_into_itself_ends_the_run_before_it_cannot_be_read_back() {
+    let story = Story::plain();
+    let sketch = "start -> loop_1{max_steps: 200}; loop_1.continue -> set_1{key: a.b, from_key: a} -> loop_1; loop_1.exit -> stop";
+    let run = story.run(sketch).await;
+    let last: Vec<&str> = run.text.lines().rev().take(3).collect();
+    expect![[r#"
+        488 trace_failed node_id="set_1" code="state_too_large" message="a state value is nested deeper than 96 levels; do not put a value into itself" usage="0+0"
+        487 step_failed step_id="s194" node_id="set_1" node_type="set_state" duration_ms="ms" code="state_too_large" message="a state value is nested deeper than 96 levels; do not put a value into itself"
+        486 step_started step_id="s194" node_id="set_1" node_type="set_state" iteration=97 attempt=1"#]].assert_eq(&last.join("\n"));
+    let failed = story.trace(&run.id).await;
+    assert_eq!(failed["trace"]["error"]["code"], "state_too_large", "the log can be read back");
+}
+
+#[tokio::test]
+async fn what_would_be_too_large_is_not_written() {
+    let limits = json!({"limits": {"state_kb": 1}});
+    for (sketch, wanted) in [
+        ("start -> set_1{key: a, value: \"{{input}}{{input}}{{input}}\"} -> stop", expect![[r#"
+            3 step_started step_id="s1" node_id="set_1" node_type="set_state" iteration=null attempt=1
+            4 step_failed step_id="s1" node_id="set_1" node_type="set_state" duration_ms="ms" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"
+            5 trace_failed node_id="set_1" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0""#]]),
+        ("start -> tool_1{tool_ref: \"host:look\", parameters: {a: \"{{input}}\", b: \"{{input}}\"}} -> stop", expect![[r#"
+            3 step_started step_id="s1" node_id="tool_1" node_type="tool" iteration=null attempt=1
+            4 step_failed step_id="s1" node_id="tool_1" node_type="tool" duration_ms="ms" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"
+            5 trace_failed node_id="tool_1" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0""#]]),
+        ("start -> tool_1{tool_ref: \"host:look\", parameters: {a: \"{{input}}\", b: \"{{input}}\"}, on_error: continue} -> stop", expect![[r#"
+            3 step_started step_id="s1" node_id="tool_1" node_type="tool" iteration=null attempt=1
+            4 step_completed step_id="s1" node_id="tool_1" node_type="tool" handle="default" duration_ms="ms" iteration=null changes={"tool_result":{"error":"the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"}} error={"code":"state_too_large","message":"the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"}
+            5 step_started step_id="s2" node_id="stop" node_type="stop" iteration=null attempt=1
+            6 step_completed step_id="s2" node_id="stop" node_type="stop" handle="default" duration_ms="ms" iteration=null changes={}
+            7 trace_completed status="completed" output={"input":"<y>","tool_result":{"error":"the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"}} reply=null thread_id="t1" duration_ms="ms" usage="0+0""#]]),
+        ("start -> set_1{key: a, value: \"{{input}}\"} -> fork_1 -> join_1 -> stop; fork_1.x -> set_2{key: b, value: \"x\"} -> join_1; fork_1.y -> set_3{key: c, value: \"{{input}}\"} -> join_1", expect![[r#"
+            3 step_started step_id="s1" node_id="set_1" node_type="set_state" iteration=null attempt=1
+            4 step_completed step_id="s1" node_id="set_1" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={"a":"<y>"}
+            5 step_started step_id="s2" node_id="fork_1" node_type="fork" iteration=null attempt=1
+            6 branch_started fork_id="fork_1" branch_id="x"
+            7 step_started step_id="s3" node_id="set_2" node_type="set_state" iteration=null attempt=1 branch_id="x"
+            8 step_completed step_id="s3" node_id="set_2" node_type="set_state" handle="default" duration_ms="ms" iteration=null changes={"b":"x"} branch_id="x"
+            9 branch_completed fork_id="fork_1" duration_ms="ms" branch_id="x"
+            10 branch_started fork_id="fork_1" branch_id="y"
+            11 step_started step_id="s4" node_id="set_3" node_type="set_state" iteration=null attempt=1 branch_id="y"
+            12 step_failed step_id="s4" node_id="set_3" node_type="set_state" duration_ms="ms" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" branch_id="y"
+            13 trace_failed node_id="set_3" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0""#]]),
+    ] {
+        let story = Story::with(limits.clone(), json!([]));
+        let run = story.run_with(sketch, json!({"message": "y".repeat(400)})).await;
+        let told = run.text.replace(&"y".repeat(400), "<y>");
+        let last: Vec<&str> = told.lines().filter(|line| !line.contains(" thread ") && !line.contains(" trace_started ")).collect();
+        wanted.assert_eq(&last.join("\n"));
+    }
+    let story = Story::with(limits, json!([]));
+    let run = story.run("start -> human_1 -> stop").await;
+    expect![[r#"
+        6 step_started step_id="s1" node_id="human_1" node_type="human" iteration=null attempt=1 resumed=true
+        7 step_failed step_id="s1" node_id="human_1" node_type="human" duration_ms="ms" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`"
+        8 trace_failed node_id="human_1" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0"
+    "#]].assert_eq(&story.resume(&run.id, json!({"message": "y".repeat(600)})).await);
 }

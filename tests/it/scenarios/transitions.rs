@@ -1,4 +1,4 @@
-//! The table of transitions as far as it needs no queue: every trigger in every status.
+//! The table of transitions: every trigger in every status.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -10,7 +10,8 @@ const NOBODY: &str = "01890000-0000-7000-8000-000000000000";
 /// A story with a run in that status.
 async fn in_status(status: &str) -> (Story, String) {
     let pays = json!([{"times": 0, "tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]}]);
-    let story = Story::with(json!({"timeouts": {"cancel_grace_ms": 20}}), pays);
+    let queue = json!({"async_runs_enabled": true, "worker": {"in_process": false}, "timeouts": {"cancel_grace_ms": 20}});
+    let story = Story::with(queue, pays);
     let sketch = match status {
         "running" => "start -> tool_1{tool_ref: \"host:stuck\"} -> stop",
         "awaiting_input" | "cancelled" => "start -> human_1{prompt: \"Who?\"} -> stop",
@@ -20,6 +21,10 @@ async fn in_status(status: &str) -> (Story, String) {
     };
     if status == "none" {
         return (story, NOBODY.to_owned());
+    }
+    if status == "queued" {
+        let run = story.queue(sketch).await;
+        return (story, run);
     }
     let run = started(&story, sketch, status).await;
     if status == "cancelled" {
@@ -38,15 +43,18 @@ async fn started(story: &Story, sketch: &str, status: &str) -> String {
     started.run.to_string()
 }
 
-const STATUSES: [&str; 7] = ["none", "running", "awaiting_input", "awaiting_tool_approval", "completed", "failed", "cancelled"];
+const STATUSES: [&str; 8] = ["none", "queued", "running", "awaiting_input", "awaiting_tool_approval", "completed", "failed", "cancelled"];
 
 #[tokio::test]
 async fn every_trigger_in_every_status() {
-    let actions: [(&str, &str, Value); 6] = [
+    let actions: [(&str, &str, Value); 9] = [
         ("resume", "human", json!({"message": "x"})),
         ("resume", "approval", json!({"approval": "approve"})),
         ("resume", "other node", json!({"node_id": "elsewhere", "message": "x"})),
         ("retry", "", json!({})),
+        ("queue resume", "human", json!({"message": "x"})),
+        ("queue resume", "approval", json!({"approval": "approve"})),
+        ("queue retry", "", json!({})),
         ("cancel", "", json!({})),
         ("delete", "", json!({})),
     ];
@@ -60,6 +68,7 @@ async fn every_trigger_in_every_status() {
     }
     expect![[r#"
         resume human | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        resume human | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         resume human | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
         resume human | awaiting_input | running
         resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
@@ -67,6 +76,7 @@ async fn every_trigger_in_every_status() {
         resume human | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
         resume human | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
         resume approval | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        resume approval | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         resume approval | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
         resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
         resume approval | awaiting_tool_approval | running
@@ -74,6 +84,7 @@ async fn every_trigger_in_every_status() {
         resume approval | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
         resume approval | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
         resume other node | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        resume other node | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         resume other node | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
         resume other node | awaiting_input | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_input","pauses":[{"pause_id":"p1","node_id":"human_1"}]}
         resume other node | awaiting_tool_approval | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_tool_approval","pauses":[{"pause_id":"p1","node_id":"agent_1"}]}
@@ -81,13 +92,39 @@ async fn every_trigger_in_every_status() {
         resume other node | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
         resume other node | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
         retry  | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        retry  | queued | 409 invalid_state: the run is queued; only a failed run can be retried {"run_status":"queued"}
         retry  | running | 409 invalid_state: the run is running; only a failed run can be retried {"run_status":"running"}
         retry  | awaiting_input | 409 invalid_state: the run is awaiting_input; only a failed run can be retried {"run_status":"awaiting_input"}
         retry  | awaiting_tool_approval | 409 invalid_state: the run is awaiting_tool_approval; only a failed run can be retried {"run_status":"awaiting_tool_approval"}
         retry  | completed | 409 invalid_state: the run is completed; only a failed run can be retried {"run_status":"completed"}
         retry  | failed | running
         retry  | cancelled | 409 invalid_state: the run is cancelled; only a failed run can be retried {"run_status":"cancelled"}
+        queue resume human | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        queue resume human | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
+        queue resume human | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
+        queue resume human | awaiting_input | queued
+        queue resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
+        queue resume human | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
+        queue resume human | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
+        queue resume human | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
+        queue resume approval | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        queue resume approval | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
+        queue resume approval | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
+        queue resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
+        queue resume approval | awaiting_tool_approval | queued
+        queue resume approval | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
+        queue resume approval | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
+        queue resume approval | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
+        queue retry  | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        queue retry  | queued | 409 invalid_state: the run is queued; only a failed run can be retried {"run_status":"queued"}
+        queue retry  | running | 409 invalid_state: the run is running; only a failed run can be retried {"run_status":"running"}
+        queue retry  | awaiting_input | 409 invalid_state: the run is awaiting_input; only a failed run can be retried {"run_status":"awaiting_input"}
+        queue retry  | awaiting_tool_approval | 409 invalid_state: the run is awaiting_tool_approval; only a failed run can be retried {"run_status":"awaiting_tool_approval"}
+        queue retry  | completed | 409 invalid_state: the run is completed; only a failed run can be retried {"run_status":"completed"}
+        queue retry  | failed | queued
+        queue retry  | cancelled | 409 invalid_state: the run is cancelled; only a failed run can be retried {"run_status":"cancelled"}
         cancel  | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        cancel  | queued | cancelled
         cancel  | running | cancelled
         cancel  | awaiting_input | cancelled
         cancel  | awaiting_tool_approval | cancelled
@@ -95,6 +132,7 @@ async fn every_trigger_in_every_status() {
         cancel  | failed | 409 invalid_state: the run is failed; it cannot be cancelled {"run_status":"failed"}
         cancel  | cancelled | cancelled
         delete  | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
+        delete  | queued | 409 invalid_state: the run is queued; cancel it first {"run_status":"queued"}
         delete  | running | 409 invalid_state: the run is running; cancel it first {"run_status":"running"}
         delete  | awaiting_input | 409 invalid_state: the run is awaiting_input; cancel it first {"run_status":"awaiting_input"}
         delete  | awaiting_tool_approval | 409 invalid_state: the run is awaiting_tool_approval; cancel it first {"run_status":"awaiting_tool_approval"}
@@ -109,6 +147,8 @@ async fn attempt(story: &Story, run: &str, what: &str, body: Value) -> String {
     let done = match what {
         "resume" => bench.resume(run, body.clone()).await.map(|started| started.status.as_str()),
         "retry" => bench.retry(run, body.clone()).await.map(|started| started.status.as_str()),
+        "queue resume" => bench.queue_resume(run, body.clone()).await.map(|started| started.status.as_str()),
+        "queue retry" => bench.queue_retry(run, body.clone()).await.map(|started| started.status.as_str()),
         "cancel" => bench.studio.cancel(&bench.scope, run).await.map(|(_, status)| status.as_str()),
         _ => bench.studio.delete_run(&bench.scope, run).await.map(|()| "deleted"),
     };

@@ -1,6 +1,7 @@
 //! Owns what tests share: a studio on a database of its own, graphs as text, runs as text.
 
 pub mod hands;
+pub mod place;
 pub mod render;
 pub mod rules;
 pub mod story;
@@ -72,6 +73,18 @@ impl Bench {
         self.studio.retry(&self.scope, run, request, false).await
     }
 
+    /// Answers a pause and leaves the run to a worker.
+    pub async fn queue_resume(&self, run: &str, body: Value) -> studio::Result<Started> {
+        let request = ResumeRequest::parse(&body)?;
+        self.studio.resume(&self.scope, run, request, true).await
+    }
+
+    /// Leaves a failed run to a worker.
+    pub async fn queue_retry(&self, run: &str, body: Value) -> studio::Result<Started> {
+        let request = RetryRequest::parse(&body)?;
+        self.studio.retry(&self.scope, run, request, true).await
+    }
+
     /// All frames of an answer as text.
     pub async fn told(&self, started: &Started) -> String {
         self.told_from(&started.run.to_string(), From { after: started.after, ..From::default() }, Follow::Answer).await
@@ -100,7 +113,7 @@ impl Bench {
 
 /// The configuration of tests.
 pub fn config(settings: Value, path: &str) -> Config {
-    let mut all = json!({"environment": "local", "database": {"path": path}, "default_provider": "script"});
+    let mut all = json!({"environment": "local", "database": place::database(path), "default_provider": "script"});
     merge(&mut all, settings);
     Config::load(ConfigSources { file: None, json: Some(all), env: BTreeMap::new() }).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -78,6 +78,26 @@ impl Story {
         Run { id: started.run.to_string(), text }
     }
 
+    /// Leaves a run of a sketch with the message `hi` to a worker; its id.
+    pub async fn queue(&self, sketch: &str) -> String {
+        let workflow = self.workflow(sketch).await;
+        let request = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a run body");
+        let bench = &self.bench;
+        let started = bench.studio.start(&bench.scope, EntityKind::Workflow, &workflow, request, true).await.expect("a run");
+        assert_eq!(started.status.as_str(), "queued");
+        started.run.to_string()
+    }
+
+    /// A worker takes the run that waits; what its tail tells from a position, until it rests.
+    pub async fn work(&self, run: &str, after: u64) -> String {
+        let world = self.bench.studio.world();
+        let (told, claimed) = tokio::join!(self.read(run, From { after, ..From::default() }, Follow::Tail), world.work());
+        assert_eq!(claimed.expect("work").map(|claimed| claimed.to_string()).as_deref(), Some(run));
+        self.settle(run).await;
+        assert_eq!(told, self.read(run, From { after, ..From::default() }, Follow::Tail).await, "the tail read again");
+        self.names.lock().expect("a lock").lines(run, &told)
+    }
+
     /// A turn of a stored agent; no thread = a new one.
     pub async fn chat(&self, agent: &str, body: Value) -> Run {
         let request = RunRequest::parse(&body, EntityKind::Agent).expect("a chat body");
@@ -104,6 +124,8 @@ impl Story {
         let error = match what {
             "resume" => self.bench.resume(run, body).await.map(|_| ()),
             "retry" => self.bench.retry(run, body).await.map(|_| ()),
+            "queue resume" => self.bench.queue_resume(run, body).await.map(|_| ()),
+            "queue retry" => self.bench.queue_retry(run, body).await.map(|_| ()),
             "cancel" => self.bench.studio.cancel(&self.bench.scope, run).await.map(|_| ()),
             "delete" => self.bench.studio.delete_run(&self.bench.scope, run).await,
             other => panic!("{other}"),

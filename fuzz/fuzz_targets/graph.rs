@@ -1,0 +1,25 @@
+//! Graphs: any JSON is checked and read without a panic; what the check accepts has a plan.
+#![no_main]
+
+use std::sync::Arc;
+
+use libfuzzer_sys::fuzz_target;
+use studio::model::check;
+use studio::model::graph::Graph;
+use studio::model::plan::Plan;
+use studio::model::sketch;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(graph) = serde_json::from_str(text).or_else(|_| sketch::graph(text)) else { return };
+    let issues = check::shape(&graph);
+    if let Ok(parsed) = Graph::parse(&graph) {
+        assert!(issues.iter().all(|issue| issue.severity != check::Severity::Error), "{issues:?}");
+        let plan = Plan::new(Arc::new(parsed));
+        for node in &plan.graph().nodes {
+            let at = plan.find(&node.id).expect("every node has its place");
+            assert_eq!(plan.node(at).id, node.id);
+            let _ = (plan.next(at, "default"), plan.branches(at).len(), plan.join_of(at), plan.tool_bindings(at).len(), plan.reaches_loop(at, at));
+        }
+    }
+});

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Runs the suites on PostgreSQL: a private cluster on 127.0.0.1, in a temporary folder, stopped and removed at the end.
+# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]`
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
+if [ -z "$(programs)" ]; then
+    install=(apt-get install -y -qq --no-install-recommends postgresql)
+    if [ "$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null; else sudo "${install[@]}" >/dev/null; fi
+fi
+bin="$(programs)"
+
+# initdb refuses root, and a cluster's folder must be reachable for its user.
+home="$(mktemp -d "${TMPDIR:-/tmp}/studio-postgres.XXXXXX")"
+as=()
+if [ "$(id -u)" = 0 ]; then
+    as=(runuser -u postgres --)
+    chown postgres "$home"
+fi
+export STUDIO_TEST_POSTGRES="$home/restart"
+end() {
+    "${as[@]}" "$bin/pg_ctl" -D "$home/data" -m immediate stop >/dev/null 2>&1 || true
+    rm -rf "$home"
+}
+trap end EXIT
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"${as[@]}" "$bin/initdb" -D "$home/data" -A trust -U studio -E UTF8 --locale=C.UTF-8 --no-sync >/dev/null
+cat >>"$home/data/postgresql.conf" <<CONF
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = '$home'
+max_connections = 400
+ssl = on
+ssl_cert_file = '$home/cert.pem'
+ssl_key_file = '$home/key.pem'
+CONF
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE \
+    -keyout "$home/key.pem" -out "$home/cert.pem" 2>/dev/null
+chmod 644 "$home/cert.pem"
+chmod 600 "$home/key.pem"
+[ "$(id -u)" != 0 ] || chown postgres "$home/key.pem"
+chmod 711 "$home"
+export STUDIO_TEST_POSTGRES_CERTIFICATE="$home/cert.pem"
+"${as[@]}" "$bin/pg_ctl" -D "$home/data" -w -l "$home/log" start >/dev/null
+# What the crash tests call to kill the server in mid run and start it again.
+cat >"$STUDIO_TEST_POSTGRES" <<RESTART
+#!/bin/sh
+exec ${as[*]} "$bin/pg_ctl" -D "$home/data" -m immediate -w -l "$home/log" restart >/dev/null
+RESTART
+chmod 755 "$STUDIO_TEST_POSTGRES"
+
+export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
+cargo="${CARGO:-cargo}"
+"$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"
+# The last one kills the server, which the others would notice.
+[ $# -gt 0 ] || "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test crash -- --ignored server::

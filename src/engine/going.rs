@@ -1,0 +1,109 @@
+//! Owns how a run that rests goes on: somebody takes it, one entry is appended, and it is driven or queued.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::create::must_have_room;
+use super::journal::{Boundary, Tenure};
+use super::load::Loaded;
+use super::projection;
+use super::started::Started;
+use super::tenure::{self, Start};
+use super::world::World;
+use crate::error::Result;
+use crate::model::Id;
+use crate::model::event::{Entry, Event, LaneId};
+use crate::model::run::{Run, Status};
+use crate::model::telling::Told;
+use crate::store::idempotency::{self, RequestKey};
+use crate::store::log::{self, Append};
+use crate::store::{StoreError, queue};
+
+/// Appends the entry that makes a resting run go on; none when somebody else was first.
+pub(super) async fn go_on(
+    world: &Arc<World>,
+    tenant: &Arc<str>,
+    loaded: &Loaded,
+    mut run: Run,
+    event: Event,
+    key: Option<&RequestKey>,
+) -> Result<Option<Started>> {
+    let (pause, queued) = asked(&event);
+    must_have_room(world, queued)?;
+    let tenure = Tenure {
+        owner: Arc::clone(&world.owner),
+        fence: loaded.row.fence + 1,
+        mode: if queued { "async" } else { "sync" },
+        queue: queued.then(|| world.config.queue.as_str().into()),
+        tries: 0,
+    };
+    let mut telling = loaded.telling(world, false);
+    let after = telling.ordered.last;
+    let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
+    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane, event });
+    let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
+    run.apply(&entry);
+    telling.tell(&Told::Entry(Arc::clone(&entry)));
+    let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
+    let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
+    append.messages = messages;
+    append.entries = vec![Arc::clone(&entry)];
+    append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
+    let status = if queued { Status::Queued } else { Status::Running };
+    let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
+    let kept = key.map(|key| (key.clone(), started.told()));
+    if !take(world, loaded.row.fence, append, kept).await? {
+        return Ok(None);
+    }
+    if queued {
+        world.wake_workers();
+    } else {
+        let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None };
+        tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
+    }
+    Ok(Some(started))
+}
+
+/// The pause that an entry answers, and whether a worker is to go on.
+fn asked(event: &Event) -> (Option<Id>, bool) {
+    if let Event::Resumed(resumed) = event {
+        (Some(resumed.pause), resumed.queued)
+    } else {
+        (None, matches!(event, Event::Retried(retried) if retried.queued))
+    }
+}
+
+fn lane_of(run: &Run, pause: Id) -> Option<LaneId> {
+    run.pauses().into_iter().find(|(_, open)| open.id == pause).map(|(lane, _)| lane.id)
+}
+
+/// Takes a run that nobody works on and appends to its log, with the answer to whoever asks for it again. False when somebody
+/// else took it since its fence was read.
+pub(super) async fn take(
+    world: &Arc<World>,
+    fence: i64,
+    append: Append,
+    kept: Option<(RequestKey, Value)>,
+) -> Result<bool> {
+    let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
+    let (hook, owner, until) = (Arc::clone(world), Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
+    let write = move |tx: &mut crate::store::Tx<'_>| {
+        let scope = Arc::clone(&append.tenant);
+        if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
+            return Err(StoreError::Fenced);
+        }
+        hook.boundary(Boundary::Before, id, append.expect_head);
+        if let Some((key, answer)) = &kept {
+            idempotency::keep(tx, &scope, key, answer, now)?;
+        }
+        log::append(tx, &append)
+    };
+    match world.store.write(write).await {
+        Ok(()) => world.boundary(Boundary::After, id, head),
+        Err(StoreError::Fenced) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(true)
+}

@@ -1,0 +1,75 @@
+//! Owns the sentences of problems in Portuguese: each English one is a pattern whose gaps keep what was said.
+
+use std::sync::LazyLock;
+
+/// English patterns with their translations; the first that fits holds. Gaps are numbered: `{0}`.
+static SENTENCES: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("../../lang/details.pt_BR.json")).unwrap_or_default());
+
+/// A sentence in Portuguese; one that is not known stays as it is.
+pub(super) fn portuguese(sentence: &str) -> String {
+    let fitting = SENTENCES.iter().find_map(|(english, portuguese)| Some((gaps(english, sentence)?, portuguese)));
+    fitting.map_or_else(|| sentence.to_owned(), |(gaps, portuguese)| filled(portuguese, &gaps))
+}
+
+/// What stands in the gaps of a pattern when it is this sentence.
+fn gaps<'s>(pattern: &str, sentence: &'s str) -> Option<Vec<&'s str>> {
+    let mut literals = pattern.split('{').enumerate().map(|(at, part)| if at == 0 { part } else { part.split_once('}').map_or("", |(_, after)| after) });
+    let mut rest = sentence.strip_prefix(literals.next()?)?;
+    let mut found = Vec::new();
+    let mut literals = literals.peekable();
+    while let Some(literal) = literals.next() {
+        let end = if literals.peek().is_none() { rest.len().checked_sub(literal.len())? } else { rest.find(literal)? };
+        found.push(rest.get(..end)?);
+        rest = rest.get(end..)?.strip_prefix(literal)?;
+    }
+    rest.is_empty().then_some(found)
+}
+
+fn filled(pattern: &str, gaps: &[&str]) -> String {
+    let mut parts = pattern.split('{');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (number, after) = part.split_once('}').unwrap_or(("", part));
+        out.push_str(number.parse::<usize>().ok().and_then(|number| gaps.get(number)).copied().unwrap_or_default());
+        out.push_str(after);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn numbers(pattern: &str) -> BTreeSet<&str> {
+        pattern.split('{').skip(1).filter_map(|part| Some(part.split_once('}')?.0)).collect()
+    }
+
+    #[test]
+    fn every_translation_keeps_what_was_said_and_can_be_reached() {
+        assert!(SENTENCES.len() > 100);
+        for (at, (english, portuguese)) in SENTENCES.iter().enumerate() {
+            assert_eq!(numbers(english), numbers(portuguese), "{english}");
+            let said = filled(english, &["x", "y", "z"]);
+            let first = SENTENCES.iter().position(|(pattern, _)| gaps(pattern, &said).is_some());
+            assert_eq!(first, Some(at), "{english} is hidden by an earlier one");
+        }
+    }
+
+    #[test]
+    fn gaps_keep_what_they_hold() {
+        for (english, wanted) in [
+            ("message is required", "message é obrigatório"),
+            ("limit must be an integer from 1 to 100", "limit deve ser um inteiro de 1 a 100"),
+            ("there is no run `{0}`", "não existe a execução `{0}`"),
+            ("there is no thing `x`", "não existe thing `x`"),
+            ("the run waits for an answer to: Is {1} fine?", "a execução espera uma resposta a: Is {1} fine?"),
+            ("nobody translated this", "nobody translated this"),
+            ("", ""),
+        ] {
+            assert_eq!(portuguese(english), wanted);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Owns forms that bring a file: one file within a limit, and a few short texts.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use axum::extract::multipart::{Field, Multipart, MultipartError};
+use axum::extract::{DefaultBodyLimit, FromRequest as _};
+use bytes::Bytes;
+use http::{Request, StatusCode};
+
+use super::call;
+use crate::error::{Error, Kind, Result};
+use crate::studio::Upload;
+
+/// Kilobytes of a form beside its file.
+const ROOM_KB: u64 = 64;
+
+/// A form that was read.
+pub(super) struct Form {
+    file: Option<Upload>,
+    texts: BTreeMap<String, String>,
+}
+
+impl Form {
+    /// Reads a form; a file over the limit is refused as `too_large`.
+    pub(super) async fn read(mut request: Request<Body>, limit_kb: u64, too_large: Kind) -> Result<Self> {
+        if call::content_type(request.headers()).as_deref() != Some("multipart/form-data") {
+            let told = "an upload must be sent with `Content-Type: multipart/form-data`";
+            return Err(Error::new(Kind::UnsupportedMediaType, told));
+        }
+        DefaultBodyLimit::max(bytes_of(limit_kb.saturating_add(ROOM_KB))).apply(&mut request);
+        let limit = Limit { kb: limit_kb, kind: too_large };
+        let mut fields = Multipart::from_request(request, &()).await.map_err(|_| unreadable())?;
+        let mut form = Self { file: None, texts: BTreeMap::new() };
+        while let Some(field) = fields.next_field().await.map_err(|error| limit.broken(&error))? {
+            match field.name().map(str::to_owned).as_deref() {
+                Some("file") => form.file = Some(limit.file(field).await?),
+                Some(name) if form.texts.len() < 8 => {
+                    let bytes = Limit { kb: ROOM_KB, ..limit }.bytes(field).await?;
+                    form.texts.insert(name.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
+                }
+                Some(_) | None => {}
+            }
+        }
+        Ok(form)
+    }
+
+    /// The file, or the refusal that there is none.
+    pub(super) fn must_have_file(self) -> Result<Upload> {
+        self.file.ok_or_else(|| Error::field("file", "file is required"))
+    }
+
+    /// A text that is not empty.
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.texts.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Limit {
+    kb: u64,
+    kind: Kind,
+}
+
+impl Limit {
+    async fn file(self, field: Field<'_>) -> Result<Upload> {
+        let name = field.file_name().map(str::to_owned).filter(|name| !name.is_empty());
+        let mime_type = field.content_type().map(str::to_owned);
+        let bytes = self.bytes(field).await?;
+        if bytes.is_empty() {
+            return Err(Error::field("file", "file is empty"));
+        }
+        Ok(Upload { name, mime_type, kind: None, bytes })
+    }
+
+    async fn bytes(self, mut field: Field<'_>) -> Result<Bytes> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = field.chunk().await.map_err(|error| self.broken(&error))? {
+            if bytes.len() + chunk.len() > bytes_of(self.kb) {
+                return Err(self.too_large());
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(bytes.into())
+    }
+
+    fn broken(self, error: &MultipartError) -> Error {
+        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { self.too_large() } else { unreadable() }
+    }
+
+    fn too_large(self) -> Error {
+        Error::new(self.kind, format!("the file has more than {} KiB", self.kb)).with("limit_kb", self.kb)
+    }
+}
+
+fn bytes_of(kb: u64) -> usize {
+    usize::try_from(kb.saturating_mul(1024)).unwrap_or(usize::MAX)
+}
+
+fn unreadable() -> Error {
+    Error::field("file", "the form cannot be read")
+}

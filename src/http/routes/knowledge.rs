@@ -1,0 +1,81 @@
+//! Owns the routes of knowledge bases beside their definitions: documents, reading them anew, questions.
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde_json::Value;
+
+use crate::error::{Error, Kind, Result};
+use crate::http::call::{self, Call};
+use crate::http::form::Form;
+use crate::http::table::{Gives, Reads, Route};
+use crate::http::{answer, settings};
+
+const BASE: &str = "/api/knowledge-bases/{id}";
+/// JSON spells some characters with six.
+const SPELLING: u64 = 6;
+
+pub(super) fn routes() -> Vec<Route> {
+    let documents = format!("{BASE}/documents");
+    let document = format!("{documents}/{{document}}");
+    vec![
+        Route::get(documents.clone(), "listDocuments", list).query(&["q", "limit", "cursor"]).gives(200, Gives::List("Document")),
+        Route::post(documents, "addDocument", add)
+            .reads(Reads::JsonOrUpload("DocumentBody", "DocumentForm"))
+            .gives(202, Gives::Json("Document")),
+        Route::get(document.clone(), "getDocument", get).gives(200, Gives::Json("Document")),
+        Route::new(Method::DELETE, document.clone(), "deleteDocument", delete).gives(204, Gives::Nothing),
+        Route::post(format!("{document}/reindex"), "reindexDocument", reindex_document).gives(202, Gives::Json("Document")),
+        Route::post(format!("{BASE}/reindex"), "reindexKnowledgeBase", reindex_base).gives(202, Gives::Json("KnowledgeBase")),
+        Route::post(format!("{BASE}/search"), "searchKnowledgeBase", search)
+            .also("/knowledge-bases/{id}/search")
+            .reads(Reads::Json("SearchBody"))
+            .gives(200, Gives::Json("SearchAnswer")),
+    ]
+}
+
+async fn list(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.documents(&call.scope, call.part("id"), call.list()?).await?.into_json()))
+}
+
+async fn add(mut call: Call) -> Result<Response> {
+    let limit_kb = settings::document_kb(call.studio.config());
+    let request = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
+    let base = call.part("id");
+    let made = if call::content_type(request.headers()).as_deref() == Some("multipart/form-data") {
+        let form = Form::read(request, limit_kb, Kind::BodyTooLarge).await?;
+        let metadata = form.text("metadata").map(parse_metadata).transpose()?;
+        call.studio.add_file(&call.scope, base, &form.must_have_file()?, metadata.as_ref()).await?
+    } else {
+        let room_kb = settings::body_kb(call.studio.config());
+        let body = call::read_json(limit_kb.saturating_mul(SPELLING).saturating_add(room_kb), request).await?;
+        call.studio.add_text(&call.scope, base, &body).await?
+    };
+    Ok(answer::json(StatusCode::ACCEPTED, &made))
+}
+
+fn parse_metadata(text: &str) -> Result<Value> {
+    serde_json::from_str(text).map_err(|_| Error::field("metadata", "metadata must be a JSON object"))
+}
+
+async fn get(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.document(&call.scope, call.part("id"), call.part("document")).await?))
+}
+
+async fn delete(call: Call) -> Result<Response> {
+    call.studio.delete_document(&call.scope, call.part("id"), call.part("document")).await?;
+    Ok(answer::nothing())
+}
+
+async fn reindex_document(call: Call) -> Result<Response> {
+    let read = call.studio.reindex_document(&call.scope, call.part("id"), call.part("document")).await?;
+    Ok(answer::json(StatusCode::ACCEPTED, &read))
+}
+
+async fn reindex_base(call: Call) -> Result<Response> {
+    let read = call.studio.reindex_base(&call.scope, call.part("id")).await?;
+    Ok(answer::json(StatusCode::ACCEPTED, &read))
+}
+
+async fn search(call: Call) -> Result<Response> {
+    Ok(answer::ok(&call.studio.search(&call.scope, call.part("id"), &call.body).await?))
+}

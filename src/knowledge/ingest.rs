@@ -1,0 +1,184 @@
+//! Owns reading a document: its text, its passages, their vectors batch by batch. What was stored is never made again.
+
+use std::time::Duration;
+
+use super::codes;
+use super::{Knowledge, chunk, text};
+use crate::model::Timestamp;
+use crate::model::chat::Tokens;
+use crate::model::event::FaultCode;
+use crate::model::usage::Usage;
+use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
+use crate::store::editions::{self, Embedder};
+use crate::store::passages::{self, Batch};
+use crate::store::readings::{self, ReadingRow};
+use crate::store::{StoreError, documents};
+
+/// Texts of one embeddings request.
+const BATCH: usize = 64;
+/// How often a reading is begun again without getting any further.
+const TRIES: u32 = 5;
+
+/// Why a reading stopped.
+#[derive(Debug)]
+enum Stop {
+    /// It is not this worker's any more, or not wanted any more.
+    Lost,
+    /// It may work later.
+    Later(String),
+    /// It will not work.
+    Never(String),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        if matches!(error, StoreError::Fenced | StoreError::Closed) { Self::Lost } else { Self::Later(error.to_string()) }
+    }
+}
+
+impl From<ProviderFailure> for Stop {
+    fn from(failure: ProviderFailure) -> Self {
+        let passes = matches!(
+            failure.fault.code,
+            FaultCode::ProviderUnavailable | FaultCode::ProviderTimeout | FaultCode::ProviderRateLimited | FaultCode::ProviderProtocol
+        );
+        let text = failure.fault.message;
+        if passes { Self::Later(text) } else { Self::Never(text) }
+    }
+}
+
+impl Knowledge {
+    /// When a lease taken now ends.
+    #[must_use]
+    pub fn lease(&self) -> Timestamp {
+        let millis = i64::try_from(self.config.runs.lease_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Timestamp(self.clock.now().0.saturating_add(millis))
+    }
+
+    /// Works on a reading that was claimed, and stores how it ended. With `patient` a failure that may pass is tried again later.
+    pub(super) async fn work_on(&self, reading: ReadingRow, patient: bool) {
+        let stopped = tokio::select! {
+            stopped = self.read_whole(&reading) => stopped,
+            Stop::Lost = self.hold(&reading) => Err(Stop::Lost),
+        };
+        let now = self.clock.now();
+        let ended = match stopped {
+            Ok(()) | Err(Stop::Lost) => return,
+            Err(Stop::Later(text)) if patient && reading.tries < TRIES => {
+                tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
+                let at = Timestamp(now.0 + backoff(reading.tries));
+                self.store.write(move |tx| readings::put_off(tx, &reading, Some(&text), at)).await
+            }
+            Err(Stop::Later(text) | Stop::Never(text)) => self.store.write(move |tx| readings::fail(tx, &reading, &text, now)).await,
+        };
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the end of a reading was not stored; it is read again when its lease is over");
+        }
+    }
+
+    /// Keeps the lease; ends when the reading is somebody else's.
+    async fn hold(&self, reading: &ReadingRow) -> Stop {
+        let third = Duration::from_millis((self.config.runs.lease_seconds * 1000 / 3).max(100));
+        loop {
+            tokio::time::sleep(third).await;
+            let (reading, until) = (reading.clone(), self.lease());
+            if let Err(StoreError::Fenced | StoreError::Closed) = self.store.write(move |tx| readings::renew(tx, &reading, until)).await {
+                return Stop::Lost;
+            }
+        }
+    }
+
+    async fn read_whole(&self, reading: &ReadingRow) -> Result<(), Stop> {
+        if reading.tries > TRIES {
+            return Err(Stop::Never(format!("reading this document was begun {} times and never came to an end", reading.tries - 1)));
+        }
+        let no = reading.edition;
+        let edition = self.store.read(move |tx| editions::get(tx, no)).await?.ok_or(Stop::Lost)?;
+        let chunks = match reading.chunks {
+            Some(chunks) => chunks,
+            None => self.cut(reading).await?,
+        };
+        let mut done = if reading.chunks.is_some() { reading.done } else { 0 };
+        while done < chunks {
+            done += self.embed_next(reading, &edition.embedder, done).await?;
+        }
+        let (reading, now) = (reading.clone(), self.clock.now());
+        Ok(self.store.write(move |tx| readings::complete(tx, &reading, now)).await?)
+    }
+
+    /// Cuts the text of the document; how many passages there are.
+    async fn cut(&self, reading: &ReadingRow) -> Result<u64, Stop> {
+        let no = reading.document;
+        let found = self.store.read(move |tx| Ok(documents::by_no(tx, no)?.zip(documents::content(tx, no)?))).await?;
+        let (document, content) = found.ok_or(Stop::Lost)?;
+        let kind = text::DocumentKind::of_mime(&document.mime_type).ok_or_else(|| Stop::Never(text::unreadable(&document.mime_type)))?;
+        let whole = self.texts.read(kind, content).await.map_err(Stop::Never)?;
+        let texts = chunk::cut(&whole, reading.max_words as usize, reading.overlap_words as usize);
+        if texts.is_empty() {
+            return Err(Stop::Never(kind.without_text().to_owned()));
+        }
+        if texts.len() > passages::MOST {
+            return Err(Stop::Never("the text gives too many chunks; raise `chunking.max_words` of the base".to_owned()));
+        }
+        let (reading, count) = (reading.clone(), texts.len() as u64);
+        self.store.write(move |tx| readings::cut(tx, &reading, &texts)).await?;
+        Ok(count)
+    }
+
+    /// Makes and stores the vectors of the next passages; how many there were.
+    async fn embed_next(&self, reading: &ReadingRow, embedder: &Embedder, done: u64) -> Result<u64, Stop> {
+        let (no, edition) = (reading.no, reading.edition);
+        let found = self.store.read(move |tx| Ok((passages::texts(tx, no, done, BATCH)?, passages::vector_bytes(tx, edition)?)));
+        let (texts, length) = found.await?;
+        if texts.is_empty() {
+            return Err(Stop::Never("passages of this document are missing; reindex it".to_owned()));
+        }
+        let request = EmbedRequest {
+            model: embedder.model.clone(),
+            texts,
+            query: false,
+            dimensions: embedder.dimensions,
+            tenant: reading.tenant.clone(),
+        };
+        let began = self.clock.now();
+        let made = self.providers.get(&embedder.provider)?.embed(&request).await?;
+        let usage = self.usage(embedder, made.tokens, began);
+        let batch = batch(done, request.texts, made, length).map_err(Stop::Never)?;
+        let (count, reading) = (batch.vectors.len() as u64, reading.clone());
+        let (now, until) = (self.clock.now(), self.lease());
+        self.store.write(move |tx| readings::advance(tx, &reading, &batch, &usage, now, until)).await?;
+        Ok(count)
+    }
+
+    fn usage(&self, embedder: &Embedder, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+        let Some(tokens) = tokens else { return Usage { unpriced: embedder.provider != "hash", ..Usage::default() } };
+        match self.prices.lookup(&embedder.provider, &embedder.model, began) {
+            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
+            None => Usage { tokens, unpriced: true, ..Usage::default() },
+        }
+    }
+}
+
+/// Vectors as they are stored: of unit length, all of the length that the edition has.
+fn batch(first: u64, texts: Vec<String>, made: Embeddings, bytes: Option<u64>) -> Result<Batch, String> {
+    let length = bytes.map_or_else(|| made.vectors.first().map_or(0, Vec::len), |bytes| usize::try_from(bytes / 4).unwrap_or(0));
+    let mut batch = Batch { first, texts, ..Batch::default() };
+    for vector in made.vectors {
+        if vector.is_empty() || vector.len() != length || length > 65_536 {
+            return Err(format!(
+                "the model gave a vector of length {}, and those of the base have {length}; reindex the base, or set `dimensions`",
+                vector.len()
+            ));
+        }
+        let vector = codes::unit(vector);
+        batch.vectors.push(codes::bytes(&vector));
+        codes::append(&mut batch.codes, &vector);
+    }
+    Ok(batch)
+}
+
+/// Milliseconds before the next attempt.
+const fn backoff(tries: u32) -> i64 {
+    let doubled = if tries > 6 { 6 } else { tries.saturating_sub(1) };
+    1000 << doubled
+}

@@ -1,0 +1,51 @@
+//! Owns knowledge bases at work: documents become passages with vectors, questions find passages. The one path for nodes, tools and people.
+
+pub mod base;
+pub mod chunk;
+mod codes;
+pub mod filter;
+mod ingest;
+mod rank;
+mod search;
+mod shelves;
+pub mod text;
+mod worker;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::model::prices::PriceTable;
+use crate::providers::registry::Providers;
+use crate::store::Store;
+
+pub use search::{Question, Trouble, context};
+pub use worker::Worker;
+
+/// Knowledge bases at work.
+pub struct Knowledge {
+    config: Arc<Config>,
+    clock: Arc<dyn Clock>,
+    store: Store,
+    providers: Arc<Providers>,
+    prices: Arc<PriceTable>,
+    shelves: Arc<shelves::Shelves>,
+    texts: text::Reader,
+    /// There may be a document to read.
+    wake: Notify,
+}
+
+impl Knowledge {
+    /// Works on this store with these providers.
+    #[must_use]
+    pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
+        Self { config, clock, store, providers, prices, shelves: Arc::default(), texts: text::Reader::default(), wake: Notify::new() }
+    }
+
+    /// There may be a document to read.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+}

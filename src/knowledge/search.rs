@@ -1,0 +1,307 @@
+//! Owns questions: what is asked of a base, the vector that it becomes, and the passages that answer it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::Knowledge;
+use super::base::{Base, Mode};
+use super::codes::{self, Query};
+use super::filter::Filter;
+use super::rank::{self, Best};
+use super::shelves::Shelves;
+use crate::model::chat::Tokens;
+use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
+use crate::store::editions::{self, Edition, Embedder};
+use crate::store::readings::LiveReading;
+use crate::store::{StoreError, Tx, fulltext, passages};
+use crate::tools::Spent;
+use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery};
+
+/// How many of the most alike are looked at exactly, and how many each list gives to the other.
+const CANDIDATES: usize = 100;
+/// How many hits are looked through when only some documents are wanted.
+const FILTERED: usize = 5_000;
+/// How often a question is asked anew because the base was reindexed meanwhile.
+const MOVES: usize = 3;
+/// The most characters of a question that become a vector.
+const QUERY_CHARACTERS: usize = 8_000;
+
+/// Why a question has no answer.
+#[derive(Clone, Debug)]
+pub enum Trouble {
+    /// There is no such base.
+    Missing(String),
+    /// The question is wrong: the field, and a sentence.
+    Wrong(&'static str, String),
+    /// The embeddings could not be made.
+    Provider(ProviderFailure),
+    /// The store could not be read.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Trouble> for SearchError {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Missing(name) => Self::Missing(name),
+            Trouble::Wrong(field, text) => Self::Failed(format!("{field}: {text}")),
+            Trouble::Provider(failure) => Self::Failed(failure.fault.message),
+            Trouble::Store(error) => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+/// A question with everything that it left to the base filled in.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The base.
+    pub base: Base,
+    /// The text.
+    pub query: String,
+    mode: Mode,
+    top_k: usize,
+    threshold: Option<f64>,
+    filter: Filter,
+    edition: Option<Edition>,
+}
+
+impl Question {
+    fn new(base: Base, edition: Option<Edition>, asked: &SearchQuery) -> Result<Self, Trouble> {
+        let usual = &base.retrieval;
+        let mode = match asked.mode.as_deref() {
+            None => usual.mode,
+            Some(name) => Mode::named(name).ok_or_else(|| Trouble::Wrong("mode", "must be one of hybrid, vector, text".to_owned()))?,
+        };
+        let filter = Filter::parse(asked.filter.as_ref().unwrap_or(&usual.filter));
+        let filter = filter.map_err(|(key, text)| Trouble::Wrong("filter", format!("`{key}`: {text}")))?;
+        Ok(Self {
+            query: asked.query.clone(),
+            mode,
+            top_k: asked.top_k.unwrap_or(usual.top_k).clamp(1, 100) as usize,
+            threshold: asked.threshold.or(usual.threshold),
+            filter,
+            edition,
+            base,
+        })
+    }
+
+    /// What makes the vector that it needs, and for which edition; none when it needs none.
+    #[must_use]
+    pub fn embedder(&self) -> Option<(i64, &Embedder)> {
+        let asks = self.mode != Mode::Text && !self.query.trim().is_empty();
+        self.edition.as_ref().filter(|_| asks).map(|edition| (edition.no, &edition.embedder))
+    }
+}
+
+impl Knowledge {
+    /// Finds the base of a question and fills in what it leaves open.
+    ///
+    /// # Errors
+    /// There is no such base, the question is wrong, or the store failed.
+    pub async fn question(&self, tenant: &str, asked: &SearchQuery) -> Result<Question, Trouble> {
+        let (scope, name, config) = (tenant.to_owned(), asked.knowledge_base.clone(), Arc::clone(&self.config));
+        let found = self.store.read(move |tx| {
+            let Some(base) = Base::find(tx, &scope, &name, &config)? else { return Ok(None) };
+            let edition = editions::of_base(tx, &scope, &base.id)?.into_iter().find(|edition| edition.current);
+            Ok(Some((base, edition)))
+        });
+        let (base, edition) = found.await?.ok_or_else(|| Trouble::Missing(asked.knowledge_base.clone()))?;
+        Question::new(base, edition, asked)
+    }
+
+    /// The vector of a question.
+    ///
+    /// # Errors
+    /// The provider's failure.
+    pub async fn embed(&self, tenant: &str, embedder: &Embedder, query: &str) -> Result<(Vec<f32>, Option<Tokens>), ProviderFailure> {
+        let request = EmbedRequest {
+            model: embedder.model.clone(),
+            texts: vec![query.chars().take(QUERY_CHARACTERS).collect()],
+            query: true,
+            dimensions: embedder.dimensions,
+            tenant: tenant.to_owned(),
+        };
+        let mut made = self.providers.get(&embedder.provider)?.embed(&request).await?;
+        Ok((made.vectors.pop().unwrap_or_default(), made.tokens))
+    }
+
+    /// The passages that answer a question, best first. None when the base was reindexed since it was asked: then it is to be asked anew.
+    ///
+    /// # Errors
+    /// The store failed, or the vector does not fit those of the base.
+    pub async fn find(&self, question: &Question, vector: Option<Vec<f32>>) -> Result<Option<Found>, Trouble> {
+        let empty = Found { knowledge_base_id: question.base.id.to_string(), ..Found::default() };
+        if question.edition.is_none() || question.query.trim().is_empty() {
+            return Ok(Some(empty));
+        }
+        let (question, shelves) = (question.clone(), Arc::clone(&self.shelves));
+        let results = self.store.read(move |tx| Look { tx, shelves: &shelves, question: &question }.results(vector.clone())).await??;
+        let Some(results) = results else { return Ok(None) };
+        let top_score = results.iter().map(|chunk| chunk.score).fold(0.0, f64::max);
+        Ok(Some(Found { context: context(results.iter().map(|chunk| chunk.content.as_str())), top_score, results, ..empty }))
+    }
+
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// As [`Knowledge::question`], [`Knowledge::embed`] and [`Knowledge::find`].
+    pub async fn ask(&self, tenant: &str, asked: &SearchQuery) -> Result<Found, Trouble> {
+        for _ in 0..MOVES {
+            let question = self.question(tenant, asked).await?;
+            let (mut vector, mut spent) = (None, None);
+            if let Some((_, embedder)) = question.embedder() {
+                let (made, tokens) = self.embed(tenant, embedder, &question.query).await.map_err(Trouble::Provider)?;
+                spent = Some(Spent { provider: embedder.provider.clone(), model: embedder.model.clone(), tokens });
+                vector = Some(made);
+            }
+            if let Some(found) = self.find(&question, vector).await? {
+                return Ok(Found { spent, ..found });
+            }
+        }
+        Err(Trouble::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
+    }
+}
+
+impl Search for Knowledge {
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Result<Found, SearchError>> {
+        Box::pin(async move { Ok(self.ask(tenant, query).await?) })
+    }
+}
+
+/// Passages as a model reads them: `[n]` is what it cites.
+pub fn context<'t>(contents: impl Iterator<Item = &'t str>) -> String {
+    let blocks: Vec<String> = (1..).zip(contents).map(|(n, content)| format!("[{n}] {content}")).collect();
+    blocks.join("\n---\n")
+}
+
+/// One look into the store for one question.
+struct Look<'l, 't> {
+    tx: &'l mut Tx<'t>,
+    shelves: &'l Shelves,
+    question: &'l Question,
+}
+
+impl Look<'_, '_> {
+    /// None when another edition has become the current one: the vector may be of another kind.
+    fn results(mut self, vector: Option<Vec<f32>>) -> Result<Result<Option<Vec<Chunk>>, Trouble>, StoreError> {
+        let asked = self.question.edition.as_ref();
+        let edition = asked.map_or(Ok(None), |asked| editions::get(self.tx, asked.no))?;
+        let Some(edition) = edition.filter(|edition| edition.current) else { return Ok(Ok(None)) };
+        let live = self.shelves.live(self.tx, &edition)?;
+        let wanted: HashMap<i64, &LiveReading> =
+            live.iter().filter(|reading| self.question.filter.fits(&reading.metadata)).map(|reading| (reading.no, reading)).collect();
+        let alike = match vector.filter(|_| !wanted.is_empty()) {
+            Some(vector) => match self.alike(&edition, &wanted, &codes::unit(vector))? {
+                Ok(alike) => alike,
+                Err(trouble) => return Ok(Err(trouble)),
+            },
+            None => Vec::new(),
+        };
+        let order = match self.question.mode {
+            Mode::Vector => alike.iter().map(|(key, _)| *key).collect(),
+            Mode::Text => self.worded(&edition, &wanted)?,
+            Mode::Hybrid => {
+                let keys: Vec<i64> = alike.iter().map(|(key, _)| *key).collect();
+                rank::fuse(&keys, &self.worded(&edition, &wanted)?)
+            }
+        };
+        self.chunks(&order, &alike.into_iter().collect(), &wanted).map(|chunks| Ok(Some(chunks)))
+    }
+
+    /// The passages whose vectors are most alike, with their exact likeness.
+    fn alike(
+        &mut self,
+        edition: &Edition,
+        wanted: &HashMap<i64, &LiveReading>,
+        vector: &[f32],
+    ) -> Result<Result<Vec<(i64, f32)>, Trouble>, StoreError> {
+        let length = passages::vector_bytes(self.tx, edition.no)?.unwrap_or(0) / 4;
+        if length != vector.len() as u64 {
+            let told = format!(
+                "the model `{}` now gives vectors of length {}, and those of the base have {length}; reindex the base",
+                edition.embedder.model,
+                vector.len()
+            );
+            return Ok(Err(Trouble::Wrong("knowledge_base_id", told)));
+        }
+        let query = Query::new(vector);
+        let mut best = Best::new(CANDIDATES.max(self.question.top_k * 2));
+        for reading in wanted.keys() {
+            for run in self.shelves.runs(self.tx, edition.no, *reading)?.iter() {
+                query.compare(&run.codes, |place, likeness| best.show(passages::key(*reading, run.first + place), likeness));
+            }
+        }
+        let mut exact = Vec::new();
+        for (key, _) in best.in_order() {
+            let likeness = passages::vector(self.tx, key, |bytes| codes::likeness(vector, bytes))?.unwrap_or(0.0);
+            if likeness > 0.0 {
+                exact.push((key, likeness.min(1.0)));
+            }
+        }
+        exact.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        Ok(Ok(exact))
+    }
+
+    /// The passages that hold the question's words.
+    fn worded(&mut self, edition: &Edition, wanted: &HashMap<i64, &LiveReading>) -> Result<Vec<i64>, StoreError> {
+        let most = CANDIDATES.max(self.question.top_k * 2);
+        let limit = if self.question.filter.is_empty() { most * 4 } else { FILTERED };
+        let mut found = fulltext::find(self.tx, edition.no, &rank::words(&self.question.query), limit)?;
+        found.retain(|key| wanted.contains_key(&passages::place(*key).0));
+        found.truncate(most);
+        Ok(found)
+    }
+
+    fn chunks(
+        &mut self,
+        order: &[i64],
+        scores: &HashMap<i64, f32>,
+        wanted: &HashMap<i64, &LiveReading>,
+    ) -> Result<Vec<Chunk>, StoreError> {
+        let mut chunks = Vec::new();
+        for key in order {
+            let score = scores.get(key).map_or(0.0, |score| rounded(*score));
+            if self.question.threshold.is_some_and(|least| score < least) {
+                continue;
+            }
+            let (no, position) = passages::place(*key);
+            let Some(reading) = wanted.get(&no) else { continue };
+            let Some(content) = passages::text(self.tx, *key)? else { continue };
+            chunks.push(chunk(reading, position, content, score));
+            if chunks.len() == self.question.top_k {
+                break;
+            }
+        }
+        Ok(chunks)
+    }
+}
+
+fn chunk(reading: &LiveReading, position: u64, content: String, score: f64) -> Chunk {
+    let name = format!("{}:{position}", reading.no);
+    Chunk {
+        id: uuid::Uuid::new_v5(&reading.document.0, name.as_bytes()).to_string(),
+        document_id: reading.document.to_string(),
+        content,
+        score,
+        source_type: reading.source_type.clone(),
+        source_name: reading.name.clone(),
+        position,
+        metadata: match &reading.metadata {
+            Value::Object(fields) => fields.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        },
+    }
+}
+
+/// Six digits are more than a score tells.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1e6).round() / 1e6
+}

@@ -1,0 +1,87 @@
+//! Owns what speakers of OpenAI's chat completions want back with their messages, and under which ids they know calls.
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::answer::{content, text};
+use super::dialect::Echo;
+
+/// The key of what `Echo::Thinking` keeps.
+const THINKING: &str = "thinking";
+
+/// Keeps what one piece of an answer adds.
+pub(super) fn keep(own: &mut Map<String, Value>, echo: Echo, message: &Value) {
+    match echo {
+        Echo::Text(key) => keep_text(own, key, text(message.get(key))),
+        Echo::Details(key) => {
+            let more = message.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            if more.is_empty() {
+                return;
+            }
+            if let Value::Array(kept) = own.entry(key).or_insert_with(|| json!([])) {
+                more.iter().for_each(|detail| keep_detail(kept, detail));
+            }
+        }
+        Echo::Thinking => {
+            let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+            let thoughts = parts.filter(|part| text(part.get("type")) == "thinking");
+            thoughts.for_each(|part| keep_text(own, THINKING, &content(part.get("thinking"))));
+        }
+    }
+}
+
+fn keep_text(own: &mut Map<String, Value>, key: &str, more: &str) {
+    if more.is_empty() {
+        return;
+    }
+    match own.get_mut(key) {
+        Some(Value::String(kept)) => kept.push_str(more),
+        Some(_) | None => {
+            own.insert(key.to_owned(), more.into());
+        }
+    }
+}
+
+/// Pieces of one detail are told by their kind and index.
+fn keep_detail(kept: &mut Vec<Value>, detail: &Value) {
+    let same = |last: &&mut Value| detail.get("index").is_some() && ["type", "index"].iter().all(|key| last.get(*key) == detail.get(*key));
+    let Some(last) = kept.last_mut().filter(same).and_then(Value::as_object_mut) else {
+        kept.push(detail.clone());
+        return;
+    };
+    for (key, more) in detail.as_object().into_iter().flatten().filter(|(_, more)| !more.is_null()) {
+        match (last.get_mut(key), more) {
+            (Some(Value::String(kept)), Value::String(more)) if matches!(key.as_str(), "text" | "summary" | "data") => kept.push_str(more),
+            (_, more) => {
+                last.insert(key.clone(), more.clone());
+            }
+        }
+    }
+}
+
+/// Puts what was kept back into a message. What another speaker of the same family wants is not sent.
+pub(super) fn put_back(told: &mut Map<String, Value>, echo: &[Echo], own: &Value) {
+    for echo in echo {
+        match *echo {
+            Echo::Text(key) | Echo::Details(key) => told.extend(own.get(key).map(|kept| (key.to_owned(), kept.clone()))),
+            Echo::Thinking => {
+                let Some(thought) = own.get(THINKING) else { continue };
+                let said = told.get("content").and_then(Value::as_str).filter(|said| !said.is_empty());
+                let said = said.map(|said| json!({"type": "text", "text": said}));
+                let thinking = json!({"type": "thinking", "thinking": [{"type": "text", "text": thought}]});
+                told.insert("content".into(), [thinking].into_iter().chain(said).collect());
+            }
+        }
+    }
+}
+
+/// An id of nine letters and figures: the one that it is, else one made of it.
+pub(super) fn short_id(id: &str) -> String {
+    const LENGTH: usize = 9;
+    const SIGNS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    if id.len() == LENGTH && id.bytes().all(|sign| sign.is_ascii_alphanumeric()) {
+        return id.to_owned();
+    }
+    let hash = Sha256::digest(id);
+    hash.iter().take(LENGTH).map(|byte| char::from(SIGNS[usize::from(byte % 32)])).collect()
+}

@@ -1,0 +1,161 @@
+//! Owns tests of what the speakers of OpenAI's chat completions do differently.
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::chat::{Message, ProviderBlocks, Role, ToolCall};
+use crate::providers::mock::{self, Canned, hello, result, told, whole};
+
+fn stream(frames: &[Value]) -> Canned {
+    Canned(200, &[], vec![frames.iter().map(|frame| format!("data: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n"])
+}
+
+fn delta(delta: &Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta}]})
+}
+
+async fn check(dialect: &str, answer: Canned, streamed: bool, wanted: Expect) {
+    let (wire, _) = mock::start("/v1", vec![answer]).await;
+    wanted.assert_eq(&told(&OpenAi { wire, dialect: Dialect::of(dialect) }, &hello(streamed)).await);
+}
+
+/// What a conversation is sent as, after an answer of these frames.
+async fn sent_back(dialect: &str, frames: &[Value]) -> Value {
+    let (wire, mock) = mock::start("/v1", vec![stream(frames), stream(&[delta(&json!({"content": "ok"}))])]).await;
+    let provider = OpenAi { wire, dialect: Dialect::of(dialect) };
+    let mut request = hello(true);
+    let reply = provider.chat(&request, &|_| {}).await.expect("an answer");
+    let calls = reply.message.tool_calls.clone();
+    request.messages.push(reply.message);
+    request.messages.extend(calls.iter().map(|call| result(&call.id, "done", false)));
+    provider.chat(&request, &|_| {}).await.expect("an answer");
+    let seen = mock.seen.lock().expect("seen");
+    seen[1].1["messages"].as_array().expect("messages")[2..].iter().cloned().collect()
+}
+
+#[tokio::test]
+async fn usage_is_found_where_it_is_told() {
+    let usage = json!({"prompt_tokens": 3, "completion_tokens": 2});
+    for frame in [
+        json!({"choices": [{"delta": {}}], "usage": null, "x_groq": {"usage": usage}}),
+        json!({"choices": [{"delta": {}, "usage": usage}]}),
+        json!({"choices": [{"delta": {}}], "usage": usage}),
+    ] {
+        check("groq", stream(&[frame]), true, expect![[r#"
+
+            "" Stop Some((3, 2, 0, 0, 0))"#]]).await;
+    }
+}
+
+#[tokio::test]
+async fn reasoning_that_only_the_total_holds_is_counted() {
+    let usage = json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135, "completion_tokens_details": {"reasoning_tokens": 94}});
+    let answer = json!({"choices": [{"message": {"content": "Hi"}}], "usage": usage});
+    check("xai", whole(&answer), false, expect![[r#"
+
+        "Hi" Stop Some((32, 103, 0, 0, 94))"#]]).await;
+    let usage = json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 41, "completion_tokens_details": {"reasoning_tokens": 4}});
+    let answer = json!({"choices": [{"message": {"content": "Hi"}}], "usage": usage});
+    check("openai", whole(&answer), false, expect![[r#"
+
+        "Hi" Stop Some((32, 9, 0, 0, 4))"#]]).await;
+    let huge = json!({"prompt_tokens": u64::MAX, "completion_tokens": u64::MAX, "total_tokens": u64::MAX});
+    check("openai", whole(&json!({"choices": [{"message": {"content": "Hi"}}], "usage": huge})), false, expect![[r#"
+
+        "Hi" Stop Some((1000000000000, 1000000000000, 0, 0, 0))"#]]).await;
+}
+
+#[tokio::test]
+async fn errors_are_found_where_they_are_told() {
+    let hi = delta(&json!({"content": "Hi"}));
+    for error in [
+        json!({"error": {"code": 503, "message": "over capacity"}}),
+        json!({"x_groq": {"error": "over capacity"}}),
+        json!({"object": "error", "code": 503, "message": "over capacity"}),
+    ] {
+        check("groq", stream(&[hi.clone(), error]), true, expect![[r#"
+            "Hi" 
+            provider_unavailable: the provider broke off: over capacity None"#]]).await;
+    }
+}
+
+#[tokio::test]
+async fn thinking_parts_go_back_with_ids_that_are_taken() {
+    let frames = [
+        delta(&json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]})),
+        delta(&json!({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "m."}]}, {"type": "text", "text": "I look."}]})),
+        delta(&json!({"tool_calls": [{"id": "abcDEF123", "function": {"name": "t", "arguments": "{}"}, "index": 0},
+            {"id": "call_of_another", "function": {"name": "t", "arguments": "{}"}, "index": 1}]})),
+    ];
+    check("mistral", stream(&frames), true, expect![[r#"
+        ("Hm") "I look." ("m.") 
+        "I look." ToolCalls None
+        abcDEF123 t {} None
+        call_of_another t {} None
+        blocks openai-chat {"thinking":"Hmm."}"#]]).await;
+    expect![[r#"[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hmm."}]},{"type":"text","text":"I look."}],"tool_calls":[{"id":"abcDEF123","type":"function","function":{"name":"t","arguments":"{}"}},{"id":"rvvoxti37","type":"function","function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcDEF123","content":"done"},{"role":"tool","tool_call_id":"rvvoxti37","content":"done"}]"#]].assert_eq(&sent_back("mistral", &frames).await.to_string());
+}
+
+#[tokio::test]
+async fn details_that_came_in_pieces_go_back_whole() {
+    let frames = [
+        delta(&json!({"reasoning_details": [{"type": "reasoning.text", "text": "I ", "signature": null, "index": 0}]})),
+        delta(&json!({"reasoning_details": [{"type": "reasoning.text", "text": "see", "index": 0}]})),
+        delta(&json!({"reasoning_details": [{"type": "reasoning.text", "signature": "c2ln+/=", "index": 0}]})),
+        delta(&json!({"content": "Yes", "reasoning_details": [{"type": "reasoning.encrypted", "data": "AAA=", "index": 1}]})),
+    ];
+    expect![[r#"[{"role":"assistant","content":"Yes","reasoning_details":[{"type":"reasoning.text","text":"I see","signature":"c2ln+/=","index":0},{"type":"reasoning.encrypted","data":"AAA=","index":1}]}]"#]].assert_eq(&sent_back("openrouter", &frames).await.to_string());
+}
+
+#[tokio::test]
+async fn what_one_speaker_wants_back_is_not_sent_to_another() {
+    let frames = [delta(&json!({"reasoning_content": "why", "content": "Yes"}))];
+    assert_eq!(sent_back("deepseek", &frames).await, json!([{"role": "assistant", "content": "Yes", "reasoning_content": "why"}]));
+    let blocks = Some(ProviderBlocks { family: FAMILY.into(), value: json!({"reasoning_content": "why", "thinking": "Hm"}) });
+    let mut request = hello(false);
+    request.messages.push(Message { blocks, ..Message::text(Role::Assistant, "Yes") });
+    let body = request::body(&request, &Dialect::of("openai"));
+    assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "Yes"}));
+}
+
+#[tokio::test]
+async fn a_stream_needs_a_choice_and_no_blank_line_at_its_end() {
+    check("openai", stream(&[]), true, expect![[r#"
+
+        provider_protocol: the provider's answer is malformed: it holds no choice None"#]]).await;
+    let unended = format!("data: {}\n\ndata: [DONE]", delta(&json!({"content": "Hi"})));
+    check("openai", Canned(200, &[], vec![unended]), true, expect![[r#"
+        "Hi" 
+        "Hi" Stop None"#]]).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_read_too() {
+    let headers = &[("content-type", "application/json; charset=utf-8")];
+    let answer = json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}).to_string();
+    check("custom", Canned(200, headers, vec![answer]), true, expect![[r#"
+        "Hi" 
+        "Hi" Stop None"#]]).await;
+    let error = json!({"error": {"code": 429, "message": "too fast"}}).to_string();
+    check("custom", Canned(200, headers, vec![error]), true, expect![[r#"
+
+        provider_rate_limited: the provider broke off: too fast None"#]]).await;
+}
+
+#[tokio::test]
+async fn nobody_asks_for_a_thousand_tools() {
+    let calls: Vec<Value> = (0..2000).map(|at| json!({"index": at, "id": at.to_string(), "function": {"name": "t"}})).collect();
+    check("openai", stream(&[delta(&json!({ "tool_calls": calls }))]), true, expect![[r#"
+
+        provider_protocol: the provider's answer is malformed: it asks for too many tools at once None"#]]).await;
+}
+
+#[test]
+fn ids_of_calls_stay_what_they_were_where_they_may() {
+    let call = ToolCall { id: "call_1".into(), name: "t".into(), arguments: json!({}), invalid: None };
+    let id = |dialect: &str| request::call(&call, &Dialect::of(dialect).id(&call.id))["id"].clone();
+    assert_eq!(id("openai"), "call_1");
+    let short = id("mistral");
+    assert!(short.as_str().is_some_and(|id| id.len() == 9 && id.bytes().all(|sign| sign.is_ascii_alphanumeric())), "{short}");
+}

@@ -1,0 +1,59 @@
+//! Owns what is added to counters at the end of a transaction: many jobs count for the same rows, which are then written once, and by
+//! everybody in the same order.
+
+use std::collections::BTreeMap;
+
+use super::db::Tx;
+use super::error::StoreError;
+use super::usage::{self, CallsOf, RunsOf, Sum};
+use super::parts;
+
+/// What counters are changed by.
+#[derive(Debug, Default)]
+pub(super) struct Later {
+    runs: BTreeMap<RunsOf, Sum>,
+    calls: BTreeMap<CallsOf, Sum>,
+    /// How many more runs use a part.
+    parts: BTreeMap<i64, i64>,
+}
+
+impl Later {
+    /// Adds to the sums of runs.
+    pub(super) fn runs(&mut self, of: RunsOf, sum: &Sum) {
+        self.runs.entry(of).or_default().add(sum);
+    }
+
+    /// Adds to the sums of calls.
+    pub(super) fn calls(&mut self, of: CallsOf, sum: &Sum) {
+        self.calls.entry(of).or_default().add(sum);
+    }
+
+    /// More or fewer runs use a part.
+    pub(super) fn part(&mut self, part: i64, more: i64) {
+        *self.parts.entry(part).or_default() += more;
+    }
+
+    /// What another job adds, too.
+    pub(super) fn join(&mut self, other: Self) {
+        for (of, sum) in other.runs {
+            self.runs(of, &sum);
+        }
+        for (of, sum) in other.calls {
+            self.calls(of, &sum);
+        }
+        for (part, more) in other.parts {
+            self.part(part, more);
+        }
+    }
+
+    /// Writes it all.
+    pub(super) fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
+        for (part, more) in &self.parts {
+            parts::count_uses(tx, *part, *more)?;
+        }
+        for (of, sum) in &self.runs {
+            usage::add_runs(tx, of, sum)?;
+        }
+        self.calls.iter().try_for_each(|(of, sum)| usage::add_calls(tx, of, sum))
+    }
+}

@@ -1,0 +1,133 @@
+//! Owns a PostgreSQL server as the database: connections for lanes and readers, opened with their first job and again when lost.
+
+mod address;
+mod fault;
+mod news;
+mod schema;
+mod session;
+mod tls;
+pub(super) mod value;
+mod writer;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::StoreSettings;
+use super::error::StoreError;
+use super::news::{Hear, News};
+use super::workers::{Engine, Reading, Work, Writing, caught};
+use crate::sync::Mutex;
+
+use news::Exchange;
+
+pub(super) use address::Address;
+pub(super) use session::Session;
+
+/// Threads that write at the same time, each with a connection.
+const LANES: usize = 4;
+/// A server that restarts is waited for, but not longer than this.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// One that never answered is waited for no longer than this.
+const FIRST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// A database on a server, as the database threads use it.
+pub(super) struct Postgres {
+    settings: StoreSettings,
+    address: Address,
+    /// The schema was brought up to date.
+    ready: Mutex<bool>,
+    exchange: Exchange,
+}
+
+impl Postgres {
+    pub(super) fn new(settings: StoreSettings, address: Address) -> Self {
+        Self { settings, address, ready: Mutex::new(false), exchange: Exchange::default() }
+    }
+
+    /// A connection whose schema is known; waits a while for a server that is away.
+    fn connect(&self) -> Result<Session, StoreError> {
+        let known = *self.ready.lock();
+        let until = Instant::now() + if known { PATIENCE } else { FIRST_PATIENCE };
+        let mut pause = Duration::from_millis(20);
+        loop {
+            match self.try_to_connect() {
+                Err(StoreError::Io(_) | StoreError::Busy) if Instant::now() < until => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_millis(500));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn try_to_connect(&self) -> Result<Session, StoreError> {
+        let session = Session::open(&self.address, &self.settings)?;
+        let mut ready = self.ready.lock();
+        if !*ready {
+            schema::up_to_date(&session, &self.settings.prefix)?;
+            *ready = true;
+        }
+        Ok(session)
+    }
+}
+
+impl Engine for Postgres {
+    fn lanes(&self) -> usize {
+        LANES
+    }
+
+    fn reads_apart(&self) -> bool {
+        true
+    }
+
+    fn writer(self: Arc<Self>) -> Box<dyn Writing> {
+        Box::new(writer::Writer::new(self))
+    }
+
+    fn reader(self: Arc<Self>) -> Box<dyn Reading> {
+        Box::new(Reader { engine: self, session: None })
+    }
+
+    fn tell(&self, news: News) {
+        self.exchange.tell(news);
+    }
+
+    fn exchange(self: Arc<Self>, hear: Hear) -> Option<Box<dyn FnOnce() + Send>> {
+        Some(Box::new(move || self.exchange.serve(&self.address, &self.settings.prefix, &hear)))
+    }
+
+    fn close(&self) {
+        self.exchange.close();
+    }
+}
+
+struct Reader {
+    engine: Arc<Postgres>,
+    session: Option<Session>,
+}
+
+impl Reading for Reader {
+    fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
+        let held = self.session.is_some();
+        let result = self.read(work);
+        let lost = self.session.as_ref().is_some_and(Session::lost);
+        if lost {
+            self.session = None;
+        }
+        // A connection that broke while nobody used it says nothing of the server.
+        if lost && held { self.read(work) } else { result }
+    }
+}
+
+impl Reader {
+    fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
+        let open = match &mut self.session {
+            Some(open) => open,
+            none => none.insert(self.engine.connect()?),
+        };
+        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        let result = caught(super::db::Connection::Postgres(open), work).map(drop);
+        let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        result.and(ended)
+    }
+}

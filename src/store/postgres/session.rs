@@ -1,0 +1,281 @@
+//! Owns a connection to a server with its statements: the verbs as PostgreSQL runs them.
+//!
+//! A thread has a connection of its own and drives it itself. What needs no answer is only sent: it travels with the next question.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
+
+use super::super::db::{Cells, Param, Row};
+use super::super::dialect::{Dialect, translated};
+use super::super::error::StoreError;
+use super::super::{StoreSettings, Synchronous};
+use super::address::Address;
+use super::fault::{self, Trouble};
+use super::tls;
+use super::value::{Value, type_of};
+
+/// The server itself stops a statement before; a server that says nothing for so long is gone.
+const ANSWER: Duration = Duration::from_secs(75);
+
+type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
+
+/// A connection with its statements, kept by one database thread.
+pub(in crate::store) struct Session {
+    client: Rc<Client>,
+    /// The number of the server's process behind this connection.
+    backend: i64,
+    prefix: Arc<str>,
+    statements: RefCell<HashMap<(usize, usize), Statement>>,
+    begun: RefCell<Option<Answer<Vec<SimpleQueryMessage>>>>,
+    sent: RefCell<Vec<Answer<()>>>,
+    trouble: Cell<Option<Trouble>>,
+    /// A statement of this transaction failed: the server takes all of it back, whatever follows.
+    spoiled: Cell<bool>,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// How a transaction ended.
+pub(super) enum Commit {
+    /// Everything is kept.
+    Kept,
+    /// Nothing is.
+    TakenBack(StoreError),
+    /// The connection broke; the server knows by this number.
+    Unknown(i64),
+}
+
+impl Session {
+    pub(super) fn open(address: &Address, settings: &StoreSettings) -> Result<Self, StoreError> {
+        let io = |error: std::io::Error| StoreError::Io(error.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(io)?;
+        let client = runtime.block_on(connect(address))?;
+        let session = Self {
+            client: Rc::new(client),
+            backend: 0,
+            prefix: Arc::clone(&settings.prefix),
+            statements: RefCell::default(),
+            begun: RefCell::default(),
+            sent: RefCell::default(),
+            trouble: Cell::new(None),
+            spoiled: Cell::new(false),
+            runtime,
+        };
+        let durable = if settings.synchronous == Synchronous::Full { "on" } else { "off" };
+        session.run(&format!(
+            "SET synchronous_commit = {durable}; SET default_transaction_isolation = 'read committed'; SET statement_timeout = '60s'; \
+             SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'"
+        ))?;
+        let told = session.simple("SELECT pg_backend_pid(), current_setting('server_encoding')")?;
+        let (backend, encoding) = told.first().map_or(("", ""), |row| (row.get(0).unwrap_or_default(), row.get(1).unwrap_or_default()));
+        if encoding != "UTF8" {
+            return Err(StoreError::Place(format!("the database stores text as `{encoding}`; make one with `ENCODING 'UTF8'`")));
+        }
+        Ok(Self { backend: backend.parse().unwrap_or_default(), ..session })
+    }
+
+    /// Nothing more can be done with this connection.
+    pub(super) fn lost(&self) -> bool {
+        self.trouble.get() == Some(Trouble::Lost) || self.client.is_closed()
+    }
+
+    /// What became of the transaction, when something failed in it.
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        if self.lost() { Some(Trouble::Lost) } else { self.trouble.get() }
+    }
+
+    pub(super) fn spoiled(&self) -> bool {
+        self.spoiled.get()
+    }
+
+    pub(super) const fn backend(&self) -> i64 {
+        self.backend
+    }
+
+    fn failed(&self, error: &Error) -> StoreError {
+        let (trouble, told) = fault::of(error);
+        self.spoiled.set(true);
+        if trouble.is_some() {
+            self.trouble.set(trouble);
+        }
+        told
+    }
+
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        let patient = async { tokio::time::timeout(ANSWER, answer).await };
+        match self.runtime.block_on(patient) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(self.failed(&error)),
+            Err(_) => {
+                self.trouble.set(Some(Trouble::Lost));
+                Err(StoreError::Io("the database server does not answer".to_owned()))
+            }
+        }
+    }
+
+    /// Hands a question to the connection without waiting; it goes out with the next one that is waited for.
+    fn start<T: 'static>(&self, mut answer: Answer<T>) -> Option<Answer<T>> {
+        let _entered = self.runtime.enter();
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => Some(answer),
+            Poll::Ready(Ok(_)) => None,
+            Poll::Ready(Err(error)) => {
+                self.failed(&error);
+                None
+            }
+        }
+    }
+
+    /// Looks at the answers to what was only sent.
+    fn settle_sent(&self) -> Result<(), StoreError> {
+        let sent = self.sent.take();
+        if sent.is_empty() {
+            return Ok(());
+        }
+        self.wait(all(sent))
+    }
+
+    /// Begins a transaction.
+    pub(super) fn begin(&self, how: &'static str) {
+        self.trouble.set(None);
+        self.spoiled.set(false);
+        self.sent.take();
+        let client = Rc::clone(&self.client);
+        let numbered = how == "BEGIN";
+        let begun = Box::pin(async move { client.simple_query(if numbered { "BEGIN; SELECT txid_current()" } else { how }).await });
+        let begun = self.start::<Vec<SimpleQueryMessage>>(begun);
+        self.begun.replace(begun);
+    }
+
+    /// The number of the transaction.
+    fn number(&self) -> Result<i64, StoreError> {
+        let Some(begun) = self.begun.take() else { return Err(StoreError::Io("no transaction was begun".to_owned())) };
+        let told = self.wait(begun)?;
+        let number = told.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { row.get(0)?.parse().ok() } else { None });
+        number.ok_or_else(|| StoreError::Fault("the server gave a transaction no number".to_owned()))
+    }
+
+    /// Ends a transaction that wrote.
+    pub(super) fn commit(&self) -> Commit {
+        let number = match self.number() {
+            Ok(number) => number,
+            Err(error) => return Commit::TakenBack(error),
+        };
+        let sent = all(self.sent.take());
+        let client = Rc::clone(&self.client);
+        let both = async move {
+            let (sent, committed) = futures_util::future::join(sent, client.batch_execute("COMMIT")).await;
+            sent.and(committed)
+        };
+        match self.wait(both) {
+            Ok(()) => Commit::Kept,
+            Err(_) if self.lost() => Commit::Unknown(number),
+            Err(error) => Commit::TakenBack(error),
+        }
+    }
+
+    /// Runs statements without parameters.
+    pub(super) fn run(&self, sql: &str) -> Result<(), StoreError> {
+        let earlier = self.settle_sent();
+        let done = self.wait(self.client.batch_execute(sql));
+        earlier.and(done)
+    }
+
+    /// The rows of a statement without parameters.
+    pub(super) fn simple(&self, sql: &str) -> Result<Vec<tokio_postgres::SimpleQueryRow>, StoreError> {
+        let told = self.wait(self.client.simple_query(sql))?;
+        let rows = told.into_iter().filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
+        Ok(rows.collect())
+    }
+
+    fn statement(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Statement, StoreError> {
+        let key = (sql.as_ptr() as usize, sql.len());
+        if let Some(known) = self.statements.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let text = translated(sql, &self.prefix, Dialect::Postgres);
+        let types: Vec<_> = params.iter().map(type_of).collect();
+        let prepared = self.wait(self.client.prepare_typed(&text, &types))?;
+        self.statements.borrow_mut().insert(key, prepared.clone());
+        Ok(prepared)
+    }
+
+    pub(in crate::store) fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        let statement = self.statement(sql, params)?;
+        let values = values(params);
+        let changed = self.wait(self.client.execute_raw(&statement, values.iter()));
+        self.settle_sent().and(changed)
+    }
+
+    /// Runs a statement whose answer nobody looks at; a failure is told by what follows, at the latest by the commit.
+    pub(in crate::store) fn send(&self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        let statement = self.statement(sql, params)?;
+        let (client, values) = (Rc::clone(&self.client), values(params));
+        let answer = Box::pin(async move { client.execute_raw(&statement, values.iter()).await.map(drop) });
+        if let Some(answer) = self.start::<()>(answer) {
+            self.sent.borrow_mut().push(answer);
+        }
+        Ok(())
+    }
+
+    /// Waits until nobody else is at this place with this key, and keeps others from it until the transaction ends.
+    pub(in crate::store) fn lock(&self, place: &str, key: &str) -> Result<(), StoreError> {
+        let name = format!("{}{place}:{key}", self.prefix);
+        self.send("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[Param::from(&name)])
+    }
+
+    /// Hands rows to `take` until it says that it has enough.
+    pub(in crate::store) fn query(
+        &self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let statement = self.statement(sql, params)?;
+        let values = values(params);
+        let values: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = values.iter().map(|value| value as _).collect();
+        let rows = self.wait(self.client.query(&statement, &values));
+        self.settle_sent()?;
+        for row in &rows? {
+            if !take(&Row(Cells::Postgres(row)))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn values(params: &[Param<'_>]) -> Vec<Value> {
+    params.iter().map(Value::from).collect()
+}
+
+async fn all(answers: Vec<Answer<()>>) -> Result<(), Error> {
+    for answer in answers {
+        answer.await?;
+    }
+    Ok(())
+}
+
+async fn connect(address: &Address) -> Result<Client, StoreError> {
+    let failed = |error: Error| fault::of(&error).1;
+    let most = ANSWER.min(Duration::from_secs(10));
+    let connected = async {
+        if address.may_encrypt() {
+            let (client, connection) = address.config.connect(tls::connector(&address.trust)?).await.map_err(failed)?;
+            tokio::spawn(async move { drop(connection.await) });
+            Ok(client)
+        } else {
+            let (client, connection) = address.config.connect(NoTls).await.map_err(failed)?;
+            tokio::spawn(async move { drop(connection.await) });
+            Ok(client)
+        }
+    };
+    let late = |_| StoreError::Io("the database server does not answer".to_owned());
+    tokio::time::timeout(most, connected).await.map_err(late)?
+}

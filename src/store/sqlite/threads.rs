@@ -1,0 +1,213 @@
+//! Owns what database threads do with an SQLite file: one writer with group commit, readers beside it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::db::{Connection, Tx};
+use super::super::error::StoreError;
+use super::super::fork;
+use super::super::later::Later;
+use super::super::workers::{Engine, Reading, Work, Writing, caught};
+use super::super::StoreSettings;
+use super::{Session, Watch};
+use crate::sync::Mutex;
+
+/// An SQLite file, or a database in memory, as the database threads use it.
+pub(in crate::store) struct Sqlite {
+    settings: StoreSettings,
+    opening: Mutex<Opening>,
+    replaced: AtomicU64,
+}
+
+#[derive(Default)]
+struct Opening {
+    ready: bool,
+    writer: Option<Session>,
+}
+
+impl Sqlite {
+    pub(in crate::store) fn new(settings: StoreSettings) -> Self {
+        Self { settings, opening: Mutex::default(), replaced: AtomicU64::new(0) }
+    }
+
+    /// Opens the database once, whoever comes first; the connection is kept for the writer.
+    fn ready(&self) -> Result<(), StoreError> {
+        let mut opening = self.opening.lock();
+        if !opening.ready {
+            opening.writer = Some(super::open_writer(&self.settings)?);
+            opening.ready = true;
+        }
+        Ok(())
+    }
+
+    fn open_writer(&self) -> Result<Session, StoreError> {
+        self.ready()?;
+        match self.opening.lock().writer.take() {
+            Some(session) => Ok(session),
+            None => super::open_writer(&self.settings),
+        }
+    }
+
+    fn open_reader(&self) -> Result<Session, StoreError> {
+        match self.ready() {
+            Ok(()) => super::open_reader(&self.settings),
+            Err(refused @ StoreError::ReadOnly) => super::open_read_only(&self.settings, &refused),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Engine for Sqlite {
+    fn lanes(&self) -> usize {
+        1
+    }
+
+    fn reads_apart(&self) -> bool {
+        !self.settings.memory
+    }
+
+    fn writer(self: Arc<Self>) -> Box<dyn Writing> {
+        let watch = Watch::new(&self.settings.path);
+        Box::new(Writer { engine: self, session: None, watch })
+    }
+
+    fn reader(self: Arc<Self>) -> Box<dyn Reading> {
+        let replaced = self.replaced.load(Ordering::Relaxed);
+        Box::new(Reader { engine: self, session: None, replaced })
+    }
+}
+
+struct Writer {
+    engine: Arc<Sqlite>,
+    session: Option<Session>,
+    watch: Watch,
+}
+
+impl Writing for Writer {
+    fn commit(&mut self, works: &mut [Work]) -> Vec<Result<(), StoreError>> {
+        let _guard = fork::enter();
+        let count = works.len();
+        match self.open().and_then(|open| group(open, works)) {
+            Ok(results) => results,
+            Err(error) => {
+                let error = super::seen_closer(error, &self.engine.settings.path);
+                if error.spoils_connection() {
+                    self.give_up(&error);
+                    self.watch = Watch::new(&self.engine.settings.path);
+                }
+                vec![Err(error); count]
+            }
+        }
+    }
+}
+
+impl Writer {
+    fn open(&mut self) -> Result<&Session, StoreError> {
+        let open = match &mut self.session {
+            Some(open) => open,
+            none => none.insert(self.engine.open_writer()?),
+        };
+        if !self.engine.settings.memory {
+            self.watch.unchanged()?;
+        }
+        Ok(open)
+    }
+
+    /// Lets a connection go. Of a replaced file it is left open: closing it would delete what stands in its place.
+    fn give_up(&mut self, error: &StoreError) {
+        let gone = self.session.take();
+        if *error == StoreError::Replaced {
+            std::mem::forget(gone);
+            self.engine.opening.lock().ready = false;
+            self.engine.replaced.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        let _guard = fork::enter();
+        self.session = None;
+    }
+}
+
+struct Reader {
+    engine: Arc<Sqlite>,
+    session: Option<Session>,
+    replaced: u64,
+}
+
+impl Reading for Reader {
+    fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
+        let _guard = fork::enter();
+        let latest = self.engine.replaced.load(Ordering::Relaxed);
+        if std::mem::replace(&mut self.replaced, latest) != latest {
+            std::mem::forget(self.session.take());
+        }
+        let result = self.read(work);
+        // A view of a file that nobody can write now would never show what is written later.
+        if result.as_ref().is_err_and(StoreError::spoils_connection) || !self.engine.opening.lock().ready {
+            self.session = None;
+        }
+        result
+    }
+}
+
+impl Reader {
+    fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
+        let open = match &mut self.session {
+            Some(open) => open,
+            none => none.insert(self.engine.open_reader()?),
+        };
+        open.run("BEGIN")?;
+        let result = caught(Connection::Sqlite(open), work).map(drop);
+        let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        result.and(ended)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let _guard = fork::enter();
+        self.session = None;
+    }
+}
+
+/// All jobs in one transaction; a job that fails takes back only its own work.
+fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    session.run("BEGIN IMMEDIATE")?;
+    let alone = works.len() == 1;
+    let mut results = Vec::with_capacity(works.len());
+    let mut later = Later::default();
+    for work in works {
+        let result = if alone { caught(Connection::Sqlite(session), work) } else { apart(session, work) };
+        if session.ended() {
+            // SQLite gave up the whole transaction: nothing of this group was kept.
+            return Err(result.err().unwrap_or(StoreError::Full));
+        }
+        results.push(result.map(|more| later.join(more)));
+    }
+    if results.iter().all(Result::is_err) {
+        session.run("ROLLBACK")?;
+        return Ok(results);
+    }
+    if let Err(error) = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT")) {
+        if !session.ended() {
+            session.run("ROLLBACK")?;
+        }
+        return Err(error);
+    }
+    Ok(results)
+}
+
+fn apart(session: &Session, work: &mut Work) -> Result<Later, StoreError> {
+    session.run("SAVEPOINT job")?;
+    let result = caught(Connection::Sqlite(session), work);
+    if result.is_err() && !session.ended() {
+        session.run("ROLLBACK TO job")?;
+    }
+    if !session.ended() {
+        session.run("RELEASE job")?;
+    }
+    result
+}

@@ -1,0 +1,105 @@
+//! Owns sending a webhook's request: redirects checked one by one, answers read up to a limit.
+
+use bytes::{Bytes, BytesMut};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
+use http::{HeaderMap, Method, StatusCode};
+use reqwest::{Response, Url};
+
+use crate::tools::guard::{self, GuardedClient};
+
+/// Redirects that are followed.
+const REDIRECTS: usize = 5;
+/// What is read of an answer; the rest is cut.
+const ANSWER: usize = 8 << 20;
+/// What is read of an answer that tells an error.
+const ERROR: usize = 4 << 10;
+
+/// One request.
+pub(super) struct Request {
+    pub(super) method: Method,
+    pub(super) url: Url,
+    /// Those that were configured: they go to the origin of the URL only.
+    pub(super) own: HeaderMap,
+    /// Those that go wherever the request goes.
+    pub(super) common: HeaderMap,
+    /// JSON.
+    pub(super) body: Option<Bytes>,
+}
+
+/// One answer.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) content_type: String,
+    pub(super) body: Bytes,
+}
+
+/// Sends a request and reads its answer.
+///
+/// # Errors
+/// Why there is none: refused by the guard, not reachable, redirected somewhere it must not go.
+pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result<Answer, String> {
+    for _ in 0..=REDIRECTS {
+        client.check(&request.url).map_err(|refusal| refusal.0)?;
+        let response = once(client, &request).await?;
+        match target(&response, &request)? {
+            Some(url) => follow(&mut request, url, response.status()),
+            None => return read(response).await,
+        }
+    }
+    Err(format!("the webhook was redirected more than {REDIRECTS} times"))
+}
+
+async fn once(client: &GuardedClient, request: &Request) -> Result<Response, String> {
+    let mut headers = request.common.clone();
+    headers.extend(request.own.clone());
+    let mut call = client.client()?.request(request.method.clone(), request.url.clone()).headers(headers);
+    if let Some(body) = &request.body {
+        call = call.body(body.clone());
+    }
+    call.send().await.map_err(|problem| format!("the webhook could not be called: {}", guard::why(&problem)))
+}
+
+/// Where an answer sends us; none when it is the last one.
+fn target(response: &Response, request: &Request) -> Result<Option<Url>, String> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let target = location.to_str().ok().and_then(|location| request.url.join(location).ok());
+    let target = target.ok_or("the webhook was redirected to something that is no URL")?;
+    if request.url.scheme() == "https" && target.scheme() != "https" {
+        return Err("the webhook was redirected from https to http, which is not followed".into());
+    }
+    Ok(Some(target))
+}
+
+fn follow(request: &mut Request, url: Url, status: StatusCode) {
+    let becomes_get = status == StatusCode::SEE_OTHER || (request.method == Method::POST && matches!(status.as_u16(), 301 | 302));
+    if becomes_get {
+        request.method = Method::GET;
+        request.body = None;
+        request.own.remove(CONTENT_TYPE);
+        request.common.remove(CONTENT_TYPE);
+    }
+    if url.origin() != request.url.origin() {
+        request.own.clear();
+        request.common.remove(AUTHORIZATION);
+    }
+    request.url = url;
+}
+
+async fn read(mut response: Response) -> Result<Answer, String> {
+    let status = response.status();
+    let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
+    let most = if status.is_success() { ANSWER } else { ERROR };
+    let mut body = BytesMut::new();
+    while body.len() < most {
+        match response.chunk().await {
+            Ok(Some(piece)) => body.extend_from_slice(&piece[..piece.len().min(most - body.len())]),
+            Ok(None) => break,
+            Err(_) if !status.is_success() => break,
+            Err(problem) => return Err(format!("the webhook's answer was cut off: {}", guard::why(&problem))),
+        }
+    }
+    Ok(Answer { status, content_type, body: body.freeze() })
+}

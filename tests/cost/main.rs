@@ -1,0 +1,117 @@
+//! What a run may cost: allocations in proportion to its steps, and no memory once it was told.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use studio::config::{Config, ConfigSources};
+use studio::engine::{Follow, From};
+use studio::model::event::EntityKind;
+use studio::model::sketch;
+use studio::studio::requests::RunRequest;
+use studio::studio::{Resource, Scope, Studio};
+
+static MADE: AtomicUsize = AtomicUsize::new(0);
+static LIVE: AtomicUsize = AtomicUsize::new(0);
+/// One test counts at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+struct Counting;
+
+// SAFETY: every call goes on to the system's allocator with what it was given.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        MADE.fetch_add(1, Ordering::Relaxed);
+        LIVE.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the promises of `dealloc`.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn studio() -> Studio {
+    let settings = json!({
+        "environment": "local",
+        "database": {"path": ":memory:", "durability": "none"},
+        "limits": {"loop_max_steps": 1_000_000},
+        "loop": {"global_max_steps": 1_000_000},
+    });
+    let config = Config::load(ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() });
+    Studio::open(config.expect("a configuration")).expect("a studio")
+}
+
+async fn workflow(studio: &Studio, graph: &str) -> String {
+    let graph: Value = sketch::graph(graph).expect("a graph");
+    let body = json!({"name": "Test", "graph": graph});
+    let stored = studio.create(&Scope::default(), Resource::Workflow, &body).await.expect("a workflow");
+    stored["id"].as_str().expect("an id").to_owned()
+}
+
+/// Runs to the end, reads all that is told; how many events that was.
+async fn run(studio: &Studio, workflow: &str) -> usize {
+    let scope = Scope::default();
+    let request = RunRequest::parse(&json!({"message": "m".repeat(1024)}), EntityKind::Workflow).expect("a body");
+    let started = studio.start(&scope, EntityKind::Workflow, workflow, request, false).await.expect("a run");
+    let from = From { after: started.after, ..From::default() };
+    let events = studio.events(&scope, &started.run.to_string(), from, Follow::Answer).await;
+    let (mut events, mut told) = (events.expect("events").expect("a stream"), 0);
+    while let Some(batch) = events.next_batch().await {
+        told += batch.len();
+    }
+    told
+}
+
+fn looping(passes: u32) -> String {
+    format!("start -> loop{{max_steps: {passes}, on_max: exit}}; loop.continue -> set{{key: k, value: 1}} -> loop; loop.exit -> stop")
+}
+
+#[test]
+fn each_pass_of_a_loop_costs_the_same() {
+    let _turn = TURN.lock();
+    let (few, many) = (1_000, 8_000);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let studio = studio();
+        let mut costs = Vec::new();
+        for passes in [few, many] {
+            let workflow = workflow(&studio, &looping(passes)).await;
+            run(&studio, &workflow).await;
+            let before = MADE.load(Ordering::Relaxed);
+            let told = run(&studio, &workflow).await;
+            assert!(told > passes as usize * 5, "{told} events");
+            costs.push((MADE.load(Ordering::Relaxed) - before) as f64 / f64::from(passes));
+        }
+        let [few, many] = costs[..] else { panic!("two costs") };
+        assert!(many < few * 1.1, "a pass makes {few} allocations in a short loop and {many} in a long one");
+        assert!(many < 40.0, "a pass makes {many} allocations");
+    });
+}
+
+#[test]
+fn a_run_that_was_told_is_let_go_of() {
+    let _turn = TURN.lock();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let studio = studio();
+        let workflow = workflow(&studio, &looping(100)).await;
+        for _ in 0..10 {
+            run(&studio, &workflow).await;
+        }
+        let before = LIVE.load(Ordering::Relaxed);
+        for _ in 0..100 {
+            run(&studio, &workflow).await;
+        }
+        let kept = LIVE.load(Ordering::Relaxed).saturating_sub(before);
+        assert!(kept < 1 << 20, "{kept} bytes are kept of 100 runs");
+    });
+}

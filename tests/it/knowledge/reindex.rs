@@ -1,0 +1,63 @@
+//! Reading anew: what was read stays found until what is new is whole.
+
+use serde_json::json;
+use studio::studio::Resource;
+
+use super::{bench, three};
+
+#[tokio::test]
+async fn other_embeddings_need_a_reindex_and_searches_use_the_old_ones_until_then() {
+    let bench = bench(json!({"providers": {"broken": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:1/v1", "max_retries": 0}}}));
+    let base = three(&bench).await;
+    let patch = async |body| bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &body, None).await.expect("patched");
+    assert_eq!(patch(json!({"chunking": {"max_words": 5, "overlap_words": 0}})).await["needs_reindex"], json!(false));
+    let patched = patch(json!({"embeddings_provider": "broken", "embeddings_model": "m"})).await;
+    assert_eq!((&patched["needs_reindex"], &patched["chunk_count"]), (&json!(true), &json!(3)));
+    assert!(bench.names(&base, json!({"query": "refund", "top_k": 1})).await[0].starts_with("refunds.md"));
+    // A new document is found with the old ones.
+    bench.add(&base, "new", "Gift cards never expire.").await;
+    assert!(bench.names(&base, json!({"query": "gift cards", "top_k": 1})).await[0].starts_with("new"));
+    // The other embeddings cannot be made: nothing is lost.
+    let after = bench.studio.reindex_base(&bench.scope, &base).await.expect("asked");
+    assert_eq!(after["needs_reindex"], json!(true));
+    assert!(bench.names(&base, json!({"query": "gift cards", "top_k": 1})).await[0].starts_with("new"));
+    let failed = bench.studio.documents(&bench.scope, &base, studio::studio::ListQuery::default()).await.expect("a list").data;
+    assert!(failed.iter().all(|row| row["status"] == "failed" && row["error"].is_string()), "{failed:?}");
+    // Back to what works, and cut as the base says now.
+    assert_eq!(patch(json!({"embeddings_provider": "hash", "embeddings_model": "hash-256"})).await["needs_reindex"], json!(false));
+    let after = bench.studio.reindex_base(&bench.scope, &base).await.expect("asked");
+    assert_eq!(after["needs_reindex"], json!(false));
+    assert!(after["chunk_count"].as_u64().expect("a count") > 6, "{after}");
+    assert!(bench.names(&base, json!({"query": "gift cards", "top_k": 1})).await[0].starts_with("new"));
+}
+
+#[tokio::test]
+async fn one_document_is_read_anew() {
+    let bench = bench(json!({}));
+    let base = three(&bench).await;
+    bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &json!({"chunking": {"max_words": 5, "overlap_words": 0}}), None).await.expect("patched");
+    let cats = &bench.studio.documents(&bench.scope, &base, studio::studio::ListQuery::default()).await.expect("a list").data[1];
+    let read = bench.studio.reindex_document(&bench.scope, &base, cats["id"].as_str().expect("an id")).await.expect("asked");
+    assert_eq!((&read["status"], read["chunk_count"].as_u64().map(|count| count > 1)), (&json!("completed"), Some(true)));
+    assert_eq!(bench.get_base(&base).await["chunk_count"], json!(2 + read["chunk_count"].as_u64().expect("a count")));
+    let found = bench.ask(&base, json!({"query": "purrs", "mode": "text"})).await;
+    assert_eq!(found["chunk_count"], json!(1), "the former reading is found no more");
+    assert_eq!(bench.studio.reindex_document(&bench.scope, &base, &base).await.expect_err("refused").kind, studio::Kind::NotFound);
+}
+
+#[tokio::test]
+async fn an_empty_base_changes_its_embeddings_at_once() {
+    let bench = bench(json!({}));
+    let base = bench.base(json!({"embeddings_provider": "nobody", "embeddings_model": "x"})).await;
+    let failed = bench.add(&base, "a", "Some text.").await;
+    let other = bench.add(&base, "b", "Other text.").await;
+    assert_eq!(failed["error"], json!("there is no provider `nobody`; configure `providers.nobody`"));
+    let body = json!({"embeddings_provider": "hash", "embeddings_model": "hash-256"});
+    let patched = bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &body, None).await.expect("patched");
+    assert_eq!(patched["needs_reindex"], json!(false));
+    let read = bench.studio.reindex_document(&bench.scope, &base, failed["id"].as_str().expect("an id")).await.expect("asked");
+    assert_eq!(read["status"], json!("completed"));
+    assert_eq!(bench.document(&base, &other["id"]).await["status"], json!("failed"), "it was not read anew");
+    let empty = bench.studio.reindex_base(&bench.scope, &bench.base(json!({"name": "E"})).await).await.expect("asked");
+    assert_eq!(empty["document_count"], json!(0));
+}

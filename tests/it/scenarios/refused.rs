@@ -1,0 +1,80 @@
+//! Scenario 25: what is refused is a problem document, never a stream, and leaves nothing behind.
+
+use bytes::Bytes;
+use expect_test::expect;
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use studio::http::HostMarks;
+use studio::studio::{Resource, RunsQuery};
+
+use crate::support::Bench;
+
+/// Asks for a stream, with a key; the answer as `status type body`.
+async fn ask(bench: &Bench, path: &str, body: &Value) -> String {
+    let request = http::Request::post(path).header("accept", "text/event-stream").header("content-type", "application/json");
+    let request = request.header("idempotency-key", "k").body(Bytes::from(body.to_string())).expect("a request");
+    let response = studio::http::dispatch(&bench.studio, request, HostMarks::default()).await;
+    let kind = response.headers().get("content-type").map(|kind| kind.to_str().expect("text").to_owned()).unwrap_or_default();
+    let status = response.status().as_u16();
+    let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+    let told: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&bytes)));
+    format!("{status} {kind} {}: {} {}\n", told["code"].as_str().unwrap_or_default(), told["detail"].as_str().unwrap_or_default(), told["errors"])
+}
+
+#[tokio::test]
+async fn a_refused_graph_or_input_is_a_problem_and_no_run() {
+    let bench = Bench::new(json!({"limits": {"body_kb": 4096}}));
+    let agent = bench.agent(json!({"name": "Clerk", "provider": "script", "model": "echo"})).await;
+    let sketch = format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop");
+    let workflow = bench.workflow(studio::model::sketch::graph(&sketch).expect("a sketch")).await;
+    let strict = json!({"type": "object", "required": ["order"], "properties": {"order": {"type": "integer"}}});
+    let patch = json!({"state_schema": strict});
+    bench.studio.patch(&bench.scope, Resource::Workflow, &workflow, &patch, None).await.expect("a change");
+    let stream = format!("/studio/workflows/{workflow}/run/stream");
+    let deep = (0..70).fold(json!(1), |inner, _| json!([inner]));
+    let bodies = [
+        json!({}),
+        json!({"message": "  "}),
+        json!({"message": 7}),
+        json!({"message": "x".repeat(200_001)}),
+        json!({"message": "hi", "state": []}),
+        json!({"message": "hi", "state": {"__secret": 1}}),
+        json!({"message": "hi", "state": {"": 1}}),
+        json!({"message": "hi", "state": {"order": "x".repeat(256 * 1024)}}),
+        json!({"message": "hi", "state": {"order": "seven"}}),
+        json!({"message": "hi", "state": {"order": 7}, "thread_id": "seven"}),
+        json!({"message": "hi", "state": {"order": 7}, "attachments": [{"type": "image", "storage_key": "none"}]}),
+        json!({"message": "hi", "state": {"order": 7}, "on_disconnect": "explode"}),
+        json!({"message": "hi", "state": {"order": deep}}),
+        json!([]),
+    ];
+    let mut told = String::new();
+    for body in &bodies {
+        told.push_str(&ask(&bench, &stream, body).await);
+    }
+    bench.studio.delete(&bench.scope, Resource::Agent, &agent, &json!({}), None, true).await.expect("a deletion");
+    told.push_str(&ask(&bench, &stream, &json!({"message": "hi", "state": {"order": 7}})).await.replace(&agent, "<agent>"));
+    told.push_str(&ask(&bench, &stream, &json!({"message": "hi", "draft": true})).await.replace(&workflow, "<workflow>"));
+    told.push_str(&ask(&bench, "/studio/workflows/none/run/stream", &json!({"message": "hi"})).await);
+    expect![[r#"
+        422 application/problem+json validation_failed: message is required {"message":["message is required"]}
+        422 application/problem+json validation_failed: message is required {"message":["message is required"]}
+        422 application/problem+json validation_failed: message must be a string {"message":["message must be a string"]}
+        422 application/problem+json validation_failed: message must have at most 200000 characters {"message":["message must have at most 200000 characters"]}
+        422 application/problem+json validation_failed: state must be an object {"state":["state must be an object"]}
+        422 application/problem+json validation_failed: state.__secret must not begin with `__` {"state.__secret":["state.__secret must not begin with `__`"]}
+        422 application/problem+json validation_failed: state must have keys of 1 to 128 characters {"state":["state must have keys of 1 to 128 characters"]}
+        422 application/problem+json validation_failed: state must have at most 256 KiB {"state":["state must have at most 256 KiB"]}
+        422 application/problem+json validation_failed: /order: "seven" is not of type "integer" {"state":["/order: \"seven\" is not of type \"integer\""]}
+        422 application/problem+json validation_failed: thread_id must be a UUID {"thread_id":["thread_id must be a UUID"]}
+        422 application/problem+json validation_failed: attachments.0.storage_key is not the key of a file {"attachments.0.storage_key":["attachments.0.storage_key is not the key of a file"]}
+        422 application/problem+json validation_failed: on_disconnect must be one of continue, cancel {"on_disconnect":["on_disconnect must be one of continue, cancel"]}
+        400 application/problem+json malformed_json: the body has more than 64 objects and arrays inside each other null
+        422 application/problem+json validation_failed: the body must be a JSON object {"body":["the body must be a JSON object"]}
+        422 application/problem+json graph_invalid: “agent_1” uses the agent “<agent>”, which is not stored. {"graph":["“agent_1” uses the agent “<agent>”, which is not stored."]}
+        404 application/problem+json not_found: there is no draft `<workflow>` null
+        404 application/problem+json not_found: there is no workflow `none` null
+    "#]].assert_eq(&told);
+    let runs = bench.studio.runs(&bench.scope, RunsQuery::default()).await.expect("runs");
+    assert_eq!(runs.data, Vec::<Value>::new());
+}
