@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::journal::Lost;
+use super::values::ValueCall;
 use crate::model::{Id, Timestamp};
 use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens, ToolCall};
@@ -271,7 +272,7 @@ impl StepContext {
             return Ok(outcome);
         }
         if let Some(outcome) = self.unknown(&key, call, parent) {
-            return self.tool_ended(&key, outcome, None, Duration::ZERO);
+            return self.tool_ended(&key, outcome, Duration::ZERO);
         }
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
@@ -289,11 +290,14 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
+        let started = Instant::now();
         let (outcome, spent) = self.invoke(call, tool, parent).await;
-        let cut = outcome.is_error && self.cancelled().is_cancelled();
-        let usage = spent.map(|spent| self.meter(&spent.provider, &spent.model, spent.tokens, began));
-        let outcome = self.tool_ended(&key, outcome, usage, started.elapsed())?;
+        let (cut, took) = (outcome.is_error && self.cancelled().is_cancelled(), started.elapsed());
+        if let Some(Spent { provider, model, tokens }) = spent {
+            let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
+            self.value(&format!("{key}/embed"), embedding, async { Ok((Value::Null, tokens)) }).await?;
+        }
+        let outcome = self.tool_ended(&key, outcome, took)?;
         if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
     }
 
@@ -373,15 +377,15 @@ impl StepContext {
             unreached: false,
             parent_call_id: parent.map(str::to_owned),
         };
-        self.tool_ended(&key, outcome, None, Duration::ZERO)
+        self.tool_ended(&key, outcome, Duration::ZERO)
     }
 
-    fn tool_ended(&self, key: &str, outcome: ToolOutcome, usage: Option<Usage>, took: Duration) -> Result<ToolOutcome, Fault> {
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
         self.record(Event::CallFinished(Box::new(CallFinished {
             step: self.step(),
             key: key.to_owned(),
             outcome: CallOutcome::Tool(outcome.clone()),
-            usage,
+            usage: None,
             duration_ms: millis(took),
             reply_index: None,
             structured: None,

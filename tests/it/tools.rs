@@ -5,6 +5,7 @@ mod calls;
 mod guarded;
 mod hostile;
 mod saving;
+mod search;
 mod server;
 mod trial;
 mod webhook;
