@@ -34,7 +34,7 @@ fn everything() -> Value {
             })),
             ("clerk", "agent", json!({
                 "config_mode": "inline", "provider": "script", "model": "clerk", "tools": [{"ref": "host:refund"}], "message": "Refund it.",
-                "memory": "shared", "context_window": 256, "summarization_enabled": true, "budget_tool_results": 5, "output_key": "clerk_says",
+                "memory": "shared", "context_window": 256, "summarization_enabled": true, "budget_tool_results": 1, "output_key": "clerk_says",
             })),
             ("ask", "human", json!({"prompt": "Anything else?", "output_key": "last_word"})),
             ("stop", "stop", json!({"reply": "{{clerk_says}} {{last_word}}"})),
