@@ -67,7 +67,7 @@ impl Knowledge {
             Err(Stop::Later(text)) if patient && reading.tries < TRIES => {
                 tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
                 let at = Timestamp(now.0 + backoff(reading.tries));
-                self.store.write(move |tx| readings::put_off(tx, &reading, Some(&text), at)).await
+                self.store.write(move |tx| readings::put_off(tx, &reading, &text, at)).await
             }
             Err(Stop::Later(text) | Stop::Never(text)) => self.store.write(move |tx| readings::fail(tx, &reading, &text, now)).await,
         };
@@ -113,12 +113,16 @@ impl Knowledge {
         let (document, content) = found.ok_or(Stop::Lost)?;
         let kind = text::DocumentKind::of_mime(&document.mime_type).ok_or_else(|| Stop::Never(text::unreadable(&document.mime_type)))?;
         let whole = self.texts.read(kind, content).await.map_err(Stop::Never)?;
-        let texts = chunk::cut(&whole, reading.max_words as usize, reading.overlap_words as usize);
+        let (most, overlap) = (reading.max_words as usize, reading.overlap_words as usize);
+        // A long text keeps a thread busy for a while: none of those that drive runs.
+        let texts = tokio::task::spawn_blocking(move || chunk::cut(&whole, most, overlap)).await;
+        let texts = texts.map_err(|_| Stop::Never("the text could not be cut into chunks".to_owned()))?;
         if texts.is_empty() {
             return Err(Stop::Never(kind.without_text().to_owned()));
         }
         if texts.len() > passages::MOST {
-            return Err(Stop::Never("the text gives too many chunks; raise `chunking.max_words` of the base".to_owned()));
+            let told = format!("the text gives more than {} chunks; raise `chunking.max_words` of the base, or split the document", passages::MOST);
+            return Err(Stop::Never(told));
         }
         let (reading, count) = (reading.clone(), texts.len() as u64);
         self.store.write(move |tx| readings::cut(tx, &reading, &texts)).await?;
@@ -141,7 +145,10 @@ impl Knowledge {
             tenant: reading.tenant.clone(),
         };
         let began = self.clock.now();
-        let made = self.providers.get(&embedder.provider)?.embed(&request).await?;
+        let made = match self.providers.get(&embedder.provider)?.embed(&request).await {
+            Ok(made) => made,
+            Err(failure) => return Err(self.failed(reading.document, embedder, failure, began).await),
+        };
         let usage = self.usage(embedder, made.tokens, began);
         let batch = batch(done, request.texts, made, length).map_err(Stop::Never)?;
         let (count, reading) = (batch.vectors.len() as u64, reading.clone());
@@ -150,8 +157,19 @@ impl Knowledge {
         Ok(count)
     }
 
+    /// What a failed call reported counts too.
+    async fn failed(&self, document: i64, embedder: &Embedder, failure: ProviderFailure, began: Timestamp) -> Stop {
+        if let Some(tokens) = failure.tokens {
+            let (usage, now) = (self.usage(embedder, Some(tokens), began), self.clock.now());
+            if let Err(error) = self.store.write(move |tx| documents::add_usage(tx, document, &usage, now)).await {
+                tracing::warn!(%error, "what a failed embedding took was not stored");
+            }
+        }
+        failure.into()
+    }
+
     fn usage(&self, embedder: &Embedder, tokens: Option<Tokens>, began: Timestamp) -> Usage {
-        let Some(tokens) = tokens else { return Usage { unpriced: embedder.provider != "hash", ..Usage::default() } };
+        let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.prices.lookup(&embedder.provider, &embedder.model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
             None => Usage { tokens, unpriced: true, ..Usage::default() },

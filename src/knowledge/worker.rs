@@ -75,7 +75,7 @@ impl Knowledge {
             () = self.work_on(reading, true) => {}
             () = worker.stopping.cancelled() => {
                 let now = self.clock.now();
-                let _read_again_when_the_lease_ends = self.store.write(move |tx| readings::put_off(tx, &given_back, None, now)).await;
+                let _read_again_when_the_lease_ends = self.store.write(move |tx| readings::give_back(tx, &given_back, now)).await;
             }
         }
         self.wake.notify_one();

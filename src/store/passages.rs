@@ -19,8 +19,8 @@ pub const fn place(key: i64) -> (i64, u64) {
     (key / PLACES, (key % PLACES).unsigned_abs())
 }
 
-/// The most passages of a reading.
-pub const MOST: usize = (PLACES - 1) as usize;
+/// The most passages of a reading: they are stored in one transaction, which others wait for.
+pub const MOST: usize = 200_000;
 
 /// Vectors of passages that follow each other, with their small copies.
 #[derive(Clone, Debug, Default)]

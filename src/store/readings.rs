@@ -205,11 +205,21 @@ pub fn fail(tx: &mut Tx<'_>, reading: &ReadingRow, error: &str, now: Timestamp) 
 }
 
 /// The reading is tried again at a time.
-pub fn put_off(tx: &mut Tx<'_>, reading: &ReadingRow, error: Option<&str>, at: Timestamp) -> Result<(), StoreError> {
+pub fn put_off(tx: &mut Tx<'_>, reading: &ReadingRow, error: &str, at: Timestamp) -> Result<(), StoreError> {
     let changed = tx.execute(
         "UPDATE #readings SET state = 'waiting', owner = NULL, lease_until = NULL, error = $1, available_at = $2 \
          WHERE no = $3 AND fence = $4 AND state = 'working'",
         params![error, at.0, reading.no, reading.fence],
+    )?;
+    held(changed)
+}
+
+/// The reading is given back by a worker that stops: this does not count as a try.
+pub fn give_back(tx: &mut Tx<'_>, reading: &ReadingRow, now: Timestamp) -> Result<(), StoreError> {
+    let changed = tx.execute(
+        "UPDATE #readings SET state = 'waiting', owner = NULL, lease_until = NULL, tries = tries - 1, available_at = $1 \
+         WHERE no = $2 AND fence = $3 AND state = 'working'",
+        params![now.0, reading.no, reading.fence],
     )?;
     held(changed)
 }

@@ -123,7 +123,10 @@ impl Reader {
         match kind {
             DocumentKind::Plain | DocumentKind::Markdown => text(&content).map(str::to_owned),
             #[cfg(feature = "documents")]
-            DocumentKind::Html => text(&content).map(html::text),
+            DocumentKind::Html => {
+                let page = tokio::task::spawn_blocking(move || text(&content).map(html::text)).await;
+                page.unwrap_or_else(|_| Err("the page could not be read".to_owned()))
+            }
             #[cfg(feature = "documents")]
             DocumentKind::Pdf => pdf::text(content, &self.stuck).await,
             #[cfg(not(feature = "documents"))]
