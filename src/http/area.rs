@@ -49,21 +49,12 @@ impl Area {
 
     /// From a page to the studio's root, relative to the page's depth; a base URL helps where there is nothing else.
     pub(super) fn root(&self, base_url: Option<&str>) -> String {
-        match segments(&self.rest).count() {
-            0 => match (segments(&self.prefix).last(), base_url.map(path_of)) {
-                (Some(last), _) => format!("./{last}/"),
-                (None, Some(path)) if !path.is_empty() => format!("{path}/"),
-                (None, _) => "./".into(),
-            },
-            1 => "./".into(),
-            depth => "../".repeat(depth - 1),
+        match (segments(&self.rest).count() + self.slashes, segments(&self.prefix).last(), base_url.map(path_of)) {
+            (0, Some(last), _) => format!("./{last}/"),
+            (0, None, Some(path)) if !path.is_empty() => format!("{path}/"),
+            (0 | 1, ..) => "./".into(),
+            (depth, ..) => "../".repeat(depth - 1),
         }
-    }
-
-    /// From a path with trailing slashes to the same path without.
-    pub(super) fn bare_form(&self) -> String {
-        let last = segments(&self.rest).last().or_else(|| segments(&self.prefix).last()).unwrap_or_default();
-        format!("{}{last}", "../".repeat(self.slashes))
     }
 }
 
@@ -112,6 +103,9 @@ mod tests {
     fn a_page_finds_its_root_whatever_its_depth() {
         for (prefix, path, base, root) in [
             ("/studio", "/studio", None, "./studio/"),
+            ("/studio", "/studio/", None, "./"),
+            ("/studio", "/studio//", None, "../"),
+            ("/studio", "/studio/workflows/", None, "../"),
             ("/studio", "/studio/workflows", None, "./"),
             ("/studio", "/studio/workflows/7/edit", None, "../../"),
             ("/a/b/c/d", "/a/b/c/d", None, "./d/"),
@@ -120,20 +114,6 @@ mod tests {
             ("", "/traces/7", Some("https://shop.example/ai"), "../"),
         ] {
             assert_eq!(area(prefix, path).root(base), root, "{prefix} {path}");
-        }
-    }
-
-    #[test]
-    fn a_trailing_slash_has_a_bare_form() {
-        for (prefix, path, slashes, bare) in [
-            ("/studio", "/studio/", 1, "../studio"),
-            ("/studio", "/studio/traces/7/", 1, "../7"),
-            ("/studio", "/studio/traces//", 2, "../../traces"),
-            ("", "/", 0, ""),
-        ] {
-            let area = area(prefix, path);
-            assert_eq!(area.slashes, slashes, "{path}");
-            assert_eq!(area.bare_form(), bare, "{path}");
         }
     }
 }

@@ -25,7 +25,6 @@ pub(super) struct Visit {
     pub(super) area: Area,
     pub(super) asker: Asker,
     pub(super) base_url: Option<String>,
-    pub(super) query: Option<String>,
 }
 
 /// Answers a request; whatever happens, the answer is a document of the contract.
@@ -67,10 +66,9 @@ async fn enter(
         }
     }
     let exported = area.place == Place::Export;
-    let query = request.uri().query().map(str::to_owned);
     *request.uri_mut() = within(&area, request.uri())?;
     let scope = Scope { tenant: Arc::from(marks.tenant), user: marks.user };
-    request.extensions_mut().insert(Visit { studio: studio.clone(), scope, area, asker, base_url, query });
+    request.extensions_mut().insert(Visit { studio: studio.clone(), scope, area, asker, base_url });
     Ok(if exported { table::route_export(request).await } else { table::route(request).await })
 }
 

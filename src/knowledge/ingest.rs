@@ -32,10 +32,7 @@ enum Stop {
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Fenced | StoreError::Closed => Self::Lost,
-            other => Self::Later(other.to_string()),
-        }
+        if matches!(error, StoreError::Fenced | StoreError::Closed) { Self::Lost } else { Self::Later(error.to_string()) }
     }
 }
 

@@ -82,7 +82,7 @@ pub fn fuse(one: &[i64], other: &[i64]) -> Vec<i64> {
 
 /// Words that nearly every text has, in the studio's languages.
 const COMMON: &str = " a about after all am an and any are as at be been but by can could did do does for from get had has have how i if in into is \
-    it its me my no not of on one or our out should so some than that the their them then there these they this to up us was we were what \
+    it its may me might must my no not of on one or our out shall should so some than that the their them then there these they this to up us was we were what \
     when where which who why will with would you your \
     ao aos as com como da das de do dos e ela ele em entre era essa esse esta este eu foi há isso já mais mas me meu minha muito na nas nem \
     no nos não o os ou para pela pelo por qual quando que quem se sem ser seu sua são também te tem um uma você à às é ";

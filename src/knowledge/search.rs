@@ -199,7 +199,7 @@ impl Look<'_, '_> {
         let wanted: HashMap<i64, &LiveReading> =
             live.iter().filter(|reading| self.question.filter.fits(&reading.metadata)).map(|reading| (reading.no, reading)).collect();
         let alike = match vector.filter(|_| !wanted.is_empty()) {
-            Some(vector) => match self.alike(&edition, &wanted, codes::unit(vector))? {
+            Some(vector) => match self.alike(&edition, &wanted, &codes::unit(vector))? {
                 Ok(alike) => alike,
                 Err(trouble) => return Ok(Err(trouble)),
             },
@@ -221,7 +221,7 @@ impl Look<'_, '_> {
         &mut self,
         edition: &Edition,
         wanted: &HashMap<i64, &LiveReading>,
-        vector: Vec<f32>,
+        vector: &[f32],
     ) -> Result<Result<Vec<(i64, f32)>, Trouble>, StoreError> {
         let length = passages::vector_bytes(self.tx, edition.no)?.unwrap_or(0) / 4;
         if length != vector.len() as u64 {
@@ -232,7 +232,7 @@ impl Look<'_, '_> {
             );
             return Ok(Err(Trouble::Wrong("knowledge_base_id", told)));
         }
-        let query = Query::new(&vector);
+        let query = Query::new(vector);
         let mut best = Best::new(CANDIDATES.max(self.question.top_k * 2));
         for reading in wanted.keys() {
             for run in self.shelves.runs(self.tx, edition.no, *reading)?.iter() {
@@ -241,7 +241,7 @@ impl Look<'_, '_> {
         }
         let mut exact = Vec::new();
         for (key, _) in best.in_order() {
-            let likeness = passages::vector(self.tx, key, |bytes| codes::likeness(&vector, bytes))?.unwrap_or(0.0);
+            let likeness = passages::vector(self.tx, key, |bytes| codes::likeness(vector, bytes))?.unwrap_or(0.0);
             if likeness > 0.0 {
                 exact.push((key, likeness.min(1.0)));
             }

@@ -7,7 +7,7 @@ mod window;
 
 pub use estimate::{estimate, media_tokens, text_tokens};
 pub use image_size::image_size;
-pub use past::{Past, Said, Summary, settled};
+pub use past::{Past, PastTurn, Said, Summary, settled};
 pub use window::{Sizes, Window};
 
 /// What the content of a stored summary begins with, before a line break.

@@ -28,7 +28,7 @@ mod vectors;
 pub mod wire;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Tokens};
@@ -44,6 +44,30 @@ pub struct ToolOffer {
     pub description: String,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
+}
+
+/// A tool that runs at the provider.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NativeTool {
+    /// Its type: the provider's own word, or `web_search`, `code_interpreter`, which most have under some name.
+    pub kind: String,
+    /// What the reference says of it; goes along as it is.
+    pub config: Map<String, Value>,
+}
+
+impl NativeTool {
+    /// As most families are told of it: an object with a type and its settings, which win.
+    fn typed(&self, kind: &str) -> Map<String, Value> {
+        let mut tool = Map::from_iter([("type".to_owned(), Value::from(kind))]);
+        tool.extend(self.config.clone());
+        tool
+    }
+}
+
+impl From<&str> for NativeTool {
+    fn from(kind: &str) -> Self {
+        Self { kind: kind.to_owned(), config: Map::new() }
+    }
 }
 
 /// A file's bytes, resolved for the provider.
@@ -70,8 +94,8 @@ pub struct ChatRequest {
     pub media: Vec<Media>,
     /// Tools that the model may call.
     pub tools: Vec<ToolOffer>,
-    /// Provider-native tools, by type (`provider:<type>`).
-    pub native_tools: Vec<String>,
+    /// Tools that run at the provider (`provider:<type>`).
+    pub native_tools: Vec<NativeTool>,
     /// Several calls in one turn; none = the provider's default.
     pub parallel_tool_calls: Option<bool>,
     /// Settings.

@@ -19,7 +19,7 @@ use super::outbound::{Outbound, Patience};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, Secret};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, Secret};
 use crate::config::{Config, ProviderConfig};
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
@@ -207,6 +207,13 @@ pub struct Named<'a> {
 }
 
 impl Named<'_> {
+    /// Tools that run at the provider are refused where there are none.
+    fn must_have(&self, tools: &[NativeTool]) -> Result<(), ProviderFailure> {
+        let Some(tool) = tools.first().filter(|_| !self.entry.has_native_tools()) else { return Ok(()) };
+        let text = format!("the provider `{}` has no tool `{}` of its own; take the tool away or choose another provider", self.id, tool.kind);
+        Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
+    }
+
     /// The provider itself, with what was looked up for it.
     fn ready(&self, found: &Found) -> Result<Ready<'_>, ProviderFailure> {
         let Self { all, id, entry } = self;
@@ -237,6 +244,7 @@ impl Named<'_> {
 impl Provider for Named<'_> {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
+            self.must_have(&request.native_tools)?;
             let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
             let ready = self.ready(&found)?;
             ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, &found.secrets))
@@ -298,6 +306,14 @@ impl Entry {
         Ok(self.base_url.clone())
     }
 
+    fn has_native_tools(&self) -> bool {
+        match self.family {
+            Family::OpenAi => self.dialect().native_tools,
+            Family::Responses | Family::Anthropic | Family::Gemini => true,
+            Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+        }
+    }
+
     fn windows(&self) -> BTreeMap<String, u64> {
         self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?))).collect()
     }
@@ -346,6 +362,25 @@ mod tests {
             Err(failure) => Err(failure),
         };
         answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+    }
+
+    #[tokio::test]
+    async fn tools_of_the_provider_are_refused_where_there_are_none() {
+        let configured = json!({
+            "mine": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+            "hosted": {"kind": "host"},
+        });
+        let providers = providers(&configured).ok().expect("valid");
+        let mut told = Vec::new();
+        for id in ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted", "openai-responses", "anthropic", "gemini", "mine"] {
+            let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+            request.native_tools = vec!["web_search".into()];
+            let named = providers.get(id).expect("a provider");
+            let failure = named.chat(&request, &|_| {}).await.expect_err("a refusal");
+            told.push((id, failure.fault.message.contains("has no tool `web_search` of its own")));
+        }
+        let refused: Vec<&str> = told.iter().filter(|(_, refused)| *refused).map(|(id, _)| *id).collect();
+        assert_eq!(refused, ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted"]);
     }
 
     #[tokio::test]

@@ -49,17 +49,6 @@ pub(super) fn broken_off() -> ProviderFailure {
     ProviderFailure::new(FaultCode::ProviderUnavailable, "the provider broke off its answer")
 }
 
-/// The failure of a request for a tool that a family has not.
-pub(super) fn no_native_tools(family: &str, request: &ChatRequest) -> Result<(), ProviderFailure> {
-    match request.native_tools.first() {
-        Some(tool) => {
-            let text = format!("the provider `{family}` has no tool `{tool}` of its own");
-            Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
-        }
-        None => Ok(()),
-    }
-}
-
 /// A tool call whose arguments came as text; nothing at all means none.
 pub(super) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
     let text = arguments.trim();

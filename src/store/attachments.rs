@@ -25,6 +25,14 @@ pub struct AttachmentRow {
     pub used: bool,
 }
 
+impl AttachmentRow {
+    /// Its uploader may read it, and everyone of the tenant once a run or a message refers to it.
+    #[must_use]
+    pub fn readable(&self, user: Option<&str>) -> bool {
+        self.used || self.user_id.is_none() || user.is_none() || self.user_id.as_deref() == user
+    }
+}
+
 /// Stores a file; without `content` its bytes are kept elsewhere.
 pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &AttachmentRow, content: Option<&[u8]>) -> Result<(), StoreError> {
     tx.execute(

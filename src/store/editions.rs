@@ -75,11 +75,17 @@ pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder
         Some(first) if first.current => first.embedder != *embedder && !readings::any(tx, first.no)?,
         Some(_) | None => false,
     };
-    if unused {
-        close(tx, found.remove(0).no)?;
-    }
+    let before = unused.then(|| found.remove(0));
     if !found.first().is_some_and(|first| first.current) {
         found.insert(0, insert(tx, tenant, base, "current", embedder)?);
+    }
+    if let Some(before) = before {
+        // What failed there is still told of its documents.
+        tx.execute(
+            "UPDATE #readings SET edition = $1 WHERE edition = $2 AND state = 'failed'",
+            params![found.first().map(|first| first.no), before.no],
+        )?;
+        close(tx, before.no)?;
     }
     Ok(found)
 }

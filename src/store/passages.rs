@@ -72,12 +72,11 @@ pub fn keep_vectors(tx: &mut Tx<'_>, edition: i64, reading: i64, batch: &Batch) 
     .map(drop)
 }
 
+/// Takes the place of the first of a run of small copies, and the bytes.
+type TakeCodes<'t> = &'t mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>;
+
 /// Hands the small copies of a reading to `take`, in order: the place of the first of each run, and the bytes.
-pub fn codes(
-    tx: &mut Tx<'_>,
-    reading: i64,
-    take: &mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
+pub fn codes(tx: &mut Tx<'_>, reading: i64, take: TakeCodes<'_>) -> Result<(), StoreError> {
     tx.query_each(
         "SELECT key, codes FROM #codes WHERE key >= $1 AND key < $2 ORDER BY key",
         params![key(reading, 0), key(reading + 1, 0)],

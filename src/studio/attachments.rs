@@ -74,7 +74,7 @@ pub(super) fn plain_name(name: &str) -> Option<String> {
 /// A file of this tenant that this user may read: the uploader, and anyone once a run or message refers to it.
 fn readable(tx: &mut Tx<'_>, tenant: &str, user: Option<&str>, key: &str) -> Result<AttachmentRow, Refusal> {
     let row = table::get(tx, tenant, key)?;
-    row.filter(|row| row.used || row.user_id.is_none() || user.is_none() || row.user_id.as_deref() == user)
+    row.filter(|row| row.readable(user))
         .ok_or_else(|| Error::not_found("attachment", key).into())
 }
 

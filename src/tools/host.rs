@@ -69,10 +69,11 @@ impl Tool for HostCaller {
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
             });
-            let answer = door.call(HostOp::ToolCall, payload, call.timeout).await;
-            if answer.is_ok() {
-                wish.call_id = None;
-            }
+            let asked = tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, payload, None)).await;
+            let Ok(answer) = asked else {
+                return ToolReply::error(format!("the host did not answer within {} ms", call.timeout.as_millis()));
+            };
+            wish.call_id = None;
             answer.map_or_else(|failure| ToolReply::error(failure.0), |value| ToolReply::value(&value))
         })
     }
@@ -140,9 +141,10 @@ mod tests {
         let caller = HostCaller(door);
         assert_eq!(caller.call(invocation("good")).await, ToolReply { text: r#"{"order":7}"#.into(), ..ToolReply::default() });
         assert!(!told.lock().iter().any(|call| call.starts_with("tool.cancel")));
+        assert_eq!(caller.call(invocation("bad")).await, ToolReply::error("broken"));
         let slow = caller.call(invocation("slow")).await;
         assert!(slow.is_error && slow.text.contains("within 20 ms"), "{}", slow.text);
         tokio::task::yield_now().await;
-        assert_eq!(*told.lock(), ["tool.call \"c1\"", "tool.call \"c1\"", "tool.cancel \"c1\""]);
+        assert_eq!(*told.lock(), ["tool.call \"c1\"", "tool.call \"c1\"", "tool.call \"c1\"", "tool.cancel \"c1\""]);
     }
 }

@@ -34,7 +34,7 @@ fn everything() -> Value {
             })),
             ("clerk", "agent", json!({
                 "config_mode": "inline", "provider": "script", "model": "clerk", "tools": [{"ref": "host:refund"}], "message": "Refund it.",
-                "memory": "shared", "context_window": 256, "summarization_enabled": true, "budget_tool_results": 5, "output_key": "clerk_says",
+                "memory": "shared", "context_window": 256, "summarization_enabled": true, "budget_tool_results": 1, "output_key": "clerk_says",
             })),
             ("ask", "human", json!({"prompt": "Anything else?", "output_key": "last_word"})),
             ("stop", "stop", json!({"reply": "{{clerk_says}} {{last_word}}"})),
@@ -158,6 +158,8 @@ fn sweep(given: &Value, passes: u32) -> u64 {
     assert!(!killed);
     let expected: Value = serde_json::from_str(&undisturbed[0]).expect("a record");
     assert_eq!(expected["status"], "completed", "{expected}");
+    let measured = expected["measured"].to_string();
+    assert!(measured.contains("compaction") && measured.contains("tool_result"), "{measured}");
     let mut checked = 0;
     let mut check = |said: &[String], border: u64| {
         for record in said.iter().filter(|line| line.starts_with('{')) {

@@ -3,6 +3,7 @@
 mod documents;
 mod http;
 mod node;
+#[cfg(feature = "documents")]
 mod pdf;
 mod reindex;
 mod search;

@@ -1,6 +1,7 @@
 //! Stored tools as people make them, try them and let models call them.
 
 mod builder;
+mod calls;
 mod guarded;
 mod hostile;
 mod saving;

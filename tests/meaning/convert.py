@@ -27,7 +27,7 @@ def tensors(path):
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))
         for name, about in header.items():
-            if name == "__metadata__":
+            if name == "__metadata__" or about["dtype"] not in TYPES:
                 continue
             begin, end = about["data_offsets"]
             file.seek(8 + size + begin)

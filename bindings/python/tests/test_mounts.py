@@ -71,6 +71,13 @@ def client(request, opened):
     end()
 
 
+@pytest.mark.parametrize("path", ["/studio", "/studio/", "/studio/workflows/"])
+def test_pages_are_found_with_and_without_a_slash(client, path):
+    page = client.get(path, headers={"accept": "text/html"}, follow_redirects=True)
+    assert page.status_code == 200, page.headers
+    assert page.headers["content-type"].startswith("text/html")
+
+
 def events(client, path, body):
     with client.stream("POST", path, json=body) as answer:
         assert answer.status_code == 200, answer.read()

@@ -11,7 +11,7 @@ use crate::model::agent::ToolRef;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};
 use crate::model::plan::NodeIndex;
-use crate::providers::ToolOffer;
+use crate::providers::{NativeTool, ToolOffer};
 use crate::tools::names::accepted;
 use crate::tools::{BoundTool, NATIVE};
 
@@ -36,7 +36,7 @@ impl Bound<'_> {
 #[derive(Default)]
 pub(in crate::engine) struct ToolTable<'a> {
     bound: Vec<Bound<'a>>,
-    pub(super) native: Vec<String>,
+    pub(super) native: Vec<NativeTool>,
     approves_all: bool,
 }
 
@@ -47,7 +47,7 @@ impl<'a> ToolTable<'a> {
         let mut found = Vec::new();
         for reference in &profile.tools {
             match reference.reference.strip_prefix(NATIVE) {
-                Some(kind) => table.native.push(kind.to_owned()),
+                Some(kind) => table.native.push(NativeTool { kind: kind.to_owned(), config: reference.config.clone() }),
                 None => found.extend(bind(context, reference).await?),
             }
         }

@@ -35,9 +35,7 @@ pub(super) async fn compact(
     match summarizer.ask(context, &draft.past, older, window).await {
         Ok(text) => {
             let summary = Summary { id: context.world().clock.id(), text: summary_text(&text, window), covers: context.covers() };
-            let before = draft.past.turns.iter().map(Vec::len).sum::<usize>();
-            draft.past.replace(&summary);
-            report.summarized = before - draft.past.turns.iter().map(Vec::len).sum::<usize>();
+            report.summarized = draft.past.replace(&summary);
         }
         Err(fault) if goes_further(&fault) => return Err(fault),
         Err(fault) => report.error = Some(fault.message),
@@ -108,15 +106,17 @@ fn prompt(past: &Past, older: usize, window: &Window) -> Prompt {
     let mut covers: Vec<_> = past.summaries.iter().map(|said| said.id).collect();
     let mut text = past.summary().map(|summary| format!("Summary so far:\n{summary}\n\n")).unwrap_or_default();
     text.push_str("Conversation:");
+    let mut size = text_tokens(&text);
     for (at, turn) in past.turns[..older].iter().enumerate() {
-        let longer = turn.iter().fold(text.clone(), |text, said| format!("{text}\n\n{}", spoken(&said.message)));
-        let fits = text_tokens(&longer) <= room;
-        if !fits && at > 0 {
+        let told: String = turn.said.iter().map(|said| format!("\n\n{}", spoken(&said.message))).collect();
+        size += text_tokens(&told);
+        if size > room && at > 0 {
             break;
         }
-        text = if fits { longer } else { cut(&longer, room).0 };
-        covers.extend(turn.iter().map(|said| said.id));
+        text.push_str(&told);
+        covers.extend(turn.said.iter().map(|said| said.id));
     }
+    let text = if text_tokens(&text) > room { cut(&text, room).0 } else { text };
     let messages = vec![Message::text(Role::System, system), Message::text(Role::User, text)];
     Prompt { messages, covers, cuts: Vec::new() }
 }

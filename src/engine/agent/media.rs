@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::words;
 use crate::engine::context::StepContext;
+use crate::engine::names::user_id;
 use crate::model::chat::{Attachment, Message};
 use crate::model::event::Fault;
 use crate::model::memory::image_size;
@@ -45,39 +46,50 @@ pub(super) async fn image_sizes<'m>(
     Ok(sizes)
 }
 
+/// The files of a conversation.
+#[derive(Default)]
+pub(super) struct Files {
+    /// Those that are sent.
+    pub(super) media: Vec<Media>,
+    /// Storage keys of those that are not there for this user.
+    pub(super) gone: Vec<String>,
+}
+
 /// The bytes of the files of a conversation, newest messages first. What is gone or too much is told in words instead.
-pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Result<Vec<Media>, Fault> {
-    let mut loaded: Vec<Media> = Vec::new();
+pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Result<Files, Fault> {
+    let Files { media: mut loaded, mut gone } = Files::default();
     let mut sent = 0;
     for message in messages.iter_mut().rev() {
         for file in std::mem::take(&mut message.attachments) {
-            let known = loaded.iter().find(|media| media.storage_key == file.storage_key).map(|media| media.bytes.clone());
-            let bytes = match known {
-                Some(bytes) => Some(bytes),
-                None => context.world().file(&context.run().tenant, &file.storage_key).await?.map(bytes::Bytes::from),
+            let known = loaded.iter().find(|media| media.storage_key == file.storage_key);
+            let is_new = known.is_none();
+            let media = match known {
+                Some(media) => Some(media.clone()),
+                None => read(context, &file).await?,
             };
-            let missing = match &bytes {
-                None => Some(words::file_is_gone(&file)),
-                Some(bytes) if sent + bytes.len() > MOST => Some(words::file_is_too_much(&file)),
-                Some(_) => None,
-            };
-            match (bytes, missing) {
-                (Some(bytes), None) => {
-                    sent += bytes.len();
-                    if !loaded.iter().any(|media| media.storage_key == file.storage_key) {
-                        loaded.push(media(&file, bytes));
-                    }
+            match media {
+                None => {
+                    add_line(message, &words::file_is_gone(&file));
+                    gone.push(file.storage_key);
+                }
+                Some(media) if sent + media.bytes.len() > MOST => add_line(message, &words::file_is_too_much(&file)),
+                Some(media) => {
+                    sent += media.bytes.len();
+                    loaded.extend(is_new.then_some(media));
                     message.attachments.push(file);
                 }
-                (_, missing) => add_line(message, &missing.unwrap_or_default()),
             }
         }
     }
-    Ok(loaded)
+    Ok(Files { media: loaded, gone })
 }
 
-fn media(file: &Attachment, bytes: bytes::Bytes) -> Media {
-    Media { storage_key: file.storage_key.clone(), mime_type: file.mime_type.clone(), name: file.name.clone(), bytes }
+/// A file that the run's user may read, as what it was when it was uploaded.
+async fn read(context: &StepContext, file: &Attachment) -> Result<Option<Media>, Fault> {
+    let run = context.run();
+    let user = run.user.as_ref().and_then(user_id);
+    let found = context.world().file(&run.tenant, user, &file.storage_key).await?;
+    Ok(found.map(|(row, bytes)| Media { storage_key: row.storage_key, mime_type: row.mime_type, name: file.name.clone().or(row.name), bytes: bytes.into() }))
 }
 
 fn add_line(message: &mut Message, line: &str) {

@@ -65,12 +65,12 @@ pub(super) struct Draft {
 
 impl Draft {
     async fn of(context: &StepContext, profile: &Profile, tools: &ToolTable<'_>, mut past: Past, user: Message) -> Result<Self, Fault> {
-        let results = past.turns.iter_mut().flatten().filter(|said| said.message.role == Role::Tool);
-        for said in results {
+        let said = past.turns.iter_mut().flat_map(|turn| &mut turn.said);
+        for said in said.filter(|said| said.message.role == Role::Tool) {
             let (tool, text) = (said.message.name.clone().unwrap_or_default(), std::mem::take(&mut said.message.content));
             said.message.content = within(text, profile.memory.budget_tool_results, Source::Tool(&tool), &mut Vec::new());
         }
-        let messages = past.turns.iter().flatten().map(|said| &said.message).chain([&user]);
+        let messages = past.turns.iter().flat_map(|turn| &turn.said).map(|said| &said.message).chain([&user]);
         let images = media::image_sizes(context, messages).await?;
         let tools = tools.offers().iter().map(weight).sum();
         Ok(Self { system: prompt::system_message(profile), past, user, tools, images })
@@ -82,7 +82,7 @@ impl Draft {
         Sizes {
             fixed: self.tools + self.system.as_ref().map_or(0, weigh),
             summary: self.past.summary().map_or(0, |text| text_tokens(&format!("{blank}{text}"))),
-            turns: self.past.turns.iter().map(|turn| turn.iter().map(|said| weigh(&said.message)).sum()).collect(),
+            turns: self.past.turns.iter().map(|turn| turn.said.iter().map(|said| weigh(&said.message)).sum()).collect(),
             new: weigh(&self.user),
         }
     }
@@ -95,7 +95,7 @@ impl Draft {
             (None, Some(summary)) => Some(Message::text(Role::System, summary)),
             (system, None) => system,
         };
-        let turns = self.past.turns.into_iter().flatten().map(|said| said.message);
+        let turns = self.past.turns.into_iter().flat_map(|turn| turn.said).map(|said| said.message);
         system.into_iter().chain(turns).chain([self.user]).collect()
     }
 }

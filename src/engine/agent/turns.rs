@@ -7,7 +7,8 @@ use super::binding::{Bound, ToolTable};
 use super::ids::CallIds;
 use super::profile::Profile;
 use super::structured::Shape;
-use super::{media, memory, specialist, words};
+use super::media::{self, Files};
+use super::{memory, specialist, words};
 use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
 use crate::engine::context::StepContext;
 use crate::model::chat::{Message, Role, ToolCall};
@@ -93,8 +94,9 @@ impl Conversation {
 impl Speaker<'_> {
     /// Speaks until there is an answer, or a person must decide.
     pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<Spoken, Fault> {
-        let kept = prompt.last().cloned().into_iter().collect();
-        let media = media::load(self.context, &mut prompt).await?;
+        let mut kept: Vec<Message> = prompt.last().cloned().into_iter().collect();
+        let Files { media, gone } = media::load(self.context, &mut prompt).await?;
+        kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
         let mut conversation = Conversation { sent: prompt, kept, media };
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
         let mut rejected = false;

@@ -25,9 +25,8 @@ const MOVES: usize = 3;
 pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
     let asked = asked(context, node);
     for _ in 0..MOVES {
-        let question = match question(context, node, &asked).await? {
-            Some(question) => question,
-            None => return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?)),
+        let Some(question) = question(context, node, &asked).await? else {
+            return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?));
         };
         let vector = vector(context, &question).await?;
         let knowledge = Arc::clone(&context.world().knowledge);
@@ -84,13 +83,11 @@ fn fault(trouble: Trouble) -> Fault {
 
 /// What goes wrong while a base is searched is told as that, whatever went wrong.
 fn failed(fault: Fault) -> Fault {
-    match fault.code {
-        FaultCode::Cancelled | FaultCode::StoreUnavailable => fault,
-        code => {
-            let text = format!("the question could not be embedded ({}): {}", code.as_str(), fault.message);
-            Fault::new(FaultCode::KnowledgeBaseFailed, text)
-        }
+    if matches!(fault.code, FaultCode::Cancelled | FaultCode::StoreUnavailable) {
+        return fault;
     }
+    let text = format!("the question could not be embedded ({}): {}", fault.code.as_str(), fault.message);
+    Fault::new(FaultCode::KnowledgeBaseFailed, text)
 }
 
 /// The vector of the question: made once for each kind of vectors that the base has.
@@ -121,7 +118,7 @@ async fn search(
     let make = async {
         let found = find.await.map_err(ProviderFailure::from)?;
         let found = found.ok_or_else(|| ProviderFailure::from(moved.clone()))?;
-        Ok((shown(query, base, &found), None))
+        Ok((shown(query, base.as_deref(), &found), None))
     };
     match context.value("rag", call, make).await {
         Err(fault) if fault == moved => Ok(Value::Null),
@@ -129,7 +126,7 @@ async fn search(
     }
 }
 
-fn shown(query: &str, base: Option<String>, found: &Found) -> Value {
+fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
     let cite = |(n, chunk): (usize, &Chunk)| {
         json!({"n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name})
     };

@@ -4,7 +4,7 @@ mod assets;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, header};
 
 use super::call::Call;
 use super::door::Visit;
@@ -67,22 +67,8 @@ async fn preview(call: Call) -> Result<Response> {
 }
 
 async fn page(call: Call) -> Result<Response> {
-    if call.visit.area.slashes > 0 {
-        return Ok(redirect(&call));
-    }
     let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
     Ok(document(&render(index.unwrap_or(START), &call.visit)))
-}
-
-/// A slash at the end would change the depth that everything on the page is relative to.
-fn redirect(call: &Call) -> Response {
-    let query = call.visit.query.as_deref().map_or_else(String::new, |query| format!("?{query}"));
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
-    if let Ok(location) = HeaderValue::try_from(format!("{}{query}", call.visit.area.bare_form())) {
-        response.headers_mut().insert(header::LOCATION, location);
-    }
-    response
 }
 
 /// The application's page with the way to its root, its language and what the host says of tokens.

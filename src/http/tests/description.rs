@@ -100,14 +100,17 @@ async fn what_is_answered_fits_its_schema() {
     let trace = ask(&studio, request("GET", &format!("/studio/api/runs/{run}?include=graph,children,messages"), "")).await.json();
     let draft = json!({"graph": trace["trace"]["graph"]}).to_string();
     ask(&studio, request("PUT", "/studio/api/workflows/known/draft", &draft)).await;
+    let document = json!({"name": "faq.md", "text": "Refunds take thirty days."}).to_string();
+    let document = ask(&studio, request("POST", "/studio/api/knowledge-bases/known/documents", &document)).await.json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let document = text(&document["id"]);
     let thread = text(&trace["trace"]["thread_id"]);
     let step = text(&trace["steps"][0]["id"]);
     let mut seen = 0;
     for route in TABLE.iter().filter(|route| route.method == Method::GET) {
         let Some((200, gives)) = route.gives.first() else { continue };
         let path = route.paths[0].replace("{run}", &run).replace("{thread}", &thread).replace("{step}", &step);
-        let path = path.replace("{revision}", "1").replace("{id}", "known");
+        let path = path.replace("{document}", &document).replace("{revision}", "1").replace("{id}", "known");
         let query = match (route.query.contains(&"trace_id"), route.query.contains(&"group_by")) {
             (true, _) => format!("?trace_id={run}"),
             (_, true) => "?from=2026-11-20&to=2027-11-20&group_by=entity".to_owned(),

@@ -3,6 +3,8 @@
 #[cfg(feature = "documents")]
 mod html;
 #[cfg(feature = "documents")]
+mod names;
+#[cfg(feature = "documents")]
 mod pdf;
 #[cfg(feature = "documents")]
 mod weight;

@@ -15,7 +15,8 @@ use hayro_interpret::{
 };
 use tokio::sync::oneshot;
 
-use super::weight;
+use super::names;
+use super::weight::{self, Unfit};
 
 /// The thread's stack: the reader's own limits of depth fit into a part of it.
 const STACK: usize = 64 << 20;
@@ -65,10 +66,12 @@ fn too_long() -> String {
     format!("the PDF could not be read within {} seconds; split it, or send its text", TIME.as_secs())
 }
 
-fn read(file: Vec<u8>) -> Result<String, String> {
-    if weight::too_heavy(&file) {
-        return Err("the PDF unpacks to more than is read at once; split it, or send its text".to_owned());
-    }
+fn read(mut file: Vec<u8>) -> Result<String, String> {
+    weight::check(&file).map_err(|unfit| match unfit {
+        Unfit::Heavy => "the PDF unpacks to more than is read at once; split it, or send its text",
+        Unfit::Hidden => "the PDF is protected, or built in a way that is not read here; save it anew without protection, or send its text",
+    })?;
+    names::hide_pictures(&mut file);
     let pdf = Pdf::new(file).map_err(|_| "the file is no PDF that can be opened: it is damaged, or protected by a password".to_owned())?;
     let until = Instant::now() + TIME;
     let mut pages = Vec::new();

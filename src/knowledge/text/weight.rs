@@ -1,20 +1,34 @@
-//! Owns a look at a PDF before it is opened: how much its compressed parts become. A file that unpacks to more than is read at once is refused.
+//! Owns a look at a PDF before it is opened: how much its packed parts become, and whether it asks for what could exhaust the memory.
 //!
-//! What a file says of its own parts may be a lie: every part is unpacked in every way that its first bytes allow, and only counted.
+//! What a file says of its own parts may be a lie: every part is unpacked in every way that its first bytes allow.
 
 use std::io::Read;
 
 use flate2::read::{DeflateDecoder, ZlibDecoder};
 
+use super::names;
+
 /// The most that one part may become.
-const PART: u64 = 64 << 20;
+const PART: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// The most that all parts may become.
 const WHOLE: u64 = 512 << 20;
 /// Ways of packing inside each other.
 const DEPTH: usize = 3;
 
-/// Is the file too heavy?
-pub(super) fn too_heavy(file: &[u8]) -> bool {
+/// Why a file is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// It unpacks to too much.
+    Heavy,
+    /// It is encrypted, or hides what it asks for.
+    Hidden,
+}
+
+/// Is the file fit to be opened?
+pub(super) fn check(file: &[u8]) -> Result<(), Unfit> {
+    if names::is_encrypted(file) || names::asks_too_much(file) {
+        return Err(Unfit::Hidden);
+    }
     let mut whole = 0;
     let mut rest = file;
     while let Some(at) = find(rest, b"stream") {
@@ -25,13 +39,13 @@ pub(super) fn too_heavy(file: &[u8]) -> bool {
             continue;
         }
         let data = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).or_else(|| rest.strip_prefix(b"\r")).unwrap_or(rest);
-        let part = heaviest(data, DEPTH);
+        let part = heaviest(data, DEPTH)?;
         whole += part;
         if part > PART || whole >= WHOLE {
-            return true;
+            return Err(Unfit::Heavy);
         }
     }
-    false
+    Ok(())
 }
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
@@ -47,18 +61,27 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// The most that data can become by being unpacked; what is more than a part may become is told as a little more than that.
-fn heaviest(data: &[u8], depth: usize) -> u64 {
+fn heaviest(data: &[u8], depth: usize) -> Result<u64, Unfit> {
     if depth == 0 {
-        return 0;
+        return Ok(0);
     }
     let zlib = is_zlib(data).then(|| unpacked(ZlibDecoder::new(data)));
     // Without a header there is nothing to tell it by, and readers try it where the header is missing or wrong.
-    let bare = (depth == DEPTH).then(|| unpacked(DeflateDecoder::new(data)));
-    let behind = data.get(2..).filter(|_| depth == DEPTH).map(|body| unpacked(DeflateDecoder::new(body)));
+    let is_open = depth == DEPTH && zlib.as_ref().is_none_or(Vec::is_empty);
+    let bare = is_open.then(|| unpacked(DeflateDecoder::new(data)));
+    let behind = data.get(2..).filter(|_| is_open).map(|body| unpacked(DeflateDecoder::new(body)));
     let found = [zlib, bare, behind, from_hex(data), from_ascii85(data)];
-    let inside = found.into_iter().flatten().filter(|plain| !plain.is_empty());
-    let most = inside.map(|plain| (plain.len() as u64).max(heaviest(&plain, depth - 1))).max().unwrap_or(0);
-    most.max(swollen(data.len(), lzw(data))).max(swollen(data.len(), runs(data)))
+    let mut most = swollen(data.len(), lzw(data)).max(swollen(data.len(), runs(data)));
+    for plain in found.into_iter().flatten().filter(|plain| !plain.is_empty()) {
+        if plain.len() as u64 > PART {
+            return Err(Unfit::Heavy);
+        }
+        if names::asks_too_much(&plain) || names::unpacks_pictures(&plain) {
+            return Err(Unfit::Hidden);
+        }
+        most = most.max(plain.len() as u64).max(heaviest(&plain, depth - 1)?);
+    }
+    Ok(most)
 }
 
 const fn is_zlib(data: &[u8]) -> bool {
@@ -184,6 +207,25 @@ mod tests {
         [&b"%PDF-1.4\n1 0 obj<</Length 9/Filter /None>>stream\n"[..], data, b"\nendstream\nendobj"].concat()
     }
 
+    fn heavy(file: &[u8]) -> bool {
+        check(file) == Err(Unfit::Heavy)
+    }
+
+    fn fit(file: &[u8]) -> bool {
+        check(file).is_ok()
+    }
+
+    #[test]
+    fn what_is_hidden_is_not_opened() {
+        for part in ["<</Encrypt 9 0 R>>", "/Columns 99999999", "/Columns 7 0 R", "/Col#75mns 5", "/Columns%\n5"] {
+            assert_eq!(check(&[b"%PDF-1.4 ", part.as_bytes()].concat()), Err(Unfit::Hidden), "{part}");
+        }
+        for part in ["[/JPXDecode]", "/Columns 1000000", "/CCF "] {
+            assert_eq!(check(&file(&packed(part.as_bytes()))), Err(Unfit::Hidden), "{part}");
+        }
+        assert!(fit(b"%PDF-1.4 /Columns 5 /Predictor 12 /ColumnsX /Filter/JPXDecode"));
+    }
+
     /// The longest string of a full table, over and over.
     fn lzw_bomb(bytes: usize) -> Vec<u8> {
         let mut codes: Vec<(u32, u32)> = vec![(256, 9), (0, 9)];
@@ -206,18 +248,17 @@ mod tests {
     fn bombs_are_seen_however_they_are_wrapped() {
         let bomb = packed(&vec![0; (PART + 9) as usize]);
         let hex: String = bomb.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert!(too_heavy(&file(&bomb)));
-        assert!(too_heavy(&file(&bomb[2..])), "without its header");
-        assert!(too_heavy(&file(&packed(&bomb))), "packed twice");
-        assert!(too_heavy(&file(hex.as_bytes())));
-        assert!(too_heavy(&file(&packed(&vec![b' '; 30 << 20])).repeat(18)), "many of them");
-        assert!(too_heavy(&file(&[129, 0].repeat(2 << 20))), "runs");
-        assert!(too_heavy(&file(&packed(&[129, 0].repeat(2 << 20)))), "packed runs");
-        assert!(too_heavy(&file(&lzw_bomb(2 << 20))), "LZW");
+        assert!(heavy(&file(&bomb)));
+        assert!(heavy(&file(&bomb[2..])), "without its header");
+        assert!(heavy(&file(&packed(&bomb))), "packed twice");
+        assert!(heavy(&file(hex.as_bytes())));
+        assert!(heavy(&file(&[129, 0].repeat(1 << 17))), "runs");
+        assert!(heavy(&file(&packed(&[129, 0].repeat(1 << 17)))), "packed runs");
+        assert!(heavy(&file(&lzw_bomb(1 << 18))), "LZW");
         let noise: Vec<u8> = (0..4_u32 << 20).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
-        assert!(!too_heavy(&file(&noise)), "a picture");
-        assert!(!too_heavy(&file(&packed(b"BT (hello) Tj ET"))));
-        assert!(!too_heavy(&file(b"BT (hello) Tj ET")));
-        assert!(!too_heavy(b"%PDF-1.4 streamstreamendstream"));
+        assert!(fit(&file(&noise)), "a picture");
+        assert!(fit(&file(&packed(b"BT (hello) Tj ET"))));
+        assert!(fit(&file(b"BT (hello) Tj ET")));
+        assert!(fit(b"%PDF-1.4 streamstreamendstream"));
     }
 }

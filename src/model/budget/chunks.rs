@@ -42,43 +42,53 @@ fn blocks<'t>(text: &'t str, chunks: &[Value]) -> Option<Vec<(&'t str, &'t str)>
     (rest.is_empty() && !found.is_empty()).then_some(found)
 }
 
+/// How many whole pieces fit behind `fixed` characters, by the characters of each.
+fn fitting(fixed: usize, pieces: impl Iterator<Item = usize>, budget: u64) -> usize {
+    let mut total = fixed as u64;
+    let fits = |piece: &usize| {
+        total += *piece as u64;
+        total.div_ceil(4) <= budget
+    };
+    pieces.take_while(fits).count()
+}
+
+fn characters(text: &str) -> usize {
+    text.chars().count()
+}
+
 fn of_blocks(blocks: &[(&str, &str)], budget: u64) -> (String, Strategy) {
-    let mut kept = String::new();
-    for (separator, block) in blocks {
-        let longer = format!("{kept}{separator}{block}");
-        if text_tokens(&longer) <= budget {
-            kept = longer;
-            continue;
-        }
-        if kept.is_empty() {
-            return cut(block, budget);
-        }
-        let rest = budget.saturating_sub(text_tokens(&format!("{kept}{separator}")));
-        if rest < MARKER_TOKENS {
-            return (kept, Strategy::Hard);
-        }
-        let (short, strategy) = cut(block, rest);
-        return (format!("{kept}{separator}{short}"), strategy);
+    let count = fitting(0, blocks.iter().map(|(before, block)| characters(before) + characters(block)), budget);
+    let mut kept: String = blocks[..count].iter().flat_map(|(before, block)| [*before, *block]).collect();
+    let Some((separator, block)) = blocks.get(count) else { return (kept, Strategy::Hard) };
+    if count == 0 {
+        return cut(block, budget);
     }
-    (kept, Strategy::Hard)
+    let rest = budget.saturating_sub(((characters(&kept) + characters(separator)) as u64).div_ceil(4));
+    if rest < MARKER_TOKENS {
+        return (kept, Strategy::Hard);
+    }
+    let (short, strategy) = cut(block, rest);
+    kept.push_str(separator);
+    kept.push_str(&short);
+    (kept, strategy)
 }
 
 /// A list of chunks as JSON; none when not even one fits.
 fn of_items(items: &[Value], budget: u64) -> Option<(String, Strategy)> {
     let told = |items: &[Value]| Value::Array(items.to_vec()).to_string();
-    let fits = |text: &String| text_tokens(text) <= budget;
-    let count = (1..items.len()).rev().find(|count| fits(&told(&items[..*count])));
-    let whole = count.unwrap_or(0);
-    let mut list = items[..whole].to_vec();
-    let rest = budget.saturating_sub(text_tokens(&told(&list)));
-    if let Some((short, strategy)) = items.get(whole).and_then(|chunk| shortened(chunk, rest)) {
+    let sizes = items.iter().enumerate().map(|(at, item)| characters(&item.to_string()) + usize::from(at > 0));
+    let count = fitting(2, sizes, budget);
+    let whole = told(&items[..count]);
+    let rest = budget.saturating_sub(text_tokens(&whole));
+    if let Some((short, strategy)) = items.get(count).and_then(|chunk| shortened(chunk, rest)) {
+        let mut list = items[..count].to_vec();
         list.push(short);
         let text = told(&list);
-        if fits(&text) {
+        if text_tokens(&text) <= budget {
             return Some((text, strategy));
         }
     }
-    count.map(|count| (told(&items[..count]), Strategy::Hard))
+    (count > 0).then_some((whole, Strategy::Hard))
 }
 
 /// A chunk with less content, so that it takes about as many tokens as there are.
@@ -99,12 +109,14 @@ fn shortened(chunk: &Value, rest: u64) -> Option<(Value, Strategy)> {
 /// A whole retrieval as JSON with fewer chunks and the text of those; none when not even one fits.
 fn of_object(value: &Value, chunks: &[Value], budget: u64) -> Option<(String, Strategy)> {
     let blocks = blocks(value.get("context")?.as_str()?, chunks)?;
-    let with = |count: usize| {
-        let mut short = value.clone();
-        short["results"] = Value::Array(chunks[..count].to_vec());
-        short["context"] = Value::String(blocks[..count].iter().flat_map(|(before, block)| [*before, *block]).collect());
-        short.to_string()
-    };
-    let texts = (1..chunks.len()).rev().map(with);
-    texts.into_iter().find(|text| text_tokens(text) <= budget).map(|text| (text, Strategy::Hard))
+    let mut short = value.clone();
+    (short["results"], short["context"]) = (Value::Array(Vec::new()), Value::String(String::new()));
+    let quoted = |text: String| characters(&Value::String(text).to_string()) - 2;
+    let sizes = chunks.iter().zip(&blocks).enumerate().map(|(at, (chunk, (before, block)))| {
+        characters(&chunk.to_string()) + usize::from(at > 0) + quoted(format!("{before}{block}"))
+    });
+    let count = fitting(characters(&short.to_string()), sizes, budget);
+    short["results"] = Value::Array(chunks[..count].to_vec());
+    short["context"] = Value::String(blocks[..count].iter().flat_map(|(before, block)| [*before, *block]).collect());
+    (count > 0).then(|| (short.to_string(), Strategy::Hard))
 }

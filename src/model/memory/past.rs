@@ -1,5 +1,7 @@
 //! Owns what a history holds for models: its summary and its turns, which are never split.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::super::Id;
@@ -26,15 +28,22 @@ pub struct Summary {
     pub covers: Vec<Id>,
 }
 
+/// A turn of a history: a user message and everything up to the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastTurn {
+    /// The run that added it; none while it is not stored.
+    run: Option<Id>,
+    /// Its messages.
+    pub said: Vec<Said>,
+}
+
 /// What a history holds for models.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Past {
     /// Usually one; more when two runs summarised at the same time.
     pub summaries: Vec<Said>,
-    /// Oldest first: a user message and everything up to the next one.
-    pub turns: Vec<Vec<Said>>,
-    /// The run that added each turn.
-    owners: Vec<Option<Id>>,
+    /// Oldest first.
+    pub turns: Vec<PastTurn>,
 }
 
 impl Past {
@@ -43,14 +52,11 @@ impl Past {
         if is_summary {
             return self.summaries.push(said);
         }
-        let own = (said.message.role != Role::User).then(|| self.owners.iter().rposition(|owner| *owner == run)).flatten();
-        match own.and_then(|at| self.turns.get_mut(at)) {
-            Some(turn) => turn.push(said),
+        let is_next = said.message.role != Role::User;
+        match self.turns.iter_mut().rfind(|turn| is_next && turn.run == run) {
+            Some(turn) => turn.said.push(said),
             None if said.message.role == Role::Tool => {}
-            None => {
-                self.turns.push(vec![said]);
-                self.owners.push(run);
-            }
+            None => self.turns.push(PastTurn { run, said: vec![said] }),
         }
     }
 
@@ -60,37 +66,34 @@ impl Past {
             self.replace(summary);
         }
         let messages = turn.messages.iter().zip(&turn.ids);
-        self.turns.push(messages.map(|(message, id)| Said { id: *id, message: message.clone() }).collect());
-        self.owners.push(None);
+        let said = messages.map(|(message, id)| Said { id: *id, message: message.clone() }).collect();
+        self.turns.push(PastTurn { run: None, said });
     }
 
-    /// A summary takes the place of what it covers.
-    pub fn replace(&mut self, summary: &Summary) {
-        self.forget(&summary.covers);
+    /// A summary takes the place of what it covers; says how many messages of turns that were.
+    pub fn replace(&mut self, summary: &Summary) -> usize {
+        let covered: HashSet<&Id> = summary.covers.iter().collect();
+        let before = self.messages();
+        self.turns.retain(|turn| turn.said.first().is_some_and(|said| !covered.contains(&said.id)));
+        self.summaries.retain(|said| !covered.contains(&said.id));
         let message = Message::text(Role::System, summary.text.as_str());
         self.summaries.push(Said { id: summary.id, message });
+        before - self.messages()
     }
 
-    fn forget(&mut self, covered: &[Id]) {
-        let stays = |turn: &Vec<Said>| turn.first().is_some_and(|said| !covered.contains(&said.id));
-        let kept: Vec<bool> = self.turns.iter().map(stays).collect();
-        let mut at = kept.iter();
-        self.turns.retain(|_| at.next().copied().unwrap_or(true));
-        let mut at = kept.iter();
-        self.owners.retain(|_| at.next().copied().unwrap_or(true));
-        self.summaries.retain(|said| !covered.contains(&said.id));
+    fn messages(&self) -> usize {
+        self.turns.iter().map(|turn| turn.said.len()).sum()
     }
 
     fn has(&self, ids: &[Id]) -> bool {
-        let held = |id: &Id| self.summaries.iter().chain(self.turns.iter().flatten()).any(|said| said.id == *id);
-        ids.iter().all(held)
+        let held: HashSet<&Id> = self.turns.iter().flat_map(|turn| &turn.said).chain(&self.summaries).map(|said| &said.id).collect();
+        ids.iter().all(|id| held.contains(id))
     }
 
     /// Leaves out the oldest turns; says how many messages that were.
     pub fn leave_out(&mut self, turns: usize) -> usize {
         let turns = turns.min(self.turns.len());
-        self.owners.drain(..turns);
-        self.turns.drain(..turns).map(|turn| turn.len()).sum()
+        self.turns.drain(..turns).map(|turn| turn.said.len()).sum()
     }
 
     /// The summaries as one text.
@@ -103,7 +106,7 @@ impl Past {
 
 /// The summaries of turns that are stored together: of two that cover the same message, the first stays.
 pub fn settled<'t>(turns: impl IntoIterator<Item = &'t Turn>) -> Vec<Option<&'t Summary>> {
-    let mut covered = std::collections::HashSet::new();
+    let mut covered = HashSet::new();
     let settle = |turn: &'t Turn| {
         let summary = turn.summary.as_ref().filter(|summary| !summary.covers.iter().any(|id| covered.contains(id)))?;
         covered.extend(summary.covers.iter().copied());
@@ -126,7 +129,7 @@ mod tests {
 
     fn shown(past: &Past) -> String {
         let text = |said: &Said| said.message.content.clone();
-        let turns = past.turns.iter().map(|turn| turn.iter().map(text).collect::<Vec<_>>().join(" "));
+        let turns = past.turns.iter().map(|turn| turn.said.iter().map(text).collect::<Vec<_>>().join(" "));
         format!("{:?} | {}", past.summary(), turns.collect::<Vec<_>>().join(" / "))
     }
 

@@ -6,12 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::blocks;
 use super::model::{self, Thinking};
-use crate::providers::{ChatRequest, instruct, subset};
+use crate::providers::{ChatRequest, NativeTool, instruct, subset};
 
 /// The last version that takes `temperature` and `top_p`.
 const SAMPLING: &str = "2023-06-01";
 /// The current version.
 const CURRENT: &str = "2026-10-21";
+/// The version of its web search that is meant where none is named.
+const WEB_SEARCH: &str = "web_search_20250305";
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 15] = [
     "type",
@@ -118,7 +120,7 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Opti
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     let functions =
         request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
-    let native = request.native_tools.iter().map(|kind| json!({"type": kind, "name": native_name(kind)}));
+    let native = request.native_tools.iter().map(native);
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {
         return add_past_tools(body, request);
@@ -138,6 +140,13 @@ fn add_past_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         body.insert("tools".into(), names.into_iter().map(tool).collect());
         body.insert("tool_choice".into(), json!({"type": "none"}));
     }
+}
+
+fn native(tool: &NativeTool) -> Value {
+    let kind = if tool.kind == "web_search" { WEB_SEARCH } else { tool.kind.as_str() };
+    let mut told = tool.typed(kind);
+    told.entry("name").or_insert_with(|| native_name(kind).into());
+    Value::Object(told)
 }
 
 /// `web_search` of `web_search_20250305`.

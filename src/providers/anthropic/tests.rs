@@ -209,7 +209,7 @@ async fn an_answer_that_pauses_for_the_providers_tools_goes_on() {
         json!({"content": [{"type": "text", "text": "far"}], "stop_reason": "end_turn", "usage": {"input_tokens": 8, "output_tokens": 1}});
     let (provider, mock) = provider(vec![whole(&paused), whole(&ended)]).await;
     let mut request = hello(false);
-    request.native_tools = vec!["web_search_20250305".into()];
+    request.native_tools = vec!["web_search".into()];
     expect![[r#"
 
         "So far" Stop Some((13, 3, 0, 0, 0))

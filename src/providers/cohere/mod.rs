@@ -14,7 +14,7 @@ use self::stream::Talk;
 use super::outbound::Answer;
 use super::vectors::Batches;
 use super::wire::{self, Framing, Wire};
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, reply, vectors};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, vectors};
 
 /// The name of the wire family, in what it wants back.
 const FAMILY: &str = "cohere";
@@ -64,7 +64,6 @@ impl Cohere {
 impl Provider for Cohere {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
-            reply::no_native_tools(FAMILY, request)?;
             let answer = self.post("chat", &request::body(request)).await?;
             wire::reply(answer, Framing::events(request), Talk::default(), request, deltas).await
         })

@@ -48,6 +48,14 @@ pub(super) fn body(request: &ChatRequest) -> Value {
     Value::Object(body)
 }
 
+fn native_name(kind: &str) -> &str {
+    match kind {
+        "web_search" => "googleSearch",
+        "code_interpreter" => "codeExecution",
+        other => other,
+    }
+}
+
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     let functions = request
         .tools
@@ -55,7 +63,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         .map(|tool| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.input_schema}));
     let functions: Vec<Value> = functions.collect();
     let declared = (!functions.is_empty()).then(|| json!({ "functionDeclarations": functions }));
-    let native = request.native_tools.iter().map(|kind| json!({ kind.as_str(): {} }));
+    let native = request.native_tools.iter().map(|tool| json!({ native_name(&tool.kind): tool.config }));
     let tools: Vec<Value> = declared.into_iter().chain(native).collect();
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());

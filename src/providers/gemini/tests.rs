@@ -171,7 +171,7 @@ async fn an_answer_that_ends_badly_says_why() {
 #[tokio::test]
 async fn the_request_holds_everything() {
     let mut request = rich();
-    request.native_tools = vec!["googleSearch".into()];
+    request.native_tools = vec!["web_search".into()];
     expect![[r#"
         {
           "systemInstruction": {

@@ -16,7 +16,7 @@ use self::stream::Talk;
 use super::outbound::Answer;
 use super::vectors::Batches;
 use super::wire::{self, Framing, Wire};
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, reply, vectors};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, vectors};
 
 /// The name of the wire family, in what it wants back.
 const FAMILY: &str = "ollama";
@@ -60,7 +60,6 @@ impl Ollama {
 impl Provider for Ollama {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
-            reply::no_native_tools(FAMILY, request)?;
             let body = request::body(request, self.windows.get(&request.model).copied());
             let framing = if request.stream { Framing::Lines } else { Framing::Whole };
             let answer = self.post("chat", &body).await?;

@@ -231,16 +231,6 @@ fn the_request_holds_everything() {
 }
 
 #[tokio::test]
-async fn tools_of_the_provider_are_refused() {
-    let (provider, _) = provider(vec![]).await;
-    let request = ChatRequest { native_tools: vec!["web_search".into()], ..hello(false) };
-    expect![[r#"
-
-        provider_bad_request: the provider `ollama` has no tool `web_search` of its own None"#]]
-    .assert_eq(&told(&provider, &request).await);
-}
-
-#[tokio::test]
 async fn texts_become_vectors() {
     let answer = json!({"model": "e", "embeddings": [[1.0], [0.5]], "prompt_eval_count": 8});
     let (provider, mock) = provider(vec![whole(&answer), whole(&json!({"embedding": [1.0]}))]).await;

@@ -22,6 +22,8 @@ pub struct Dialect {
     pub short_ids: bool,
     /// How it makes embeddings.
     pub embedding: EmbeddingKeys,
+    /// It may have tools of its own in chats.
+    pub native_tools: bool,
     /// Azure: the deployments by model and the version of the interface.
     pub azure: Option<Azure>,
 }
@@ -81,6 +83,7 @@ const PLAIN: Dialect = Dialect {
     echo: &[],
     short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
+    native_tools: true,
     azure: None,
 };
 
@@ -89,18 +92,22 @@ impl Dialect {
     #[must_use]
     pub fn of(kind: &str) -> Self {
         match kind {
-            "openai" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
+            "openai" => Self { max_tokens: "max_completion_tokens", native_tools: false, ..PLAIN },
             "azure-openai" => {
-                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", azure: Some(Azure::default()), ..PLAIN }
+                let azure = Some(Azure::default());
+                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", native_tools: false, azure, ..PLAIN }
             }
             "groq" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
-            "deepseek" => Self { structure: Structure::AnyJson, echo: &[Echo::Text("reasoning_content")], ..PLAIN },
+            "deepseek" => {
+                Self { structure: Structure::AnyJson, echo: &[Echo::Text("reasoning_content")], native_tools: false, ..PLAIN }
+            }
             "openrouter" => Self { echo: &[Echo::Details("reasoning_details")], ..PLAIN },
             "mistral" => Self {
                 asks_usage: false,
                 echo: &[Echo::Thinking],
                 short_ids: true,
                 embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false },
+                native_tools: false,
                 ..PLAIN
             },
             "voyage" => Self { embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: true }, ..PLAIN },

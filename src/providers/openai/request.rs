@@ -72,7 +72,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         json!({"type": "function",
             "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})
     });
-    let native = request.native_tools.iter().map(|kind| json!({ "type": kind }));
+    let native = request.native_tools.iter().map(|tool| Value::Object(tool.typed(&tool.kind)));
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {
         return;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::items;
 use crate::model::agent::Parameters;
 use crate::providers::openai::request::is_strict;
-use crate::providers::{ChatRequest, instruct};
+use crate::providers::{ChatRequest, NativeTool, instruct};
 
 pub(super) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
@@ -45,11 +45,20 @@ fn reasons(request: &ChatRequest) -> bool {
     request.parameters.reasoning_effort.is_some() || (by_name && !model.contains("-chat"))
 }
 
+/// Code runs in a container; unless one is named, the provider makes it.
+fn native(tool: &NativeTool) -> Value {
+    let mut told = tool.typed(&tool.kind);
+    if tool.kind == "code_interpreter" {
+        told.entry("container").or_insert_with(|| json!({"type": "auto"}));
+    }
+    Value::Object(told)
+}
+
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     let functions = request.tools.iter().map(|tool| {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.input_schema, "strict": false})
     });
-    let native = request.native_tools.iter().map(|kind| json!({ "type": kind }));
+    let native = request.native_tools.iter().map(native);
     let tools: Vec<Value> = functions.chain(native).collect();
     if tools.is_empty() {
         return;

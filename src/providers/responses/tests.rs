@@ -2,6 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::providers::NativeTool;
 use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
 
 async fn provider(answers: Vec<Canned>) -> (Responses, Mock) {
@@ -196,7 +197,9 @@ async fn the_request_holds_everything() {
     let mut request = rich();
     request.model = "o4-mini".into();
     request.schema = Some(schema());
-    request.native_tools = vec!["web_search".into()];
+    let files = json!({"vector_store_ids": ["v1"]}).as_object().cloned().expect("an object");
+    let files = NativeTool { kind: "file_search".into(), config: files };
+    request.native_tools = vec!["web_search".into(), "code_interpreter".into(), files];
     request.parameters.reasoning_effort = Some("low".into());
     expect![[r#"
         {
@@ -273,6 +276,18 @@ async fn the_request_holds_everything() {
             },
             {
               "type": "web_search"
+            },
+            {
+              "type": "code_interpreter",
+              "container": {
+                "type": "auto"
+              }
+            },
+            {
+              "type": "file_search",
+              "vector_store_ids": [
+                "v1"
+              ]
             }
           ],
           "parallel_tool_calls": false,

@@ -157,10 +157,7 @@ impl Session {
     fn number(&self) -> Result<i64, StoreError> {
         let Some(begun) = self.begun.take() else { return Err(StoreError::Io("no transaction was begun".to_owned())) };
         let told = self.wait(begun)?;
-        let number = told.iter().find_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
-            _ => None,
-        });
+        let number = told.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { row.get(0)?.parse().ok() } else { None });
         number.ok_or_else(|| StoreError::Fault("the server gave a transaction no number".to_owned()))
     }
 
@@ -193,10 +190,7 @@ impl Session {
     /// The rows of a statement without parameters.
     pub(super) fn simple(&self, sql: &str) -> Result<Vec<tokio_postgres::SimpleQueryRow>, StoreError> {
         let told = self.wait(self.client.simple_query(sql))?;
-        let rows = told.into_iter().filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
-            _ => None,
-        });
+        let rows = told.into_iter().filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
         Ok(rows.collect())
     }
 

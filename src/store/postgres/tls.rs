@@ -26,6 +26,7 @@ pub(super) fn connector(trust: &Trust) -> Result<MakeRustlsConnect, StoreError> 
     Ok(MakeRustlsConnect::new(config))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to `map_err`")]
 fn told(error: rustls::Error) -> StoreError {
     StoreError::Place(format!("encryption to the database could not be set up: {error}"))
 }

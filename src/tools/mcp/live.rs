@@ -188,6 +188,7 @@ impl Live {
     }
 
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, tool: &str, arguments: &Map<String, Value>, key: &str) -> Result<CallToolResult, Snag> {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.to_owned(), key.into());
@@ -247,6 +248,7 @@ fn lent(tool: Tool) -> Lent {
 }
 
 /// Questions to people are declined; what else is asked for is not given.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
     let mut answers = InputResponses::new();
     for (key, request) in asked.input_requests.iter().flatten() {
@@ -258,6 +260,7 @@ fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
     Ok(answers)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn snag(problem: ServiceError) -> Snag {
     match problem {
         ServiceError::McpError(error) if is_forgotten(&error) => Snag::Forgotten(format!("no longer knows the session: {}", error.message)),

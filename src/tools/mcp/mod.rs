@@ -29,11 +29,14 @@ use crate::sync::Mutex;
 use links::{Links, Tried};
 use server::{Server, unavailable};
 
+/// The names of tools, by tenant and server.
+type Told = HashMap<(String, String), Arc<[String]>>;
+
 /// The MCP servers that runs of this engine use.
 pub struct McpServers {
     links: Links,
     /// The names of tools as servers told them last.
-    told: Mutex<HashMap<(String, String), Arc<[String]>>>,
+    told: Mutex<Told>,
 }
 
 /// Servers whose tools are remembered.
@@ -155,10 +158,7 @@ impl Tool for LentTool {
         let (links, server, tenant, name) = (self.links.clone(), Arc::clone(&self.server), Arc::clone(&self.tenant), self.name.clone());
         Box::pin(async move {
             let key = call.idempotency_key();
-            let arguments = match call.arguments {
-                Value::Object(arguments) => arguments,
-                _ => Map::new(),
-            };
+            let arguments = if let Value::Object(arguments) = call.arguments { arguments } else { Map::new() };
             links.call(&server, &tenant, &name, &arguments, &key).await
         })
     }

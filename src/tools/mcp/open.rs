@@ -104,6 +104,7 @@ where
     Client::default().serve_with_lifecycle(transport, mode).await.map_err(trouble)
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn trouble(problem: ClientInitializeError) -> Trouble {
     match problem {
         ClientInitializeError::TransportError { error, .. } => Trouble::plain(web::told(error.error.as_ref()).0),

@@ -100,6 +100,7 @@ type Failure = StreamableHttpError<Trouble>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// The protocol tells some failures apart; of the others the text is kept.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     match problem {
         StreamableHttpError::Client(problem) => Failure::Client(Trouble::from(&problem)),
@@ -171,6 +172,7 @@ impl StreamableHttpClient for Fetch {
 }
 
 /// What a failure of the transport says, as a sentence's end; and whether the server saw nothing of the request.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool) {
     if let Some(failure) = problem.downcast_ref::<Failure>() {
         return match failure {

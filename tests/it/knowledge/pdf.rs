@@ -171,7 +171,7 @@ fn mutated(file: &[u8], other: &[u8], numbers: &mut Numbers) -> Vec<u8> {
             break;
         }
     }
-    out[..5.min(file.len())].copy_from_slice(&file[..5]);
+    out.splice(..5.min(out.len()), file[..5].iter().copied());
     out
 }
 

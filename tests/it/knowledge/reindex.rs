@@ -50,12 +50,14 @@ async fn an_empty_base_changes_its_embeddings_at_once() {
     let bench = bench(json!({}));
     let base = bench.base(json!({"embeddings_provider": "nobody", "embeddings_model": "x"})).await;
     let failed = bench.add(&base, "a", "Some text.").await;
+    let other = bench.add(&base, "b", "Other text.").await;
     assert_eq!(failed["error"], json!("there is no provider `nobody`; configure `providers.nobody`"));
     let body = json!({"embeddings_provider": "hash", "embeddings_model": "hash-256"});
     let patched = bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &body, None).await.expect("patched");
     assert_eq!(patched["needs_reindex"], json!(false));
     let read = bench.studio.reindex_document(&bench.scope, &base, failed["id"].as_str().expect("an id")).await.expect("asked");
     assert_eq!(read["status"], json!("completed"));
+    assert_eq!(bench.document(&base, &other["id"]).await["status"], json!("failed"), "it was not read anew");
     let empty = bench.studio.reindex_base(&bench.scope, &bench.base(json!({"name": "E"})).await).await.expect("asked");
     assert_eq!(empty["document_count"], json!(0));
 }

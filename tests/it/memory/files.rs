@@ -71,6 +71,23 @@ async fn a_file_that_is_gone_is_told_as_missing() {
     assert_eq!(shown[0]["attachments"][0]["name"], "cat.png", "people still see that there was one");
 }
 
+#[tokio::test]
+async fn a_state_names_no_files_of_other_users() {
+    let mut story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
+    story.bench.scope.user = Some(json!({"id": "ann"}));
+    let file = upload(&story, "secret.png", png(8, 8)).await;
+    let sketch = "start -> agent_1{provider: script, model: m} -> stop";
+    let state = json!({"attachments": [{"type": "image", "mime_type": "text/html", "storage_key": file["storage_key"], "name": "x.png"}]});
+    story.bench.scope.user = Some(json!({"id": "ben"}));
+    let other = story.run_with(sketch, json!({"message": "hi", "state": state})).await;
+    assert_eq!(sent(&whole(&story, &other.id).await, "chat", 0), ["user: hi\n[The file x.png was deleted and is missing here.]"]);
+    let key = file["storage_key"].as_str().unwrap();
+    assert!(story.bench.studio.attachment(&story.bench.scope, key).await.is_err(), "nor does a run that names it open it");
+    story.bench.scope.user = Some(json!({"id": "ann"}));
+    let own = story.run_with(sketch, json!({"message": "hi", "state": state})).await;
+    assert_eq!(sent(&whole(&story, &own.id).await, "chat", 0), ["user: hi"]);
+}
+
 /// Removes every file below a folder that is no database.
 fn remove_files(folder: &std::path::Path) -> usize {
     let mut removed = 0;

@@ -1,0 +1,126 @@
+//! Calls of models: how many at once, which need a person, which are the provider's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+
+use super::{graph, run, script};
+use crate::support::Bench;
+
+/// A studio whose model `m` plays this script.
+fn scripted(replies: Value) -> Bench {
+    Bench::new(json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}}))
+}
+
+fn agent(data: Value) -> Value {
+    let mut all = json!({"config_mode": "inline", "provider": "script", "model": "m"});
+    crate::support::merge(&mut all, data);
+    let mut graph = graph(json!({}));
+    graph["nodes"][1] = json!({"id": "tool", "type": "agent", "position": {"x": 0, "y": 0}, "data": all});
+    graph
+}
+
+/// A host whose tool waits until as many calls as may be are there, or a moment passed.
+#[derive(Default)]
+struct Crowd {
+    calls: AtomicUsize,
+    here: AtomicUsize,
+    most: AtomicUsize,
+}
+
+struct Crowded(Arc<Crowd>);
+
+impl Host for Crowded {
+    fn call(&self, _: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let crowd = Arc::clone(&self.0);
+        Box::pin(async move {
+            crowd.calls.fetch_add(1, Ordering::SeqCst);
+            let here = crowd.here.fetch_add(1, Ordering::SeqCst) + 1;
+            crowd.most.fetch_max(here, Ordering::SeqCst);
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+            }
+            crowd.here.fetch_sub(1, Ordering::SeqCst);
+            Ok(json!("done"))
+        })
+    }
+}
+
+#[tokio::test]
+async fn eight_calls_run_at_once_and_sixty_four_in_a_turn() {
+    let calls: Vec<Value> = (0..70).map(|n| json!({"name": "look", "arguments": {"n": n}})).collect();
+    let bench = scripted(json!([{"tool_calls": calls}, {"text": "{{tool_result}}"}]));
+    let crowd = Arc::new(Crowd::default());
+    let look = HostTool {
+        name: "look".into(),
+        description: String::new(),
+        input_schema: json!({"type": "object"}),
+        require_approval: false,
+        idempotent: false,
+        timeout_ms: None,
+    };
+    let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools: vec![look], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Crowded(Arc::clone(&crowd))), declaration);
+    let trace = run(&bench, agent(json!({"tools": [{"ref": "host:look"}]}))).await;
+    assert_eq!((crowd.calls.load(Ordering::SeqCst), crowd.most.load(Ordering::SeqCst)), (64, 8));
+    assert_eq!(trace["steps"][0]["output"]["agent_response"], "At most 64 calls of one turn are run; this one was not.");
+}
+
+#[tokio::test]
+async fn a_use_of_a_tool_may_ask_for_approval() {
+    let bench = scripted(json!([{"tool_calls": [{"name": "script", "arguments": {"a": 1}}]}, {"text": "{{tool_result}}"}]));
+    script(&bench, "return input").await;
+    let workflow = bench.workflow(agent(json!({"tools": [{"ref": "tool:script", "require_approval": true}]}))).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    assert!(bench.told(&started).await.contains("tool_approval_required"));
+    let body = json!({"decisions": [{"call_id": pending(&bench, &started.run.to_string()).await, "approval": "approve", "arguments": {"a": 2}}]});
+    let resumed = bench.resume(&started.run.to_string(), body).await.expect("a resumed run");
+    assert!(bench.told(&resumed).await.contains(r#""agent_response":"{\"a\":2}""#));
+}
+
+async fn pending(bench: &Bench, run: &str) -> Value {
+    bench.trace(run).await["trace"]["pauses"][0]["pending_tools"][0]["call_id"].clone()
+}
+
+#[tokio::test]
+async fn tools_of_the_provider_are_refused_by_those_that_have_none() {
+    let bench = scripted(json!([{"text": "never"}]));
+    let trace = run(&bench, agent(json!({"tools": [{"ref": "provider:web_search"}]}))).await;
+    let error = &trace["trace"]["error"];
+    assert_eq!((error["code"].as_str(), error["node_id"].as_str()), (Some("provider_bad_request"), Some("tool")));
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("has no tool `web_search` of its own")), "{error}");
+}
+
+/// Hears what it is asked and never answers tools.
+struct Silent(Arc<std::sync::Mutex<Vec<String>>>);
+
+impl Host for Silent {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        self.0.lock().expect("a lock").push(format!("{} {}", call.op.as_str(), call.payload["call_id"].is_string()));
+        Box::pin(async move { if call.op == HostOp::ToolCancel { Ok(Value::Null) } else { std::future::pending().await } })
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_too_late_hears_that_it_is() {
+    let bench = Bench::new(json!({}));
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tool = json!({"name": "slow", "timeout_ms": 40});
+    let tools = vec![serde_json::from_value(tool).expect("a tool")];
+    let declaration = HostDeclaration { ops: vec![HostOp::ToolCall, HostOp::ToolCancel], tools, ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Silent(Arc::clone(&heard))), declaration);
+    let trace = run(&bench, graph(json!({"tool_ref": "host:slow"}))).await;
+    let message = trace["trace"]["error"]["message"].as_str().unwrap_or_default();
+    assert!(message.contains("did not answer within 40 ms"), "{message}");
+    let told = async {
+        while heard.lock().expect("a lock").len() < 2 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), told).await.expect("a cancel");
+    assert_eq!(*heard.lock().expect("a lock"), ["tool.call true", "tool.cancel true"]);
+}
