@@ -32,6 +32,7 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$home'
 max_connections = 400
+fsync = off # processes die here, not the machine
 ssl = on
 ssl_cert_file = '$home/cert.pem'
 ssl_key_file = '$home/key.pem'
@@ -53,6 +54,6 @@ chmod 755 "$STUDIO_TEST_POSTGRES"
 
 export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
 cargo="${CARGO:-cargo}"
-"$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"
-# The last one kills the server, which the others would notice.
+# The first one kills the server, which the others would notice.
 [ $# -gt 0 ] || "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test crash -- --ignored server::
+"$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"

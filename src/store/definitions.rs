@@ -75,9 +75,14 @@ fn of_row(row: &Row<'_>) -> Result<DefinitionRow, StoreError> {
     })
 }
 
+/// Until this transaction ends, nobody else adds or renames definitions of this tenant.
+pub fn hold(tx: &mut Tx<'_>, tenant: &str) -> Result<(), StoreError> {
+    tx.alone("definitions", tenant)
+}
+
 /// Stores a definition; `Conflict` when its slug is taken.
 pub fn insert(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, row: &DefinitionRow) -> Result<(), StoreError> {
-    tx.alone("definitions", tenant)?;
+    hold(tx, tenant)?;
     let added = tx.execute(
         "INSERT INTO #definitions (id, tenant, kind, slug, name, revision, source, created_at, updated_at, body) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
@@ -136,7 +141,7 @@ pub fn update(
     row: &DefinitionRow,
 ) -> Result<Changed, StoreError> {
     let id = row.id.to_string();
-    tx.alone("definitions", tenant)?;
+    hold(tx, tenant)?;
     if by_slug(tx, tenant, kind, &row.slug)?.is_some_and(|other| other.id != row.id) {
         return Ok(Changed::SlugTaken);
     }

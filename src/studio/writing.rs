@@ -54,6 +54,7 @@ impl Writer {
             }
             return Ok(slug.clone());
         }
+        table::hold(tx, &self.tenant)?;
         Ok(slugs::first_free(&written.usual_slug(resource), |slug| self.taken(tx, resource, slug, own))?)
     }
 

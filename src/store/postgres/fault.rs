@@ -24,17 +24,17 @@ pub(super) fn of(error: &Error) -> (Option<Trouble>, StoreError) {
     let text = db.message();
     let code = db.code();
     let class = code.code().get(..2).unwrap_or_default();
-    match code {
-        &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => (Some(Trouble::Again), StoreError::Busy),
+    match *code {
+        SqlState::T_R_SERIALIZATION_FAILURE | SqlState::T_R_DEADLOCK_DETECTED => (Some(Trouble::Again), StoreError::Busy),
         // The failure before it tells what happened.
-        &SqlState::IN_FAILED_SQL_TRANSACTION => (None, StoreError::Fault(text.to_owned())),
-        &SqlState::LOCK_NOT_AVAILABLE | &SqlState::QUERY_CANCELED => (None, StoreError::Busy),
-        &SqlState::TOO_MANY_CONNECTIONS => (Some(Trouble::Lost), StoreError::Busy),
-        &SqlState::DISK_FULL => (None, StoreError::Full),
-        &SqlState::READ_ONLY_SQL_TRANSACTION => (Some(Trouble::Lost), StoreError::ReadOnly),
-        &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => (None, StoreError::Corrupt(text.to_owned())),
+        SqlState::IN_FAILED_SQL_TRANSACTION => (None, StoreError::Fault(text.to_owned())),
+        SqlState::LOCK_NOT_AVAILABLE | SqlState::QUERY_CANCELED => (None, StoreError::Busy),
+        SqlState::TOO_MANY_CONNECTIONS => (Some(Trouble::Lost), StoreError::Busy),
+        SqlState::DISK_FULL => (None, StoreError::Full),
+        SqlState::READ_ONLY_SQL_TRANSACTION => (Some(Trouble::Lost), StoreError::ReadOnly),
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => (None, StoreError::Corrupt(text.to_owned())),
         // A plan that a migration of another process made wrong.
-        &SqlState::FEATURE_NOT_SUPPORTED => (Some(Trouble::Lost), StoreError::Io(text.to_owned())),
+        SqlState::FEATURE_NOT_SUPPORTED => (Some(Trouble::Lost), StoreError::Io(text.to_owned())),
         _ => match class {
             "23" => (None, StoreError::Conflict(text.to_owned())),
             "08" | "57" | "25" => (Some(Trouble::Lost), StoreError::Io(text.to_owned())),
