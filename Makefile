@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge generate install
+.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge fuzz generate install
 
 run:
 	@scripts/prepare.sh build
@@ -33,6 +33,10 @@ test-mcp:
 # Retrieval by meaning, with a real embeddings model.
 test-knowledge:
 	@scripts/test-knowledge.sh
+
+# Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
+fuzz:
+	@scripts/fuzz.sh
 
 # Files that are made from the code and committed: C headers, the Python module.
 generate:

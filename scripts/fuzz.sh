@@ -11,6 +11,8 @@ mkdir -p "$work"
 work="$(cd "$work" && pwd)"
 export PATH="$work/tools/bin:$PATH"
 
+# The C code of SQLite is linked twice, which is of no consequence here.
+export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 rustup toolchain list | grep -q ^nightly || rustup toolchain install nightly --profile minimal
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --root "$work/tools" cargo-fuzz
 
