@@ -11,6 +11,8 @@ import { chosenLocale, loadLocale } from './i18n';
 import { startTheme } from './shell/theme';
 
 startTheme();
+// The page's address changes while the page stays, and with it what a relative address means.
+for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.href = icon.href;
 const root = document.getElementById('studio');
 if (root) {
   await loadLocale(chosenLocale());

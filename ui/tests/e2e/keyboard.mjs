@@ -18,9 +18,9 @@ async function walkTo(page, id) {
 }
 
 export async function keyboard() {
-  if (!(await api('/api/agents?limit=100')).data.some((a) => a.slug === 'refund-actions-agent')) {
-    await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate refunds', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true }) });
-  }
+  const agents = (await api('/api/agents?limit=100')).data;
+  const agent = agents.find((a) => a.slug === 'refund-actions-agent')
+    ?? await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate refunds', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true }) });
   const browser = await launch();
   const { page, heard } = await open(browser);
   const said = [];
@@ -59,7 +59,7 @@ export async function keyboard() {
     await tabTo(page, "document.activeElement?.getAttribute('role') === 'radio' && !!document.activeElement.closest('#insp-panel')");
     await page.keyboard.press('ArrowLeft');
     await tabTo(page, "!!document.activeElement?.closest('[data-field=agent_id]')");
-    await page.keyboard.type('Gate refunds');
+    await page.keyboard.type(agent.name);
     await tabTo(page, "!!document.activeElement?.closest('[data-field=require_tool_approval]')");
     await page.keyboard.press('Space');
     await page.keyboard.press('Control+s');
