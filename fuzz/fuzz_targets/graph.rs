@@ -7,11 +7,9 @@ use libfuzzer_sys::fuzz_target;
 use studio::model::check;
 use studio::model::graph::Graph;
 use studio::model::plan::Plan;
-use studio::model::sketch;
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(text) = std::str::from_utf8(data) else { return };
-    let Ok(graph) = serde_json::from_str(text).or_else(|_| sketch::graph(text)) else { return };
+    let Ok(graph) = serde_json::from_slice(data) else { return };
     let issues = check::shape(&graph);
     if let Ok(parsed) = Graph::parse(&graph) {
         assert!(issues.iter().all(|issue| issue.severity != check::Severity::Error), "{issues:?}");
