@@ -293,9 +293,9 @@ impl StepContext {
         let started = Instant::now();
         let (outcome, spent) = self.invoke(call, tool, parent).await;
         let (cut, took) = (outcome.is_error && self.cancelled().is_cancelled(), started.elapsed());
-        if let Some(Spent { provider, model, tokens }) = spent {
+        for (at, Spent { provider, model, tokens }) in spent.into_iter().enumerate() {
             let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
-            self.value(&format!("{key}/embed"), embedding, async { Ok((Value::Null, tokens)) }).await?;
+            self.value(&format!("{key}/embed:{at}"), embedding, async { Ok((Value::Null, tokens)) }).await?;
         }
         let outcome = self.tool_ended(&key, outcome, took)?;
         if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
@@ -327,7 +327,7 @@ impl StepContext {
         }
     }
 
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Option<Spent>) {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Vec<Spent>) {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,

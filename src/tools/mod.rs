@@ -83,8 +83,8 @@ pub struct ToolReply {
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
-    /// A provider's call that it took.
-    pub spent: Option<Spent>,
+    /// The calls of providers that it took.
+    pub spent: Vec<Spent>,
     /// Whoever runs it could not be reached: nothing was done.
     pub unreached: bool,
 }
