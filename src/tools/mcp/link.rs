@@ -110,7 +110,7 @@ impl Link {
                     return ToolReply { text: content::text_of(&result), is_error, ..ToolReply::default() };
                 }
                 Err(Snag::Refused(text)) => return ToolReply::error(self.sentence(&text)),
-                Err(Snag::Lost(text)) => return self.lost(&live, &text),
+                Err(Snag::Lost(text)) => return self.lost(&live, &text).await,
                 Err(Snag::Unreached(text) | Snag::Forgotten(text)) => {
                     self.leave(&live);
                     unreached = text;
@@ -120,8 +120,11 @@ impl Link {
         ToolReply::unreached(self.sentence(&format!("{unreached}; the call was not made")))
     }
 
-    fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
-        let words = live.program.as_ref().map(|(_, words)| words.told()).filter(|words| !words.is_empty());
+    async fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
+        let words = match &live.program {
+            Some((_, words)) => Some(words.to_the_end().await).filter(|words| !words.is_empty()),
+            None => None,
+        };
         if live.is_dead() || live.program.is_some() {
             self.leave(live);
         }
