@@ -35,13 +35,6 @@ impl LastWords {
         (Self { kept: Arc::default(), more }, listening)
     }
 
-    fn add(&self, bytes: &[u8]) {
-        let mut kept = self.kept.lock();
-        kept.extend_from_slice(bytes);
-        let over = kept.len().saturating_sub(WORDS);
-        kept.drain(..over);
-    }
-
     /// What a program that has ended said, to its last word: they may come after its end is known.
     pub(super) async fn to_the_end(&self) -> String {
         let mut more = self.more.clone();
@@ -72,7 +65,8 @@ pub(super) fn start(program: &Program) -> Result<(Wire, Arc<Process>, LastWords)
     let (mut wire, Ends { outgoing, incoming }) = Wire::new();
     wire.carry(write(input, outgoing));
     wire.carry(read(output, incoming));
-    wire.carry(drain(errors, words.clone(), listening));
+    // Not a task of the wire: its last words may come after the wire's end.
+    drop(tokio::spawn(drain(errors, Arc::clone(&words.kept), listening)));
     let ending = Arc::clone(&process);
     wire.ends_with(Box::pin(async move { ending.end().await }));
     Ok((wire, process, words))
@@ -100,11 +94,25 @@ const fn unsent(text: String) -> Broken {
     Broken { text, unreached: true }
 }
 
-async fn drain(mut errors: pipe::Receiver, words: LastWords, _listening: watch::Sender<()>) {
+/// Keeps what a program says until it says no more, or nobody wants to know.
+async fn drain(mut errors: pipe::Receiver, kept: Arc<Mutex<Vec<u8>>>, listening: watch::Sender<()>) {
     let mut buffer = [0; 1024];
-    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
-        words.add(&buffer[..count]);
+    loop {
+        tokio::select! {
+            read = errors.read(&mut buffer) => match read {
+                Ok(count @ 1..) => add(&kept, &buffer[..count]),
+                Ok(0) | Err(_) => return,
+            },
+            () = listening.closed() => return,
+        }
     }
+}
+
+fn add(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
+    let mut kept = kept.lock();
+    kept.extend_from_slice(bytes);
+    let over = kept.len().saturating_sub(WORDS);
+    kept.drain(..over);
 }
 
 async fn read(output: pipe::Receiver, incoming: mpsc::Sender<ServerJsonRpcMessage>) {
@@ -223,7 +231,7 @@ mod tests {
         let late = words.clone();
         let asked = tokio::spawn(async move { late.to_the_end().await });
         tokio::task::yield_now().await;
-        words.add(b"farewell");
+        add(&words.kept, b"farewell");
         drop(listening);
         assert_eq!(asked.await.expect("words"), "farewell");
     }
@@ -231,8 +239,8 @@ mod tests {
     #[test]
     fn last_words_are_bounded_and_on_one_line() {
         let (words, _) = LastWords::new();
-        words.add("a".repeat(5000).as_bytes());
-        words.add(b"\nerror:\x1b[31m bad\n\n");
+        add(&words.kept, "a".repeat(5000).as_bytes());
+        add(&words.kept, b"\nerror:\x1b[31m bad\n\n");
         assert!(words.told().len() < WORDS + 10 && words.told().ends_with("a | error:[31m bad"), "{}", words.told());
     }
 }
