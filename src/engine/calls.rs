@@ -158,12 +158,12 @@ impl StepContext {
         }
         request.asker.run = self.run().id.to_string();
         request.asker.tenant = self.run().tenant.to_string();
-        let prompt = self.keep(&request.messages)?;
+        let (prompt, span) = (self.keep(&request.messages)?, self.world().clock.id());
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Model,
-            span: self.world().clock.id(),
+            span,
             name: name.to_owned(),
             call_id: None,
             arguments: None,
@@ -180,6 +180,10 @@ impl StepContext {
             result = self.ask(&provider, &request, tell) => result,
             () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
         };
+        if self.world().observer.wants_content() {
+            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
+            self.journal().watch().hear(span, std::mem::take(&mut request.messages), answer);
+        }
         self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 

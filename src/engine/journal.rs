@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::feed::{Feed, Order};
 use super::projection;
+use super::spans::{self, Watch};
 use super::world::World;
 use crate::model::Id;
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
@@ -91,6 +92,7 @@ pub struct Journal {
     durable: AtomicU64,
     changed: Notify,
     broken: CancellationToken,
+    watch: Watch,
 }
 
 impl Journal {
@@ -112,6 +114,7 @@ impl Journal {
             unstored: AtomicU64::new(0),
             changed: Notify::new(),
             broken: CancellationToken::new(),
+            watch: Watch::default(),
         })
     }
 
@@ -122,6 +125,11 @@ impl Journal {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock()
+    }
+
+    /// What other systems are told of it.
+    pub(super) const fn watch(&self) -> &Watch {
+        &self.watch
     }
 
     /// Who works on it.
@@ -151,6 +159,7 @@ impl Journal {
         let entry = Arc::new(Entry { seq: core.run.head + 1, at: self.world.clock.now(), lane, event });
         let child = projection::child_of(core, &entry);
         projection::before(&self.world, core, &entry);
+        spans::tell(&self.world, core, &entry, self);
         core.run.apply(&entry);
         projection::after(&self.world, core, &entry, child, self);
         self.feed.stage(&entry);

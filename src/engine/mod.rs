@@ -19,6 +19,7 @@ mod projection;
 mod pure;
 mod recorded;
 mod reuse;
+mod spans;
 mod started;
 mod step;
 mod stream;

@@ -17,6 +17,7 @@ use crate::config::{Config, Durability};
 use crate::host::HostDoor;
 use crate::knowledge::Knowledge;
 use crate::model::Id;
+use crate::observe::Observer;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
@@ -49,6 +50,8 @@ pub struct World {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
+    /// Other systems that are told of runs.
+    pub observer: Arc<Observer>,
     /// Tools by reference.
     pub tools: Toolbox,
     /// The configured language.
@@ -105,6 +108,8 @@ pub struct Parts {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
+    /// Other systems that are told of runs.
+    pub observer: Arc<Observer>,
     /// Tools by reference.
     pub tools: Toolbox,
     /// Called at the border of each write.
@@ -131,6 +136,7 @@ impl World {
             knowledge: parts.knowledge,
             host: parts.host,
             prices: parts.prices,
+            observer: parts.observer,
             tools: parts.tools,
             locale,
             hub: Hub::default(),
