@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::{Feed, Order};
+use super::masking::Masking;
 use super::projection;
 use super::spans::{self, Watch};
 use super::world::World;
@@ -93,6 +94,7 @@ pub struct Journal {
     changed: Notify,
     broken: CancellationToken,
     watch: Watch,
+    masking: Masking,
 }
 
 impl Journal {
@@ -101,6 +103,7 @@ impl Journal {
     pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
         let pending = Pending { stored_head: run.head, ..Pending::default() };
+        let masking = Masking::of(&world, &run);
         Arc::new(Self {
             run: run.id,
             tenant,
@@ -115,6 +118,7 @@ impl Journal {
             changed: Notify::new(),
             broken: CancellationToken::new(),
             watch: Watch::default(),
+            masking,
         })
     }
 
@@ -130,6 +134,11 @@ impl Journal {
     /// What other systems are told of it.
     pub(super) const fn watch(&self) -> &Watch {
         &self.watch
+    }
+
+    /// What nobody else gets of it.
+    pub(super) const fn masking(&self) -> &Masking {
+        &self.masking
     }
 
     /// Who works on it.
@@ -158,20 +167,21 @@ impl Journal {
         }
         let entry = Arc::new(Entry { seq: core.run.head + 1, at: self.world.clock.now(), lane, event });
         let child = projection::child_of(core, &entry);
+        let told = self.masking.entry(&entry);
         projection::before(&self.world, core, &entry);
-        spans::tell(&self.world, core, &entry, self);
+        spans::tell(&self.world, core, &told, self);
         core.run.apply(&entry);
         projection::after(&self.world, core, &entry, child, self);
-        self.feed.stage(&entry);
+        self.feed.stage(&told);
         let seq = entry.seq;
-        core.pending.entries.push(entry);
+        core.pending.entries.push(told);
         self.queue(core);
         Ok(seq)
     }
 
     /// Keeps a text that an entry is about to name by its hash.
     pub fn part(&self, text: Arc<str>) -> PartHash {
-        let hash = projection::hash(&text);
+        let (hash, text) = self.masking.part(text);
         self.core.lock().pending.append.parts.push((Arc::clone(&hash), text));
         hash
     }

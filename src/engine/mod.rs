@@ -12,6 +12,7 @@ mod feed;
 mod going;
 mod journal;
 mod load;
+mod masking;
 mod names;
 mod nodes;
 mod owner;

@@ -86,6 +86,20 @@ impl Teller<'_> {
         self.run.lanes.get(&self.lane)?.step.as_deref()
     }
 
+    fn take(&self, mut piece: Piece) {
+        self.journal.masking().mask(|masks| {
+            match &mut piece.said {
+                None => {}
+                Some(Said::Chat { sent, answer }) => sent.iter_mut().chain(answer).for_each(|message| masks.message(message)),
+                Some(Said::Values { input, output }) => input.iter_mut().chain(output).for_each(|value| masks.value(value)),
+            }
+            if let End::Failed { message, .. } = &mut piece.end {
+                masks.text(message);
+            }
+        });
+        self.world.observer.take(piece);
+    }
+
     fn facts(&self) -> Arc<RunFacts> {
         let mut watched = self.journal.watch().0.lock();
         Arc::clone(watched.facts.get_or_insert_with(|| {
@@ -169,7 +183,7 @@ impl Teller<'_> {
         piece.facts.push(("studio.handle", json!(handle)));
         piece.facts.extend(ran.iteration.map(|iteration| ("studio.iteration", json!(iteration))));
         piece.said = self.wanted(|| Said::Values { input: None, output: Some(json!(change)) });
-        self.world.observer.take(piece);
+        self.take(piece);
     }
 
     fn open_step(&self, lane: LaneId, step: &OpenStep) -> Piece {
@@ -200,7 +214,7 @@ impl Teller<'_> {
             piece.end = failed(fault);
         }
         piece.said = self.wanted(|| Said::Values { input: None, output: Some(json!(done.change)) });
-        self.world.observer.take(piece);
+        self.take(piece);
     }
 
     fn wanted(&self, said: impl FnOnce() -> Said) -> Option<Said> {
@@ -268,7 +282,7 @@ impl Teller<'_> {
             }
             CallOutcome::Message(_) | CallOutcome::Tool(_) => {}
         }
-        self.world.observer.take(piece);
+        self.take(piece);
     }
 
     fn values(&self, open: &CallStarted, outcome: &CallOutcome) -> Option<Said> {
@@ -290,7 +304,7 @@ impl Teller<'_> {
             let Some(begun) = begun else { continue };
             let mut piece = self.call_piece(step, open, None);
             (piece.started, piece.end) = (begun, End::Cut);
-            self.world.observer.take(piece);
+            self.take(piece);
         }
     }
 
@@ -311,7 +325,7 @@ impl Teller<'_> {
         ];
         let found = known.into_iter().filter_map(|(name, key)| Some((name, measured.output.get(key)?.clone())));
         piece.facts.extend(found.filter(|(_, value)| !value.is_null()));
-        self.world.observer.take(piece);
+        self.take(piece);
     }
 
     /// The run is over: its open steps first, then itself.
@@ -326,7 +340,7 @@ impl Teller<'_> {
                 End::Failed { .. } if step.failed => End::Failed { code: "failed".into(), message: "the step failed, too".into() },
                 End::Failed { .. } | End::Cut | End::Well => End::Cut,
             };
-            self.world.observer.take(piece);
+            self.take(piece);
         }
         let run = self.run;
         let mut piece = self.piece(root_id(run.id, run.attempt), None, Work::Run, run.created.entity_name.clone());
@@ -339,6 +353,6 @@ impl Teller<'_> {
             let output = gave.map(|(output, reply)| reply.map_or(output, Value::String));
             Said::Values { input: Some(json!(run.created.message)), output }
         });
-        self.world.observer.take(piece);
+        self.take(piece);
     }
 }

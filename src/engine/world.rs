@@ -23,6 +23,7 @@ use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
+use crate::model::redaction::{Masks, Redaction};
 use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
 use crate::providers::registry::Providers;
@@ -52,6 +53,8 @@ pub struct World {
     pub prices: Arc<PriceTable>,
     /// Other systems that are told of runs.
     pub observer: Arc<Observer>,
+    /// Key names whose values are masked.
+    redaction: Option<Arc<Redaction>>,
     /// Tools by reference.
     pub tools: Toolbox,
     /// The configured language.
@@ -128,6 +131,7 @@ impl World {
         let files = parts.config.attachments_folder().map(FileRoom::new);
         let owner = super::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
+        let redaction = Redaction::new(&parts.config.observability.redact);
         Self {
             config: parts.config,
             clock: parts.clock,
@@ -137,6 +141,7 @@ impl World {
             host: parts.host,
             prices: parts.prices,
             observer: parts.observer,
+            redaction,
             tools: parts.tools,
             locale,
             hub: Hub::default(),
@@ -236,6 +241,12 @@ impl World {
         }
         plans.insert(Arc::clone(hash), Arc::clone(&plan));
         Ok(plan)
+    }
+
+    /// Masks for one run, when something is to be masked.
+    #[must_use]
+    pub fn masks(&self) -> Option<Masks> {
+        self.redaction.clone().map(Masks::new)
     }
 
     /// A text in the configured language.

@@ -102,14 +102,18 @@ fn model(piece: &Piece, found: &mut Vec<Attribute>) {
     found.extend(piece.finish.iter().map(|finish| ("gen_ai.response.finish_reasons", json!([reason(finish)]))));
     let Some(usage) = &piece.usage else { return };
     let tokens = &usage.tokens;
-    found.push(("gen_ai.usage.input_tokens", json!(tokens.prompt)));
-    found.push(("gen_ai.usage.output_tokens", json!(tokens.completion)));
-    let parts = [
-        ("gen_ai.usage.cache_read.input_tokens", tokens.cached),
-        ("gen_ai.usage.cache_creation.input_tokens", tokens.cache_write),
-        ("gen_ai.usage.reasoning.output_tokens", tokens.reasoning),
-    ];
-    found.extend(parts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, json!(count))));
+    if piece.work == Work::Run {
+        // By names of our own: whoever adds up the conventions' counts would count every call twice.
+        found.extend([("studio.usage.input_tokens", json!(tokens.prompt)), ("studio.usage.output_tokens", json!(tokens.completion))]);
+    } else {
+        found.extend([("gen_ai.usage.input_tokens", json!(tokens.prompt)), ("gen_ai.usage.output_tokens", json!(tokens.completion))]);
+        let parts = [
+            ("gen_ai.usage.cache_read.input_tokens", tokens.cached),
+            ("gen_ai.usage.cache_creation.input_tokens", tokens.cache_write),
+            ("gen_ai.usage.reasoning.output_tokens", tokens.reasoning),
+        ];
+        found.extend(parts.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name, json!(count))));
+    }
     found.push(("studio.usage.cost", json!(usage.cost.shown())));
     found.push(("studio.usage.currency", json!(&*piece.currency)));
     if usage.unpriced {
