@@ -14,8 +14,10 @@ use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::{
     CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
 };
+use crate::model::redaction::is_masked;
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
+use crate::sync::Mutex;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
 use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
@@ -42,6 +44,10 @@ pub struct Prompt {
     /// Of the summariser: the messages that its answer will stand for.
     pub covers: Vec<Id>,
 }
+
+/// Said instead of calling a tool with a mask for a value.
+const MASKED: &str = "The tool was not called: one of its arguments was redacted (`observability.redact`) and is not known any more. \
+                      Give it again, or let the tool use a secret by its name.";
 
 /// Who hears a model's text while it comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +114,9 @@ impl StepContext {
         let texts = self.world().store.read(read).await.map_err(|error| store_fault(&error))?;
         texts
             .into_iter()
-            .map(|text| {
+            .zip(parts)
+            .map(|(text, hash)| {
+                let text = self.journal().masking().original(hash).or(text);
                 let text = text.ok_or_else(|| Fault::new(FaultCode::Internal, "a stored message is missing"))?;
                 serde_json::from_str(&text)
                     .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))
@@ -158,12 +166,12 @@ impl StepContext {
         }
         request.asker.run = self.run().id.to_string();
         request.asker.tenant = self.run().tenant.to_string();
-        let prompt = self.keep(&request.messages)?;
+        let (prompt, span) = (self.keep(&request.messages)?, self.world().clock.id());
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Model,
-            span: self.world().clock.id(),
+            span,
             name: name.to_owned(),
             call_id: None,
             arguments: None,
@@ -180,6 +188,10 @@ impl StepContext {
             result = self.ask(&provider, &request, tell) => result,
             () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
         };
+        if self.world().observer.wants_content() {
+            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
+            self.journal().watch().hear(span, std::mem::take(&mut request.messages), answer);
+        }
         self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 
@@ -189,11 +201,20 @@ impl StepContext {
             Tell::Silent => provider.chat(request, &|_| ()).await,
             Tell::Tokens { publish_reply } => {
                 let (journal, lane, step) = (self.journal(), self.lane(), self.step());
-                let hear = |delta: Delta| match delta {
-                    Delta::Text(text) if !text.is_empty() => journal.token(lane, step, publish_reply, &text),
-                    Delta::Text(_) | Delta::Reasoning(_) => {}
+                let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
+                let tell = |text: &str| {
+                    if !text.is_empty() {
+                        journal.token(lane, step, publish_reply, text);
+                    }
                 };
-                provider.chat(request, &hear).await
+                let hear = |delta: Delta| match delta {
+                    Delta::Text(text) if masked => tell(&journal.unheld(&held, &text)),
+                    Delta::Text(text) => tell(&text),
+                    Delta::Reasoning(_) => {}
+                };
+                let reply = provider.chat(request, &hear).await;
+                tell(&std::mem::take(&mut *held.lock()));
+                reply
             }
         }
     }
@@ -273,6 +294,9 @@ impl StepContext {
         }
         if let Some(outcome) = self.unknown(&key, call, parent) {
             return self.tool_ended(&key, outcome, Duration::ZERO);
+        }
+        if self.journal().masking().is_on() && is_masked(&call.arguments) {
+            return self.refuse_tool(call, MASKED, false, parent).await;
         }
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),

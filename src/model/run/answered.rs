@@ -40,6 +40,7 @@ impl Run {
 
     pub(super) fn retry(&mut self, retried: &Retried, at: Timestamp) {
         self.attempt += 1;
+        self.tried_at = Some(at);
         self.takeovers = 0;
         self.failure = None;
         self.steps = 0;
