@@ -1,5 +1,6 @@
 //! MCP servers through the facade: a program that this test binary is itself, and one over HTTP.
 
+mod asked;
 mod doubt;
 mod peer;
 mod program;

@@ -16,7 +16,7 @@ use crate::tools::{BoundTool, schema};
 /// Runs the node.
 ///
 /// # Errors
-/// `tool_not_found`, or `tool_failed` with what the tool says.
+/// `tool_not_found`; `credential_missing` when a secret of the tool is not set; else `tool_failed` with what the tool says.
 pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let tool = bind(context, node).await?;
     let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
@@ -33,7 +33,7 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
     let outcome = context.tool(&call, &tool, None).await?;
     if outcome.is_error {
-        return Err(Fault::new(FaultCode::ToolFailed, told(outcome.result)));
+        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
     }
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
