@@ -213,9 +213,10 @@ impl<'a> Form<'a> {
         let own = self.fields.iter().any(|field| field.name == "action");
         match given.get("action").and_then(Value::as_str).filter(|_| !own) {
             Some(action @ ("decline" | "cancel")) => Ok(json!({ "action": action })),
-            Some("accept") => match given.remove("content").unwrap_or_else(|| json!({})) {
-                Value::Object(content) => self.accepted(content),
-                _ => Err(vec!["`content` is an object".to_owned()]),
+            Some("accept") => match given.remove("content").as_ref().map(Value::as_object) {
+                None => self.accepted(Map::new()),
+                Some(Some(content)) => self.accepted(content.clone()),
+                Some(None) => Err(vec!["`content` is an object".to_owned()]),
             },
             Some(_) | None => self.accepted(given),
         }

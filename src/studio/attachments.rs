@@ -180,12 +180,12 @@ impl Studio {
 /// The bytes of a file in its folder. Somebody else may have removed them: then the file is no more.
 fn lying(room: Option<&FileRoom>, tenant: &str, key: &str) -> Result<Vec<u8>> {
     let gone = || Error::not_found("attachment", key);
-    room.ok_or_else(gone)?.get(tenant, key).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => gone(),
-        _ => {
-            let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
-            Error::new(Kind::StoreUnavailable, text).caused_by(error)
+    room.ok_or_else(gone)?.get(tenant, key).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return gone();
         }
+        let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
+        Error::new(Kind::StoreUnavailable, text).caused_by(error)
     })
 }
 

@@ -173,7 +173,7 @@ impl Speaker<'_> {
         let free: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| !one.gated).collect();
         let mut results = match self.make_together(&free).await? {
             Made::All(results) => results,
-            asks => return Ok(asks),
+            asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         };
         if calls.iter().any(|one| matches!(one.fate, Fate::Wait)) {
             return Ok(Made::Waits);
@@ -181,7 +181,7 @@ impl Speaker<'_> {
         let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
         match self.make_together(&decided).await? {
             Made::All(more) => results.extend(more),
-            asks => return Ok(asks),
+            asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         }
         let place = |outcome: &ToolOutcome| calls.iter().position(|one| one.call.id == outcome.call_id);
         results.sort_by_key(place);

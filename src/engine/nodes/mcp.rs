@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::tool::call_id;
+use super::tool::{call_id, must_fit};
 use crate::engine::agent::server_reference_of;
 use crate::engine::context::{StepContext, StepEnd, StepResult};
 use crate::engine::tool_calls::ToolEnd;
@@ -12,7 +12,7 @@ use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
 use crate::model::node::McpNode;
 use crate::model::run::Call;
-use crate::tools::{BoundTool, schema};
+use crate::tools::BoundTool;
 
 /// Runs the node.
 ///
@@ -59,11 +59,7 @@ fn slug(context: &StepContext, node: &McpNode) -> String {
 async fn call(context: &StepContext, node: &McpNode, call: ToolCall) -> Result<ToolEnd, Fault> {
     let tool = bind(context, node).await?;
     let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
-    let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
-    if !problems.is_empty() {
-        let text = format!("the parameters do not fit `{}`: {}", call.name, problems.join("; "));
-        return Err(Fault::new(FaultCode::ToolFailed, text));
-    }
+    must_fit(&call.name, &tool, &arguments)?;
     context.tool_that_may_ask(&ToolCall { arguments, ..call }, &tool).await
 }
 

@@ -71,6 +71,7 @@ async fn in_a_process_of_its_own() {
         assert!(peak() < MEGABYTES, "{code} left the process at {} MB", peak());
     }
     let id = stored(&bench, json!({"name": "honest", "kind": "builder", "config": {"code": "return 'still here'"}})).await;
+    eprintln!("the process never had more than {} MB", peak());
     // Work on huge numbers that was given up ends by itself and gives its place back.
     let until = Instant::now() + Duration::from_secs(60);
     while tried(&bench, &id, json!({})).await != "still here" {
