@@ -128,7 +128,7 @@ fn scripts_that_want_too_much_fail() {
 /// The engine does not look at the time within one operation on numbers; how large they may be bounds how long each takes.
 #[test]
 fn work_on_huge_numbers_is_bounded() {
-    assert_eq!(ran("return 2n ** 100000000n", "{}", 10_000), "threw RangeError: BigInt is too large to allocate");
+    assert_eq!(ran("return 2n ** 100000000n", "{}", 10_000), "threw RangeError: BigInt is too large");
     for script in [
         "return (2n ** 1048543n).toString().length",
         "return BigInt('9'.repeat(315000)) > 0n",
