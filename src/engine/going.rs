@@ -49,6 +49,9 @@ pub(super) async fn go_on(
     let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
     append.messages = messages;
+    if let Event::Retried(retried) = &entry.event {
+        append.unsaid = super::unsaid::by(loaded.row.thread, &loaded.entries, retried);
+    }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let status = if queued { Status::Queued } else { Status::Running };

@@ -35,6 +35,9 @@ impl Run {
                 step.last_gated = decisions.iter().map(|decision| decision.call_id.clone()).collect();
                 step.decisions.extend(decisions.iter().map(|decision| (decision.call_id.clone(), decision.clone())));
             }
+            Answer::Question { said, .. } => {
+                step.said.entry(said.call.clone()).or_default().insert(said.key.clone(), said.answer.clone());
+            }
         }
     }
 
