@@ -1,5 +1,5 @@
 /** Owns the canvas: what is mounted in React Flow, what is drawn beneath it, and what floats above. */
-import { Background, BackgroundVariant, ReactFlow, SelectionMode, useReactFlow, useStore } from '@xyflow/react';
+import { Background, BackgroundVariant, ReactFlow, SelectionMode, useKeyPress, useReactFlow, useStore } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
 import { useEffect, useMemo, useRef, useState, type DragEvent, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
@@ -58,6 +58,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
     return [hover, held, ...(selection.length <= HANDFUL ? selection : []), ...ends].filter((id): id is string => !!id);
   }, [hover, held, selection, edgeSelection, chosenEdges, graph]);
   const mounted = useMounted(scene, keep, fitted);
+  const panning = useKeyPress('Space');
   const far = useStore((s) => s.transform[2] < FAR);
   const cache = useRef(new FlowNodes());
   const nodes = useMemo(() => cache.current.build(scene, mounted, chosen, moved, editable), [scene, mounted, chosen, moved, editable]);
@@ -83,7 +84,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   };
 
   return (
-    <div id="canvas" className="cv" role="application" aria-label={t('editor.canvas')} aria-describedby="canvas-how" tabIndex={0} onKeyDown={keys} onPointerMove={onPointerMove} onDoubleClick={onDoubleClick}
+    <div id="canvas" className={panning ? 'cv panning' : 'cv'} role="application" aria-label={t('editor.canvas')} aria-describedby="canvas-how" tabIndex={0} onKeyDown={keys} onPointerMove={onPointerMove} onDoubleClick={onDoubleClick}
       onDrop={onDrop} onDragOver={(e) => { if (e.dataTransfer.types.includes(DRAG)) { e.preventDefault(); e.dataTransfer.dropEffect = 'copy'; } }}>
       <p id="canvas-how" className="sr">{t('editor.canvas.how')}</p>
       <ReactFlow
