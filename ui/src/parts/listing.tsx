@@ -34,10 +34,11 @@ interface Props<T extends Named> {
   filters?: ReactNode;
   /** Stands above the list, given what is listed. */
   above?: (rows: T[]) => ReactNode;
+  below?: ReactNode;
   poll?: number;
 }
 
-export function Listing<T extends Named>({ path, query, columns, href, tile, nameLabel, empty, actions, filters, above, poll }: Props<T>): ReactElement {
+export function Listing<T extends Named>({ path, query, columns, href, tile, nameLabel, empty, actions, filters, above, below, poll }: Props<T>): ReactElement {
   const [params, setParams] = useAddress();
   const q = params.get('q') ?? '';
   const list = useList<T>(path, { ...query, q }, { poll });
@@ -74,6 +75,7 @@ export function Listing<T extends Named>({ path, query, columns, href, tile, nam
           </div>
         )}
       {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>{t('load.more')}</Button></div>}
+      {below}
       {gone && <DeleteDialog path={path} row={gone} onClose={() => setGone(null)} />}
     </div></div>
   );

@@ -37,9 +37,9 @@ function settler(page) {
   return async (most = 20_000) => {
     const end = Date.now() + most;
     let quiet = 0;
-    while (quiet < 2) {
+    while (quiet < 3) {
       const shown = await page.evaluate(() => new Promise((tell) => {
-        const look = () => tell(!!document.querySelector('#page h1') && !document.querySelector('#page .skel') && document.fonts.status === 'loaded' && document.getAnimations().every((a) => a.playState !== 'running' || a.effect?.getComputedTiming().iterations === Infinity));
+        const look = () => tell(!!document.querySelector('h1') && !document.querySelector('#page .skel') && document.fonts.status === 'loaded' && document.getAnimations().every((a) => a.playState !== 'running' || a.effect?.getComputedTiming().iterations === Infinity));
         setTimeout(look, 50);
       })).catch(() => false);
       quiet = shown && asked.size === 0 ? quiet + 1 : 0;

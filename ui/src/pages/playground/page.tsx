@@ -1,5 +1,5 @@
 /** Owns the playground of one agent: sessions, conversation, what this run used. */
-import { Columns2, PanelRight, Plus } from 'lucide-react';
+import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import { rows, useItem, useList } from '../../api/queries';
 import type { Agent, Thread } from '../../api/types';
@@ -16,6 +16,9 @@ import { ChatPane } from './chat';
 import { Side } from './side';
 import { Sessions } from './sessions';
 import { leaveChat, openPause, openThread, useChat } from './turns';
+
+/** Answers are Markdown; its parser is fetched beside the messages. */
+void import('../../parts/markdown-blocks');
 
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
@@ -44,10 +47,10 @@ export default function Playground({ id }: { id: string }): ReactElement {
   return (
     <>
       <Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]} title={name} live={busy} middle={<AgentTabs id={id} here="playground" />}>
-        {slim && <Button look="ghost" onClick={() => setSheet('sessions')}>{t('chat.sessions')}</Button>}
+        {slim && <Button look="ghost" icon={MessagesSquare} label={t('chat.sessions')} onClick={() => setSheet('sessions')} />}
         {width !== 'full' && <Button look="ghost" icon={PanelRight} label={t('chat.thisrun')} onClick={() => setSheet('side')} />}
-        <Button icon={Columns2} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>{t('chat.compare')}</Button>
-        <Button look="pri" icon={Plus} onClick={fresh}>{t('chat.new')}</Button>
+        <Button icon={Columns2} label={t('chat.compare')} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>{slim ? undefined : t('chat.compare')}</Button>
+        <Button look="pri" icon={Plus} label={t('chat.new')} onClick={fresh}>{slim ? undefined : t('chat.new')}</Button>
       </Top>
       {!agent.data ? <div className="page"><SkeletonRows /></div> : (
         <div className="page fixed pgrid">
