@@ -1,7 +1,7 @@
 /** Owns the playground of one agent: sessions, conversation, what this run used. */
 import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
-import { rows, useItem, useList } from '../../api/queries';
+import { useItem, useList } from '../../api/queries';
 import type { Agent, Thread } from '../../api/types';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
@@ -15,7 +15,7 @@ import '../../styles/playground.css';
 import { ChatPane } from './chat';
 import { Side } from './side';
 import { Sessions } from './sessions';
-import { leaveChat, openPause, openThread, useChat } from './turns';
+import { leaveChat, openThread, useChat } from './turns';
 
 /** Answers are Markdown; its parser is fetched beside the messages. */
 void import('../../parts/markdown-blocks');
@@ -33,17 +33,14 @@ export default function Playground({ id }: { id: string }): ReactElement {
   useEffect(() => leaveChat, [id]);
   useEffect(() => {
     if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;
-    openThread(id, wanted).then(() => {
-      const open = rows(threads).find((x) => x.id === wanted)?.open_pause;
-      if (open) return openPause(open.trace_id, open.pause_id);
-    }).catch(toastError);
-  }, [wanted, id, threads.isSuccess]);
+    openThread(id, wanted).catch(toastError);
+  }, [wanted, id]);
   useEffect(() => { if (current && current !== wanted) setParams({ thread: current }); }, [current]);
   if (agent.isError && !agent.data) return <><Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: '…' }]} title={t('nav.agents')} /><div className="page"><Failure error={agent.error} id={id} onRetry={() => void agent.refetch()} list={{ to: '/agents', label: t('nav.agents') }} /></div></>;
   const fresh = (): void => { void openThread(id, null); setParams({ thread: null }); setComparing(false); requestAnimationFrame(() => document.getElementById('chatbox')?.focus()); };
   const name = agent.data?.name ?? '…';
   const slim = width === 'phone' || width === 'narrow';
-  const sessions = <Sessions threads={threads} current={wanted ?? current} onOpen={(thread) => { setParams({ thread }); setSheet(null); }} q={params.get('q') ?? ''} onSearch={(q) => setParams({ q })} />;
+  const sessions = <Sessions agent={id} threads={threads} current={wanted ?? current} onOpen={(thread) => { setParams({ thread }); setSheet(null); }} q={params.get('q') ?? ''} onSearch={(q) => setParams({ q })} />;
   return (
     <>
       <Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]} title={name} live={busy} middle={<AgentTabs id={id} here="playground" />}>

@@ -51,15 +51,15 @@ const triage = (model: Model): Example => {
 };
 
 const lead = (): Example => {
-  const ask = (id: string, x: number, y: number, message: string): GraphNode => node(id, 'agent', x, y, t('start.lead.agent'), { config_mode: 'existing', agent_id: 'lead-qualifier', message, memory: 'none', output_key: 'lead_profile' });
+  const ask = (id: string, x: number, y: number, title: Key, message: string): GraphNode => node(id, 'agent', x, y, t(title), { config_mode: 'existing', agent_id: 'lead-qualifier', message, memory: 'none', output_key: 'lead_profile' });
   return {
     name: t('start.lead'), text: t('start.lead.text'), say: t('start.lead.say'),
     agents: [{ slug: 'lead-qualifier', name: t('start.lead.agent'), instructions: 'Find name, email and interest. When an email address is there, answer with exactly three lines `Name:`, `Email:`, `Interest:`; otherwise ask one friendly question for it and write no address. Never invent data.' }],
     graph: graph([
-      node('start_1', 'start', 40, 120, t('type.start')), ask('agent_1', 240, 90, '{{input}}'),
+      node('start_1', 'start', 40, 120, t('type.start')), ask('agent_1', 240, 90, 'start.lead.agent', '{{input}}'),
       node('condition_1', 'condition', 600, 110, t('start.lead.condition'), { state_key: 'lead_profile', operator: 'regex', value: ADDRESS }),
       node('stop_1', 'stop', 1520, 60, t('start.lead.done'), { reply: '{{lead_profile}}' }),
-      node('human_1', 'human', 880, 240, t('start.lead.human'), { prompt: '{{lead_profile}}', output_key: 'human_response' }), ask('agent_2', 1180, 230, '{{input}}\n{{human_response}}'),
+      node('human_1', 'human', 880, 240, t('start.lead.human'), { prompt: '{{lead_profile}}', output_key: 'human_response' }), ask('agent_2', 1180, 230, 'start.lead.again', '{{input}}\n{{human_response}}'),
     ], [['start_1', 'agent_1'], ['agent_1', 'condition_1'], ['condition_1', 'stop_1', 'true'], ['condition_1', 'human_1', 'false'], ['human_1', 'agent_2'], ['agent_2', 'stop_1']], 'start.lead.hint', 340),
   };
 };
