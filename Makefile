@@ -14,7 +14,7 @@ run:
 test:
 	@scripts/test.sh
 
-# The pages in a real browser, and the model providers against real programs: slower, and they need Chromium, nginx, Node.js, PyPI.
+# The pages in a real browser (a few minutes; `SCALE=1` adds large graphs and traces), and the model providers against real programs: slower, and they need Chromium, nginx, Node.js, PyPI.
 test-pages:
 	@scripts/test-ui.sh
 

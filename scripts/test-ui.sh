@@ -41,12 +41,15 @@ host() { # port, prefix: the example host on a database of its own
 say "the gates at /studio"
 port=$(free_port)
 host "$port" studio
-STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs
+# Figures of the scale gate depend on the machine: `SCALE=1` asks for it.
+gates=(routes keyboard chat welcome loss)
+[ "${SCALE:-0}" = 1 ] && gates+=(scale)
+STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 
 say "the routes at /a/b/c"
 deep=$(free_port)
 host "$deep" a/b/c
-QUICK=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes
+LIGHT=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes
 
 say "the routes behind a proxy that takes a prefix away"
 proxy=$(free_port)
@@ -63,4 +66,4 @@ CONF
 nginx -c "$work/nginx.conf" -p "$work" 2>/dev/null &
 pids+=($!)
 sleep 0.5
-QUICK=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes
+LIGHT=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes

@@ -3,6 +3,7 @@
 //! Opening stores settings; threads, connections and the file come with the first use.
 
 pub mod attachments;
+pub mod branches;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;

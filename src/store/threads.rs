@@ -254,6 +254,26 @@ pub fn worked(
     )
 }
 
+/// All that a thread holds before a place, shown or not, oldest first.
+pub(super) fn held(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: i64) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND no < $3 ORDER BY no",
+        params![tenant, &thread.to_string(), before],
+        message_of,
+    )
+}
+
+/// A message of a thread that people read.
+pub fn shown_one(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id) -> Result<Option<MessageRow>, StoreError> {
+    tx.query_one(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 1",
+        params![tenant, &thread.to_string(), &message.to_string()],
+        message_of,
+    )
+}
+
 fn thread_of(row: &Row<'_>) -> Result<ThreadRow, StoreError> {
     Ok(ThreadRow {
         no: row.int(0)?,

@@ -7,6 +7,7 @@ import { refresh, useProviders } from '../../api/queries';
 import type { Agent, List, RunSummary, TraceAnswer } from '../../api/types';
 import { t, tx } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
+import { ModelSelect } from '../../editor/pickers';
 import { Button } from '../../parts/button';
 import { NumberField, TextField } from '../../parts/form';
 import { NodeTile } from '../../parts/icons';
@@ -90,18 +91,21 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
   const set = (change: Partial<typeof overrides>): void => useChat.setState({ overrides: { ...overrides, ...change } });
   const save = async (): Promise<void> => {
     try {
-      await patch(`/api/agents/${agent.id}`, { instructions: text, ...(overrides.temperature !== null ? { parameters: { ...agent.parameters, temperature: overrides.temperature } } : {}) }, agent.revision);
-      set({ instructions: null, temperature: null });
+      await patch(`/api/agents/${agent.id}`, { instructions: text, ...overrides.model, ...(overrides.temperature !== null ? { parameters: { ...agent.parameters, temperature: overrides.temperature } } : {}) }, agent.revision);
+      set({ instructions: null, temperature: null, model: null });
       refresh('/api/agents');
       toast(t('saved'));
     } catch (error) { toastError(error); }
   };
-  const changed = overrides.instructions !== null || overrides.temperature !== null;
+  const changed = overrides.instructions !== null || overrides.temperature !== null || overrides.model !== null;
+  const providers = useProviders().data;
+  const { provider, model } = overrides.model ?? agent;
   return (
     <section className="stack">
+      <ModelSelect providers={providers} provider={provider} model={model} onChange={(p, m) => set({ model: p === agent.provider && m === agent.model ? null : { provider: p, model: m } })} />
       <TextField label={t('key.instructions')} rows={14} value={text} onChange={(instructions) => set({ instructions: instructions === agent.instructions ? null : instructions })} hint={t('chat.override')} />
       <NumberField label={t('param.temperature')} value={overrides.temperature ?? (agent.parameters?.temperature as number | null)} min={0} max={2} step="any" onChange={(temperature) => set({ temperature })} />
-      <div className="row"><Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>{t('chat.savetoagent')}</Button>{changed && <Button look="ghost" onClick={() => set({ instructions: null, temperature: null })}>{t('chat.reset')}</Button>}</div>
+      <div className="row"><Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>{t('chat.savetoagent')}</Button>{changed && <Button look="ghost" onClick={() => set({ instructions: null, temperature: null, model: null })}>{t('chat.reset')}</Button>}</div>
     </section>
   );
 }

@@ -13,7 +13,8 @@ import { Sparkline } from '../../parts/sparkline';
 import { COLOURS } from './chart';
 import type { Scope } from './data';
 
-const dear = <T extends { estimated_cost: string }>(list: T[]): T[] => [...list].sort((a, b) => (micros(b.estimated_cost) > micros(a.estimated_cost) ? 1 : -1));
+/** The dearest first; what costs the same by its tokens. */
+const dear = <T extends { estimated_cost: string; total_tokens: number }>(list: T[]): T[] => [...list].sort((a, b) => { const more = micros(b.estimated_cost) - micros(a.estimated_cost); return more > 0n ? 1 : more < 0n ? -1 : b.total_tokens - a.total_tokens; });
 
 export function Models({ data, currency, total }: { data: UseQueryResult<UsageAnswer>; currency: string; total: string }): ReactElement {
   const list = dear(data.data?.breakdown ?? []);

@@ -1,6 +1,6 @@
 /** Owns the list of workflows. */
 import { useQuery } from '@tanstack/react-query';
-import { Download, ListTree, Play, Plus, Workflow as WorkflowIcon } from 'lucide-react';
+import { Download, ListTree, Play, Plus } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
@@ -16,10 +16,10 @@ import { TextField } from '../../parts/form';
 import { EntityTile } from '../../parts/icons';
 import { Listing } from '../../parts/listing';
 import { Sparkline } from '../../parts/sparkline';
-import { Empty } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
 import { Top } from '../../shell/top';
+import { Guide, Starters } from '../start/start';
 import { useOffer } from '../../shell/commands';
 
 export default function Workflows(): ReactElement {
@@ -43,7 +43,7 @@ export default function Workflows(): ReactElement {
       <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>{fresh}</Top>
       <Listing<Workflow>
         path="/api/workflows" nameLabel={t('name')} href={(w) => `/workflows/${w.id}/edit`} tile={() => <EntityTile type="workflow" />} poll={20_000}
-        empty={<Empty icon={WorkflowIcon} title={t('workflows.empty')} text={t('workflows.empty.text')}>{fresh}</Empty>}
+        empty={<Starters onBlank={() => setNaming(true)} />} above={(list) => <Guide workflows={list} />}
         columns={[
           { label: t('workflows.last'), cell: (w) => (w.last_run ? <Status status={w.last_run.status} bare /> : <span className="mut">{t('workflows.never')}</span>) },
           { label: t('workflows.week'), hide: 'hide-m', cell: (w) => <Week id={w.id} /> },
