@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 11] = [
     ("model", &[]),
     ("config", &["model", "providers"]),
     ("store", &["model"]),
@@ -16,7 +16,8 @@ const LAYERS: [(&str, &[&str]); 10] = [
     ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge"]),
     ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "engine"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
-    ("ffi", &["model", "store", "host", "engine", "studio", "http"]),
+    ("command", &["model", "store", "host", "engine", "studio", "http"]),
+    ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
 ];
 const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];
 
