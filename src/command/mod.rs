@@ -1,9 +1,11 @@
 //! Owns the command line: the program `studio` and the console of a host run the same function: arguments in, exit code and text out.
 
 mod arguments;
+mod doctor;
 mod migrate;
 mod program;
 mod purge;
+mod written;
 mod work;
 
 use std::path::PathBuf;
@@ -14,6 +16,7 @@ use crate::error::{Error, Kind};
 use crate::studio::{Stop, Studio};
 pub use arguments::Arguments;
 pub use program::main;
+pub use written::{Written, of_host};
 
 /// Where a command's text goes.
 pub trait Console: Send + Sync {
@@ -114,7 +117,14 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// A line of text for people.
     fn say(&self, line: &str) {
-        if !self.quiet && !self.json {
+        if !self.quiet {
+            self.tell(line);
+        }
+    }
+
+    /// A line of text for people that they want also when they want quiet.
+    fn tell(&self, line: &str) {
+        if !self.json {
             self.console.result(line);
         }
     }
@@ -130,10 +140,11 @@ impl Call<'_> {
 /// How a command ends, or why it could not.
 type Outcome = Result<Exit, Error>;
 
-const COMMANDS: [(&str, &str); 4] = [
+const COMMANDS: [(&str, &str); 5] = [
     ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
     ("migrate", "brings the database up to date: --pretend"),
     ("purge", "removes what is older than `retention.*` says: --dry-run"),
+    ("doctor", "says what is wrong: --online, --verify"),
     ("checkpoints:purge", "removes expired node checkpoints: --all, --trace ID"),
 ];
 
@@ -164,6 +175,7 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         }
         "work" => work::run(call, arguments).await,
         "migrate" => migrate::run(call, arguments).await,
+        "doctor" => doctor::run(call, arguments).await,
         "purge" => purge::run(call, arguments).await,
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,
         unknown => Err(usage(format!("there is no command `{unknown}`; `studio help` lists them"))),

@@ -1,6 +1,7 @@
 //! Owns who works on which run: leases kept alive, runs of dead owners taken over, queued runs claimed.
 
 mod takeover;
+mod told_text;
 mod working;
 
 use std::sync::Arc;
@@ -195,6 +196,7 @@ impl World {
             self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
+            self.spawn(Arc::clone(self).drop_told_text(self.stopping.clone()));
             if self.config.async_runs_enabled {
                 let world = Arc::clone(self);
                 self.spawn(async move { world.work_queue().await });

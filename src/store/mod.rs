@@ -13,6 +13,7 @@ pub mod file_room;
 mod error;
 pub mod fork;
 pub mod fulltext;
+pub mod health;
 pub mod idempotency;
 pub mod inspect;
 mod later;

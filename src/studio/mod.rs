@@ -5,6 +5,7 @@ pub mod attachments;
 pub mod catalog;
 mod checkpoints;
 mod definitions;
+mod doctor;
 mod documents;
 mod drafts;
 mod edits;
@@ -48,6 +49,7 @@ mod writing;
 mod tests;
 
 pub use attachments::{StoredFile, Upload};
+pub use doctor::{Check, Diagnosis, Examination, Level};
 pub use lists::{ListQuery, Page};
 pub use resource::Resource;
 pub use facade::{Options, Scope, StreamSlot, Studio};

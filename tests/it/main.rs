@@ -9,4 +9,5 @@ mod memory;
 mod scenarios;
 mod tidy;
 mod tools;
+mod upkeep;
 mod usage;

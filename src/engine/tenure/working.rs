@@ -62,13 +62,14 @@ impl World {
         }
         let served = self.take_from_queue(&working, &stop, &mut ends, &mut told).await;
         beside.cancel();
-        while bounded && served.is_ok() && self.at_work() > 0 && !stop.is_cancelled() && !self.stopping.is_cancelled() {
+        let last = served.as_ref().ok().copied().flatten();
+        while last.is_some_and(|run| self.active.lock().contains_key(&run)) && !stop.is_cancelled() && !self.stopping.is_cancelled() {
             next_end(&mut ends, &mut told, WAIT).await;
         }
         while let Ok(finished) = ends.try_recv() {
             told(finished);
         }
-        served
+        served.map(drop)
     }
 
     /// Ends this engine's part in all runs at the border of their next step, however long that takes, or at once when `hurry` says so.
@@ -96,25 +97,27 @@ impl World {
                 () = stop.cancelled() => {}
             }
         };
-        tokio::join!(Arc::clone(&self.knowledge).work(reader), take_over);
+        tokio::join!(Arc::clone(&self.knowledge).work(reader), take_over, Arc::clone(&self).drop_told_text(stop.clone()));
     }
 
+    /// Takes runs as they come; the run that was taken when it is to be only one.
     async fn take_from_queue(
         self: &Arc<Self>,
         working: &Working,
         stop: &CancellationToken,
         ends: &mut mpsc::UnboundedReceiver<Finished>,
         told: &mut impl FnMut(Finished),
-    ) -> Result<()> {
+    ) -> Result<Option<Id>> {
         let most = working.concurrency.max(1);
         while !stop.is_cancelled() && !self.stopping.is_cancelled() {
-            let free = most.saturating_sub(self.active.lock().values().filter(|active| active.queued).count());
+            let busy = self.active.lock().values().filter(|active| active.queued).count();
+            let free = most.saturating_sub(busy);
             let free = if working.once { free.min(1) } else { free.min(super::CLAIMED) };
             let claimed = if free > 0 { self.work_on(&working.queue, free).await } else { Ok(Vec::new()) };
             match claimed {
-                Ok(taken) if working.once => return Ok(drop(taken)),
+                Ok(taken) if working.once => return Ok(taken.first().copied()),
                 Ok(taken) if !taken.is_empty() => continue,
-                Ok(_) if working.until_empty && self.at_work() == 0 => return Ok(()),
+                Ok(_) if working.until_empty && busy == 0 => return Ok(None),
                 Ok(_) => {}
                 Err(error) if working.once || working.until_empty => return Err(error),
                 Err(error) => {
@@ -132,7 +135,7 @@ impl World {
                 () = self.stopping.cancelled() => {}
             }
         }
-        Ok(())
+        Ok(None)
     }
 }
 
