@@ -41,6 +41,7 @@ pub use journal::Boundary;
 pub use load::{Loaded, load};
 pub use started::Started;
 pub use stream::{EventStream, Follow, From};
+pub use tenure::{Finished, Working};
 pub use tool_calls::ToolEnd;
 pub use values::ValueCall;
 pub use world::{AppendHook, Parts, World};

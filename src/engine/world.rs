@@ -12,6 +12,7 @@ use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
 use super::journal::Boundary;
+use super::tenure::Ends;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
@@ -76,6 +77,8 @@ pub struct World {
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
+    /// Where it is told that a run was driven to its end or to a pause here.
+    pub(super) ends: Mutex<Option<Ends>>,
     pub(super) hook: Option<AppendHook>,
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
     plans: Mutex<HashMap<PartHash, Arc<Plan>>>,
@@ -154,6 +157,7 @@ impl World {
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
+            ends: Mutex::default(),
             hook: parts.hook,
             plans: Mutex::new(HashMap::new()),
         }

@@ -268,6 +268,12 @@ pub fn tokens(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: u64, limit: usize)
     )
 }
 
+/// A run rests since before a time and its streamed text is still kept.
+pub fn any_tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, StoreError> {
+    let found = tx.query_one("SELECT 1 FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 LIMIT 1", params![before.0], |_| Ok(()))?;
+    Ok(found.is_some())
+}
+
 /// Drops the text of runs that came to rest before `before`; the counts stay, so numbers do not change.
 pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
     let runs = tx.query(

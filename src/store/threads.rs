@@ -368,6 +368,15 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
     )
 }
 
+/// Removes a thread that nobody used since `before`, with its messages; none when it was used meanwhile.
+pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
+    let removed = tx.execute(
+        "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3",
+        params![tenant, &thread.to_string(), before.0],
+    )?;
+    if removed == 0 { Ok(None) } else { delete(tx, tenant, thread).map(Some) }
+}
+
 /// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Vec<String>, StoreError> {
     let id = thread.to_string();

@@ -10,4 +10,5 @@ mod observability;
 mod scenarios;
 mod tidy;
 mod tools;
+mod upkeep;
 mod usage;
