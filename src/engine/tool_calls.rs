@@ -89,9 +89,9 @@ impl StepContext {
         let started = Instant::now();
         let (reply, abandoned) = self.invoke(call, tool, asking).await;
         let took = started.elapsed();
-        if let Some(Spent { provider, model, tokens }) = reply.spent.clone() {
+        for (at, Spent { provider, model, tokens }) in reply.spent.iter().cloned().enumerate() {
             let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
-            self.value(&format!("{key}/embed"), embedding, async { Ok((Value::Null, tokens)) }).await?;
+            self.value(&format!("{key}/embed:{at}"), embedding, async { Ok((Value::Null, tokens)) }).await?;
         }
         if let Some(asked) = reply.asked {
             let waiting = self.waiting(&key, call, tool, &asked, |_| false);

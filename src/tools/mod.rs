@@ -102,8 +102,8 @@ pub struct ToolReply {
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
-    /// A provider's call that it took.
-    pub spent: Option<Spent>,
+    /// The calls of providers that it took.
+    pub spent: Vec<Spent>,
     /// Nothing was done, for a reason that is not the tool's.
     pub undone: Option<FaultCode>,
     /// It has no result yet: people are asked first.

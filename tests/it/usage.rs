@@ -1,6 +1,7 @@
 //! What runs used: exact sums, windows of days, the export over HTTP, and what the host is told.
 
 mod days;
+mod embeddings;
 mod events;
 mod export;
 mod oracle;

@@ -8,7 +8,7 @@ use studio::model::prices::PriceTable;
 /// 2026-11-20, the day that the answers are of.
 const WHEN: Timestamp = Timestamp(1_795_132_800_000);
 
-fn oracle() -> Value {
+pub fn oracle() -> Value {
     serde_json::from_str(include_str!("oracle.json")).expect("JSON")
 }
 
