@@ -254,7 +254,7 @@ impl Teller<'_> {
         let Some(Call::Open(open)) = step.calls.get(&call.key) else { return };
         let asked_by = match &call.outcome {
             CallOutcome::Tool(outcome) => outcome.parent_call_id.as_deref(),
-            CallOutcome::Message(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
+            CallOutcome::Message(_) | CallOutcome::Asked(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
         };
         let mut piece = self.call_piece(step, open, asked_by);
         piece.started = Timestamp(self.at.0 - i64::try_from(call.duration_ms).unwrap_or(0));
@@ -280,7 +280,7 @@ impl Teller<'_> {
             CallOutcome::Value(value) => {
                 piece.facts.extend(value.get("dimensions").map(|count| ("gen_ai.embeddings.dimension.count", count.clone())));
             }
-            CallOutcome::Message(_) | CallOutcome::Tool(_) => {}
+            CallOutcome::Message(_) | CallOutcome::Tool(_) | CallOutcome::Asked(_) => {}
         }
         self.take(piece);
     }
@@ -290,7 +290,7 @@ impl Teller<'_> {
             let output = match outcome {
                 CallOutcome::Tool(outcome) => Some(Value::String(outcome.result.clone())),
                 CallOutcome::Value(value) if open.kind == CallKind::Retrieval => Some(value.clone()),
-                CallOutcome::Message(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
+                CallOutcome::Message(_) | CallOutcome::Asked(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
             };
             Said::Values { input: open.arguments.clone(), output }
         })

@@ -19,7 +19,7 @@ use crate::model::run::{Call, OpenStep};
 use crate::tools::{Asking, BoundTool, Caller, Spent, ToolReply};
 
 /// Said instead of calling a tool with a mask for a value.
-const MASKED: &str = "The tool was not called: one of its arguments was redacted (`observability.redact`) and is not known any more. \
+const MASKED: &str = "The tool was not called: one of its values was redacted (`observability.redact`) and is not known any more. \
                       Give it again, or let the tool use a secret by its name.";
 
 /// How far a call came.
@@ -81,7 +81,7 @@ impl StepContext {
             }
             asking = Asking::Answered { asked, said };
         }
-        if self.journal().masking().is_on() && is_masked(&call.arguments) {
+        if self.journal().masking().is_on() && (is_masked(&call.arguments) || asking.knows(is_masked)) {
             return self.refuse_tool(call, MASKED, false, parent).await.map(ToolEnd::Gave);
         }
         self.tool_begins(&key, call, tool)?;

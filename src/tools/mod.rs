@@ -87,6 +87,17 @@ pub enum Asking {
     },
 }
 
+impl Asking {
+    /// Whether something that a person said is such a value.
+    #[must_use]
+    pub fn knows(&self, is_such: impl Fn(&Value) -> bool) -> bool {
+        match self {
+            Self::Never | Self::Maybe => false,
+            Self::Answered { said, .. } => said.values().any(is_such),
+        }
+    }
+}
+
 impl ToolInvocation {
     /// The same for each attempt of this call, another one for any other call of any run: receivers tell repeats by it.
     #[must_use]

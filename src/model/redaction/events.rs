@@ -43,7 +43,10 @@ impl Masks {
             Event::CallFinished(call) => self.finished(call),
             Event::Measured(measured) => self.value(&mut measured.output),
             Event::Paused(pause) => match &mut pause.reason {
-                PauseReason::Human { prompt, .. } => self.text(prompt),
+                PauseReason::Human { prompt, question, .. } => {
+                    self.text(prompt);
+                    question.iter_mut().for_each(|question| self.value(&mut question.schema));
+                }
                 PauseReason::Approval { calls, message, .. } => {
                     calls.iter_mut().for_each(|call| self.call(call));
                     self.text(message);
@@ -77,6 +80,10 @@ impl Masks {
     fn resumed(&mut self, resumed: &mut Resumed) {
         match &mut resumed.answer {
             Answer::Human { message, .. } => self.text(message),
+            Answer::Question { message, said } => {
+                self.text(message);
+                self.value(&mut said.answer);
+            }
             Answer::Approval { decisions } => {
                 for decision in decisions {
                     decision.arguments.iter_mut().for_each(|arguments| self.value(arguments));
@@ -107,6 +114,12 @@ impl Masks {
         match &mut call.outcome {
             CallOutcome::Message(_) => {}
             CallOutcome::Tool(outcome) => self.outcome(outcome),
+            CallOutcome::Asked(asked) => {
+                for question in &mut asked.questions {
+                    self.text(&mut question.message);
+                    self.value(&mut question.schema);
+                }
+            }
             CallOutcome::Value(value) => self.value(value),
             CallOutcome::Failed(fault) => self.fault(fault),
         }
