@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("config", &["model", "providers"]),
     ("store", &["model"]),
