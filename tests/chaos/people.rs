@@ -35,6 +35,7 @@ pub struct People {
 
 impl People {
     pub fn new(zoo: Arc<Zoo>, outside: Arc<Outside>, runs: usize) -> Self {
+        let _set_before = rustls::crypto::ring::default_provider().install_default();
         let web = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().expect("a client");
         Self {
             zoo,
