@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge fuzz generate install
+.PHONY: run test test-pages test-postgres test-chaos test-providers test-mcp test-knowledge fuzz generate install
 
 run:
 	@scripts/prepare.sh build
@@ -26,6 +26,10 @@ test-providers:
 test-postgres:
 	@scripts/test-postgres.sh
 
+# Hosts and workers as processes that are killed and stopped while thousands of runs go through, on PostgreSQL and on one file.
+test-chaos:
+	@scripts/test-chaos.sh
+
 # MCP servers that others wrote, and the conformance suite for clients; needs Node.js and PyPI.
 test-mcp:
 	@scripts/test-mcp.sh
@@ -43,11 +47,13 @@ generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
 
-# The shared library, its header, and what pkg-config tells of them.
+# The shared library, its header, what pkg-config tells of them, and the program.
 install:
 	@scripts/prepare.sh build
 	cargo rustc --release --lib --crate-type cdylib
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	cargo build --release --bin studio
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(TARGET)/release/studio $(DESTDIR)$(PREFIX)/bin/studio
 	install -m 755 $(TARGET)/release/libstudio.so $(DESTDIR)$(PREFIX)/lib/libstudio.so.$(VERSION)
 	ln -sf libstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libstudio.so.1
 	ln -sf libstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libstudio.so

@@ -140,6 +140,7 @@ impl Call<'_> {
 /// How a command ends, or why it could not.
 type Outcome = Result<Exit, Error>;
 
+/// Names with what each does.
 const COMMANDS: [(&str, &str); 5] = [
     ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
     ("migrate", "brings the database up to date: --pretend"),

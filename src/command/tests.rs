@@ -53,12 +53,17 @@ fn what_is_not_understood_ends_with_2_and_says_why() {
         ("purge --database :memory: --trace 7", "`purge` has no option `--trace`"),
         ("work --config /no/such/file.toml", "/no/such/file.toml"),
         ("work --database ftp://x", "database.url"),
-        ("checkpoints:purge --database :memory: --trace 7", "must be the id of a run"),
     ] {
         let (exit, results, problems) = ask(typed);
         assert_eq!((exit, results.len(), problems.len()), (Exit::Usage, 0, 1), "{typed}: {problems:?}");
         assert!(problems[0].starts_with("error[usage]: ") && problems[0].contains(why), "{problems:?}");
     }
+}
+
+#[test]
+fn what_is_not_there_ends_with_4() {
+    let (exit, results, problems) = ask("checkpoints:purge --database :memory: --trace 7");
+    assert_eq!((exit, results.len(), problems), (Exit::NotFound, 0, vec!["error[not_found]: there is no run `7`".to_owned()]));
 }
 
 #[test]

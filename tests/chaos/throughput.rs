@@ -48,6 +48,7 @@ pub async fn measure(name: &str, database: &str, folder: &Path) {
             });
             futures_util::future::try_join_all(all).await.expect("runs");
             let queued = queued.elapsed().as_secs_f64();
+            let spent = spent(database);
             let began = Instant::now();
             let processes: Vec<_> = (0..workers)
                 .map(|_| {
@@ -63,11 +64,55 @@ pub async fn measure(name: &str, database: &str, folder: &Path) {
             let counts = studio.run_counts(&scope).await.expect("counts");
             assert_eq!((counts["queued"].as_u64(), counts["running"].as_u64()), (Some(0), Some(0)), "{counts}");
             println!("{name}: {about}: {workers} workers: {:.0} runs/s (queued at {:.0}/s)", runs as f64 / took, runs as f64 / queued);
+            if workers == 1 {
+                told_spent(&spent, &self::spent(database), runs);
+            }
             if workers == 4 {
                 told(&before, &tables(database), runs);
             }
         }
     }
+}
+
+/// What a server did so far: transactions, bytes of its write-ahead log, ticks of processor time of all its processes.
+fn spent(database: &str) -> Option<[f64; 3]> {
+    if !database.starts_with("postgres") {
+        return None;
+    }
+    let sql = "SELECT pg_stat_clear_snapshot(), (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()), \
+        pg_current_wal_lsn() - '0/0', pg_read_file('postmaster.pid', 0, 16)";
+    let told = psql(database, &[sql]);
+    let mut fields = told.trim_start_matches('|').split('|').map(|field| field.lines().next().unwrap_or_default().trim().to_owned());
+    let (commits, bytes, server) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
+    Some([commits, bytes, ticks(&server)])
+}
+
+fn ticks(server: &str) -> f64 {
+    let stat = |pid: &str| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let fields: Vec<f64> = text.rsplit_once(')')?.1.split_whitespace().skip(1).filter_map(|field| field.parse().ok()).collect();
+        Some((fields[0], fields[10] + fields[11], fields[12] + fields[13]))
+    };
+    let own = stat(server).map_or(0.0, |(_, own, ended)| own + ended);
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| stat(entry.file_name().to_str()?));
+    let parent: f64 = server.parse().unwrap_or(-1.0);
+    own + all.filter(|(of, ..)| *of == parent).map(|(_, own, _)| own).sum::<f64>()
+}
+
+fn told_spent(before: &Option<[f64; 3]>, after: &Option<[f64; 3]>, runs: u64) {
+    let (Some(before), Some(after)) = (before, after) else { return };
+    let a_run = |at: usize| (after[at] - before[at]) / runs as f64;
+    println!("  the server: {:.1} commits, {:.0} bytes of log, {:.2} ms of processor a run", a_run(0), a_run(1), a_run(2) * 10.0);
+}
+
+fn psql(database: &str, commands: &[&str]) -> String {
+    let url = database.replace("sslmode=disable&", "").replace("?sslmode=disable", "?");
+    let mut program = Command::new("psql");
+    program.args([url.as_str(), "-X", "-A", "-t", "-q"]);
+    for command in commands {
+        program.args(["-c", command]);
+    }
+    String::from_utf8(program.output().expect("psql").stdout).expect("UTF-8")
 }
 
 type Table = (String, i64, i64);
@@ -79,9 +124,7 @@ fn tables(database: &str) -> Vec<Table> {
     }
     let sql = "SELECT c.relname, pg_total_relation_size(c.oid), c.reltuples::bigint FROM pg_class c \
         WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace ORDER BY 1";
-    let url = database.replace("sslmode=disable&", "").replace("?sslmode=disable", "?");
-    let told = Command::new("psql").args([url.as_str(), "-X", "-A", "-t", "-q", "-c", "VACUUM ANALYZE", "-c", sql]).output();
-    let text = String::from_utf8(told.expect("psql").stdout).expect("UTF-8");
+    let text = psql(database, &["VACUUM ANALYZE", sql]);
     let row = |line: &str| {
         let mut fields = line.split('|');
         Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
