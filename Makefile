@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-chaos test-providers test-mcp test-knowledge fuzz generate install
+.PHONY: run test test-pages test-postgres test-chaos test-providers test-mcp test-knowledge test-observability fuzz generate install
 
 run:
 	@scripts/prepare.sh build
@@ -37,6 +37,10 @@ test-mcp:
 # Retrieval by meaning, with a real embeddings model.
 test-knowledge:
 	@scripts/test-knowledge.sh
+
+# Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
+test-observability:
+	@scripts/test-observability.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:

@@ -223,9 +223,7 @@ impl Teller<'_> {
 
     /// The piece of a call: under the tool call that a specialist answers, else under its step.
     fn call_piece(&self, step: &OpenStep, open: &CallStarted, asked_by: Option<&str>) -> Piece {
-        let inner = open.key.rsplit_once("/model:").map(|(call, _)| call);
-        let embeds = open.key.strip_suffix("/embed").and_then(|key| key.strip_prefix("tool:"));
-        let around = inner.or(embeds).or(asked_by).and_then(|call| match step.calls.get(&format!("tool:{call}")) {
+        let around = open.within().or(asked_by).and_then(|call| match step.calls.get(&format!("tool:{call}")) {
             Some(Call::Open(tool)) => Some(span_id(tool.span)),
             Some(Call::Done(_)) | None => None,
         });

@@ -139,6 +139,9 @@ impl Masks {
             if text.contains(&**known) {
                 *text = text.replace(&**known, MASK);
             }
+            if !text.contains('\\') {
+                continue;
+            }
             let escaped = serde_json::to_string(&**known).unwrap_or_default();
             let escaped = escaped.get(1..escaped.len().saturating_sub(1)).unwrap_or_default();
             if !escaped.is_empty() && escaped != &**known && text.contains(escaped) {

@@ -148,10 +148,18 @@ fn said(piece: &Piece, found: &mut Vec<Attribute>) {
     }
 }
 
-/// A text as it is, anything else as JSON.
+/// What one attribute may measure; collectors refuse whole batches because of one that is larger.
+const TEXT: usize = 256 << 10;
+
+/// A text as it is, anything else as JSON; what is very long is cut.
 pub(super) fn as_text(value: &Value) -> Value {
-    match value {
-        Value::String(_) => value.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Value::String(value.to_string()),
+    let mut text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    if text.len() > TEXT {
+        text.truncate(text.floor_char_boundary(TEXT));
+        text.push_str("\n\n[truncated]");
     }
+    Value::String(text)
 }

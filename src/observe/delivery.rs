@@ -46,7 +46,6 @@ impl Refused {
 
 /// Sends what comes, until the target closes and nothing waits.
 pub(super) async fn work(target: Arc<Target>) {
-    target.begin();
     let mut failing = false;
     loop {
         let batch = next(&target).await;

@@ -62,7 +62,11 @@ impl Observer {
     /// The tasks that send; each ends after `close`.
     #[must_use]
     pub fn tasks(&self) -> Vec<BoxFuture<'static, ()>> {
-        self.targets.iter().map(|target| -> BoxFuture<'static, ()> { Box::pin(delivery::work(Arc::clone(target))) }).collect()
+        let task = |target: &Arc<Target>| -> BoxFuture<'static, ()> {
+            target.begin();
+            Box::pin(delivery::work(Arc::clone(target)))
+        };
+        self.targets.iter().map(task).collect()
     }
 
     /// Sends what waits, for at most so long; what is left then is counted as dropped.

@@ -1,6 +1,7 @@
 //! What other systems are told of runs, and that runs do not care how these behave.
 
 mod collector;
+mod cost;
 mod faults;
 mod peer;
 mod presets;

@@ -61,6 +61,15 @@ pub struct CallStarted {
     pub asker: Option<Arc<str>>,
 }
 
+impl CallStarted {
+    /// The tool call that it is made for, as its key says: a specialist's model call, the embedding of a search.
+    #[must_use]
+    pub fn within(&self) -> Option<&str> {
+        let specialist = self.key.rsplit_once("/model:").map(|(call, _)| call);
+        specialist.or_else(|| self.key.strip_suffix("/embed")?.strip_prefix("tool:"))
+    }
+}
+
 /// A call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallFinished {

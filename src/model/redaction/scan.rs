@@ -7,18 +7,23 @@ const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "apikey"];
 
 /// Masks the values in the text; each with whether it was in quotes.
 pub(super) fn masked(text: &mut String, names: &[String]) -> Vec<(String, bool)> {
-    let mut found = Vec::new();
-    let mut at = 0;
+    let (mut found, mut new) = (Vec::new(), String::new());
+    let (mut at, mut copied) = (0, 0);
     while let Some((from, to, quoted)) = next(text, at, names) {
-        let value = text[from..to].to_owned();
-        if value == MASK || value.is_empty() {
-            at = to;
+        at = to;
+        let value = &text[from..to];
+        if value.is_empty() || value == MASK {
             continue;
         }
-        text.replace_range(from..to, MASK);
-        at = from + MASK.len();
-        let plain = serde_json::from_str::<String>(&format!("\"{value}\"")).unwrap_or(value);
+        new.push_str(&text[copied..from]);
+        new.push_str(MASK);
+        copied = to;
+        let plain = serde_json::from_str::<String>(&format!("\"{value}\"")).unwrap_or_else(|_| value.to_owned());
         found.push((plain, quoted));
+    }
+    if copied > 0 {
+        new.push_str(&text[copied..]);
+        *text = new;
     }
     found
 }

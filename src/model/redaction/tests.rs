@@ -55,6 +55,13 @@ fn texts_are_searched_for_keys() {
 }
 
 #[test]
+fn a_text_full_of_keys_takes_its_length_in_time() {
+    let mut masks = masks(&["token"]);
+    let long = "token=a ".repeat(100_000);
+    assert_eq!(text(&mut masks, &long), "token=[redacted] ".repeat(100_000));
+}
+
+#[test]
 fn a_word_of_plain_language_is_not_remembered() {
     let mut masks = masks(&["password"]);
     assert_eq!(text(&mut masks, "password: mustbe long"), "password: [redacted] long");

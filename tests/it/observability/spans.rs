@@ -10,11 +10,10 @@ use super::{closed, watched};
 async fn a_run_is_a_tree_of_its_steps_and_calls() {
     let collector = Collector::start(Manner::Takes).await;
     let story = watched(&collector, json!({"observability": {"otlp": {"content": true}}}), json!([
-        {"match": {"node_id": "agent_1"}, "tool_calls": [{"name": "look", "arguments": {"n": 1}}], "usage": {"prompt_tokens": 20, "completion_tokens": 5}},
-        {"match": {"node_id": "agent_1"}, "tool_calls": [{"name": "fail", "arguments": {}}], "usage": {"prompt_tokens": 25, "completion_tokens": 4}},
-        {"match": {"node_id": "agent_1"}, "text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2, "cached_tokens": 10}},
+        {"tool_calls": [{"name": "look", "arguments": {"n": 1}}, {"name": "fail", "arguments": {}}], "usage": {"prompt_tokens": 20, "completion_tokens": 5}},
+        {"text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2}},
         {"times": 0, "text": "Fine.", "usage": {"prompt_tokens": 3, "completion_tokens": 1}}])).await;
-    let sketch = "start -> agent_1{provider: script, model: m, instructions: Be brief, tools: [{ref: \"host:look\"}, {ref: \"host:fail\"}]} -> fork_1 -> join_1 -> stop
+    let sketch = "start -> agent_1{provider: script, model: m, instructions: Be brief, parallel_tool_calls: false, tools: [{ref: \"host:look\"}, {ref: \"host:fail\"}]} -> fork_1 -> join_1 -> stop
         fork_1.a -> llm_1{provider: script, model: m, stream: true, prompt: \"{{note}}\", budget_state: 10} -> join_1; fork_1.b -> set_1{key: k, value: v} -> join_1";
     let run = story.run_with(sketch, json!({"message": "hi", "state": {"note": "n".repeat(99)}})).await;
     closed(&story).await;
@@ -23,7 +22,7 @@ async fn a_run_is_a_tree_of_its_steps_and_calls() {
     assert!(collector.spans().iter().all(|span| hex(&span.trace_id) == trace), "the trace is the run");
     assert!(collector.spans().iter().all(|span| attribute(span, "studio.run.id") == json!(run.id)));
     expect![[r#"
-        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" input.value="hi" output.value="Seen." studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=100 studio.usage.output_tokens=14 studio.waiting_ms=0 studio.workflow.id="id" studio.workflow.revision=1
+        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" input.value="hi" output.value="Seen." studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=100 studio.usage.output_tokens=14 studio.workflow.id="id" studio.workflow.revision=1
           invoke_agent agent_1 [1] gen_ai.agent.name="agent_1" gen_ai.operation.name="invoke_agent" gen_ai.provider.name="script" gen_ai.request.model="m" output.value="{\"agent_response\":\"Seen.\"}" studio.handle="default" studio.node.id="agent_1" studio.node.type="agent" studio.step.attempt=1
             chat m [3] gen_ai.input.messages="[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"content\":\"hi\"}]}]" gen_ai.operation.name="chat" gen_ai.output.messages="[{\"role\":\"assistant\",\"parts\":[{\"type\":\"tool_call\",\"id\":\"call_agent_1_1\",\"name\":\"look\",\"arguments\":{\"n\":1}},{\"type\":\"tool_call\",\"id\":\"call_agent_1_1_2\",\"name\":\"fail\",\"arguments\":{}}],\"finish_reason\":\"tool_call\"}]" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.response.finish_reasons=["tool_call"] gen_ai.system_instructions="[{\"type\":\"text\",\"content\":\"Be brief\"}]" gen_ai.usage.input_tokens=20 gen_ai.usage.output_tokens=5 studio.node.id="agent_1" studio.usage.cost="0.000000"
             execute_tool look [1] gen_ai.operation.name="execute_tool" gen_ai.tool.call.arguments="{\"n\":1}" gen_ai.tool.call.id="call_agent_1_1" gen_ai.tool.call.result="{\"did\":\"look\",\"with\":{\"n\":1}}" gen_ai.tool.name="look" gen_ai.tool.type="function" studio.node.id="agent_1"
@@ -67,7 +66,7 @@ async fn specialists_are_under_the_call_that_asked_them_and_stored_agents_name_t
         agent_expert{{provider: script, model: m, tool_mode: true, tools: [{{ref: \"host:look\"}}], tool_exposure: {{slug: ask_expert, description: Knows, parameters: {{input: {{description: question, controlled_by: caller}}}}}}}}.toolset => agent_boss")).await;
     closed(&story).await;
     expect![[r#"
-        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=27 studio.usage.output_tokens=18 studio.waiting_ms=0 studio.workflow.id="id" studio.workflow.revision=1
+        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=27 studio.usage.output_tokens=18 studio.workflow.id="id" studio.workflow.revision=1
           invoke_agent agent_boss [1] gen_ai.agent.name="agent_boss" gen_ai.operation.name="invoke_agent" gen_ai.provider.name="script" gen_ai.request.model="m" studio.handle="default" studio.node.id="agent_boss" studio.node.type="agent" studio.step.attempt=1
             chat m [3] gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.response.finish_reasons=["tool_call"] gen_ai.usage.input_tokens=1 gen_ai.usage.output_tokens=7 studio.node.id="agent_boss" studio.usage.cost="0.000000"
             execute_tool ask_expert [1] gen_ai.operation.name="execute_tool" gen_ai.tool.call.id="call_agent_boss_1" gen_ai.tool.name="ask_expert" gen_ai.tool.type="function" studio.node.id="agent_boss"
@@ -93,7 +92,7 @@ async fn a_paused_run_is_told_as_it_goes_and_its_root_when_it_is_over() {
     story.resume(&run.id, json!({"message": "go on"})).await;
     closed(&story).await;
     expect![[r#"
-        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=0 studio.usage.output_tokens=0 studio.waiting_ms=1010 studio.workflow.id="id" studio.workflow.revision=1
+        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=0 studio.usage.output_tokens=0 studio.workflow.id="id" studio.workflow.revision=1
           set_1 [1] studio.handle="default" studio.node.id="set_1" studio.node.type="set_state"
           human_1 [1] studio.handle="default" studio.node.id="human_1" studio.node.type="human" studio.step.attempt=1
           stop [1] studio.handle="default" studio.node.id="stop" studio.node.type="stop"
@@ -110,10 +109,10 @@ async fn a_retry_has_a_root_of_its_own_and_a_cancel_ends_what_was_open() {
     story.cancel(&paused.id).await;
     closed(&story).await;
     expect![[r#"
-        invoke_workflow Test [1] !2:the script says `provider_auth` error.type="provider_auth" gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=0 studio.usage.output_tokens=0 studio.waiting_ms=0 studio.workflow.id="id" studio.workflow.revision=1
+        invoke_workflow Test [1] !2:the script says `provider_auth` error.type="provider_auth" gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=1 studio.usage.cost="0.000000" studio.usage.input_tokens=0 studio.usage.output_tokens=0 studio.workflow.id="id" studio.workflow.revision=1
           llm_1 [1] !2:the script says `provider_auth` error.type="provider_auth" studio.node.id="llm_1" studio.node.type="llm" studio.step.attempt=1
             chat m [3] !2:the script says `provider_auth` error.type="provider_auth" gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" studio.node.id="llm_1"
-        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=2 studio.usage.cost="0.000000" studio.usage.input_tokens=1 studio.usage.output_tokens=2 studio.waiting_ms=0 studio.workflow.id="id" studio.workflow.revision=1
+        invoke_workflow Test [1] gen_ai.operation.name="invoke_workflow" gen_ai.workflow.name="Test" studio.run.attempt=2 studio.usage.cost="0.000000" studio.usage.input_tokens=1 studio.usage.output_tokens=2 studio.workflow.id="id" studio.workflow.revision=1
           llm_1 [1] studio.handle="default" studio.node.id="llm_1" studio.node.type="llm" studio.step.attempt=2
             chat m [3] gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.response.finish_reasons=["stop"] gen_ai.usage.input_tokens=1 gen_ai.usage.output_tokens=2 studio.node.id="llm_1" studio.usage.cost="0.000000"
           stop [1] studio.handle="default" studio.node.id="stop" studio.node.type="stop"
