@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-chaos test-providers test-mcp test-knowledge test-observability fuzz generate install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-providers test-mcp test-knowledge test-observability fuzz generate install
 
 run:
 	@scripts/prepare.sh build
@@ -14,13 +14,16 @@ run:
 test:
 	@scripts/test.sh
 
-# The pages in a real browser (a few minutes; `SCALE=1` adds large graphs and traces), and the model providers against real programs: slower, and they need Chromium, nginx, Node.js, PyPI.
-test-pages:
-	@scripts/test-ui.sh
+# Providers, knowledge, MCP and prices against programs that others wrote, a line for each; they come from PyPI and npm.
+test-peers:
+	@scripts/test-peers.sh
 
 test-providers:
-	@scripts/test-prices.sh
-	@scripts/test-providers.sh
+	@scripts/test-peers.sh prices providers
+
+# The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
+test-pages:
+	@scripts/test-ui.sh
 
 # The suites on PostgreSQL, in a private cluster that is removed afterwards.
 test-postgres:
