@@ -25,7 +25,7 @@ npm run --silent sizes
 cd "$root"
 [ "${STUDIO_BROWSER:-1}" = 0 ] && exit 0
 
-cargo build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
+"${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT

@@ -17,9 +17,6 @@ import { Side } from './side';
 import { Sessions } from './sessions';
 import { leaveChat, openThread, useChat } from './turns';
 
-/** Answers are Markdown; its parser is fetched beside the messages. */
-void import('../../parts/markdown-blocks');
-
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
   const [params, setParams] = useAddress();
