@@ -45,7 +45,7 @@ function Context({ agent }: { agent: Agent }): ReactElement | null {
   const own = memory.context_window as number | null | undefined;
   const window = own ?? providers?.data.find((p) => p.id === agent.provider)?.models.find((m) => m.id === agent.model)?.context_window ?? null;
   const span = run.data?.spans.filter((s) => s.type === 'llm').at(-1);
-  if (!trace || !span) return window ? <section><h2>{t('chat.context')}</h2><p className="mut small">{t('chat.context.none', { n: count(window) })}</p></section> : null;
+  if (!trace || !span?.prompt_tokens) return window ? <section><h2>{t('chat.context')}</h2><p className="mut small">{t('chat.context.none', { n: count(window) })}</p></section> : null;
   const used = span.prompt_tokens ?? 0;
   const said = readMessages(span.input);
   const sizes = SOURCES.map((source) => ({ ...source, size: said.filter((m) => (source.roles as readonly string[]).includes(m.role)).reduce((n, m) => n + m.text.length / 4, 0) })).filter((x) => x.size > 0);

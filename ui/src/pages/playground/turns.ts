@@ -100,7 +100,8 @@ async function listen(agent: string, path: string, body: unknown, trace: string 
   } finally {
     flush();
     if (stop === mine) { stop = null; useChat.setState({ busy: false, answering: false }); }
-    refresh(`/agents/${agent}/chat/threads`, '/api/runs/counts');
+    refresh(`/agents/${agent}/chat/threads`, '/api/runs');
+    refresh('/api/runs/counts');
   }
 }
 
