@@ -6,6 +6,7 @@ import type { Agent, Thread } from '../../api/types';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
+import { readyMarkdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { toastError } from '../../parts/toast';
 import { useAddress, useWidth } from '../../shell/place';
@@ -27,6 +28,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
   const [comparing, setComparing] = useState(false);
   const threads = useList<Thread>(`/agents/${id}/chat/threads`, { limit: 50, q: params.get('q') });
+  useEffect(() => { void readyMarkdown(); }, []);
   useEffect(() => leaveChat, [id]);
   useEffect(() => {
     if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;
