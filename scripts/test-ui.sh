@@ -25,7 +25,7 @@ npm run --silent sizes
 cd "$root"
 [ "${STUDIO_BROWSER:-1}" = 0 ] && exit 0
 
-cargo build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
+"${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
@@ -42,7 +42,7 @@ say "the gates at /studio"
 port=$(free_port)
 host "$port" studio
 # Figures of the scale gate depend on the machine: `SCALE=1` asks for it.
-gates=(routes keyboard chat welcome loss)
+gates=(routes keyboard chat welcome forms loss)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 

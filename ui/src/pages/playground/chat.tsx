@@ -25,12 +25,20 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
   const [over, setOver] = useState(false);
   const [asked, setAsked] = useState<{ message: string; files: Attachment[] } | null>(null);
   useEffect(() => { if (stuck.current) end.current?.scrollIntoView({ block: 'end' }); }, [turns, pause, asked]);
+  // Answers grow; whoever reads the end goes on reading it.
+  const column = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!column.current) return;
+    const growth = new ResizeObserver(() => { if (stuck.current) end.current?.scrollIntoView({ block: 'end' }); });
+    growth.observe(column.current);
+    return () => growth.disconnect();
+  }, []);
   useEffect(() => { if (!comparing) setAsked(null); }, [comparing]);
   const last = [...turns].reverse().find((x) => x.role === 'user');
   return (
     <section className={`pchat${over ? ' over' : ''}`} aria-label={t('agents.playground')} onDragOver={(e) => { if (e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true); } }} onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }} onDrop={(e) => { e.preventDefault(); setOver(false); taker.current([...e.dataTransfer.files]); }}>
       <div className="msgs scroll" ref={log} tabIndex={0} role="log" aria-label={t('chat.conversation')} aria-live="off" onScroll={(e) => { const el = e.currentTarget; stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
-        <div className="msgcol">
+        <div className="msgcol" ref={column}>
           {turns.length === 0 && !asked && <Opening agent={agent} onSay={(text) => void sendTurn(agent.id, text, [])} />}
           {turns.map((turn) => <TurnView key={turn.key} turn={turn} agent={agent} onSay={busy || asked ? undefined : turn.role === 'user' ? (text) => void sayInstead(agent.id, turn, text).catch(toastError) : last && turn === turns.at(-1) && !pause ? () => void sayInstead(agent.id, last, last.text).catch(toastError) : undefined} />)}
           {pause && <Ask pause={pause} busy={answering} onAnswer={(a) => void answerTurn(agent.id, a).catch(toastError)} />}

@@ -6,6 +6,7 @@ import type { Agent, Thread } from '../../api/types';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
+import { readyMarkdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { toastError } from '../../parts/toast';
 import { useAddress, useWidth } from '../../shell/place';
@@ -17,9 +18,6 @@ import { Side } from './side';
 import { Sessions } from './sessions';
 import { leaveChat, openThread, useChat } from './turns';
 
-/** Answers are Markdown; its parser is fetched beside the messages. */
-void import('../../parts/markdown-blocks');
-
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
   const [params, setParams] = useAddress();
@@ -30,6 +28,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
   const [comparing, setComparing] = useState(false);
   const threads = useList<Thread>(`/agents/${id}/chat/threads`, { limit: 50, q: params.get('q') });
+  useEffect(() => { void readyMarkdown(); }, []);
   useEffect(() => leaveChat, [id]);
   useEffect(() => {
     if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;

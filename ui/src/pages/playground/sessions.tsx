@@ -16,9 +16,9 @@ interface Props { agent: string; threads: UseInfiniteQueryResult<{ pages: List<T
 export function Sessions({ agent, threads, current, onOpen, q, onSearch }: Props): ReactElement {
   const list = rows(threads);
   const [gone, setGone] = useState<Thread | null>(null);
-  const runs = useList<RunSummary>('/api/runs', { entity_type: 'agent', entity_id: agent, status: 'failed', limit: 100 }, { enabled: list.length > 0 });
-  // The latest failed run of each session; a later turn makes the session newer than it.
-  const failed = new Map([...rows(runs)].reverse().map((r) => [r.thread_id ?? '', r.created_at]));
+  const runs = useList<RunSummary>('/api/runs', { entity_type: 'agent', entity_id: agent, limit: 100 }, { enabled: list.length > 0 });
+  // The latest run of each session; what was said in it names a session in which nothing is stored yet.
+  const latest = new Map([...rows(runs)].reverse().map((r) => [r.thread_id ?? '', r]));
   return (
     <>
       <SearchField value={q} onChange={onSearch} placeholder={t('chat.search')} />
@@ -26,7 +26,7 @@ export function Sessions({ agent, threads, current, onOpen, q, onSearch }: Props
       <ul className="scroll tl2">
         {list.map((x) => (
           <li key={x.id}><button type="button" className={`ti${x.id === current ? ' on' : ''}`} aria-current={x.id === current ? 'true' : undefined} onClick={() => onOpen(x.id)}>
-            <b>{x.label}</b><span className="mut">{t('runs', { n: x.run_count })} · {ago(x.updated_at)}{x.open_pause ? <> · <u className="w">{t('chat.waiting')}</u></> : failed.get(x.id) && (failed.get(x.id) ?? '') >= x.updated_at ? <> · <u className="f">{t('chat.failed')}</u></> : null}</span>
+            <b>{x.preview ?? (latest.get(x.id)?.input_preview || x.label)}</b><span className="mut">{t('runs', { n: x.run_count })} · {ago(x.updated_at)}{x.open_pause ? <> · <u className="w">{t('chat.waiting')}</u></> : latest.get(x.id)?.status === 'failed' ? <> · <u className="f">{t('chat.failed')}</u></> : null}</span>
           </button><MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${x.label}`} />} entries={[{ label: t('delete'), icon: Trash2, danger: true, onSelect: () => setGone(x) }]} /></li>
         ))}
         {threads.isSuccess && list.length === 0 && <li className="mut small" style={{ padding: 10 }}>{q ? t('filtered.empty') : t('chat.nosessions')}</li>}

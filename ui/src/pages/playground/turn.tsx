@@ -2,7 +2,7 @@
 import { ChevronDown, ChevronRight, Copy, ListTree, Pencil, RotateCcw } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
 import type { Agent } from '../../api/types';
-import { t } from '../../i18n';
+import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { callText, Code } from '../../parts/code';
@@ -54,10 +54,28 @@ function UserTurn({ turn, onSay }: { turn: Turn; onSay?: (text: string) => void 
   );
 }
 
+interface Source { n?: number; source: string; score: number }
+
+/** What a search found, when that is what a tool answered with. */
+function sourcesOf(result: unknown): Source[] | null {
+  const list = (result as { sources?: unknown } | null)?.sources;
+  return Array.isArray(list) && list.length > 0 && list.every((x: Partial<Source> | null) => typeof x?.source === 'string' && typeof x.score === 'number') ? (list as Source[]) : null;
+}
+
+function Sources({ list, text }: { list: Source[]; text: string }): ReactElement {
+  return (
+    <>
+      <ul className="sources">{list.map((x, n) => <li key={n} className="row"><span className="trunc">{x.source}</span><span className="sp" /><span className="mono">{x.score.toLocaleString(tag, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span></li>)}</ul>
+      {text && <details className="more"><summary>{t('chat.sources.text')}</summary><Code value={text} maxHeight={320} /></details>}
+    </>
+  );
+}
+
 export function ToolCard({ use }: { use: ToolUse }): ReactElement {
   const [open, setOpen] = useState(false);
   let result: unknown = use.result;
   if (typeof result === 'string') { try { result = JSON.parse(result); } catch { /* plain text */ } }
+  const sources = sourcesOf(result);
   return (
     <div className="tc">
       <button type="button" className="row tchead" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -65,7 +83,12 @@ export function ToolCard({ use }: { use: ToolUse }): ReactElement {
         {use.isError && <span className="pill fail">{t('status.failed')}</span>}{use.skipped && <span className="pill">{t('run.skipped')}</span>}
         <span className="mut small">{use.result === null ? t('status.running') : use.ms !== null ? duration(use.ms) : ''}</span><Icon as={open ? ChevronDown : ChevronRight} />
       </button>
-      {open && <div className="tr2"><h3>{t('chat.arguments')}</h3><Code value={use.inputs} maxHeight={200} /><h3>{t('toolspage.result')}</h3><Code value={result ?? '…'} maxHeight={320} /></div>}
+      {open && (
+        <div className="tr2">
+          {callText(use.inputs).endsWith('…') && <><h3>{t('chat.arguments')}</h3><Code value={use.inputs} maxHeight={200} /></>}
+          {sources ? <Sources list={sources} text={String((result as { context?: unknown }).context ?? '')} /> : <><h3>{t('toolspage.result')}</h3><Code value={result ?? '…'} maxHeight={320} /></>}
+        </div>
+      )}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { get, post } from '../../api/client';
 import type { StudioEvent } from '../../api/sse';
 import { follow } from '../../api/stream';
 import { refresh } from '../../api/queries';
+import { readyMarkdown } from '../../parts/markdown';
 import type { Attachment, Message, Pause, Thread, TraceAnswer, UsageFields } from '../../api/types';
 import type { ToolUse } from '../../run/view';
 import type { Answer } from '../../run/store';
@@ -99,7 +100,8 @@ async function listen(agent: string, path: string, body: unknown, trace: string 
   } finally {
     flush();
     if (stop === mine) { stop = null; useChat.setState({ busy: false, answering: false }); }
-    refresh(`/agents/${agent}/chat/threads`, '/api/runs/counts');
+    refresh(`/agents/${agent}/chat/threads`, '/api/runs');
+    refresh('/api/runs/counts');
   }
 }
 
@@ -142,7 +144,7 @@ export async function openThread(agent: string, thread: string | null): Promise<
   const { overrides } = useChat.getState();
   useChat.setState({ ...empty(), overrides, thread });
   if (!thread) return;
-  const [messages, summary] = await Promise.all([messagesOf(agent, thread), get<Thread>(`/api/threads/${thread}`, { limit: 1 })]);
+  const [messages, summary] = await Promise.all([messagesOf(agent, thread), get<Thread>(`/api/threads/${thread}`, { limit: 1 }), readyMarkdown()]);
   if (useChat.getState().thread !== thread) return;
   useChat.setState({ turns: fromMessages(messages) });
   if (summary.open_pause) await openPause(summary.open_pause.trace_id, summary.open_pause.pause_id);
