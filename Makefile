@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge fuzz generate install
+.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -42,6 +42,10 @@ fuzz:
 generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
+
+# The bundled prices, from the newest packages of PyPI that collect them.
+prices:
+	@scripts/prices.sh
 
 # The shared library, its header, and what pkg-config tells of them.
 install:
