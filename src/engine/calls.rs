@@ -16,6 +16,7 @@ use crate::model::event::{
 };
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
+use crate::sync::Mutex;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
 use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
@@ -176,26 +177,27 @@ impl StepContext {
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
+        let spent = Mutex::new(None);
         let result = tokio::select! {
-            result = self.ask(&provider, &request, tell) => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+            result = self.ask(&provider, &request, tell, &spent) => result,
+            () = self.cancelled().cancelled() => {
+                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
+                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
+                Err(ProviderFailure { tokens: Some(tokens), ..cut })
+            }
         };
         self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 
-    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell) -> Result<ChatReply, ProviderFailure> {
+    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(provider)?;
-        match tell {
-            Tell::Silent => provider.chat(request, &|_| ()).await,
-            Tell::Tokens { publish_reply } => {
-                let (journal, lane, step) = (self.journal(), self.lane(), self.step());
-                let hear = |delta: Delta| match delta {
-                    Delta::Text(text) if !text.is_empty() => journal.token(lane, step, publish_reply, &text),
-                    Delta::Text(_) | Delta::Reasoning(_) => {}
-                };
-                provider.chat(request, &hear).await
-            }
-        }
+        let (journal, lane, step) = (self.journal(), self.lane(), self.step());
+        let hear = |delta: Delta| match (delta, tell) {
+            (Delta::Text(text), Tell::Tokens { publish_reply }) if !text.is_empty() => journal.token(lane, step, publish_reply, &text),
+            (Delta::Text(_) | Delta::Reasoning(_), Tell::Silent | Tell::Tokens { .. }) => {}
+            (Delta::Spent(tokens), Tell::Silent | Tell::Tokens { .. }) => *spent.lock() = Some(tokens),
+        };
+        provider.chat(request, &hear).await
     }
 
     fn answered(
