@@ -28,6 +28,7 @@ pub(in crate::ffi) enum Op {
     ThreadGet,
     UsageQuery,
     UsageRun,
+    UsageRebuild,
     GraphValidate,
     WorkflowSave,
     AgentSave,
@@ -49,6 +50,7 @@ enum Way {
     Save(&'static str),
     UsageQuery,
     UsageRun,
+    UsageRebuild,
 }
 
 const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
@@ -64,7 +66,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 14] = [
+    pub(in crate::ffi) const ALL: [Self; 15] = [
         Self::Ops,
         Self::Health,
         Self::Backup,
@@ -76,6 +78,7 @@ impl Op {
         Self::ThreadGet,
         Self::UsageQuery,
         Self::UsageRun,
+        Self::UsageRebuild,
         Self::GraphValidate,
         Self::WorkflowSave,
         Self::AgentSave,
@@ -94,6 +97,7 @@ impl Op {
             Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
             Self::UsageQuery => ("usage.query", Way::UsageQuery),
             Self::UsageRun => ("usage.run", Way::UsageRun),
+            Self::UsageRebuild => ("usage.rebuild", Way::UsageRebuild),
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
             Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
             Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
@@ -125,6 +129,10 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
         Way::Save(path) => save(studio, path, &request).await,
         Way::UsageQuery => usage_query(studio, &request).await,
         Way::UsageRun => usage_run(studio, &request).await,
+        Way::UsageRebuild => {
+            studio.rebuild_usage().await?;
+            Ok(b"{}".to_vec())
+        }
     }
 }
 
