@@ -175,9 +175,14 @@ impl StepContext {
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
+        let spent = Mutex::new(None);
         let result = tokio::select! {
-            result = self.ask(&provider, &request, tell) => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+            result = self.ask(&provider, &request, tell, &spent) => result,
+            () = self.cancelled().cancelled() => {
+                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
+                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
+                Err(ProviderFailure { tokens: Some(tokens), ..cut })
+            }
         };
         if self.world().observer.wants_content() {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
@@ -186,28 +191,26 @@ impl StepContext {
         self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 
-    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell) -> Result<ChatReply, ProviderFailure> {
+    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(provider)?;
-        match tell {
-            Tell::Silent => provider.chat(request, &|_| ()).await,
-            Tell::Tokens { publish_reply } => {
-                let (journal, lane, step) = (self.journal(), self.lane(), self.step());
-                let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
-                let tell = |text: &str| {
-                    if !text.is_empty() {
-                        journal.token(lane, step, publish_reply, text);
-                    }
-                };
-                let hear = |delta: Delta| match delta {
-                    Delta::Text(text) if masked => tell(&journal.unheld(&held, &text)),
-                    Delta::Text(text) => tell(&text),
-                    Delta::Reasoning(_) => {}
-                };
-                let reply = provider.chat(request, &hear).await;
-                tell(&std::mem::take(&mut *held.lock()));
-                reply
+        let (journal, lane, step) = (self.journal(), self.lane(), self.step());
+        let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
+        let say = |text: &str| {
+            if let Tell::Tokens { publish_reply } = tell
+                && !text.is_empty()
+            {
+                journal.token(lane, step, publish_reply, text);
             }
-        }
+        };
+        let hear = |delta: Delta| match delta {
+            Delta::Text(text) if masked => say(&journal.unheld(&held, &text)),
+            Delta::Text(text) => say(&text),
+            Delta::Reasoning(_) => {}
+            Delta::Spent(tokens) => *spent.lock() = Some(tokens),
+        };
+        let reply = provider.chat(request, &hear).await;
+        say(&std::mem::take(&mut *held.lock()));
+        reply
     }
 
     fn answered(

@@ -36,6 +36,7 @@ mod sqlite;
 pub mod threads;
 pub mod usage;
 mod usage_calls;
+pub mod usage_rebuild;
 pub mod usage_report;
 mod usage_window;
 mod workers;
