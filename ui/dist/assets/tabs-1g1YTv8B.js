@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:ui/dist/assets/tabs-BxklKJ49.js
-import{a as e,p as t}from"./i18n-BkZX-Sz-.js";import{t as n}from"./jsx-runtime-DyZJNswf.js";var r=n();function i({id:n,here:i}){let a=[[`configure`,`/agents/${n}`,e(`agents.configure`)],[`playground`,`/agents/${n}/playground`,e(`agents.playground`)],[`runs`,`/traces?agent=${n}`,e(`agents.runs`)]];return(0,r.jsx)(`nav`,{className:`seg`,"aria-label":e(`nav.agents`),style:{marginLeft:8},children:a.map(([e,n,a])=>(0,r.jsx)(t,{to:n,className:e===i?`on`:``,"aria-current":e===i?`page`:void 0,children:a},e))})}export{i as t};
-========
-import{a as e,p as t}from"./i18n-Doa7X-R0.js";import{t as n}from"./jsx-runtime-DyZJNswf.js";var r=n();function i({id:n,here:i}){let a=[[`configure`,`/agents/${n}`,e(`agents.configure`)],[`playground`,`/agents/${n}/playground`,e(`agents.playground`)],[`runs`,`/traces?agent=${n}`,e(`agents.runs`)]];return(0,r.jsx)(`nav`,{className:`seg`,"aria-label":e(`nav.agents`),style:{marginLeft:8},children:a.map(([e,n,a])=>(0,r.jsx)(t,{to:n,className:e===i?`on`:``,"aria-current":e===i?`page`:void 0,children:a},e))})}export{i as t};
->>>>>>>> pages:ui/dist/assets/tabs-1g1YTv8B.js
