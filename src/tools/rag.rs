@@ -107,6 +107,7 @@ mod tests {
             user: None,
             config: config.as_object().cloned().unwrap_or_default(),
             timeout: Duration::from_secs(1),
+            asking: crate::tools::Asking::Never,
         }
     }
 
