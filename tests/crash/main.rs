@@ -2,6 +2,7 @@
 
 mod cancel;
 mod disk;
+mod doubts;
 mod growth;
 mod ingest;
 mod keys;
