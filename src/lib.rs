@@ -10,6 +10,7 @@ pub mod host;
 pub mod http;
 pub mod knowledge;
 pub mod model;
+pub mod observe;
 #[cfg(test)]
 #[path = "../tests/it/support/place.rs"]
 mod place;

@@ -208,6 +208,9 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     if text("/database/url").is_some_and(|url| !["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))) {
         refuse("database.url", "must begin with sqlite: or postgres://");
     }
+    if text("/observability/otlp/endpoint").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        refuse("observability.otlp.endpoint", "must begin with http:// or https://");
+    }
     let studio = text("/route_prefix").unwrap_or_default();
     if !studio.is_empty() && !is_route_prefix(studio) {
         refuse("route_prefix", &format!("must be {SEGMENTS}; or `/` for the root"));

@@ -189,6 +189,7 @@ impl World {
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         self.spawn(async move { world.hear_cancels().await });
+        self.observer.tasks().into_iter().for_each(|task| self.spawn(task));
         if self.config.usage.events.enabled {
             self.spawn(Arc::clone(self).keep_telling_usage());
         }

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::model::event::FaultCode;
 
 /// What one answer may measure.
-const ANSWER_LIMIT: usize = 8 << 20;
+pub(super) const ANSWER_LIMIT: usize = 8 << 20;
 /// What is read of an answer that tells an error.
 const ERROR_LIMIT: usize = 64 << 10;
 /// How long a connection may take.

@@ -3,6 +3,7 @@
 //! Opening stores settings; threads, connections and the file come with the first use.
 
 pub mod attachments;
+pub mod branches;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;
@@ -35,6 +36,7 @@ mod sqlite;
 pub mod threads;
 pub mod usage;
 mod usage_calls;
+pub mod usage_rebuild;
 pub mod usage_report;
 mod usage_window;
 mod workers;

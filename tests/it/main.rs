@@ -6,6 +6,7 @@ mod agents;
 mod knowledge;
 mod mcp;
 mod memory;
+mod observability;
 mod scenarios;
 mod tidy;
 mod tools;

@@ -31,6 +31,7 @@ pub(in crate::ffi) enum Op {
     ThreadGet,
     UsageQuery,
     UsageRun,
+    UsageRebuild,
     GraphValidate,
     WorkflowSave,
     AgentSave,
@@ -56,6 +57,7 @@ enum Way {
     UsageRun,
     WorkerStep,
     Command,
+    UsageRebuild,
 }
 
 const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
@@ -71,7 +73,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 16] = [
+    pub(in crate::ffi) const ALL: [Self; 17] = [
         Self::Ops,
         Self::Health,
         Self::Backup,
@@ -83,6 +85,7 @@ impl Op {
         Self::ThreadGet,
         Self::UsageQuery,
         Self::UsageRun,
+        Self::UsageRebuild,
         Self::GraphValidate,
         Self::WorkflowSave,
         Self::AgentSave,
@@ -103,6 +106,7 @@ impl Op {
             Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
             Self::UsageQuery => ("usage.query", Way::UsageQuery),
             Self::UsageRun => ("usage.run", Way::UsageRun),
+            Self::UsageRebuild => ("usage.rebuild", Way::UsageRebuild),
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
             Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
             Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
@@ -138,6 +142,10 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
         Way::UsageRun => usage_run(studio, &request).await,
         Way::WorkerStep => worker_step(studio, &request).await,
         Way::Command => command(studio, &request).await,
+        Way::UsageRebuild => {
+            studio.rebuild_usage().await?;
+            Ok(b"{}".to_vec())
+        }
     }
 }
 
