@@ -49,6 +49,25 @@ impl MessageRow {
     }
 }
 
+/// Messages that memory loses again: a retry makes the steps obsolete that added them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsaid {
+    /// The thread.
+    pub thread: Id,
+    /// What was said, and summaries that were made with it.
+    pub gone: Vec<Id>,
+    /// What such a summary stood for.
+    pub back: Vec<Id>,
+}
+
+impl Unsaid {
+    /// Nothing is lost.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { thread: Id(uuid::Uuid::nil()), gone: Vec::new(), back: Vec::new() }
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of the thread summary")]
@@ -137,6 +156,20 @@ pub fn append_messages(
         }
     }
     summarized.iter().try_for_each(|id| mark_summarized(tx, tenant, messages, id))
+}
+
+/// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.
+pub fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<(), StoreError> {
+    let thread = unsaid.thread.to_string();
+    for id in &unsaid.gone {
+        let gone = "DELETE FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
+        tx.send(gone, params![tenant, &thread, &id.to_string()])?;
+    }
+    for id in &unsaid.back {
+        let back = "UPDATE #messages SET summarized = 0 WHERE tenant = $1 AND thread = $2 AND id = $3";
+        tx.send(back, params![tenant, &thread, &id.to_string()])?;
+    }
+    Ok(())
 }
 
 fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &Id) -> Result<(), StoreError> {
@@ -333,6 +366,15 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
         params![tenant, &thread.to_string()],
         |row| row.id(0),
     )
+}
+
+/// Removes a thread that nobody used since `before`, with its messages; none when it was used meanwhile.
+pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
+    let removed = tx.execute(
+        "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3",
+        params![tenant, &thread.to_string(), before.0],
+    )?;
+    if removed == 0 { Ok(None) } else { delete(tx, tenant, thread).map(Some) }
 }
 
 /// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.
