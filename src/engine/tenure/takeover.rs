@@ -32,9 +32,8 @@ impl World {
             let found = self.claim_abandoned().await?;
             let full = found.len() == TAKEN;
             count += found.len();
-            for row in found {
-                self.try_going_on(row).await;
-            }
+            // All at once: those that wait for their turn would lose their leases again.
+            futures_util::future::join_all(found.into_iter().map(|row| self.try_going_on(row))).await;
             if !full {
                 return Ok(count);
             }
