@@ -133,7 +133,7 @@ fn work_on_huge_numbers_is_bounded() {
         "return (2n ** 1048543n).toString().length",
         "return BigInt('9'.repeat(310000)) > 0n",
         "const a = 2n ** 524000n; return a * a > a",
-        "return (2n ** 1048543n - 1n) % (2n ** 524000n - 1n) >= 0n",
+        "return (2n ** 1048000n - 1n) % (2n ** 524000n - 1n) >= 0n",
     ] {
         let began = Instant::now();
         let told = ran(script, "{}", 120_000);

@@ -24,7 +24,7 @@ const FORM: usize = 32 << 10;
 const STATE: usize = 256 << 10;
 
 /// One call of a tool.
-pub(super) struct Errand {
+pub(super) struct ServerCall {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     pub(super) key: String,
@@ -39,7 +39,7 @@ pub(super) enum Replied {
     Asked(Asked),
 }
 
-impl Errand {
+impl ServerCall {
     /// The parameters of the call, with what people said to what it asked before.
     pub(super) fn params(&self) -> CallToolRequestParams {
         let mut meta = RequestMetaObject::default();
