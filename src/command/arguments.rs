@@ -56,11 +56,6 @@ impl Arguments {
         self.options.remove(name)
     }
 
-    /// Takes the next word after the command's name.
-    pub(super) fn word(&mut self) -> Option<String> {
-        (self.words.len() > 1).then(|| self.words.remove(1))
-    }
-
     /// Takes an option that is a number of at least 1.
     pub(super) fn count(&mut self, name: &str) -> Result<Option<u64>, Error> {
         let Some(text) = self.value(name) else { return Ok(None) };

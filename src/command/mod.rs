@@ -2,7 +2,6 @@
 
 mod arguments;
 mod doctor;
-mod install_observability;
 mod migrate;
 mod program;
 mod purge;
@@ -109,8 +108,6 @@ pub struct Call<'a> {
     pub quiet: bool,
     /// Relative paths begin here; none = where the process is.
     pub folder: Option<PathBuf>,
-    /// The configuration file that was read, if one was.
-    pub config: Option<PathBuf>,
     /// How it is asked to end.
     pub stop: Stop,
     /// The studio was opened for this command, which may end it.
@@ -144,12 +141,11 @@ impl Call<'_> {
 type Outcome = Result<Exit, Error>;
 
 /// Names with what each does.
-const COMMANDS: [(&str, &str); 6] = [
+const COMMANDS: [(&str, &str); 5] = [
     ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
     ("migrate", "brings the database up to date: --pretend"),
     ("purge", "removes what is older than `retention.*` says: --dry-run"),
     ("doctor", "says what is wrong: --online, --verify"),
-    ("install-observability", "sets up `inspector` or `langfuse` in the configuration file: --force, --file FILE"),
     ("checkpoints:purge", "removes expired node checkpoints: --all, --trace ID"),
 ];
 
@@ -157,9 +153,9 @@ const COMMANDS: [(&str, &str); 6] = [
 fn help() -> String {
     let mut text = String::from("studio [--config FILE] [--database FILE] [--tenant T] [--json] [--quiet] COMMAND [OPTION…]\n");
     for (name, about) in COMMANDS {
-        text.push_str(&format!("  {name:<22} {about}\n"));
+        text.push_str(&format!("  {name:<18} {about}\n"));
     }
-    text.push_str("  help                   this text");
+    text.push_str("  help               this text");
     text
 }
 
@@ -182,7 +178,6 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         "migrate" => migrate::run(call, arguments).await,
         "doctor" => doctor::run(call, arguments).await,
         "purge" => purge::run(call, arguments).await,
-        "install-observability" => install_observability::run(call, arguments),
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,
         unknown => Err(usage(format!("there is no command `{unknown}`; `studio help` lists them"))),
     }

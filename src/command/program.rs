@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::studio::{Stop, Studio};
 
 /// What the program reads when no `--config` names a file.
-pub(super) const FILE: &str = "studio.toml";
+const FILE: &str = "studio.toml";
 
 /// Runs a command as a program of its own does: opens the studio that the arguments and the environment describe, and ends it.
 pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
@@ -35,12 +35,10 @@ fn begin(mut arguments: Arguments, environment: BTreeMap<String, String>, consol
 fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop, json: bool) -> Outcome {
     let quiet = arguments.switch("quiet")?;
     let tenant = arguments.value("tenant").unwrap_or_default();
-    let sources = sources(arguments, environment)?;
-    let file = sources.file.clone();
-    let config = Config::load(sources)?;
+    let config = Config::load(sources(arguments, environment)?)?;
     let studio = Studio::open(config)?;
     let runtime = studio.runtime()?;
-    let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, config: file, stop, alone: true };
+    let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, stop, alone: true };
     let exit = runtime.block_on(async {
         let exit = super::run(&call, std::mem::take(arguments)).await;
         studio.shutdown(Duration::from_secs(2)).await;

@@ -53,8 +53,6 @@ fn what_is_not_understood_ends_with_2_and_says_why() {
         ("purge --database :memory: --trace 7", "`purge` has no option `--trace`"),
         ("work --config /no/such/file.toml", "/no/such/file.toml"),
         ("work --database ftp://x", "database.url"),
-        ("install-observability --database :memory:", "say which"),
-        ("install-observability datadog --database :memory:", "`datadog` cannot be installed"),
     ] {
         let (exit, results, problems) = ask(typed);
         assert_eq!((exit, results.len(), problems.len()), (Exit::Usage, 0, 1), "{typed}: {problems:?}");
@@ -91,21 +89,4 @@ fn a_database_is_brought_up_to_date_once() {
     assert_eq!((exit, applied.len()), (Exit::Done, before.len()));
     let (exit, after, _) = ask(&typed);
     assert!(exit == Exit::Done && after.len() == 1 && after[0].starts_with("the database is up to date"), "{after:?}");
-}
-
-#[test]
-fn a_preset_is_written_into_the_configuration_that_the_program_reads() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("studio.toml");
-    std::fs::write(&file, "locale = \"en\"\n").expect("a file");
-    let typed = format!("install-observability langfuse --config {} --database :memory:", file.display());
-    let (exit, results, problems) = ask(&typed);
-    assert_eq!((exit, problems), (Exit::Done, Vec::new()));
-    assert_eq!(results[0], format!("replaced {}", file.display()));
-    assert!(results.iter().any(|line| line.starts_with("set LANGFUSE_SECRET_KEY: ")), "{results:?}");
-    let text = std::fs::read_to_string(&file).expect("a file");
-    assert!(text.starts_with("locale = \"en\"") && text.contains("[observability.langfuse]"), "{text}");
-    assert_eq!(ask(&typed).1[0], format!("kept {}", file.display()));
-    let (_, results, _) = ask(&format!("doctor --config {} --database :memory:", file.display()));
-    assert!(results.iter().any(|line| line.starts_with("warn observability: langfuse: `secret:LANGFUSE_PUBLIC_KEY` is not set")), "{results:?}");
 }

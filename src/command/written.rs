@@ -65,7 +65,7 @@ async fn asked(studio: &Studio, mut arguments: Arguments, folder: Option<PathBuf
             }
         }
         let stop = Stop { gently: studio.world().stopping.child_token(), at_once: studio.world().stopping.child_token() };
-        let call = Call { studio, console: paper, tenant, json, quiet, folder, config: None, stop, alone: false };
+        let call = Call { studio, console: paper, tenant, json, quiet, folder, stop, alone: false };
         Ok(super::run(&call, std::mem::take(&mut arguments)).await)
     }
     .await;
