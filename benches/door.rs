@@ -35,6 +35,15 @@ unsafe extern "C" {
     fn studio_call(engine: *mut c_void, op: *const c_char, request: *const u8, len: usize, out: *mut Buffer) -> i32;
     fn studio_run(engine: *mut c_void, request: *const u8, len: usize, out: *mut *mut c_void, err: *mut Buffer) -> i32;
     fn studio_resume(engine: *mut c_void, request: *const u8, len: usize, out: *mut *mut c_void, err: *mut Buffer) -> i32;
+    fn studio_http(
+        engine: *mut c_void,
+        head: *const u8,
+        head_len: usize,
+        body: *const u8,
+        body_len: usize,
+        stream: *mut *mut c_void,
+        out: *mut Buffer,
+    ) -> i32;
     fn studio_stream_next_batch(stream: *mut c_void, timeout_ms: i32, max_bytes: usize, out: *mut Buffer) -> i32;
     fn studio_stream_close(stream: *mut c_void) -> i32;
     fn studio_buf_free(buffer: *mut Buffer);
@@ -103,6 +112,26 @@ impl Door {
             }),
             Self::C(_) => self.follow(&with(body, "trace_id", run), true).0,
         }
+    }
+
+    /// Answers a question to a knowledge base; through C by the management API.
+    pub fn search(&self, base: &str, body: &Value) -> Value {
+        let engine = match self {
+            Self::Rust(rust) => return rust.runtime.block_on(rust.studio.search(&rust.scope, base, body)).expect("an answer"),
+            Self::C(engine) => *engine,
+        };
+        let path = format!("/studio/api/knowledge-bases/{base}/search");
+        let headers = [["content-type", "application/json"], ["x-requested-with", "bench"]];
+        let (head, body) = (json!({"method": "POST", "path": path, "headers": headers, "gate": true}).to_string(), body.to_string());
+        let mut stream = ptr::null_mut();
+        let (text, sent) = (head.as_bytes(), body.as_bytes());
+        // SAFETY: both texts live during the call, and both out-pointers lead to values of ours.
+        let answer = take(|out| unsafe {
+            studio_http(engine, text.as_ptr(), text.len(), sent.as_ptr(), sent.len(), &raw mut stream, out)
+        });
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        assert_eq!(answer["status"], 200, "{answer}");
+        serde_json::from_str(answer["body"].as_str().expect("a body")).expect("JSON")
     }
 
     /// Follows a stream of the C door: its events, and the run that the first of them names.

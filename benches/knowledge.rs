@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
 use studio::studio::{ListQuery, Resource, Scope, Studio};
 
+use crate::door::{Door, opened};
 use crate::measure::{self, Sample};
 
 /// How many of the nearest are wanted.
@@ -111,13 +111,11 @@ fn serve(all: Arc<(Vectors, Vectors)>) -> String {
     url
 }
 
-fn open(database: &Path, url: &str) -> Studio {
-    let settings = json!({
+fn settings(database: &Path, url: &str) -> Value {
+    json!({
         "environment": "local", "database": {"path": database, "synchronous": "normal"},
         "providers": {"vectors": {"kind": "openai-compatible", "base_url": url}},
-    });
-    let config = Config::load(ConfigSources { file: None, json: Some(settings), env: Default::default() }).expect("a configuration");
-    Studio::open(config).expect("a studio")
+    })
 }
 
 async fn fill(studio: &Studio, count: usize) {
@@ -140,15 +138,28 @@ async fn fill(studio: &Studio, count: usize) {
     }
 }
 
-async fn ask(studio: &Studio, n: usize) -> Vec<usize> {
-    let asked = json!({"query": format!("q{n}"), "mode": "vector", "top_k": TOP});
-    let found = studio.search(&Scope::default(), "w9", &asked).await.expect("an answer");
+/// The ten that the studio finds for a query.
+fn ask(door: &Door, n: usize) -> Vec<usize> {
+    let found = door.search("w9", &json!({"query": format!("q{n}"), "mode": "vector", "top_k": TOP}));
     let number = |chunk: &Value| chunk["content"].as_str().and_then(|text| text[1..].trim_end_matches('.').parse().ok());
     found["results"].as_array().expect("results").iter().filter_map(number).collect()
 }
 
+/// Fills a base and ends; how many seconds it took.
+fn filled(settings: &Value, count: usize) -> f64 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let (began, wait) = (Instant::now(), Duration::from_secs(30));
+    let studio = opened(settings);
+    runtime.block_on(async {
+        fill(&studio, count).await;
+        studio.shutdown(wait).await;
+    });
+    studio.stop_runtime(wait);
+    began.elapsed().as_secs_f64()
+}
+
 /// `W9 [vectors.npy queries.npy]`: fills a base, opens it in a fresh studio, asks every query.
-pub fn nearest(vectors: &str, queries: &str, folder: &Path) {
+pub fn nearest(vectors: &str, queries: &str, folder: &Path, through_c: bool) {
     let made = vectors.is_empty();
     let vectors = if made { Vectors::made(100_000, 384, 1) } else { Vectors::read(vectors) };
     let queries = if made { Vectors::made(100, 384, 2) } else { Vectors::read(queries) };
@@ -157,30 +168,28 @@ pub fn nearest(vectors: &str, queries: &str, folder: &Path) {
     let url = serve(Arc::new((vectors, queries)));
     let database = folder.join(format!("bench-W9-{}.sqlite", std::process::id()));
     measure::remove(&database);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(async {
-        let began = Instant::now();
-        let studio = open(&database, &url);
-        fill(&studio, count).await;
-        studio.shutdown(Duration::from_secs(30)).await;
-        let filled = began.elapsed().as_secs_f64();
-        let studio = open(&database, &url);
-        let began = Instant::now();
-        let first = ask(&studio, 0).await;
-        let cold = began.elapsed().as_secs_f64() * 1e3;
-        assert_eq!(first.len(), TOP);
-        let (mut samples, mut hits) = (Vec::new(), 0);
-        for (n, wanted) in wanted.iter().enumerate() {
-            let sample = Sample::start();
-            let found = ask(&studio, n).await;
-            samples.push(sample.stop());
-            hits += found.iter().filter(|found| wanted.contains(found)).count();
-        }
-        let recall = hits as f64 / (asked * TOP) as f64;
-        let bytes = measure::size(&database);
-        let extra = json!({"recall": recall, "first_query_ms": cold, "fill_s": filled, "db_bytes_per_unit": bytes / count as u64});
-        measure::emit("W9", if made { "made" } else { "given" }, count as u64, 1, &samples, extra);
-        studio.shutdown(Duration::from_secs(30)).await;
+    let settings = settings(&database, &url);
+    let fill_s = filled(&settings, count);
+    let door = Door::open(through_c, &settings);
+    let began = Instant::now();
+    let first = ask(&door, 0);
+    let cold = began.elapsed().as_secs_f64() * 1e3;
+    assert_eq!(first.len(), TOP);
+    let (mut samples, mut hits) = (Vec::new(), 0);
+    for (n, wanted) in wanted.iter().enumerate() {
+        let sample = Sample::start();
+        let found = ask(&door, n);
+        samples.push(sample.stop());
+        hits += found.iter().filter(|found| wanted.contains(found)).count();
+    }
+    let recall = hits as f64 / (asked * TOP) as f64;
+    assert!(recall >= 0.95, "recall {recall}");
+    let bytes = measure::size(&database);
+    let extra = json!({
+        "door": if through_c { "c" } else { "rust" }, "recall": recall, "first_query_ms": cold, "fill_s": fill_s,
+        "db_bytes_per_unit": bytes / count as u64,
     });
+    measure::emit("W9", if made { "made" } else { "given" }, count as u64, 1, &samples, extra);
+    door.close();
     measure::remove(&database);
 }

@@ -41,7 +41,7 @@ fn main() {
         "W7query" => stored::query(text(1), number(2, 100)),
         "W8" => once(through_c),
         "W10" => queued::finish(text(1), number(2, 5_000)),
-        "W9" => knowledge::nearest(text(1), text(2), &folder()),
+        "W9" => knowledge::nearest(text(1), text(2), &folder(), through_c),
         other => {
             eprintln!("there is no workload `{other}`; see the head of benches/studio-bench.rs");
             std::process::exit(2);

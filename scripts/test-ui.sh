@@ -46,12 +46,9 @@ gates=(routes keyboard chat welcome forms loss)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 
-say "the routes at /a/b/c"
+say "the routes at /a/b/c, and behind a proxy that takes a prefix away"
 deep=$(free_port)
 host "$deep" a/b/c
-LIGHT=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes
-
-say "the routes behind a proxy that takes a prefix away"
 proxy=$(free_port)
 mkdir -p "$work/nginx"
 cat >"$work/nginx.conf" <<CONF
@@ -65,5 +62,8 @@ http {
 CONF
 nginx -c "$work/nginx.conf" -p "$work" 2>/dev/null &
 pids+=($!)
-sleep 0.5
+for _ in $(seq 100); do curl -sf -o /dev/null "http://127.0.0.1:$proxy/tenant-7/ai/workflows" && break; sleep 0.1; done
+LIGHT=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes &
+at_depth=$!
 LIGHT=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes
+wait "$at_depth"

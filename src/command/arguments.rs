@@ -51,6 +51,11 @@ impl Arguments {
         self.words.first().map_or("help", |name| name.strip_prefix("studio:").unwrap_or(name))
     }
 
+    /// Takes the first word after the name.
+    pub(super) fn word(&mut self) -> Option<String> {
+        (self.words.len() > 1).then(|| self.words.remove(1))
+    }
+
     /// Takes an option with a value.
     pub(super) fn value(&mut self, name: &str) -> Option<String> {
         self.options.remove(name)

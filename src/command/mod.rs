@@ -3,6 +3,7 @@
 mod arguments;
 mod doctor;
 mod migrate;
+mod observability;
 mod program;
 mod purge;
 mod written;
@@ -108,6 +109,8 @@ pub struct Call<'a> {
     pub quiet: bool,
     /// Relative paths begin here; none = where the process is.
     pub folder: Option<PathBuf>,
+    /// The configuration file, when one is named.
+    pub file: Option<PathBuf>,
     /// How it is asked to end.
     pub stop: Stop,
     /// The studio was opened for this command, which may end it.
@@ -141,21 +144,22 @@ impl Call<'_> {
 type Outcome = Result<Exit, Error>;
 
 /// Names with what each does.
-const COMMANDS: [(&str, &str); 5] = [
+const COMMANDS: [(&str, &str); 6] = [
     ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
     ("migrate", "brings the database up to date: --pretend"),
     ("purge", "removes what is older than `retention.*` says: --dry-run"),
     ("doctor", "says what is wrong: --online, --verify"),
     ("checkpoints:purge", "removes expired node checkpoints: --all, --trace ID"),
+    ("install-observability", "adds settings to the configuration file: inspector or langfuse, --force"),
 ];
 
 /// The text that says what there is.
 fn help() -> String {
     let mut text = String::from("studio [--config FILE] [--database FILE] [--tenant T] [--json] [--quiet] COMMAND [OPTION…]\n");
     for (name, about) in COMMANDS {
-        text.push_str(&format!("  {name:<18} {about}\n"));
+        text.push_str(&format!("  {name:<22} {about}\n"));
     }
-    text.push_str("  help               this text");
+    text.push_str("  help                   this text");
     text
 }
 
@@ -178,6 +182,7 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         "migrate" => migrate::run(call, arguments).await,
         "doctor" => doctor::run(call, arguments).await,
         "purge" => purge::run(call, arguments).await,
+        "install-observability" => observability::run(call, arguments).await,
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,
         unknown => Err(usage(format!("there is no command `{unknown}`; `studio help` lists them"))),
     }

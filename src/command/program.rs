@@ -1,7 +1,7 @@
 //! Owns the program's beginning: global options become a configuration, the configuration a studio, and the command is run on it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -35,10 +35,14 @@ fn begin(mut arguments: Arguments, environment: BTreeMap<String, String>, consol
 fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop, json: bool) -> Outcome {
     let quiet = arguments.switch("quiet")?;
     let tenant = arguments.value("tenant").unwrap_or_default();
-    let config = Config::load(sources(arguments, environment)?)?;
+    let named = arguments.value("config").map(PathBuf::from);
+    let file = named.clone().or_else(|| Some(PathBuf::from(FILE)).filter(|file| file.exists()));
+    // What makes the file may find none.
+    let read = file.filter(|file| arguments.command() != "install-observability" || file.exists());
+    let config = Config::load(sources(arguments, read, environment)?)?;
     let studio = Studio::open(config)?;
     let runtime = studio.runtime()?;
-    let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, stop, alone: true };
+    let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, file: named, stop, alone: true };
     let exit = runtime.block_on(async {
         let exit = super::run(&call, std::mem::take(arguments)).await;
         studio.shutdown(Duration::from_secs(2)).await;
@@ -49,7 +53,7 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
 }
 
 /// The configuration of a program that works for others: it takes what a command says, nothing by itself.
-fn sources(arguments: &mut Arguments, mut environment: BTreeMap<String, String>) -> Result<ConfigSources, Error> {
+fn sources(arguments: &mut Arguments, file: Option<PathBuf>, mut environment: BTreeMap<String, String>) -> Result<ConfigSources, Error> {
     let mut own = json!({"worker": {"in_process": false}});
     environment.remove("STUDIO_WORKER_IN_PROCESS");
     if let Some(place) = arguments.value("database").or(arguments.value("connection")) {
@@ -64,7 +68,5 @@ fn sources(arguments: &mut Arguments, mut environment: BTreeMap<String, String>)
             own[key] = Value::from(count);
         }
     }
-    let named = arguments.value("config").map(PathBuf::from);
-    let file = named.or_else(|| Some(PathBuf::from(FILE)).filter(|file| Path::exists(file)));
     Ok(ConfigSources { file, json: Some(own), env: environment })
 }

@@ -79,6 +79,18 @@ fn an_empty_queue_ends_at_once_and_json_is_one_object() {
 }
 
 #[test]
+fn settings_of_a_preset_are_written_into_the_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.json");
+    let (exit, results, problems) = ask(&format!("--config {} install-observability langfuse", file.display()));
+    assert_eq!((exit, problems), (Exit::Done, vec![]));
+    assert!(results.iter().any(|line| line.contains("LANGFUSE_SECRET_KEY")), "{results:?}");
+    assert!(std::fs::read_to_string(&file).expect("a file").contains("langfuse"));
+    let (exit, _, problems) = ask("install-observability elsewhere");
+    assert_eq!((exit, problems.len()), (Exit::Usage, 1));
+}
+
+#[test]
 fn a_database_is_brought_up_to_date_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("studio.sqlite");

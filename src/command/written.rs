@@ -59,13 +59,17 @@ async fn asked(studio: &Studio, mut arguments: Arguments, folder: Option<PathBuf
     let json = arguments.switch("json").unwrap_or_default();
     let outcome: Outcome = async {
         let (quiet, tenant) = (arguments.switch("quiet")?, arguments.value("tenant").unwrap_or_default());
-        for option in ["config", "database", "connection", "tries", "backoff"] {
+        let file = arguments.value("config").map(PathBuf::from);
+        if file.is_some() && arguments.command() != "install-observability" {
+            return Err(usage("`--config` is for the program `studio`: this studio is open already"));
+        }
+        for option in ["database", "connection", "tries", "backoff"] {
             if arguments.value(option).is_some() {
                 return Err::<Exit, Error>(usage(format!("`--{option}` is for the program `studio`: this studio is open already")));
             }
         }
         let stop = Stop { gently: studio.world().stopping.child_token(), at_once: studio.world().stopping.child_token() };
-        let call = Call { studio, console: paper, tenant, json, quiet, folder, stop, alone: false };
+        let call = Call { studio, console: paper, tenant, json, quiet, folder, file, stop, alone: false };
         Ok(super::run(&call, std::mem::take(&mut arguments)).await)
     }
     .await;

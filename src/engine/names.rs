@@ -30,7 +30,7 @@ pub(super) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id,
     let reference = run.plan.find(node).and_then(|at| {
         if let Node::Agent(agent) = &run.plan.node(at).node { stored(agent).map(str::to_owned) } else { None }
     });
-    let agent = reference.and_then(|reference| definitions.agents.get(&reference));
+    let agent = reference.and_then(|reference| definitions.agent(&reference));
     agent.map_or_else(
         || (run.created.entity_id, node.to_owned()),
         |agent| (agent.id.unwrap_or(run.created.entity_id), agent.name.clone()),

@@ -127,3 +127,23 @@ pub struct Definitions {
     #[serde(default)]
     pub schemas: std::collections::BTreeMap<String, Value>,
 }
+
+impl Definitions {
+    /// The agent of an id or slug; ids in any case.
+    #[must_use]
+    pub fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.get(&name.to_ascii_lowercase())
+    }
+
+    /// The stored tool of an id or slug; ids in any case.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&Value> {
+        self.tools.get(&name.to_ascii_lowercase())
+    }
+
+    /// The MCP server of an id or slug; ids in any case.
+    #[must_use]
+    pub fn mcp_server(&self, name: &str) -> Option<&Value> {
+        self.mcp_servers.get(&name.to_ascii_lowercase())
+    }
+}

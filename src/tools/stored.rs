@@ -81,7 +81,7 @@ impl ToolSource for StoredTools {
     }
 
     fn bind<'a>(&'a self, wanted: Wanted<'a>) -> BoxFuture<'a, Result<Vec<BoundTool>, Fault>> {
-        let found = wanted.definitions.tools.get(&wanted.key.to_ascii_lowercase());
+        let found = wanted.definitions.tool(wanted.key);
         let found = found.map(|definition| self.bound(definition)).into_iter().collect();
         Box::pin(async move { Ok(found) })
     }

@@ -217,7 +217,7 @@ static void closing_tells_those_who_wait(void) {
 static void shutdown_ends_callbacks(void) {
     engine = open_engine("doors.sqlite");
     static struct told told;
-    EXPECT(STUDIO_OK, studio_host_set(engine, TEXT("{\"ops\":[\"tool.call\"],\"tools\":[{\"name\":\"never\"}]}"), NULL, NULL, NULL), NULL);
+    EXPECT(STUDIO_OK, studio_host_set(engine, TEXT("{\"ops\":[\"tool.call\",\"tool.cancel\"],\"tools\":[{\"name\":\"never\"}]}"), NULL, NULL, NULL), NULL);
     studio_stream *stream = run("{\"workflow\":\"ask\",\"message\":\"x\"}");
     EXPECT(STUDIO_OK, studio_stream_on_event(stream, on_event, &told, destroy), NULL);
     usleep(100 * 1000);
@@ -312,7 +312,7 @@ static void the_log_is_let_go(void) {
 
 int main(void) {
     engine = open_engine("doors.sqlite");
-    EXPECT(STUDIO_OK, studio_host_set(engine, TEXT("{\"ops\":[\"tool.call\"],\"tools\":[{\"name\":\"never\"}]}"), NULL, NULL, NULL), NULL);
+    EXPECT(STUDIO_OK, studio_host_set(engine, TEXT("{\"ops\":[\"tool.call\",\"tool.cancel\"],\"tools\":[{\"name\":\"never\"}]}"), NULL, NULL, NULL), NULL);
     call_ok(engine, "workflow.save", ECHO_WORKFLOW);
     save_ask();
     all_ways_tell_the_same();

@@ -3,6 +3,7 @@
 mod billing;
 mod cancel;
 mod disk;
+mod doubts;
 mod growth;
 mod ingest;
 mod keys;

@@ -46,7 +46,7 @@ impl Profile {
 
     fn stored(context: &StepContext, node: &AgentNode, node_id: &Arc<str>) -> Result<Self, Fault> {
         let id = node.agent_id.as_deref().unwrap_or_default();
-        let agent: &Agent = context.definitions().agents.get(id).ok_or_else(|| missing(id))?;
+        let agent: &Agent = context.definitions().agent(id).ok_or_else(|| missing(id))?;
         Ok(Self {
             node_id: Arc::clone(node_id),
             agent_id: agent.id,

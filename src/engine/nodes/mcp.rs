@@ -52,7 +52,7 @@ fn recorded(context: &StepContext, call_id: &str) -> Option<ToolOutcome> {
 
 fn slug(context: &StepContext, node: &McpNode) -> String {
     let named = node.mcp_server.as_deref().unwrap_or_default();
-    let pinned = context.definitions().mcp_servers.get(named).and_then(|server| server.get("slug")?.as_str());
+    let pinned = context.definitions().mcp_server(named).and_then(|server| server.get("slug")?.as_str());
     pinned.unwrap_or(named).to_owned()
 }
 

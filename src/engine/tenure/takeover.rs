@@ -32,9 +32,8 @@ impl World {
             let found = self.claim_abandoned().await?;
             let full = found.len() == TAKEN;
             count += found.len();
-            for row in found {
-                self.try_going_on(row).await;
-            }
+            // All at once: those that wait for their turn would lose their leases again.
+            futures_util::future::join_all(found.into_iter().map(|row| self.try_going_on(row))).await;
             if !full {
                 return Ok(count);
             }
@@ -105,13 +104,11 @@ impl World {
 
 /// Why a run that was taken over cannot go on.
 fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -> Option<Fault> {
-    let most = world.config.runs.max_takeovers;
-    if takeovers > most {
-        let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
-        return Some(Fault::new(FaultCode::WorkerLost, text));
-    }
+    // What is in doubt comes first: a retry of anything else would not ask what became of those calls.
     if doubts.is_empty() {
-        return None;
+        let most = world.config.runs.max_takeovers;
+        let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
+        return (takeovers > most).then(|| Fault::new(FaultCode::WorkerLost, text));
     }
     let names: Vec<&str> = doubts.iter().map(|call| call.name.as_str()).collect();
     let text = format!(

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::content;
-use super::errand::{Errand, Replied};
 use super::live::{Lent, Live, Snag};
 use super::open;
 use super::server::{Ready, Way, unavailable};
+use super::server_call::{Replied, ServerCall};
 use crate::model::event::Fault;
 use crate::sync::Mutex;
 use crate::tools::ToolReply;
@@ -88,7 +88,7 @@ impl Link {
     }
 
     /// Calls a tool. What could not reach the server is tried once more on a new connection; what may have reached it never is.
-    pub(super) async fn call(self: Arc<Self>, guard: &Guard, errand: &Errand) -> ToolReply {
+    pub(super) async fn call(self: Arc<Self>, guard: &Guard, call: &ServerCall) -> ToolReply {
         let _use = self.enter();
         let mut unreached = String::new();
         for _ in 0..2 {
@@ -101,7 +101,7 @@ impl Link {
                 let _called_without = live.tools().await;
             }
             let mut watch = Watch { link: Some((Arc::clone(&self), Arc::clone(&live))) };
-            let called = live.call(errand).await;
+            let called = live.call(call).await;
             watch.link = None;
             match called {
                 Ok(Replied::Result(result)) => {

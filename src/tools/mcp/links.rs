@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-use super::errand::Errand;
 use super::link::Link;
 use super::live::Lent;
 use super::open;
 use super::server::{Server, unavailable};
+use super::server_call::ServerCall;
 use crate::config::Config;
 use crate::model::event::Fault;
 use crate::secrets::Secrets;
@@ -70,9 +70,9 @@ impl Links {
     }
 
     /// Calls a tool of a server.
-    pub(super) async fn call(&self, server: &Server, tenant: &str, errand: &Errand) -> ToolReply {
+    pub(super) async fn call(&self, server: &Server, tenant: &str, call: &ServerCall) -> ToolReply {
         match self.link(server, tenant).await {
-            Ok(link) => link.call(&self.0.guard, errand).await,
+            Ok(link) => link.call(&self.0.guard, call).await,
             Err(fault) => ToolReply::undone(fault),
         }
     }

@@ -12,9 +12,9 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService,
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::errand::{self, Errand, Replied, Underway};
 use super::process::Process;
 use super::program::LastWords;
+use super::server_call::{self, Replied, ServerCall, Underway};
 use super::web;
 use crate::sync::Mutex;
 
@@ -187,14 +187,14 @@ impl Live {
 
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-    pub(super) async fn call(&self, errand: &Errand) -> Result<Replied, Snag> {
-        let mut params = errand.params();
+    pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, Snag> {
+        let mut params = call.params();
         for _ in 0..ROUNDS {
-            match self.send(params.clone(), errand.options(self.stateless)).await.map_err(|problem| self.snag(problem))? {
+            match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.snag(problem))? {
                 ServerResult::CallToolResult(result) => return Ok(Replied::Result(result)),
-                ServerResult::InputRequiredResult(wanted) => match errand.asked(&wanted)? {
+                ServerResult::InputRequiredResult(wanted) => match call.asked(&wanted)? {
                     Some(asked) => return Ok(Replied::Asked(asked)),
-                    None => (params.input_responses, params.request_state) = (errand::declined(&wanted)?, wanted.request_state),
+                    None => (params.input_responses, params.request_state) = (server_call::declined(&wanted)?, wanted.request_state),
                 },
                 ServerResult::CreateTaskResult(_) => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
                 _ => return Err(Snag::Lost("answered with something else than a result".into())),

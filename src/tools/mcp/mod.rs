@@ -2,7 +2,6 @@
 
 mod client;
 mod content;
-mod errand;
 mod events;
 mod link;
 mod links;
@@ -11,6 +10,7 @@ mod open;
 mod process;
 mod program;
 mod server;
+mod server_call;
 mod web;
 mod wire;
 
@@ -27,9 +27,9 @@ use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
-use errand::Errand;
 use links::{Links, Tried};
 use server::{Server, unavailable};
+use server_call::ServerCall;
 
 /// The names of tools, by tenant and server.
 type Told = HashMap<(String, String), Arc<[String]>>;
@@ -99,7 +99,7 @@ impl McpServers {
 
     async fn find(&self, wanted: Wanted<'_>) -> Result<Vec<BoundTool>, Fault> {
         let unknown = || unavailable(wanted.key, "is not known");
-        let body = wanted.definitions.mcp_servers.get(wanted.key).ok_or_else(unknown)?;
+        let body = wanted.definitions.mcp_server(wanted.key).ok_or_else(unknown)?;
         let server = Arc::new(Server::read(self.links.config(), body)?);
         if !server.enabled {
             return Err(unavailable(&server.slug, "is switched off"));
@@ -162,7 +162,7 @@ impl Tool for LentTool {
         Box::pin(async move {
             let key = call.idempotency_key();
             let arguments = if let Value::Object(arguments) = call.arguments { arguments } else { Map::new() };
-            links.call(&server, &tenant, &Errand { tool: name, arguments, key, asking: call.asking }).await
+            links.call(&server, &tenant, &ServerCall { tool: name, arguments, key, asking: call.asking }).await
         })
     }
 

@@ -7,7 +7,7 @@ use futures_util::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use reqwest::redirect::{Attempt, Policy};
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
     SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpClientWorker, StreamableHttpError,
     StreamableHttpPostResponse,
@@ -118,6 +118,18 @@ fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     }
 }
 
+/// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
+fn answering(asked: Option<RequestId>, answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
+    match answer {
+        StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(mut error), session) => {
+            error.id = error.id.or(asked);
+            StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), session)
+        }
+        other => other,
+    }
+}
+
 impl StreamableHttpClient for Fetch {
     type Error = Trouble;
 
@@ -141,8 +153,9 @@ impl StreamableHttpClient for Fetch {
         headers: Headers,
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
+        let asked = if let ClientJsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
         let posted = self.0.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit);
-        posted.await.map_err(failure)
+        posted.await.map(|answer| answering(asked, answer)).map_err(failure)
     }
 
     async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {

@@ -205,6 +205,14 @@ async fn what_a_server_lends_can_be_narrowed() {
 }
 
 #[tokio::test]
+async fn an_agent_is_found_by_its_id_in_any_case() {
+    let bench = bench(&[], json!({"replies": [{"text": "here"}]}));
+    let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "m"})).await.to_uppercase();
+    let state = run(&bench, graph(vec![("a", "agent", json!({"agent_id": agent}))], &["start > a", "a > stop"])).await.expect("a state");
+    assert_eq!(state["agent_response"], "here", "{state}");
+}
+
+#[tokio::test]
 async fn programs_of_the_studio_need_the_list() {
     let bench = Bench::new(json!({"mcp": {"stdio_allowlist": ["listed"]}}));
     let make = async |body: Value| {

@@ -211,7 +211,10 @@ async fn conforms() {
         "http-custom-headers" => {
             let context: Value = serde_json::from_str(&given("MCP_CONFORMANCE_CONTEXT")).expect("a context");
             for wanted in context["toolCalls"].as_array().expect("calls") {
-                drop(run(&bench, call("suite", wanted["name"].as_str().expect("a name"), json!({"parameters": wanted["arguments"]}))).await);
+                // A null does not fit the tool's own schema; what has no value is left out.
+                let given = wanted["arguments"].as_object().expect("arguments").iter().filter(|(_, value)| !value.is_null());
+                let parameters: serde_json::Map<String, Value> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+                drop(result(&bench, "suite", wanted["name"].as_str().expect("a name"), json!(parameters)).await);
             }
         }
         "json-schema-2020-12-preservation" => {

@@ -48,7 +48,8 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
     let session = site.session.lock().expect("a session").to_string();
     let greeting = matches!(message["method"].as_str(), Some("initialize" | "server/discover"));
     if legacy && !greeting && header("mcp-session-id") != session {
-        let error = json!({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
+        // Servers that others wrote do not say which request they refuse so.
+        let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
         return (StatusCode::BAD_REQUEST, axum::Json(error)).into_response();
     }
     let said = site.peer.lock().expect("a peer").answer(&message);

@@ -14,6 +14,6 @@ settings.port = int(sys.argv[2])
 settings.n_ctx = 4096
 settings.n_parallel = 2
 settings.use_jinja = True
-settings.cpuparams.n_threads = 1
+settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(settings)
 signal.sigwait({signal.SIGTERM, signal.SIGINT})

@@ -131,9 +131,9 @@ fn work_on_huge_numbers_is_bounded() {
     assert_eq!(ran("return 2n ** 100000000n", "{}", 10_000), "threw RangeError: BigInt is too large");
     for script in [
         "return (2n ** 1048543n).toString().length",
-        "return BigInt('9'.repeat(315000)) > 0n",
+        "return BigInt('9'.repeat(310000)) > 0n",
         "const a = 2n ** 524000n; return a * a > a",
-        "return (2n ** 1048543n - 1n) % (2n ** 524000n - 1n) >= 0n",
+        "return (2n ** 1048000n - 1n) % (2n ** 524000n - 1n) >= 0n",
     ] {
         let began = Instant::now();
         let told = ran(script, "{}", 120_000);
