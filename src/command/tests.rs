@@ -102,3 +102,13 @@ fn a_database_is_brought_up_to_date_once() {
     let (exit, after, _) = ask(&typed);
     assert!(exit == Exit::Done && after.len() == 1 && after[0].starts_with("the database is up to date"), "{after:?}");
 }
+
+#[test]
+fn the_doctor_says_which_keys_a_system_that_is_told_of_runs_lacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.toml");
+    let (exit, _, problems) = ask(&format!("--config {} install-observability langfuse", file.display()));
+    assert_eq!((exit, problems), (Exit::Done, Vec::new()));
+    let (_, results, _) = ask(&format!("doctor --config {} --database :memory:", file.display()));
+    assert!(results.iter().any(|line| line.starts_with("warn observability: langfuse: `secret:LANGFUSE_PUBLIC_KEY` is not set")), "{results:?}");
+}

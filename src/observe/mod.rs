@@ -75,6 +75,12 @@ impl Observer {
         self.targets.iter().for_each(|target| target.end());
     }
 
+    /// For each system that is told: why it cannot be, as far as that shows without asking it.
+    pub async fn problems(&self) -> Vec<(&'static str, Option<String>)> {
+        let looked = self.targets.iter().map(|target| async move { (target.place.name, target.headers().await.err()) });
+        join_all(looked).await
+    }
+
     /// What became of the pieces so far, for each system that is told.
     #[must_use]
     pub fn counts(&self) -> Value {

@@ -35,7 +35,7 @@ impl Level {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// What it is about: `configuration`, `database`, `migrations`, `clock`, `files`, `credentials`, `prices`, `templates`, `runs`,
-    /// `queue`, `documents`, `events`, `logs`, `providers`.
+    /// `queue`, `observability`, `documents`, `events`, `logs`, `providers`.
     pub name: &'static str,
     /// How it stands.
     pub level: Level,
@@ -103,6 +103,7 @@ impl Studio {
             }
         }
         outside::credentials(self, &mut found).await;
+        outside::observability(self, &mut found).await;
         if examination.online {
             outside::providers(self, &mut found).await;
         }

@@ -149,3 +149,16 @@ pub(super) async fn providers(studio: &Studio, found: &mut Diagnosis) {
         }
     }
 }
+
+/// Other systems that are told of runs: their keys, and what this process could not tell so far.
+pub(super) async fn observability(studio: &Studio, found: &mut Diagnosis) {
+    let counts = studio.observability();
+    for (at, (target, problem)) in studio.world().observer.problems().await.into_iter().enumerate() {
+        let (dropped, last) = (counts[at]["dropped"].as_u64().unwrap_or(0), counts[at]["last_error"].as_str());
+        match (problem, last) {
+            (Some(problem), _) => found.warn("observability", format!("{target}: {problem}; it is not told of runs")),
+            (None, Some(last)) => found.warn("observability", format!("{target}: {last}; {dropped} pieces of runs were not told")),
+            (None, None) => found.fine("observability", format!("{target} is told of runs")),
+        }
+    }
+}
