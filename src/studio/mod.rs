@@ -36,6 +36,7 @@ mod threads;
 mod tool_trial;
 mod tools;
 mod traces;
+mod trial;
 mod usage;
 mod usage_query;
 mod uses;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
-use super::requests::RunRequest;
+use super::requests::{RunRequest, Trial};
 use super::resource::Resource;
 use super::runs::files_of;
 use super::{definitions, drafts, pinning, workflows};
@@ -26,7 +26,7 @@ use crate::store::Tx;
 pub(super) struct Source {
     pub(super) id: Id,
     pub(super) name: String,
-    /// None for a draft or an agent.
+    /// None for a draft, a trial or an agent.
     pub(super) revision: Option<i64>,
     pub(super) pinned: Pinned,
     /// What the initial state must fit.
@@ -76,18 +76,18 @@ impl Studio {
         let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
         let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
         let declaration = self.world().host.declaration();
-        let (draft, files) = (body.draft, body.attachments.clone());
+        let (draft, trial, files) = (body.draft, body.trial.clone(), body.attachments.clone());
         let (source, attachments) = self
             .reading(move |tx| {
                 let attachments = files_of(tx, &scope, &files)?;
-                if draft {
-                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, true)?), attachments));
+                if draft || !trial.is_empty() {
+                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, draft, &trial)?), attachments));
                 }
                 let epoch = crate::store::definitions::epoch(tx)?;
                 if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
                     return Ok((source, attachments));
                 }
-                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false)?);
+                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false, &trial)?);
                 let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
                 studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
@@ -100,7 +100,15 @@ impl Studio {
     }
 }
 
-fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, id: &str, draft: bool) -> Result<Source, Refusal> {
+fn read(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    catalog: &Catalog,
+    entity: EntityKind,
+    id: &str,
+    draft: bool,
+    trial: &Trial,
+) -> Result<Source, Refusal> {
     match entity {
         EntityKind::Workflow => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Workflow, id)?;
@@ -109,10 +117,11 @@ fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, i
             } else {
                 found.body.get("graph").cloned().unwrap_or_default()
             };
+            let graph = trial.apply(graph)?;
             let schema = found.body.get("state_schema").filter(|schema| !schema.is_null()).cloned();
             workflows::must_be_valid(workflows::check(tx, &scope.tenant, catalog, &graph, schema.as_ref())?)?;
             let pinned = pinned(&graph, pinning::pin_graph(tx, &scope.tenant, catalog, &graph)?)?;
-            let revision = (!draft).then_some(found.revision);
+            let revision = (!draft && trial.is_empty()).then_some(found.revision);
             Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema })
         }
         EntityKind::Agent => {

@@ -10,7 +10,7 @@ export async function loss() {
   await page.goto(`${base}/workflows/${workflow.id}/edit`);
   await page.locator('[data-id="start_1"] .n').click();
   await page.locator('#inspector input').first().fill('Kept name');
-  await page.waitForTimeout(300);
+  await page.waitForTimeout(900);
   await page.close({ runBeforeUnload: false });
   await context.unroute('**/draft');
   const again = await context.newPage();

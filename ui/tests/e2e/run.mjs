@@ -1,11 +1,12 @@
-/** Runs the gates against STUDIO_URL: routes, keyboard, loss, crowd, scale. Name some to run only those. */
+/** Runs the gates against STUDIO_URL: routes, keyboard, loss, crowd, trials, scale. Name some to run only those. */
 import { crowd } from './crowd.mjs';
 import { keyboard } from './keyboard.mjs';
 import { loss } from './loss.mjs';
 import { routes } from './routes.mjs';
 import { scale } from './scale.mjs';
+import { trials } from './trials.mjs';
 
-const gates = { routes: () => routes({ quick: process.env.QUICK === '1' }), keyboard, loss, crowd, scale };
+const gates = { routes: () => routes({ quick: process.env.QUICK === '1' }), keyboard, loss, crowd, trials, scale };
 const wanted = process.argv.slice(2);
 let failed = 0;
 for (const [name, gate] of Object.entries(gates)) {
