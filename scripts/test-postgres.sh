@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the suites on PostgreSQL: a private cluster on 127.0.0.1, in a temporary folder, stopped and removed at the end.
-# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]`
+# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]`, or `--run COMMAND…` for something else on such a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$home'
 max_connections = 400
-fsync = off # processes die here, not the machine
+fsync = ${STUDIO_TEST_FSYNC:-off} # processes die here, not the machine
 ssl = on
 ssl_cert_file = '$home/cert.pem'
 ssl_key_file = '$home/key.pem'
@@ -53,7 +53,14 @@ RESTART
 chmod 755 "$STUDIO_TEST_POSTGRES"
 
 export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
+if [ "${1:-}" = --run ]; then
+    shift
+    "$@"
+    exit
+fi
 cargo="${CARGO:-cargo}"
 # The first one kills the server, which the others would notice.
 [ $# -gt 0 ] || "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test crash -- --ignored server::
 "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"
+# A small storm: processes that are killed while runs go through.
+[ $# -gt 0 ] || STUDIO_CHAOS_RUNS=200 scripts/test-chaos.sh

@@ -123,7 +123,8 @@ impl Fresh {
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
         let created = created(world, new);
-        let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event: Event::Created(Box::new(created.clone())) })];
+        let event = super::masking::created(world, created.clone());
+        let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event })];
         if !queued {
             entries.push(Arc::new(Entry { seq: 2, at: now, lane: 0, event: Event::Began }));
         }
@@ -148,7 +149,8 @@ impl Fresh {
 
     /// One transaction: all of the run, and the answer to whoever asks for it again.
     async fn store(&self, world: &Arc<World>, started: &Started) -> Result<()> {
-        let row = first_row(world, &self.run, &self.tenant, &self.tenure, &self.pinned.graph.0);
+        let mut row = first_row(world, &self.run, &self.tenant, &self.tenure, &self.pinned.graph.0);
+        row.input_preview = names::preview(&self.told_created().message);
         let append = self.append(world);
         let (hook, id, tenant, now) = (Arc::clone(world), self.run.id, Arc::clone(&self.tenant), self.run.created_at);
         let kept = self.key.clone().map(|key| (key, started.told()));
@@ -173,11 +175,19 @@ impl Fresh {
         append.parts = vec![self.pinned.graph.clone(), self.pinned.definitions.clone()];
         append.files = created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
         if created.entity == EntityKind::Workflow {
-            let mut message = Message::text(Role::User, created.message.clone());
+            let mut message = Message::text(Role::User, self.told_created().message.clone());
             message.attachments.clone_from(&created.attachments);
             append.messages = vec![super::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at)];
         }
         append
+    }
+
+    /// How it was made, as it is stored and told.
+    fn told_created(&self) -> &Created {
+        match self.entries.first().map(|entry| &entry.event) {
+            Some(Event::Created(created)) => created,
+            Some(_) | None => &self.run.created,
+        }
     }
 
     fn told(&self, world: &World) -> Telling {

@@ -1,6 +1,8 @@
 //! Owns who works on which run: leases kept alive, runs of dead owners taken over, queued runs claimed.
 
 mod takeover;
+mod told_text;
+mod working;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +18,13 @@ use crate::error::Result;
 use crate::knowledge::Worker;
 use crate::model::agent::Definitions;
 use crate::model::event::{Entry, Event, Fault};
-use crate::model::run::Run;
+use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
 use crate::store::{Tx, queue};
 
+pub use working::{Finished, Working};
+pub(super) use working::Ends;
 
 /// Queued runs that are claimed at once.
 const CLAIMED: usize = 32;
@@ -59,6 +63,16 @@ impl Seat {
         }
         drop(active);
         self.feed.close();
+    }
+
+    /// Says that this process has done with the run, to whoever wants to know.
+    fn tell_end(&self, status: Status, began: std::time::Instant) {
+        let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut ends = self.world.ends.lock();
+        let told = ends.as_ref().is_none_or(|ends| ends.send(Finished { run: self.journal.run, status, millis }).is_ok());
+        if !told {
+            *ends = None;
+        }
     }
 
     /// A cancel that came while the run was coming to rest.
@@ -132,15 +146,22 @@ pub(super) fn drive_here(
     let drive =
         Drive { world: Arc::clone(world), journal: Arc::clone(&journal), definitions, signals, tries_left, failed: start.failed };
     let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over };
+    let began = std::time::Instant::now();
     world.spawn(async move {
         let drove = std::panic::AssertUnwindSafe(drive.run()).catch_unwind().await;
         match drove {
             Ok(Drove::Requeued) => {
                 seat.hear_late_cancel().await;
                 seat.world.wake_workers();
+                seat.tell_end(Status::Queued, began);
             }
-            Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
-            Ok(Drove::Rested(_) | Drove::Interrupted) => {}
+            Ok(Drove::Rested(status)) => {
+                if status.paused() {
+                    seat.hear_late_cancel().await;
+                }
+                seat.tell_end(status, began);
+            }
+            Ok(Drove::Interrupted) => {}
             Ok(Drove::Lost) => seat.hand_over().await,
             Err(_) => {
                 tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
@@ -168,6 +189,7 @@ impl World {
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         self.spawn(async move { world.hear_cancels().await });
+        self.observer.tasks().into_iter().for_each(|task| self.spawn(task));
         if self.config.usage.events.enabled {
             self.spawn(Arc::clone(self).keep_telling_usage());
         }
@@ -175,6 +197,7 @@ impl World {
             self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
+            self.spawn(Arc::clone(self).drop_told_text(self.stopping.clone()));
             if self.config.async_runs_enabled {
                 let world = Arc::clone(self);
                 self.spawn(async move { world.work_queue().await });
@@ -271,7 +294,7 @@ impl World {
         let most = usize::try_from(self.config.worker.concurrency.max(1)).unwrap_or(64);
         loop {
             let free = most.saturating_sub(self.active.lock().values().filter(|active| active.queued).count());
-            let claimed = if free > 0 { self.work_on(free.min(CLAIMED)).await.unwrap_or_default() } else { Vec::new() };
+            let claimed = if free > 0 { self.work_on(&self.config.queue, free.min(CLAIMED)).await.unwrap_or_default() } else { Vec::new() };
             if !claimed.is_empty() {
                 continue;
             }
@@ -288,12 +311,12 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
-        Ok(self.work_on(1).await?.pop())
+        Ok(self.work_on(&self.config.queue, 1).await?.pop())
     }
 
     /// Claims queued runs, at most so many, and goes to work on them.
-    async fn work_on(self: &Arc<Self>, most: usize) -> Result<Vec<Id>> {
-        let (owner, name) = (Arc::clone(&self.owner), self.config.queue.clone());
+    async fn work_on(self: &Arc<Self>, queue: &str, most: usize) -> Result<Vec<Id>> {
+        let (owner, name) = (Arc::clone(&self.owner), queue.to_owned());
         let (now, until) = (self.clock.now(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);
         let claimed = self.store.write(move |tx| {

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::StoreSettings;
 use super::error::StoreError;
+use super::inspect::Found;
 use super::news::{Hear, News};
 use super::workers::{Engine, Reading, Work, Writing, caught};
 use crate::sync::Mutex;
@@ -86,6 +87,11 @@ impl Engine for Postgres {
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
         Box::new(Reader { engine: self, session: None })
+    }
+
+    fn inspect(&self) -> Result<Found, StoreError> {
+        let session = Session::open(&self.address, &self.settings)?;
+        schema::inspect(&session, &self.settings.prefix)
     }
 
     fn tell(&self, news: News) {

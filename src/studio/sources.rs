@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
-use super::requests::{RunRequest, Trial};
+use super::requests::{ChosenModel, RunRequest, Trial};
 use super::resource::Resource;
 use super::runs::files_of;
 use super::{definitions, drafts, pinning, workflows};
@@ -31,6 +31,20 @@ pub(super) struct Source {
     pub(super) pinned: Pinned,
     /// What the initial state must fit.
     state_schema: Option<Value>,
+}
+
+/// What of a request decides what its run is made from.
+struct Wanted {
+    draft: bool,
+    chosen: Option<ChosenModel>,
+    trial: Trial,
+}
+
+impl Wanted {
+    /// The workflow or agent as it is stored.
+    fn is_plain(&self) -> bool {
+        !self.draft && self.chosen.is_none() && self.trial.is_empty()
+    }
 }
 
 /// Sources that were checked, each true for one count of changes and one declaration of the host.
@@ -76,18 +90,19 @@ impl Studio {
         let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
         let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
         let declaration = self.world().host.declaration();
-        let (draft, trial, files) = (body.draft, body.trial.clone(), body.attachments.clone());
+        let wanted = Wanted { draft: body.draft, chosen: body.model.clone(), trial: body.trial.clone() };
+        let files = body.attachments.clone();
         let (source, attachments) = self
             .reading(move |tx| {
                 let attachments = files_of(tx, &scope, &files)?;
-                if draft || !trial.is_empty() {
-                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, draft, &trial)?), attachments));
+                if !wanted.is_plain() {
+                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?), attachments));
                 }
                 let epoch = crate::store::definitions::epoch(tx)?;
                 if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
                     return Ok((source, attachments));
                 }
-                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false, &trial)?);
+                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?);
                 let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
                 studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
@@ -100,38 +115,42 @@ impl Studio {
     }
 }
 
-fn read(
-    tx: &mut Tx<'_>,
-    scope: &Scope,
-    catalog: &Catalog,
-    entity: EntityKind,
-    id: &str,
-    draft: bool,
-    trial: &Trial,
-) -> Result<Source, Refusal> {
+fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, id: &str, wanted: &Wanted) -> Result<Source, Refusal> {
     match entity {
         EntityKind::Workflow => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Workflow, id)?;
-            let graph = if draft {
+            let graph = if wanted.draft {
                 drafts::graph_of(tx, &scope.tenant, &found.id)?
             } else {
                 found.body.get("graph").cloned().unwrap_or_default()
             };
-            let graph = trial.apply(graph)?;
+            let graph = wanted.trial.apply(graph)?;
             let schema = found.body.get("state_schema").filter(|schema| !schema.is_null()).cloned();
             workflows::must_be_valid(workflows::check(tx, &scope.tenant, catalog, &graph, schema.as_ref())?)?;
             let pinned = pinned(&graph, pinning::pin_graph(tx, &scope.tenant, catalog, &graph)?)?;
-            let revision = (!draft && trial.is_empty()).then_some(found.revision);
+            let revision = (!wanted.draft && wanted.trial.is_empty()).then_some(found.revision);
             Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema })
         }
         EntityKind::Agent => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Agent, id)?;
             let agent = pinning::agent_of(&found)?;
-            let definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
+            let mut definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
+            if let Some(chosen) = &wanted.chosen {
+                definitions.agents.values_mut().for_each(|agent| choose(agent, chosen));
+            }
             let pinned = pinned(&chat_graph(&found.id, &agent), definitions)?;
             Ok(Source { id: found.id, name: found.name, revision: None, pinned, state_schema: None })
         }
     }
+}
+
+/// The agent with another model; a credential goes with its provider.
+fn choose(agent: &mut Agent, chosen: &ChosenModel) {
+    if let Some(provider) = chosen.provider.as_ref().filter(|provider| **provider != agent.provider) {
+        agent.provider.clone_from(provider);
+        agent.credential = None;
+    }
+    agent.model.clone_from(&chosen.model);
 }
 
 fn pinned(graph: &Value, definitions: Definitions) -> Result<Pinned> {

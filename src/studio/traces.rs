@@ -154,7 +154,11 @@ impl Studio {
         head.insert("async_progress_steps".into(), self.progress(loaded, own).into());
         head.insert("last_event_id".into(), json!(loaded.telling(self.world(), false).ordered.last));
         if query.graph {
-            head.insert("graph".into(), loaded.plan.graph().to_json().clone());
+            let mut graph = loaded.plan.graph().to_json().clone();
+            if let Some(mut masks) = self.world().masks() {
+                masks.value(&mut graph);
+            }
+            head.insert("graph".into(), graph);
         }
         Value::Object(head)
     }

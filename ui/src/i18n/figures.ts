@@ -109,6 +109,10 @@ export const dateTime = (text: string | null | undefined): string =>
 export const day = (text: string, options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' }): string =>
   new Intl.DateTimeFormat(tag, { ...options, timeZone: text.length === 10 ? 'UTC' : undefined }).format(new Date(text));
 
+/** Two days as one span: `22 Oct – 20 Nov 2026`. */
+export const dayRange = (from: string, to: string): string =>
+  new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
+
 export function ago(text: string | null | undefined, now = Date.now()): string {
   if (!text) return '–';
   const seconds = Math.round((new Date(text).getTime() - now) / 1000);

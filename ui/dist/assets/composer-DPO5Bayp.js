@@ -1,1 +1,0 @@
-import{l as e}from"./i18n-BGn-K5zE.js";var t=e(()=>({text:``,files:[],said:``,sentFiles:[],state:{}})),n=()=>t.setState({text:``,files:[],said:``,sentFiles:[],state:{}});export{t as n,n as t};
