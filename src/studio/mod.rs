@@ -38,6 +38,7 @@ mod threads;
 mod tool_trial;
 mod tools;
 mod traces;
+mod trial;
 mod usage;
 mod usage_query;
 mod uses;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, Problems, object_of};
+pub use super::trial::Trial;
 use crate::error::Result;
 use crate::model::Id;
 use crate::model::agent::Parameters;
@@ -35,6 +36,8 @@ pub struct RunRequest {
     pub cancel_on_disconnect: bool,
     /// Run the stored draft; workflows only.
     pub draft: bool,
+    /// What this run does differently; workflows only.
+    pub trial: Trial,
     /// Instead of the agent's instructions; agents only.
     pub instructions: Option<String>,
     /// Appended to the instructions as JSON; agents only.
@@ -142,6 +145,7 @@ impl RunRequest {
     fn read_workflow(&mut self, fields: &mut Fields<'_>) {
         self.state = state(fields, &OPEN_KEYS);
         self.draft = fields.flag("draft", false);
+        self.trial = fields.nested("trial", Trial::read);
     }
 
     fn read_chat(&mut self, fields: &mut Fields<'_>) {

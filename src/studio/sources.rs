@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
-use super::requests::{ChosenModel, RunRequest};
+use super::requests::{ChosenModel, RunRequest, Trial};
 use super::resource::Resource;
 use super::runs::files_of;
 use super::{definitions, drafts, pinning, workflows};
@@ -26,11 +26,25 @@ use crate::store::Tx;
 pub(super) struct Source {
     pub(super) id: Id,
     pub(super) name: String,
-    /// None for a draft or an agent.
+    /// None for a draft, a trial or an agent.
     pub(super) revision: Option<i64>,
     pub(super) pinned: Pinned,
     /// What the initial state must fit.
     state_schema: Option<Value>,
+}
+
+/// What of a request decides what its run is made from.
+struct Wanted {
+    draft: bool,
+    chosen: Option<ChosenModel>,
+    trial: Trial,
+}
+
+impl Wanted {
+    /// The workflow or agent as it is stored.
+    fn is_plain(&self) -> bool {
+        !self.draft && self.chosen.is_none() && self.trial.is_empty()
+    }
 }
 
 /// Sources that were checked, each true for one count of changes and one declaration of the host.
@@ -76,18 +90,19 @@ impl Studio {
         let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
         let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
         let declaration = self.world().host.declaration();
-        let (draft, chosen, files) = (body.draft, body.model.clone(), body.attachments.clone());
+        let wanted = Wanted { draft: body.draft, chosen: body.model.clone(), trial: body.trial.clone() };
+        let files = body.attachments.clone();
         let (source, attachments) = self
             .reading(move |tx| {
                 let attachments = files_of(tx, &scope, &files)?;
-                if draft || chosen.is_some() {
-                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, draft, chosen.as_ref())?), attachments));
+                if !wanted.is_plain() {
+                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?), attachments));
                 }
                 let epoch = crate::store::definitions::epoch(tx)?;
                 if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
                     return Ok((source, attachments));
                 }
-                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false, None)?);
+                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?);
                 let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
                 studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
@@ -100,34 +115,27 @@ impl Studio {
     }
 }
 
-fn read(
-    tx: &mut Tx<'_>,
-    scope: &Scope,
-    catalog: &Catalog,
-    entity: EntityKind,
-    id: &str,
-    draft: bool,
-    chosen: Option<&ChosenModel>,
-) -> Result<Source, Refusal> {
+fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, id: &str, wanted: &Wanted) -> Result<Source, Refusal> {
     match entity {
         EntityKind::Workflow => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Workflow, id)?;
-            let graph = if draft {
+            let graph = if wanted.draft {
                 drafts::graph_of(tx, &scope.tenant, &found.id)?
             } else {
                 found.body.get("graph").cloned().unwrap_or_default()
             };
+            let graph = wanted.trial.apply(graph)?;
             let schema = found.body.get("state_schema").filter(|schema| !schema.is_null()).cloned();
             workflows::must_be_valid(workflows::check(tx, &scope.tenant, catalog, &graph, schema.as_ref())?)?;
             let pinned = pinned(&graph, pinning::pin_graph(tx, &scope.tenant, catalog, &graph)?)?;
-            let revision = (!draft).then_some(found.revision);
+            let revision = (!wanted.draft && wanted.trial.is_empty()).then_some(found.revision);
             Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema })
         }
         EntityKind::Agent => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Agent, id)?;
             let agent = pinning::agent_of(&found)?;
             let mut definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
-            if let Some(chosen) = chosen {
+            if let Some(chosen) = &wanted.chosen {
                 definitions.agents.values_mut().for_each(|agent| choose(agent, chosen));
             }
             let pinned = pinned(&chat_graph(&found.id, &agent), definitions)?;

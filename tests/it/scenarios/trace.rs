@@ -263,6 +263,22 @@ async fn the_step_of_a_stored_agent_is_a_child_run() {
 }
 
 #[tokio::test]
+async fn a_brief_trace_leaves_out_what_says_nothing() {
+    let story = Story::scripted(json!([{"text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2}}]));
+    let run = story.run("start -> set_1{key: a, value: 1} -> agent_1{provider: script, model: m} -> stop").await;
+    let query = studio::studio::TraceQuery { payloads: false, ..Default::default() };
+    let trace = story.bench.studio.trace(&story.bench.scope, &run.id, query).await.expect("a trace");
+    let (set, agent) = (&trace["steps"][0], &trace["steps"][1]);
+    for silent in ["iteration", "branch_path", "attempt", "error", "superseded", "total_tokens", "currency", "state_snapshot", "output"] {
+        assert!(set.get(silent).is_none(), "{silent}: {set}");
+    }
+    assert_eq!((&set["node_id"], &set["status"], &set["seq"]), (&json!("set_1"), &json!("completed"), &json!(1)));
+    assert_eq!((&agent["total_tokens"], &agent["model"], &agent["currency"]), (&json!(32), &json!("m"), &json!("USD")));
+    assert_eq!((&trace["spans"][0]["type"], &trace["spans"][0]["total_tokens"]), (&json!("llm"), &json!(32)));
+    assert!(set.to_string().len() < 320, "{set}");
+}
+
+#[tokio::test]
 async fn waiting_for_people_is_no_work() {
     let story = Story::plain();
     let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_1 -> join_1; fork_1.b -> set_1{key: a, value: 1} -> join_1").await;

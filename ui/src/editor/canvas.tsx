@@ -6,6 +6,7 @@ import type { GraphSchema, Providers } from '../api/types';
 import { FAR } from '../graph/crowd';
 import { sceneOf } from '../graph/scene';
 import { t } from '../i18n';
+import { stepAt } from '../run/breaks';
 import { useRun } from '../run/store';
 import { CanvasControls, Legend } from './controls';
 import { Crowd } from './crowd';
@@ -48,7 +49,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const flow = useReactFlow();
   const faces = useMemo(() => graph.nodes.map((n) => faceOf(n, run)).join(), [graph, run]);
   const scene = useMemo(() => sceneOf(graph, schema, (node) => faceOf(node, run)), [graph, schema, faces]);
-  show(scene);
+  show(scene, schema);
   const { moved, why, guides, hover, held, on, onPointerMove, onDoubleClick } = useGestures(schema, scene, editable);
   const [fitted, setFitted] = useState(false);
   const chosen = useMemo(() => new Set(selection), [selection]);
@@ -66,7 +67,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const edges = useMemo(() => flowEdges(graph, looks, mounted, chosenEdges, editable), [graph, looks, mounted, chosenEdges, editable]);
   const lanes = useMemo(() => laneBoxes(graph, scene, moved), [graph, scene, moved]);
   const lit = useMemo(() => new Set(highlight), [highlight]);
-  const states = useMemo(() => (run ? (id: string) => run.steps[run.latest[id] ?? '']?.state : null), [run]);
+  const states = useMemo(() => (run ? (id: string) => stepAt(run, id)?.state : null), [run]);
   const keys = useCanvasKeys(schema, providers, flow, { onMinimap });
   useFollow();
 

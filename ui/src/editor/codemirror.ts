@@ -1,7 +1,7 @@
 /** Owns CodeMirror inside a shadow root, where its styles pass the content policy. */
-import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
+import { standardKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
-import { bracketMatching, foldGutter, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { foldGutter, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { linter, lintGutter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
@@ -34,8 +34,8 @@ export function codeBox(host: HTMLElement, text: string, options: { label: strin
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(), foldGutter(), history(), bracketMatching(), json(), linter(jsonParseLinter(), { delay: 200 }), lintGutter(), theme, syntaxHighlighting(colours),
-        keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]), EditorView.lineWrapping, EditorState.readOnly.of(options.readOnly),
+        lineNumbers(), foldGutter(), history(), json(), linter(jsonParseLinter(), { delay: 200 }), lintGutter(), theme, syntaxHighlighting(colours),
+        keymap.of([...standardKeymap, ...historyKeymap, indentWithTab]), EditorView.lineWrapping, EditorState.readOnly.of(options.readOnly),
         EditorView.contentAttributes.of({ 'aria-label': options.label }),
         EditorView.updateListener.of((update) => { if (update.docChanged && !quiet) options.onChange(update.state.doc.toString()); }),
       ],

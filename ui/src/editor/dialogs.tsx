@@ -12,11 +12,15 @@ import { toastError } from '../parts/toast';
 import { isMac } from '../shell/place';
 import { calm } from './controls';
 import { settle } from './draft';
-import { DiffText } from './history-side';
+import { DiffText } from './diff-text';
 import { panel, usePanels } from './panel';
 import { select, tell, useEditor } from './store';
 
-export function ConflictDialog(): ReactElement | null {
+export default function EditorDialogs(): ReactElement {
+  return <><ConflictDialog /><HelpDialog /><FindDialog /></>;
+}
+
+function ConflictDialog(): ReactElement | null {
   const { conflict, graph, workflow } = useEditor();
   const [, go] = useLocation();
   if (!conflict || !workflow) return null;
@@ -37,11 +41,11 @@ const M = isMac ? '⌘' : 'Ctrl';
 const A = isMac ? '⌥' : 'Alt';
 const KEYS: [string, string][] = [
   ['/', 'keys.add'], ['Tab  ⇧Tab', 'keys.walk'], ['→ ← ↑ ↓', 'keys.edges'], [`${A} → ← ↑ ↓`, 'keys.move'], ['Enter', 'keys.enter'], ['C', 'keys.connect'], ['E', 'keys.edge'], ['Del', 'keys.delete'],
-  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['⇧F', 'keys.zoomto'], ['L', 'keys.lock'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
+  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['⇧F', 'keys.zoomto'], ['L', 'keys.lock'], ['B', 'keys.break'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
   ['P  F8', 'keys.problems'], [`${M} K`, 'keys.palette'], [`${M} F`, 'keys.find'], ['Esc', 'keys.esc'],
 ];
 
-export function HelpDialog(): ReactElement {
+function HelpDialog(): ReactElement {
   const help = usePanels((s) => s.help);
   return (
     <Dialog open={help} onClose={() => panel({ help: false })} title={t('keys.title')}>
@@ -50,7 +54,7 @@ export function HelpDialog(): ReactElement {
   );
 }
 
-export function FindDialog(): ReactElement {
+function FindDialog(): ReactElement {
   const open = usePanels((s) => s.find);
   const graph = useEditor((s) => s.graph);
   const flow = useReactFlow();

@@ -16,6 +16,7 @@ import { JsonField } from './json-field';
 import { useComposer } from './composer';
 import { usePanels } from './panel';
 import { useEditor } from './store';
+import { clearTrials, useTrials } from './trials';
 
 export function DockChat({ onRun, open }: { onRun: (message: string) => void; open: boolean }): ReactElement {
   const [tab, setTab] = useState<'chat' | 'state'>('chat');
@@ -59,6 +60,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         <div ref={end} />
       </div>
       {files.length > 0 && <div className="row wrap" style={{ padding: '0 12px 4px' }}>{files.map((f) => <Chip key={f.storage_key} file={f} />)}</div>}
+      <Differs />
       <form className="comp" onSubmit={(e) => { e.preventDefault(); send(); }} onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); attach([...e.dataTransfer.files]); }}>
         <FileButton onFiles={attach} disabled={!!blocked} />
         <textarea rows={1} id="composer" aria-label={t('run.message')} placeholder={blocked ? t('run.paused') : human ? t('ask.answer') : t('run.message')} value={text} disabled={!!blocked}
@@ -68,6 +70,14 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
       </form>
     </>
   );
+}
+
+/** Says that test runs differ from the workflow, before one is started. */
+function Differs(): ReactElement | null {
+  const { breaks, pins } = useTrials();
+  const pinned = Object.keys(pins).length;
+  if (breaks.length + pinned === 0) return null;
+  return <div className="row small mut" style={{ padding: '0 12px 4px' }}>{t('trial.active')}: {[breaks.length && t('trial.breaks', { n: breaks.length }), pinned && t('trial.pins', { n: pinned })].filter(Boolean).join(' · ')}<span className="sp" /><Button look="ghost" small onClick={clearTrials}>{t('trial.clear')}</Button></div>;
 }
 
 function Chip({ file }: { file: Attachment }): ReactElement {

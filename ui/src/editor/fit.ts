@@ -14,3 +14,17 @@ function fit(flow: View, { left, top, right, bottom }: { left: number; top: numb
 
 export const fitAll = (flow: View, animate = true): void => fit(flow, shown().bounds, animate);
 export const fitNodes = (flow: View, ids: string[]): void => fit(flow, boundsOf(ids), true);
+
+/** Moves the view by as little as brings the node into it whole. */
+export function reveal(flow: Pick<ReactFlowInstance, 'getViewport' | 'setViewport'>, id: string): void {
+  const node = shown().byId.get(id);
+  const box = document.querySelector('#canvas .react-flow')?.getBoundingClientRect();
+  if (!node || !box) return;
+  const { x, y, zoom } = flow.getViewport();
+  const dx = nudge(node.left * zoom + x, node.right * zoom + x, box.width);
+  const dy = nudge(node.top * zoom + y, node.bottom * zoom + y, box.height);
+  if (dx || dy) void flow.setViewport({ x: x + dx, y: y + dy, zoom }, { duration: calm() });
+}
+
+const EDGE = 20;
+const nudge = (from: number, to: number, room: number): number => (to - from > room - 2 * EDGE ? 0 : from < EDGE ? EDGE - from : to > room - EDGE ? room - EDGE - to : 0);

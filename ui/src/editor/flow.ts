@@ -5,6 +5,7 @@ import type { Graph, GraphNode } from '../api/types';
 import { isBinding } from '../graph/document';
 import { MINI, type Box, type Face } from '../graph/measure';
 import type { Placed, Scene } from '../graph/scene';
+import { pauseAt, stepAt } from '../run/breaks';
 import type { RunView } from '../run/view';
 import type { CardData } from './node';
 
@@ -13,8 +14,8 @@ export type Moved = Record<string, { x: number; y: number }>;
 
 export function faceOf(node: GraphNode, run: RunView | null): Face {
   if (!run || MINI.has(node.type) || node.type === 'note') return 'plain';
-  const step = run.steps[run.latest[node.id] ?? ''];
-  if (step?.state === 'waiting' && run.pauses.some((p) => p.node_id === node.id)) return 'ask';
+  const step = stepAt(run, node.id);
+  if (step?.state === 'waiting' && pauseAt(run, node.id)) return 'ask';
   if (step?.state === 'streaming') return 'stream';
   return 'footer';
 }

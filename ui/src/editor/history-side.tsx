@@ -1,26 +1,33 @@
 /** Owns the versions of a workflow: what changed in each, and going back to one. */
 import { useQuery } from '@tanstack/react-query';
-import { useState, type ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { get, post } from '../api/client';
 import { refresh } from '../api/queries';
-import type { Graph, Revision, Workflow } from '../api/types';
+import type { Revision, Workflow } from '../api/types';
 import { graphDiff } from '../graph/diff';
-import { findNode, tidy, titleOf } from '../graph/document';
+import { tidy } from '../graph/document';
 import { t } from '../i18n';
 import { ago, dateTime } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { Dialog } from '../parts/dialog';
 import { Failure, SkeletonRows } from '../parts/states';
 import { toast, toastError } from '../parts/toast';
+import { DiffText } from './diff-text';
 import { discardDraft } from './draft';
 import { act, tell, useEditor } from './store';
 
-export function HistorySide(): ReactElement {
+export default function HistorySide(): ReactElement {
   const { workflow, hasDraft, graph } = useEditor();
   const id = workflow?.id ?? '';
   const list = useQuery({ queryKey: ['/api/workflows', id, 'revisions', workflow?.revision], queryFn: () => get<{ data: Revision[] }>(`/api/workflows/${id}/revisions`), enabled: !!id });
   const [chosen, setChosen] = useState<number | null>(null);
   const old = useQuery({ queryKey: ['/api/workflows', id, 'revisions', 'one', chosen], queryFn: () => get<Workflow>(`/api/workflows/${id}/revisions/${chosen}`), enabled: chosen !== null });
+  const before = chosen === null ? (hasDraft ? workflow?.graph : undefined) : old.data?.graph;
+  useEffect(() => {
+    const d = before ? graphDiff(tidy(before), graph) : null;
+    tell({ highlight: d ? [...d.added, ...d.changed] : [] });
+    return () => tell({ highlight: [] });
+  }, [before, graph]);
   const [discarding, setDiscarding] = useState(false);
   const restore = async (): Promise<void> => {
     try {
@@ -54,20 +61,5 @@ export function HistorySide(): ReactElement {
         <div className="foot"><Button onClick={() => setDiscarding(false)}>{t('cancel')}</Button><Button look="dng" onClick={() => { setDiscarding(false); void discardDraft().catch(toastError); }}>{t('history.discard')}</Button></div>
       </Dialog>
     </aside>
-  );
-}
-
-export function DiffText({ before, after }: { before: Graph; after: Graph }): ReactElement {
-  const d = graphDiff(before, after);
-  const name = (graph: Graph, id: string): string => { const n = findNode(graph, id); return n ? titleOf(n) : id; };
-  const none = !d.added.length && !d.removed.length && !d.changed.length && !d.edgesAdded && !d.edgesRemoved;
-  return (
-    <div className="diff">
-      {none && <div><span /><span className="k">{t('diff.none')}</span></div>}
-      {d.added.map((id) => <div className="a" key={id}><span>+</span><span>{name(after, id)}</span></div>)}
-      {d.removed.map((id) => <div className="d" key={id}><span>−</span><span>{name(before, id)}</span></div>)}
-      {d.changed.map((id) => <div className="c" key={id}><span>~</span><span>{name(after, id)}</span></div>)}
-      {(d.edgesAdded > 0 || d.edgesRemoved > 0) && <div><span /><span className="k">{t('diff.edges', { a: d.edgesAdded, b: d.edgesRemoved })}</span></div>}
-    </div>
   );
 }

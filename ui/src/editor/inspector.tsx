@@ -1,5 +1,5 @@
 /** Owns the side beside the canvas for one chosen node: configure, run, state, JSON. */
-import { Copy, Ellipsis, GitFork, Trash2, X } from 'lucide-react';
+import { Copy, Ellipsis, GitFork, Octagon, Pin, PinOff, Play, Trash2, X } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types';
 import { isInline, titleOf } from '../graph/document';
@@ -16,7 +16,9 @@ import type { Stock } from './names';
 import { useStepOf } from './node';
 import { TINTS } from './note';
 import { RunTab, StateTab } from './run-tabs';
+import { panel } from './panel';
 import { act, select, useEditor } from './store';
+import { canBreak, canPin, canRunAlone, toggleBreak, unpin, useTrials } from './trials';
 
 type TabId = 'configure' | 'run' | 'state' | 'json';
 
@@ -26,6 +28,9 @@ export function Inspector({ node, schema, stock, providers }: { node: GraphNode;
   const readOnly = useEditor((s) => s.readOnly !== null);
   const step = useStepOf(node.id);
   const waiting = step?.state === 'waiting';
+  const graph = useEditor((s) => s.graph);
+  const broken = useTrials((s) => s.breaks.includes(node.id));
+  const pinned = useTrials((s) => node.id in s.pins);
   useEffect(() => { if (mode === 'run') setTab('run'); else if (tab === 'run' || tab === 'state') setTab('configure'); }, [mode, node.id]);
   return (
     <aside className="insp" id="inspector" aria-label={t('editor.inspector')}>
@@ -36,6 +41,10 @@ export function Inspector({ node, schema, stock, providers }: { node: GraphNode;
         <MenuButton button={<Button look="ghost" small icon={Ellipsis} label={t('more')} />} entries={[
           { label: t('duplicate'), icon: Copy, onSelect: duplicateSelection, reason: readOnly && t('editor.readonly') },
           { label: t('editor.downstream'), icon: GitFork, onSelect: () => selectDownstream(node.id) },
+          null,
+          ...(canBreak(node, graph) ? [{ label: t(broken ? 'trial.unbreak' : 'trial.break'), icon: Octagon, onSelect: () => void toggleBreak(node.id) }] : []),
+          ...(canPin(node, graph) ? [{ label: t('trial.pin.menu'), icon: Pin, onSelect: () => panel({ trial: { kind: 'pin', node: node.id } }) }, ...(pinned ? [{ label: t('trial.unpin'), icon: PinOff, onSelect: () => unpin(node.id) }] : [])] : []),
+          ...(canRunAlone(node, graph) ? [{ label: t('trial.only.menu'), icon: Play, onSelect: () => panel({ trial: { kind: 'only', node: node.id } }) }] : []),
           null,
           { label: t('delete'), icon: Trash2, danger: true, onSelect: removeSelection, reason: readOnly && t('editor.readonly') },
         ]} />

@@ -17,6 +17,7 @@ import { landing, typeLabel } from './make';
 import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, select, tell, undoStep, useEditor } from './store';
 import { panel, usePanels } from './panel';
+import { canBreak, toggleBreak, useTrials } from './trials';
 
 type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
 
@@ -28,7 +29,8 @@ export function describe(graph: Graph, id: string): string {
   const step = useEditor.getState().mode === 'run' ? view.steps[view.latest[id] ?? ''] : undefined;
   const issue = useEditor.getState().issues.find((i) => i.node_id === id);
   return [titleOf(node), typeLabel(node.type), step ? tx(`status.${step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state}`, step.state) : '',
-    t('ask.of', { n: order.indexOf(id) + 1, m: order.length }), step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '', issue?.message ?? ''].filter(Boolean).join(', ');
+    t('ask.of', { n: order.indexOf(id) + 1, m: order.length }), step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '',
+    useTrials.getState().breaks.includes(id) ? t('trial.broken') : '', id in useTrials.getState().pins ? t('trial.pinned') : '', issue?.message ?? ''].filter(Boolean).join(', ');
 }
 
 export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undefined, flow: Flow, also: { onMinimap: () => void }): (event: KeyboardEvent<HTMLElement>) => void {
@@ -101,6 +103,7 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
       case '1': done(); touchView(); void rf.zoomTo(1, { duration: calm() }); return;
       case '+': case '=': done(); touchView(); void rf.zoomIn({ duration: calm() }); return;
       case '-': done(); touchView(); void rf.zoomOut({ duration: calm() }); return;
+      case 'b': { done(); const node = one ? findNode(s.graph, one) : undefined; if (node && canBreak(node, s.graph)) say(t(toggleBreak(node.id) ? 'trial.broken' : 'trial.unbreak')); return; }
       case 'l': done(); panel({ locked: !usePanels.getState().locked }); say(t(usePanels.getState().locked ? 'editor.locked' : 'editor.unlocked')); return;
       case 'm': done(); also.onMinimap(); return;
       case 'o': done(); panel({ side: 'outline' }); return;

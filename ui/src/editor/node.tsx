@@ -1,8 +1,9 @@
 /** Owns how a node is drawn, at three distances, idle or in a run. */
-import { Handle, Position, useStore, type NodeProps } from '@xyflow/react';
-import { Check, CircleAlert, RotateCw, TriangleAlert, X } from 'lucide-react';
+import { Handle, Position, useConnection, useStore, type NodeProps } from '@xyflow/react';
+import { Check, CircleAlert, Octagon, Pin, RotateCw, TriangleAlert, X } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
 import type { GraphNode, Issue } from '../api/types';
+import { refusal } from '../graph/connect';
 import { isInline, titleOf } from '../graph/document';
 import { lines, type Box, type Face } from '../graph/measure';
 import { t, tx } from '../i18n';
@@ -11,9 +12,12 @@ import { NODE_LOOK, NodeTile, Icon } from '../parts/icons';
 import { toastError } from '../parts/toast';
 import { AskOnNode } from '../run/ask';
 import { answerPause, useRun } from '../run/store';
+import { pauseAt, stepAt } from '../run/breaks';
 import type { StepView } from '../run/view';
 import { useNames } from './names-context';
+import { shownRules } from './shown';
 import { select, useEditor } from './store';
+import { useTrials } from './trials';
 
 export interface CardData extends Record<string, unknown> {
   node: GraphNode;
@@ -35,7 +39,7 @@ function worstOf(issues: Issue[]): Map<string, Issue> {
 
 export function useStepOf(id: string): StepView | undefined {
   const running = useEditor((s) => s.mode === 'run');
-  return useRun((s) => (running ? s.view.steps[s.view.latest[id] ?? ''] : undefined));
+  return useRun((s) => (running ? stepAt(s.view, id) : undefined));
 }
 
 export function useClock(on: boolean): number {
@@ -54,12 +58,24 @@ const SIDES = { left: Position.Left, right: Position.Right, top: Position.Top, b
 /** Handles are placed without a transform: each would be a layer of its own when the view moves. */
 const HALF = 5.5;
 
-function Spots({ box, named }: { box: Box; named: boolean }): ReactElement {
+/** While an edge is being drawn: whether it may end at a handle of this node. */
+function useFits(node: GraphNode): (handle: string) => string {
+  const from = useConnection((c) => (c.inProgress && c.fromHandle.type === 'source' ? `${c.fromNode.id}\n${c.fromHandle.id ?? 'default'}` : ''));
+  return (handle) => {
+    const schema = shownRules();
+    if (!from || !schema) return '';
+    const [source = '', sourceHandle = ''] = from.split('\n');
+    return refusal(schema, useEditor.getState().graph, { node: source, handle: sourceHandle }, { node: node.id, handle }) === null ? ' fits' : ' unfit';
+  };
+}
+
+function Spots({ node, box, named }: { node: GraphNode; box: Box; named: boolean }): ReactElement {
+  const fits = useFits(node);
   const many = box.handles.filter((h) => h.type === 'source' && h.side === 'right').length > 1;
   return (
     <>
       {box.handles.map((h) => (
-        <Handle key={h.type + h.id} id={h.id} type={h.type} position={SIDES[h.side]} className={`h ${h.look}`} style={{ left: h.x - HALF, top: h.y - HALF }}>
+        <Handle key={h.type + h.id} id={h.id} type={h.type} position={SIDES[h.side]} className={`h ${h.look}${h.type === 'target' ? fits(h.id) : ''}`} style={{ left: h.x - HALF, top: h.y - HALF }}>
           {(many || h.id === 'tools' || named) && h.type === 'source' && <em>{tx(`handle.${h.id}`, h.id)}</em>}
           {h.id === 'tools' && <em>{t('handle.tools')}</em>}
         </Handle>
@@ -76,6 +92,8 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
   const issue = useEditor((s) => worstOf(s.issues).get(node.id));
   const lit = useEditor((s) => s.highlight.includes(node.id));
   const overlay = useEditor((s) => s.mode === 'run');
+  const broken = useTrials((s) => s.breaks.includes(node.id));
+  const pinned = useTrials((s) => node.id in s.pins);
   const step = useStepOf(node.id);
   const aside = box.shape === 'bound' || node.type === 'start';
   const look = `n ${box.shape} ${aside ? '' : stateClass(step, overlay)}${selected ? ' sel' : ''}${lit ? ' lit' : ''}`;
@@ -83,7 +101,7 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
     return (
       <div className={`${look} lod ${NODE_LOOK[node.type]?.family ?? 'flow'}`}>
         {distance === 1 && <Icon as={NODE_LOOK[node.type]?.icon ?? Check} size={Math.min(34, box.height - 12)} />}
-        <Spots box={box} named={false} />
+        <Spots node={node} box={box} named={false} />
       </div>
     );
   }
@@ -91,7 +109,9 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
     <div className={look} data-face={face}>
       {box.shape === 'card' ? <Body node={node} face={face} step={step} overlay={overlay} /> : <Mini node={node} step={step} />}
       {issue && !overlay && <span className={`badge ${issue.severity}`} title={issue.message}><Icon as={issue.severity === 'error' ? CircleAlert : TriangleAlert} /></span>}
-      <Spots box={box} named={!!selected} />
+      {broken && <span className="mark stop" title={t('trial.broken')}><Icon as={Octagon} size={13} /></span>}
+      {pinned && <span className="mark pin" title={t('trial.pinned')}><Icon as={Pin} size={12} /></span>}
+      <Spots node={node} box={box} named={!!selected} />
     </div>
   );
 });
@@ -123,7 +143,7 @@ function subtitle(node: GraphNode): string {
 function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step?: StepView; overlay: boolean }): ReactElement {
   const nameOf = useNames();
   const body = lines(node, nameOf);
-  const pause = useRun((s) => (face === 'ask' ? s.view.pauses.find((p) => p.node_id === node.id) : undefined));
+  const pause = useRun((s) => (face === 'ask' ? pauseAt(s.view, node.id) : undefined));
   const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
   const loop = useRun((s) => (overlay ? s.view.loops[node.id] : undefined));
   return (

@@ -1,5 +1,5 @@
 /** Owns what the inspector tells about a node in a run. */
-import { Braces, RotateCcw } from 'lucide-react';
+import { Braces, Octagon, RotateCcw } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import type { GraphNode } from '../api/types';
 import { t } from '../i18n';
@@ -12,17 +12,21 @@ import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { toastError } from '../parts/toast';
 import { Ask } from '../run/ask';
+import { pauseAt } from '../run/breaks';
 import { answerPause, retryRun, useRun } from '../run/store';
 import type { StepView } from '../run/view';
 import { JsonField } from './json-field';
 import { useEditor } from './store';
+import { canBreak, toggleBreak, useTrials } from './trials';
 
 export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): ReactElement {
-  const pause = useRun((s) => s.view.pauses.find((p) => p.node_id === node.id));
+  const pause = useRun((s) => pauseAt(s.view, node.id));
   const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
   const status = useRun((s) => s.view.status);
   const rejected = useEditor((s) => s.graph.edges.find((e) => e.source === node.id && e.sourceHandle === 'rejected'));
   const to = useEditor((s) => s.graph.nodes.find((n) => n.id === rejected?.target));
+  const graph = useEditor((s) => s.graph);
+  const broken = useTrials((s) => s.breaks.includes(node.id));
   const [editing, setEditing] = useState(false);
   if (!step) return <p className="mut">{t('run.notreached')}</p>;
   return (
@@ -38,6 +42,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
       <section><h2>{t('run.from')}</h2><div className="acts">
         <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}><Icon as={RotateCcw} />{t('run.rerun')}</button>
         <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => setEditing(true)}><Icon as={Braces} />{t('run.editstate')}</button>
+        {canBreak(node, graph) && <button type="button" aria-pressed={broken} onClick={() => void toggleBreak(node.id)}><Icon as={Octagon} />{t(broken ? 'trial.unbreak' : 'trial.break')}</button>}
       </div></section>
       <EditState open={editing} onClose={() => setEditing(false)} step={step} />
     </>

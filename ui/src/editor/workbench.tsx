@@ -16,12 +16,9 @@ import { shortId } from '../i18n/figures';
 import { Top } from '../shell/top';
 import { align, pasteText, tidySelection, type Align } from './actions';
 import { Canvas } from './canvas';
-import { ConflictDialog, FindDialog, HelpDialog } from './dialogs';
 import { Dock } from './dock';
 import { saveVersion } from './draft';
 import { fitAll } from './fit';
-import { HistorySide } from './history-side';
-import { Inspector, Several } from './inspector';
 import { makeNode } from './make';
 import { useStock } from './names';
 import { Names } from './names-context';
@@ -34,9 +31,15 @@ import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, tell, undoStep, useEditor, type Mode } from './store';
 
 const JsonView = lazy(() => import('./json-view'));
+const loadInspector = () => import('./inspector');
+const Inspector = lazy(() => loadInspector().then((m) => ({ default: m.Inspector })));
+const Several = lazy(() => loadInspector().then((m) => ({ default: m.Several })));
+const EditorDialogs = lazy(() => import('./dialogs'));
+const TrialDialog = lazy(() => import('./trial-dialog'));
+const HistorySide = lazy(() => import('./history-side'));
 
-export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: GraphSchema; providers?: Providers; onRun: (message: string) => void; onTakeOver: () => void }): ReactElement {
-  const { workflow, graph, selection, mode, readOnly } = useEditor();
+export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: GraphSchema; providers?: Providers; onRun: (message: string, only?: { node: string; state: Record<string, unknown> }) => void; onTakeOver: () => void }): ReactElement {
+  const { workflow, graph, selection, mode, readOnly, conflict } = useEditor();
   const panels = usePanels();
   const stock = useStock();
   const flow = useReactFlow();
@@ -45,6 +48,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   const phone = width === 'phone';
   const chosen = selection.length === 1 ? findNode(graph, selection[0] as string) : undefined;
   useRunVoice();
+  useEffect(() => { const timer = setTimeout(() => void loadInspector(), 1500); return () => clearTimeout(timer); }, []);
 
   const save = async (): Promise<void> => {
     try {
@@ -79,12 +83,12 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
   const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Outline schema={schema} providers={providers} /></div></aside>;
-  const side = mode === 'history' ? <HistorySide />
+  const side = mode === 'history' ? <Suspense fallback={<aside className="insp" />}><HistorySide /></Suspense>
     : panels.side === 'json' ? <Suspense fallback={<aside className="insp" />}><JsonView /></Suspense>
     : panels.side === 'outline' ? outlineSide
-    : chosen ? <Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} />
+    : chosen ? <Suspense fallback={<aside className="insp" />}><Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} /></Suspense>
     : phone ? outlineSide
-    : selection.length > 1 ? <Several count={selection.length}><Aligner schema={schema} onTidy={tidy} /></Several> : null;
+    : selection.length > 1 ? <Suspense fallback={<aside className="insp" />}><Several count={selection.length}><Aligner schema={schema} onTidy={tidy} /></Several></Suspense> : null;
   return (
     <Names.Provider value={stock.nameOf}>
       <Bar onSave={() => void save()} onRun={focusComposer} onTidy={tidy} />
@@ -97,7 +101,8 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
         <Dock providers={providers} onRun={onRun} />
       </div>
       <QuickAddPanel schema={schema} providers={providers} />
-      <ConflictDialog /><HelpDialog /><FindDialog />
+      {(conflict || panels.help || panels.find) && <Suspense><EditorDialogs /></Suspense>}
+      {panels.trial && <Suspense><TrialDialog onRunOnly={(node, message, state) => onRun(message, { node, state })} /></Suspense>}
       <span hidden>{workflow?.id}</span>
     </Names.Provider>
   );

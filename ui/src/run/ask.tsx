@@ -1,12 +1,13 @@
 /** Owns asking a person: the same form on the node, in the inspector, the dock, the trace and the playground. */
-import { Check, Hand } from 'lucide-react';
+import { Check, Hand, Play } from 'lucide-react';
 import { useId, useState, type KeyboardEvent, type ReactElement } from 'react';
 import type { Pause, PendingTool } from '../api/types';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { callText, paint } from '../parts/code';
 import { Icon } from '../parts/icons';
-import type { Answer } from './store';
+import { keptInput, stopsBefore } from './breaks';
+import { useRun, type Answer } from './store';
 
 interface Props {
   pause: Pause;
@@ -14,10 +15,24 @@ interface Props {
   onAnswer: (answer: Answer) => void;
   rejectedTo?: string;
   compact?: boolean;
+  /** The input to go on with at a stop. */
+  keep?: string;
 }
 
 export function Ask(props: Props): ReactElement {
+  if (stopsBefore(props.pause.node_id)) return <StopAsk {...props} />;
   return props.pause.reason === 'human' ? <HumanAsk {...props} /> : <ToolAsk {...props} />;
+}
+
+function StopAsk({ pause, busy, onAnswer, keep }: Props): ReactElement {
+  const name = stopsBefore(pause.node_id) ?? '';
+  return (
+    <section className="appr" role="group" aria-label={t('trial.ask', { name })}>
+      <div className="row"><span style={{ color: 'var(--wait)' }}><Icon as={Hand} /></span><h2>{t('trial.ask', { name })}</h2><span className="sp" />{pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}</div>
+      <p className="ink2 small" style={{ margin: '4px 0 0' }}>{t('trial.ask.text')}</p>
+      <div className="row" style={{ marginTop: 10 }}><Button look="pri" icon={Play} disabled={busy} onClick={() => onAnswer({ message: keep ?? keptInput(useRun.getState().view) })}>{busy ? t('trial.going') : t('trial.go')}</Button></div>
+    </section>
+  );
 }
 
 type Decision = 'approve' | 'reject';
@@ -99,6 +114,7 @@ function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
 export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: () => void }): ReactElement {
   const tools = pause.pending_tools ?? [];
   const first = tools[0];
+  if (stopsBefore(pause.node_id)) return <div className="ask nodrag"><div className="asktext">{t('trial.broken')}</div><div className="row"><Button look="pri" small icon={Play} disabled={busy} onClick={() => onAnswer({ message: keptInput(useRun.getState().view) })}>{busy ? t('trial.going') : t('trial.go')}</Button></div></div>;
   if (pause.reason === 'human' || !first) {
     return <div className="ask nodrag"><div className="asktext">{pause.prompt || t('ask.human')}</div><div className="row"><Button look="pri" small disabled={busy} onClick={onOpen}>{busy ? t('ask.sent.answer') : t('ask.answer')}</Button></div></div>;
   }

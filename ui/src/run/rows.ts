@@ -1,5 +1,6 @@
 /** Owns the rows of a timeline from a live view, and the marks of its axis. */
 import { t } from '../i18n';
+import { trialName } from './breaks';
 import type { RunView } from './view';
 
 export interface Row {
@@ -32,7 +33,7 @@ export function liveRows(view: RunView): Row[] {
     const state: Row['state'] = step.state === 'waiting' ? 'wait' : step.state === 'running' || step.state === 'streaming' ? 'run' : step.state === 'failed' ? 'fail' : step.state === 'reused' ? 'reused' : step.state === 'skipped' ? 'skipped' : 'done';
     const resting = state === 'run' && view.status.startsWith('awaiting');
     return [{
-      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state: resting ? 'done' : state, start: step.start, end: step.end,
+      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? trialName(step.nodeId) ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state: resting ? 'done' : state, start: step.start, end: step.end,
       waits: step.waits, text: state === 'wait' ? t('timeline.waiting') : null, tokens: step.tokens, cost: step.cost, children: 0, attempt: step.attempt, parent: null, ms: step.ms, kind: 'step' as const, old: false,
     }];
   });

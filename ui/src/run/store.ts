@@ -38,7 +38,7 @@ async function listen(path: string, body: unknown, options: { after?: string | n
   stop = mine;
   useRun.setState({ streaming: true });
   try {
-    await follow({ path, body, order: options.order, after: options.after, traceId: options.traceId, signal: mine.signal, onEvent: (e) => { if (stop === mine) receive(e); }, onReplay: () => { if (stop === mine) { pending = []; useRun.setState({ view: { ...noRun(), traceId: options.traceId ?? useRun.getState().view.traceId, start: useRun.getState().view.start, status: 'running' } }); } }, onPoll: (answer) => { if (stop === mine) useRun.setState({ view: viewOf(answer) }); } });
+    await follow({ path, body, order: options.order, after: options.after, traceId: options.traceId, signal: mine.signal, onEvent: (e) => { if (stop === mine) receive(e); }, onReplay: () => { if (stop === mine) { pending = []; useRun.setState({ view: { ...noRun(), traceId: options.traceId ?? useRun.getState().view.traceId, start: useRun.getState().view.start, input: useRun.getState().view.input, status: 'running' } }); } }, onPoll: (answer) => { if (stop === mine) useRun.setState({ view: viewOf(answer) }); } });
   } finally {
     if (pending.length) flush();
     if (stop === mine) {
@@ -48,12 +48,13 @@ async function listen(path: string, body: unknown, options: { after?: string | n
   }
 }
 
-export interface RunBody { message: string; state?: Record<string, unknown>; attachments?: Attachment[]; draft?: boolean; thread_id?: string | null }
+export interface RunBody { message: string; trial?: Record<string, unknown>; state?: Record<string, unknown>; attachments?: Attachment[]; draft?: boolean; thread_id?: string | null }
 
 export async function startRun(workflow: string, body: RunBody): Promise<void> {
   const view = noRun();
   view.status = 'running';
   view.start = Date.now();
+  view.input = body.message;
   useRun.setState({ view, answering: null });
   try {
     await listen(`/workflows/${workflow}/run/stream`, body, { order: 'live' });

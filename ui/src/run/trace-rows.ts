@@ -2,6 +2,7 @@
 import type { Span, Step, TraceAnswer } from '../api/types';
 import { t } from '../i18n';
 import { fromMicros, micros } from '../i18n/figures';
+import { trialName } from './breaks';
 import type { Row } from './rows';
 
 export interface TraceRows { rows: Row[]; byId: Map<string, Row>; start: number; end: number }
@@ -27,8 +28,14 @@ export function traceRows(answer: TraceAnswer): TraceRows {
     if (row.state === 'run' && trace.status.startsWith('awaiting')) row.state = 'done';
     tree.add(row);
     if (step.node_type === 'fork') tree.forks.set(step.node_id, row);
-    if (row.type === 'agent') for (const [n, wait] of row.waits.entries()) tree.add(waitRow(row, wait, n));
-    for (const span of own) tree.add(spanRow(span, step.id, tree.rowOf(span.parent_span_id) ?? row));
+    const waits = row.type === 'agent' ? row.waits.map((wait, n) => waitRow(row, wait, n)) : [];
+    for (const span of own) {
+      const above = tree.rowOf(span.parent_span_id) ?? row;
+      const child = spanRow(span, step.id, above);
+      while (above === row && waits[0] && waits[0].start <= child.start) tree.add(waits.shift() as Row);
+      tree.add(child);
+    }
+    for (const wait of waits) tree.add(wait);
   }
   tree.close();
   const last = tree.rows.reduce((most, r) => Math.max(most, r.end ?? r.start), start);
@@ -116,7 +123,7 @@ function stepRow(step: Step, above: Row | null, own: Span[], pauses: TraceAnswer
   if (step.superseded) pills.push(t('trace.superseded'));
   const state: Row['state'] = step.checkpoint_hit ? 'reused' : STATES[step.status];
   return {
-    ...blank, id: step.id, kind: 'step', stepId: step.id, type: step.node_type, label: step.node_title || step.node_id, depth: above ? above.depth + 1 : 0, pills, state, start, end, waits,
+    ...blank, id: step.id, kind: 'step', stepId: step.id, type: step.node_type, label: step.node_title || (trialName(step.node_id) ?? step.node_id), depth: above ? above.depth + 1 : 0, pills, state, start, end, waits,
     tokens: step.total_tokens || null, cost: step.total_tokens ? step.estimated_cost : null, attempt: step.attempt, parent: above?.id ?? null, ms: step.duration_ms, old: step.superseded === true,
   };
 }

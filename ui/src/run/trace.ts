@@ -10,6 +10,7 @@ export function viewOf(answer: TraceAnswer): RunView {
   const view = noRun();
   view.traceId = trace.trace_id ?? trace.id;
   view.threadId = trace.thread_id;
+  view.input = trace.input?.message ?? trace.input_preview ?? '';
   view.status = trace.status;
   view.start = time(trace.started_at) ?? time(trace.created_at) ?? Date.now();
   view.end = time(trace.finished_at);

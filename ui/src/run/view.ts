@@ -38,6 +38,8 @@ export interface Loop { iteration: number; max: number }
 export interface RunView {
   traceId: string | null;
   threadId: string | null;
+  /** The message that the run began with. */
+  input: string;
   status: RunStatus | 'idle';
   start: number;
   end: number | null;
@@ -55,7 +57,7 @@ export interface RunView {
 }
 
 export const noRun = (): RunView => ({
-  traceId: null, threadId: null, status: 'idle', start: 0, end: null, order: [], steps: {}, latest: {}, loops: {}, branches: {}, pauses: [], events: [], state: {}, reply: null, usage: null, error: null,
+  traceId: null, threadId: null, input: '', status: 'idle', start: 0, end: null, order: [], steps: {}, latest: {}, loops: {}, branches: {}, pauses: [], events: [], state: {}, reply: null, usage: null, error: null,
 });
 
 const KEPT_EVENTS = 2000;

@@ -66,7 +66,7 @@ export async function keyboard() {
     await page.getByText(/Saved as version/).waitFor({ timeout: 10_000 });
     said.push('saved a version');
     await page.keyboard.press('Control+Enter');
-    await tabTo(page, "document.activeElement?.id === 'composer'", 3);
+    await page.locator('#composer:focus').waitFor({ timeout: 5000 });
     await page.keyboard.type(process.env.E2E_MESSAGE ?? 'refund please');
     await page.keyboard.press('Enter');
     await page.locator('.appr').first().waitFor({ timeout: 20_000 });

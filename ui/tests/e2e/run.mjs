@@ -1,4 +1,4 @@
-/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, forms, loss, crowd, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
+/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, forms, loss, crowd, trials, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
 import { chat } from './chat.mjs';
 import { crowd } from './crowd.mjs';
 import { forms } from './forms.mjs';
@@ -6,9 +6,10 @@ import { keyboard } from './keyboard.mjs';
 import { loss } from './loss.mjs';
 import { routes } from './routes.mjs';
 import { scale } from './scale.mjs';
+import { trials } from './trials.mjs';
 import { welcome } from './welcome.mjs';
 
-const gates = { routes: () => routes({ light: process.env.LIGHT === '1' }), keyboard, chat, welcome, forms, loss, crowd, scale };
+const gates = { routes: () => routes({ light: process.env.LIGHT === '1' }), keyboard, chat, welcome, forms, loss, crowd, trials, scale };
 const wanted = process.argv.slice(2);
 let failed = 0;
 for (const [name, gate] of Object.entries(gates)) {

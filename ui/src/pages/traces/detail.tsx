@@ -42,7 +42,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const chosen = params.get('step');
   const view = params.get('view') === 'graph' && trace.entity_type === 'workflow' ? 'graph' : 'timeline';
-  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.state === 'fail' || r.state === 'wait') ?? made.rows.find((r) => r.tokens));
+  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.kind === 'step' && (r.state === 'fail' || r.state === 'wait')) ?? made.rows.find((r) => r.tokens));
   const workflow = trace.workflow_id;
   const editor = workflow ? `/workflows/${workflow}/edit?trace=${trace.id}` : null;
   const title = trace.input_preview || t('traces.noinput');
@@ -88,6 +88,12 @@ async function retry(id: string): Promise<void> {
   } catch (error) { toastError(error); }
 }
 
+/** The input that a run stopped before a node goes on with. */
+function kept({ trace }: TraceAnswer): string {
+  const input = trace.checkpoint?.state.input;
+  return (typeof input === 'string' && input.trim() ? input : trace.input?.message.trim()) || '…';
+}
+
 function Pauses({ answer }: { answer: TraceAnswer }): ReactElement | null {
   const [busy, setBusy] = useState<string | null>(null);
   const pauses = answer.trace.pauses ?? [];
@@ -97,7 +103,7 @@ function Pauses({ answer }: { answer: TraceAnswer }): ReactElement | null {
     follow({ path: `/workflows/traces/${answer.trace.id}/resume/stream`, body: { pause_id: pause.pause_id, ...reply }, traceId: answer.trace.id, signal: new AbortController().signal, onEvent: (e) => { if (e.name.startsWith('step_')) refresh('/api/runs'); } })
       .catch(toastError).finally(() => { setBusy(null); refresh('/api/runs', '/api/runs/counts'); });
   };
-  return <div className="pauses">{pauses.map((p) => <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} onAnswer={(a) => send(p, a)} />)}</div>;
+  return <div className="pauses">{pauses.map((p) => <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} keep={kept(answer)} onAnswer={(a) => send(p, a)} />)}</div>;
 }
 
 function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made: ReturnType<typeof traceRows>; zoom: [number, number] | null; onZoom: (z: [number, number] | null) => void; title: string }): ReactElement {

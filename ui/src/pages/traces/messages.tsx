@@ -1,8 +1,9 @@
 /** Owns the exact prompt: messages by role, tool calls, what the context was spent on, what was cut. */
 import type { ReactElement } from 'react';
+import { useProviders } from '../../api/queries';
 import type { Span, Step } from '../../api/types';
 import { t, tx } from '../../i18n';
-import { count } from '../../i18n/figures';
+import { compact, count, percent } from '../../i18n/figures';
 import { callText, Code, plain } from '../../parts/code';
 import { Cuts } from './step-panel';
 
@@ -31,7 +32,11 @@ function one(value: unknown): Said[] {
 const size = (said: Said[]): number => Math.ceil(said.reduce((sum, m) => sum + m.text.length + JSON.stringify(m.calls).length, 0) / 4);
 const COLOURS: Record<string, string> = { system: 'var(--c1)', user: 'var(--c4)', assistant: 'var(--c2)', tool: 'var(--c3)' };
 
+/** Tokens a second over the whole call. */
+const speed = (span: Span): string => (span.completion_tokens && span.duration_ms && span.duration_ms >= 50 ? `${count(Math.round(span.completion_tokens / (span.duration_ms / 1000)))} tok/s` : '');
+
 export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactElement {
+  const providers = useProviders().data;
   const models = spans.filter((s) => s.type === 'llm');
   const cuts = spans.filter((s) => s.type === 'context');
   if (models.length === 0) return <p className="mut">{t('trace.nomessages')}</p>;
@@ -41,11 +46,13 @@ export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactE
         const input = readMessages(span.input);
         const output = readMessages(span.output);
         const groups = [...new Set(input.map((m) => m.role))].map((role) => ({ role, tokens: size(input.filter((m) => m.role === role)) }));
-        const total = Math.max(1, groups.reduce((sum, g) => sum + g.tokens, 0));
+        const sent = groups.reduce((sum, g) => sum + g.tokens, 0);
+        const room = providers?.data.find((p) => p.id === span.provider)?.models.find((m) => m.id === span.model)?.context_window ?? null;
+        const total = Math.max(1, sent, room && room < sent * 20 ? room : 0);
         return (
           <section key={span.id}>
-            <div className="row between"><h2>{models.length > 1 ? t('trace.call', { n: n + 1 }) : t('trace.messages')}</h2><span className="mut small">{span.model} · {count(span.total_tokens)} {t('tok')}</span></div>
-            {input.length > 0 && <><div className="ctx" role="img" aria-label={t('trace.context')}>{groups.map((g) => <i key={g.role} style={{ width: `${(g.tokens / total) * 100}%`, background: COLOURS[g.role] ?? 'var(--c5)' }} />)}</div><div className="lgd">{groups.map((g) => <span key={g.role}><i style={{ background: COLOURS[g.role] ?? 'var(--c5)' }} />{tx(`role.${g.role}`, g.role)} ≈{count(g.tokens)}</span>)}</div></>}
+            <div className="row between"><h2>{models.length > 1 ? t('trace.call', { n: n + 1 }) : t('trace.messages')}</h2><span className="mut small">{[span.model, `${count(span.total_tokens)} ${t('tok')}`, speed(span)].filter(Boolean).join(' · ')}</span></div>
+            {input.length > 0 && <><div className="ctx" role="img" aria-label={t('trace.context')}>{groups.map((g) => <i key={g.role} style={{ width: `${(g.tokens / total) * 100}%`, background: COLOURS[g.role] ?? 'var(--c5)' }} />)}</div><div className="lgd">{groups.map((g) => <span key={g.role}><i style={{ background: COLOURS[g.role] ?? 'var(--c5)' }} />{tx(`role.${g.role}`, g.role)} ≈{count(g.tokens)}</span>)}{room && <span className="mut">{t('trace.window', { share: percent((span.prompt_tokens || sent) / room), size: compact(room) })}</span>}</div></>}
             {input.length === 0 && output.length === 0 && (span.input || span.output ? <Code value={{ input: span.input, output: span.output }} /> : <p className="mut small">{t('trace.nostored')}</p>)}
             {[...input, ...output.map((m) => ({ ...m, role: 'assistant' }))].map((m, k) => (
               <div key={k} className={`msg${m.role === 'assistant' ? ' as' : ''}`}>

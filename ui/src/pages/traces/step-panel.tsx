@@ -19,6 +19,7 @@ import type { Row } from '../../run/rows';
 import { RotateCcw } from 'lucide-react';
 import { Messages } from './messages';
 import { UsageTab } from './usage-tab';
+import { Writers } from './writers';
 
 type TabId = 'output' | 'state' | 'messages' | 'usage' | 'raw';
 export interface Whole { step: Step; spans: Span[] }
@@ -56,7 +57,7 @@ export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; ro
           <>
             {step.error && <div className="note-box fail" role="alert"><div><b>{step.error.message}</b><div className="mono mut">{step.error.code}</div>{step.validation_errors?.map((e) => <div key={e} className="small">{e}</div>)}</div></div>}
             {current === 'output' && <Output step={step} span={span} spans={shown} />}
-            {current === 'state' && <StateView step={step} loading={whole.isPending} />}
+            {current === 'state' && <><StateView step={step} loading={whole.isPending} /><Writers answer={answer} step={step} /></>}
             {current === 'messages' && <Messages spans={shown} step={step} />}
             {current === 'usage' && <UsageTab step={step} span={span} spans={shown} />}
             {current === 'raw' && <><Code value={span ?? step} maxHeight={2000} />{!full && <div><Button small onClick={() => setFull(true)}>{t('load.rest')}</Button></div>}</>}

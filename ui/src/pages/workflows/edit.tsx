@@ -14,6 +14,7 @@ import { flushDraft, openWorkflow } from '../../editor/draft';
 import { panel } from '../../editor/panel';
 import { useEditor, tell, select } from '../../editor/store';
 import { oneWriter } from '../../editor/tabs-of-one';
+import { openTrials, trialFor, useTrials } from '../../editor/trials';
 import { Workbench } from '../../editor/workbench';
 import { leaveRun, openRun, startRun, useRun } from '../../run/store';
 import { useAddress } from '../../shell/place';
@@ -36,6 +37,7 @@ export default function EditPage({ id }: { id: string }): ReactElement {
       leave = close;
       const workflow = useEditor.getState().workflow?.id ?? id;
       writer.current = oneWriter(workflow);
+      openTrials(workflow);
       stop = startChecking();
       setState('ready');
     }).catch((error: unknown) => setState({ error }));
@@ -69,20 +71,22 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
     setParams({ again: null });
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' }).then(({ trace: t0 }) => { useComposer.setState({ text: t0.input?.message ?? t0.input_preview, state: t0.input?.state ?? {}, files: t0.input?.attachments ?? [] }); document.getElementById('composer')?.focus(); }).catch(toastError);
   }, [again]);
-  const run = useCallback(async (message: string): Promise<void> => {
-    const { files, state } = useComposer.getState();
+  const run = useCallback(async (message: string, only?: { node: string; state: Record<string, unknown> }): Promise<void> => {
+    const { files } = useComposer.getState();
+    const state = only?.state ?? useComposer.getState().state;
     try {
       await flushDraft();
-      const { workflow, hasDraft } = useEditor.getState();
+      const { workflow, hasDraft, graph } = useEditor.getState();
+      const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
       if (!workflow) return;
       tell({ mode: 'run' });
       panel({ dock: 'timeline' });
       useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
-      await startRun(workflow.id, { message, ...(Object.keys(state).length ? { state } : {}), ...(files.length ? { attachments: files } : {}), ...(hasDraft ? { draft: true } : {}) });
+      await startRun(workflow.id, { message, ...(Object.keys(state).length ? { state } : {}), ...(files.length ? { attachments: files } : {}), ...(hasDraft ? { draft: true } : {}), ...(trial ? { trial: { ...trial } } : {}) });
     } catch (error) {
       if (isProblem(error) && error.code === 'graph_invalid') { tell({ mode: 'design' }); panel({ dock: 'problems' }); toast(t('run.invalid'), { fail: true }); } else { tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' }); toastError(error); }
       useComposer.setState({ text: message, files });
     }
   }, []);
-  return <Workbench schema={schema} providers={providers} onRun={(m) => void run(m)} onTakeOver={onTakeOver} />;
+  return <Workbench schema={schema} providers={providers} onRun={(m, only) => void run(m, only)} onTakeOver={onTakeOver} />;
 }
