@@ -22,7 +22,7 @@ test-providers:
 	@scripts/test-prices.sh
 	@scripts/test-providers.sh
 
-# The suites on PostgreSQL, in a private cluster that is removed afterwards.
+# The suites on PostgreSQL, in a private cluster that is removed afterwards. Run by CI too.
 test-postgres:
 	@scripts/test-postgres.sh
 

@@ -1,6 +1,7 @@
 //! Owns a PostgreSQL server as the database: connections for lanes and readers, opened with their first job and again when lost.
 
 mod address;
+mod clock;
 mod fault;
 mod news;
 mod schema;
@@ -16,8 +17,10 @@ use super::StoreSettings;
 use super::error::StoreError;
 use super::news::{Hear, News};
 use super::workers::{Engine, Reading, Work, Writing, caught};
+use crate::model::Timestamp;
 use crate::sync::Mutex;
 
+use clock::ServerClock;
 use news::Exchange;
 
 pub(super) use address::Address;
@@ -36,12 +39,13 @@ pub(super) struct Postgres {
     address: Address,
     /// The schema was brought up to date.
     ready: Mutex<bool>,
+    clock: ServerClock,
     exchange: Exchange,
 }
 
 impl Postgres {
     pub(super) fn new(settings: StoreSettings, address: Address) -> Self {
-        Self { settings, address, ready: Mutex::new(false), exchange: Exchange::default() }
+        Self { settings, address, ready: Mutex::new(false), clock: ServerClock::default(), exchange: Exchange::default() }
     }
 
     /// A connection whose schema is known; waits a while for a server that is away.
@@ -62,6 +66,7 @@ impl Postgres {
 
     fn try_to_connect(&self) -> Result<Session, StoreError> {
         let session = Session::open(&self.address, &self.settings)?;
+        self.clock.set(session.time()?);
         let mut ready = self.ready.lock();
         if !*ready {
             schema::up_to_date(&session, &self.settings.prefix)?;
@@ -86,6 +91,14 @@ impl Engine for Postgres {
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
         Box::new(Reader { engine: self, session: None })
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.clock.now()
     }
 
     fn tell(&self, news: News) {

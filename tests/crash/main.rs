@@ -16,4 +16,5 @@ mod runtimes;
 mod server;
 mod support;
 mod sweep;
+mod tails;
 mod two;

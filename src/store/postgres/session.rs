@@ -20,6 +20,7 @@ use super::address::Address;
 use super::fault::{self, Trouble};
 use super::tls;
 use super::value::{Value, type_of};
+use crate::model::Timestamp;
 
 /// The server itself stops a statement before; a server that says nothing for so long is gone.
 const ANSWER: Duration = Duration::from_secs(75);
@@ -192,6 +193,13 @@ impl Session {
         let told = self.wait(self.client.simple_query(sql))?;
         let rows = told.into_iter().filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
         Ok(rows.collect())
+    }
+
+    /// What time it is at the server.
+    pub(super) fn time(&self) -> Result<Timestamp, StoreError> {
+        let told = self.simple("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")?;
+        let millis = told.first().and_then(|row| row.get(0)?.parse().ok());
+        millis.map(Timestamp).ok_or_else(|| StoreError::Fault("the server told no time".to_owned()))
     }
 
     fn statement(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Statement, StoreError> {

@@ -65,6 +65,9 @@ impl Writer {
                 Err(error) => return Tried::Refused(error),
             },
         };
+        if self.engine.clock.is_old() && let Ok(time) = open.time() {
+            self.engine.clock.set(time);
+        }
         open.begin("BEGIN");
         let mut later = Later::default();
         for work in works.iter_mut() {

@@ -69,7 +69,7 @@ fn store_run(tx: &mut Tx<'_>, number: u64, made: &Made) -> Result<(), StoreError
         });
     }
     let row = RunUpdate { started_at: Some(Timestamp(made.started)), total, ..update("completed") };
-    append(tx, &Append { children: vec![child], spans, row, ..growth(number, 0, 1) })
+    append(tx, &Append { children: vec![child], spans, row, ..growth(number, 0, 1) }).map(drop)
 }
 
 fn add(totals: &mut Totals, usage: &Usage) {
