@@ -30,6 +30,8 @@ pub(super) use session::Session;
 const LANES: usize = 4;
 /// A server that restarts is waited for, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a read is begun when its connection breaks.
+const LOOKS: u32 = 6;
 /// One that never answered is waited for no longer than this.
 const FIRST_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -66,7 +68,7 @@ impl Postgres {
 
     fn try_to_connect(&self) -> Result<Session, StoreError> {
         let session = Session::open(&self.address, &self.settings)?;
-        self.clock.set(session.time()?);
+        self.clock.read(&session)?;
         let mut ready = self.ready.lock();
         if !*ready {
             schema::up_to_date(&session, &self.settings.prefix)?;
@@ -121,14 +123,17 @@ struct Reader {
 
 impl Reading for Reader {
     fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
-        let held = self.session.is_some();
-        let result = self.read(work);
-        let lost = self.session.as_ref().is_some_and(Session::lost);
-        if lost {
+        let mut result = self.read(work);
+        // A connection that breaks says nothing of the server, and looking twice does no harm.
+        for _ in 1..LOOKS {
+            if !self.session.as_ref().is_some_and(Session::lost) {
+                break;
+            }
             self.session = None;
+            result = self.read(work);
         }
-        // A connection that broke while nobody used it says nothing of the server.
-        if lost && held { self.read(work) } else { result }
+        self.session.take_if(|open| open.lost());
+        result
     }
 }
 

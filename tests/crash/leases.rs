@@ -40,14 +40,15 @@ async fn an_owner_that_stood_still_is_fenced() {
     let mut owner = Program::run("work", folder.path(), &json!({"settings": short, "node": slow_model()}));
     let run: Id = owner.next().expect("a run").parse().expect("an id");
     let other = Bench::open(folder.path(), short);
-    // A process that stands still in the middle of a write keeps the database locked: then it is let go on and stopped again.
-    loop {
+    // A process that stands still in the middle of a write keeps the file, or the row, locked: then it is let go on and stopped again.
+    for tries in 1.. {
         owner.signal("STOP");
         tokio::time::sleep(Duration::from_millis(1300)).await;
-        if let Ok(taken) = other.studio.take_over().await {
-            assert_eq!(taken, 1);
+        let taken = other.studio.take_over().await;
+        if taken.as_ref().is_ok_and(|taken| *taken == 1) {
             break;
         }
+        assert!(tries < 20, "{taken:?}");
         owner.signal("CONT");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -65,8 +65,8 @@ impl Writer {
                 Err(error) => return Tried::Refused(error),
             },
         };
-        if self.engine.clock.is_old() && let Ok(time) = open.time() {
-            self.engine.clock.set(time);
+        if self.engine.clock.is_old() {
+            let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
         }
         open.begin("BEGIN");
         let mut later = Later::default();
