@@ -143,7 +143,7 @@ impl Reader {
             Some(open) => open,
             none => none.insert(self.engine.connect()?),
         };
-        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned());
         let result = caught(super::db::Connection::Postgres(open), work).map(drop);
         let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
         result.and(ended)
