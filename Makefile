@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-pages test-postgres test-providers test-mcp test-knowledge fuzz generate install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-providers test-mcp test-knowledge test-observability fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -14,17 +14,24 @@ run:
 test:
 	@scripts/test.sh
 
-# The pages in a real browser, and the model providers against real programs: slower, and they need Chromium, nginx, Node.js, PyPI.
-test-pages:
-	@scripts/test-ui.sh
+# Providers, knowledge, MCP and prices against programs that others wrote, a line for each; they come from PyPI and npm.
+test-peers:
+	@scripts/test-peers.sh
 
 test-providers:
-	@scripts/test-prices.sh
-	@scripts/test-providers.sh
+	@scripts/test-peers.sh prices providers
+
+# The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
+test-pages:
+	@scripts/test-ui.sh
 
 # The suites on PostgreSQL, in a private cluster that is removed afterwards. Run by CI too.
 test-postgres:
 	@scripts/test-postgres.sh
+
+# Hosts and workers as processes that are killed and stopped while thousands of runs go through, on PostgreSQL and on one file.
+test-chaos:
+	@scripts/test-chaos.sh
 
 # MCP servers that others wrote, and the conformance suite for clients; needs Node.js and PyPI.
 test-mcp:
@@ -33,6 +40,10 @@ test-mcp:
 # Retrieval by meaning, with a real embeddings model.
 test-knowledge:
 	@scripts/test-knowledge.sh
+
+# Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
+test-observability:
+	@scripts/test-observability.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:
@@ -43,11 +54,17 @@ generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
 
-# The shared library, its header, and what pkg-config tells of them.
+# The bundled prices, from the newest packages of PyPI that collect them.
+prices:
+	@scripts/prices.sh
+
+# The shared library, its header, what pkg-config tells of them, and the program.
 install:
 	@scripts/prepare.sh build
 	cargo rustc --release --lib --crate-type cdylib
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	cargo build --release --bin studio
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(TARGET)/release/studio $(DESTDIR)$(PREFIX)/bin/studio
 	install -m 755 $(TARGET)/release/libstudio.so $(DESTDIR)$(PREFIX)/lib/libstudio.so.$(VERSION)
 	ln -sf libstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libstudio.so.1
 	ln -sf libstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libstudio.so

@@ -49,13 +49,33 @@ pub fn build(database: &str, n: u64) {
         let pattern = pattern(&studio).await;
         for from in (0..n).step_by(BATCH as usize) {
             let pattern = Arc::clone(&pattern);
-            let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n));
+            let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n, true));
             studio.world().store.write(batch).await.expect("runs are stored");
         }
         studio.shutdown(std::time::Duration::from_secs(60)).await;
     });
     let bytes = measure::size(path) / n.max(1);
     emit("W7build", "sqlite-normal", n, n, &[sample.stop()], json!({"db_bytes_per_unit": bytes}));
+}
+
+/// What the calls of a run and their sums cost to store: `n` runs in one transaction each, without calls and with two.
+pub fn metered(database: &str, n: u64) {
+    let path = Path::new(database);
+    for calls in [false, true] {
+        measure::remove(path);
+        wait(async {
+            let studio = open(path);
+            let pattern = pattern(&studio).await;
+            let sample = Sample::start();
+            for number in 0..n {
+                let pattern = Arc::clone(&pattern);
+                let store = move |tx: &mut Tx<'_>| pattern.store(tx, number, n, calls);
+                studio.world().store.write(store).await.expect("a run is stored");
+            }
+            emit("W7metered", if calls { "two calls" } else { "no calls" }, n, n, &[sample.stop()], json!({}));
+            studio.shutdown(std::time::Duration::from_secs(60)).await;
+        });
+    }
 }
 
 /// A run that really ran, and its log.
@@ -93,7 +113,7 @@ fn usage(number: u64) -> Usage {
 }
 
 impl Pattern {
-    fn store(&self, tx: &mut Tx<'_>, number: u64, n: u64) -> Result<(), StoreError> {
+    fn store(&self, tx: &mut Tx<'_>, number: u64, n: u64, metered: bool) -> Result<(), StoreError> {
         let back = i64::try_from((n - number) as u128 * (DAYS * DAY) as u128 / u128::from(n)).unwrap_or(0);
         let at = Timestamp(END - back);
         let agent = number % 2 == 1;
@@ -121,7 +141,7 @@ impl Pattern {
         total.add(&calls[1]);
         let mut append = Append::new(row.id, Arc::clone(&row.tenant), 0, 1, self.update(at, number, total));
         append.entries.clone_from(&self.entries);
-        append.spans = (0..).zip(calls).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
+        append.spans = (0..).zip(calls).filter(|_| metered).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
         log::append(tx, &append).map(drop)
     }
 
@@ -174,21 +194,12 @@ pub fn query(database: &str, reps: u64) {
         let studio = open(Path::new(database));
         let scope = Scope::default();
         let entity = id(2, 7).to_string();
-        let newest = RunsQuery::default();
-        let page = studio.runs(&scope, newest.clone()).await.expect("runs").into_json();
+        let page = studio.runs(&scope, RunsQuery::default()).await.expect("runs").into_json();
         let run = page["data"][10]["id"].as_str().expect("an id").to_owned();
-        let cursor = page["next_cursor"].as_str().map(str::to_owned);
-        let next = ListQuery::parse([("cursor", cursor.unwrap_or_default().as_str())].into_iter()).expect("a query");
-        let lists = [
-            ("newest", newest),
-            ("failed", RunsQuery { status: vec!["failed".into()], ..RunsQuery::default() }),
-            ("entity", RunsQuery { entity_id: Some(entity.clone()), entity_type: Some(EntityKind::Workflow), ..RunsQuery::default() }),
-            ("thread", RunsQuery { thread_id: Some(id(3, 10).to_string()), ..RunsQuery::default() }),
-            ("page", RunsQuery { list: next, ..RunsQuery::default() }),
-        ];
-        for (variant, query) in lists {
+        for (variant, query) in lists(&studio, &scope, &run).await {
             ask(variant, reps, async || studio.runs(&scope, query.clone()).await.expect("runs").into_json()).await;
         }
+        ask("counts", reps, async || studio.run_counts(&scope).await.expect("counts")).await;
         ask("trace", reps, async || studio.trace(&scope, &run, TraceQuery::default()).await.expect("a trace")).await;
         for (variant, more) in [
             ("usage", json!({})),
@@ -196,7 +207,9 @@ pub fn query(database: &str, reps: u64) {
             ("usage-by-entity", json!({"group_by": "entity"})),
             ("usage-by-day", json!({"group_by": "day"})),
             ("usage-of-entity", json!({"entity_id": entity, "group_by": "model"})),
+            ("usage-by-thread", json!({"group_by": "thread"})),
             ("usage-of-model", json!({"model": "model-3"})),
+            ("usage-of-model-by-day", json!({"model": "model-3", "group_by": "day"})),
         ] {
             let mut asked = json!({"from": "2026-10-15", "to": "2026-11-13"});
             if let (Value::Object(asked), Value::Object(more)) = (&mut asked, more) {
@@ -206,6 +219,38 @@ pub fn query(database: &str, reps: u64) {
             ask(variant, reps, async || studio.usage(&scope, window.clone()).await.expect("a report")).await;
         }
     });
+}
+
+/// Questions for a page of runs: every filter, alone and together, and pages further on.
+async fn lists(studio: &Studio, scope: &Scope, run: &str) -> Vec<(&'static str, RunsQuery)> {
+    let page = |text: &str| ListQuery::parse(text.split('&').filter_map(|pair| pair.split_once('='))).expect("a query");
+    let newest = RunsQuery { list: page("limit=50"), ..RunsQuery::default() };
+    let (mut cursor, mut left) = (newest.clone(), 0);
+    while left < 20 {
+        let told = studio.runs(scope, cursor.clone()).await.expect("runs").into_json();
+        let Some(next) = told["next_cursor"].as_str() else { break };
+        cursor.list = page(&format!("limit=50&cursor={next}"));
+        left += 1;
+    }
+    let entity = RunsQuery { entity_id: Some(id(2, 7).to_string()), entity_type: Some(EntityKind::Workflow), ..newest.clone() };
+    let failed = RunsQuery { status: vec!["failed".into()], ..newest.clone() };
+    let month = RunsQuery { from: Some(Timestamp(END - 60 * DAY)), to: Some(Timestamp(END - 30 * DAY)), ..newest.clone() };
+    vec![
+        ("newest", newest.clone()),
+        ("page-21", cursor),
+        ("failed", failed.clone()),
+        ("queued", RunsQuery { status: vec!["queued".into(), "running".into()], ..newest.clone() }),
+        ("agents", RunsQuery { entity_type: Some(EntityKind::Agent), ..newest.clone() }),
+        ("entity", entity.clone()),
+        ("entity-failed", RunsQuery { status: failed.status.clone(), ..entity.clone() }),
+        ("entity-month", RunsQuery { from: month.from, to: month.to, ..entity }),
+        ("failed-month", RunsQuery { status: failed.status, ..month.clone() }),
+        ("month", month),
+        ("thread", RunsQuery { thread_id: Some(id(3, 10).to_string()), ..newest.clone() }),
+        ("children", RunsQuery { parent_run_id: Some(run.to_owned()), ..newest.clone() }),
+        ("text", RunsQuery { list: page("limit=50&q=short"), ..newest.clone() }),
+        ("text-rare", RunsQuery { list: page("limit=50&q=nowhere"), ..newest }),
+    ]
 }
 
 async fn ask(variant: &str, reps: u64, question: impl AsyncFn() -> Value) {

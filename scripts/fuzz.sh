@@ -14,12 +14,13 @@ export PATH="$work/tools/bin:$PATH"
 # The C code of SQLite is linked twice, which is of no consequence here.
 export ASAN_OPTIONS="detect_odr_violation=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 rustup toolchain list | grep -q ^nightly || rustup toolchain install nightly --profile minimal
+cp Cargo.lock fuzz/Cargo.lock # the versions of the product
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --root "$work/tools" cargo-fuzz
 
 for name in "${names[@]}"; do mkdir -p "$work/corpus/$name"; done
-# Real frames to begin with: each family whole and streamed.
+# Something real to begin with: frames of each family, whole and streamed; graphs as the tests sketch them.
 python3 - "$work/corpus" <<'END'
-import json, pathlib, sys
+import json, pathlib, re, sys
 corpus = pathlib.Path(sys.argv[1])
 order = ["openai", "openai-responses", "anthropic", "gemini", "ollama", "cohere", "deepseek", "openrouter", "mistral"]
 for family, frames in json.load(open("src/providers/seeds.json")).items():
@@ -30,8 +31,11 @@ for family, frames in json.load(open("src/providers/seeds.json")).items():
             (corpus / "answers" / f"{family}-{name}").write_bytes(bytes([order.index(family), piece]) + text.encode())
         if (corpus / "streams").exists():
             (corpus / "streams" / f"{family}-{name}").write_text(text[:2000])
+sketches = {text for source in pathlib.Path("tests").rglob("*.rs") for text in re.findall(r'"(start -> (?:[^"\\]|\\")*)"', source.read_text())}
+for at, text in enumerate(sorted(sketches)):
+    if (corpus / "graph").exists():
+        (corpus / "graph" / f"sketch-{at}").write_text(text.replace('\\"', '"'))
 END
-[ ! -d "$work/corpus/graph" ] || find templates -name '*.json' -exec cp {} "$work/corpus/graph/" \; 2>/dev/null || true
 
 for name in "${names[@]}"; do
     printf '\n== %s\n' "$name"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Speaks with MCP servers that others wrote, over both transports and both generations of the protocol, and plays the client in the
-# conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder.
+# conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder. Left out of the suite
+# are its scenarios of OAuth, which is not offered, of skills, and of answering a form with its defaults: nobody was asked then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers="${CARGO_TARGET_DIR:-target}/peers"
@@ -8,6 +9,7 @@ mkdir -p "$peers/mcp"
 peers="$(cd "$peers/mcp" && pwd)"
 everything_version=2026.8.31
 conformance_version=0.1.16
+conformance_next_version=0.2.0-alpha.12
 python_version=2.3.0
 
 if ! "$peers/python/bin/python" -c "import importlib.metadata as m; assert m.version('mcp') == '$python_version'" 2>/dev/null; then
@@ -16,9 +18,12 @@ if ! "$peers/python/bin/python" -c "import importlib.metadata as m; assert m.ver
 fi
 everything="$peers/node_modules/@modelcontextprotocol/server-everything"
 conformance="$peers/node_modules/@modelcontextprotocol/conformance"
-if ! grep -qs "\"version\": \"$everything_version\"" "$everything/package.json" || ! grep -qs "\"version\": \"$conformance_version\"" "$conformance/package.json"; then
+conformance_next="$peers/node_modules/conformance-next"
+is_installed() { grep -qs "\"version\": \"$2\"" "$1/package.json"; } # folder, version
+if ! { is_installed "$everything" "$everything_version" && is_installed "$conformance" "$conformance_version" && is_installed "$conformance_next" "$conformance_next_version"; }; then
     npm install --prefix "$peers" --silent --no-audit --no-fund node@22 \
-        "@modelcontextprotocol/server-everything@$everything_version" "@modelcontextprotocol/conformance@$conformance_version"
+        "@modelcontextprotocol/server-everything@$everything_version" "@modelcontextprotocol/conformance@$conformance_version" \
+        "conformance-next@npm:@modelcontextprotocol/conformance@$conformance_next_version"
 fi
 node="$peers/node_modules/node/bin/node"
 
@@ -48,12 +53,21 @@ begin python "$python_port" "$peers/python/bin/python" tests/mcp/server.py "$pyt
 
 export STUDIO_MCP_EVERYTHING="$node $everything/dist/index.js stdio" STUDIO_MCP_EVERYTHING_URL="http://127.0.0.1:$everything_port/mcp"
 export STUDIO_MCP_PYTHON="$peers/python/bin/python $PWD/tests/mcp/server.py" STUDIO_MCP_PYTHON_URL="http://127.0.0.1:$python_port/mcp"
-cargo test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it mcp::real -- --include-ignored --skip mcp::real::conforms "$@"
+cargo="${CARGO:-cargo}"
+"$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it mcp::real -- --include-ignored --skip mcp::real::conforms "$@"
 
-program=$(cargo test ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it --no-run 2>&1 | sed -n 's/.*(\(.*\/it-[0-9a-f]*\))/\1/p')
-for scenario in initialize tools_call sse-retry; do
-    MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$conformance/dist/index.js" client --scenario "$scenario" \
-        --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$peers/conformance-$scenario.log" 2>&1 ||
-        { cat "$peers/conformance-$scenario.log"; exit 1; }
-    echo "conformance $scenario: passed"
-done
+program=$("$cargo" test ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it --no-run 2>&1 | sed -n 's/.*(\(.*\/it-[0-9a-f]*\))/\1/p')
+conform() { # the suite, its version, revision of the protocol, scenarios
+    local suite=$1 version=$2 revision=$3 scenario log
+    shift 3
+    for scenario in "$@"; do
+        log="$peers/conformance-$version-$revision-$scenario.log"
+        MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" --spec-version "$revision" --timeout 120000 \
+            --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 || { cat "$log"; exit 1; }
+        echo "conformance $version, $revision, $scenario: passed"
+    done
+}
+conform "$conformance" "$conformance_version" 2025-11-25 initialize tools_call sse-retry
+conform "$conformance_next" "$conformance_next_version" 2025-11-25 initialize tools_call sse-retry json-schema-2020-12-preservation
+conform "$conformance_next" "$conformance_next_version" 2026-07-28 tools_call request-metadata sep-2322-client-request-state http-standard-headers \
+    http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref json-schema-2020-12-preservation

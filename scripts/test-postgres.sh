@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the suites on PostgreSQL: a private cluster on 127.0.0.1, in a temporary folder, stopped and removed at the end.
-# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]`; with names only those of the Rust suites are run.
+# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]` runs only those of the Rust suites,
+# `scripts/test-postgres.sh --run COMMAND…` something else on such a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # The features with which `make test` builds, so that nothing is built twice.
@@ -37,7 +38,7 @@ listen_addresses = '127.0.0.1'
 port = $port
 unix_socket_directories = '$home'
 max_connections = 400
-fsync = off # processes die here, not the machine
+fsync = ${STUDIO_TEST_FSYNC:-off} # processes die here, not the machine
 ssl = on
 ssl_cert_file = '$home/cert.pem'
 ssl_key_file = '$home/key.pem'
@@ -60,6 +61,11 @@ chmod 755 "$STUDIO_TEST_POSTGRES"
 export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
 cargo=(timeout --kill-after=10 "$most" "${CARGO:-cargo}")
 suite() { "${cargo[@]}" test --quiet ${features:+--features "$features"} "$@"; }
+if [ "${1:-}" = --run ]; then
+    shift
+    "$@"
+    exit
+fi
 if [ $# -gt 0 ]; then
     suite --lib --test it --test crash -- "$@"
     exit
@@ -74,3 +80,6 @@ say "forks"
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pedantic -g -Iinclude -Itests/c tests/c/fork.c -o "$target/debug/fork-on-server" -L"$target/debug" -lstudio -lpthread
 LD_LIBRARY_PATH="$target/debug" timeout "$most" "$target/debug/fork-on-server" 40
+# Processes that are killed while runs go through.
+say "a small storm"
+STUDIO_FEATURES="$features" STUDIO_CHAOS_RUNS=200 timeout --kill-after=10 "$most" scripts/test-chaos.sh

@@ -25,7 +25,7 @@ npm run --silent sizes
 cd "$root"
 [ "${STUDIO_BROWSER:-1}" = 0 ] && exit 0
 
-cargo build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
+"${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
@@ -41,12 +41,15 @@ host() { # port, prefix: the example host on a database of its own
 say "the gates at /studio"
 port=$(free_port)
 host "$port" studio
-STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs
+# Figures of the scale gate depend on the machine: `SCALE=1` asks for it.
+gates=(routes keyboard chat welcome forms loss)
+[ "${SCALE:-0}" = 1 ] && gates+=(scale)
+STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 
 say "the routes at /a/b/c"
 deep=$(free_port)
 host "$deep" a/b/c
-QUICK=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes
+LIGHT=1 STUDIO_URL=http://127.0.0.1:$deep/a/b/c node ui/tests/e2e/run.mjs routes
 
 say "the routes behind a proxy that takes a prefix away"
 proxy=$(free_port)
@@ -63,4 +66,4 @@ CONF
 nginx -c "$work/nginx.conf" -p "$work" 2>/dev/null &
 pids+=($!)
 sleep 0.5
-QUICK=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes
+LIGHT=1 STUDIO_URL=http://127.0.0.1:$proxy/tenant-7/ai node ui/tests/e2e/run.mjs routes

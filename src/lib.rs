@@ -1,6 +1,7 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
 pub mod clock;
+pub mod command;
 pub mod config;
 pub mod engine;
 pub mod error;
@@ -9,6 +10,7 @@ pub mod host;
 pub mod http;
 pub mod knowledge;
 pub mod model;
+pub mod observe;
 #[cfg(test)]
 #[path = "../tests/it/support/place.rs"]
 mod place;

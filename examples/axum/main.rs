@@ -1,7 +1,7 @@
 //! A web application in Rust with the studio inside: `make run`.
 //!
-//! `--port` (or `PORT`) and `--database` (or `STUDIO_DATABASE`) choose where it listens and where it keeps its data. A new
-//! database is filled with an example workflow and two agents.
+//! `--port` (or `PORT`) and `--database` (or `STUDIO_DATABASE`) choose where it listens and where it keeps its data, `--config` names
+//! a file with everything else. A new database file is filled with an example workflow and two agents.
 
 mod welcome;
 
@@ -29,12 +29,16 @@ fn argument(name: &str) -> Option<String> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let port: u16 = argument("--port").or_else(|| std::env::var("PORT").ok()).map_or(Ok(8787), |port| port.parse())?;
-    let mut json = serde_json::json!({"environment": "local", "async_runs_enabled": true});
+    let file = argument("--config").map(std::path::PathBuf::from);
+    let mut json = match file {
+        Some(_) => serde_json::json!({}),
+        None => serde_json::json!({"environment": "local", "async_runs_enabled": true}),
+    };
     if let Some(path) = argument("--database") {
         json["database"] = serde_json::json!({"path": path});
     }
-    let config = Config::load(ConfigSources { file: None, json: Some(json), env: std::env::vars().collect() })?;
-    let is_new = config.database_file().is_some_and(|path| !path.exists());
+    let config = Config::load(ConfigSources { file, json: Some(json), env: std::env::vars().collect() })?;
+    let is_new = argument("--config").is_none() && config.database_file().is_some_and(|path| !path.exists());
     let studio = Studio::open(config)?;
     studio.runtime()?.block_on(async {
         if is_new {

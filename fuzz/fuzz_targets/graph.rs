@@ -1,4 +1,4 @@
-//! Graphs: any JSON is checked and read without a panic; what the check accepts has a plan.
+//! Graphs: any JSON, and any text that sketches one, is checked and read without a panic; what the check accepts has a plan.
 #![no_main]
 
 use std::sync::Arc;
@@ -7,9 +7,11 @@ use libfuzzer_sys::fuzz_target;
 use studio::model::check;
 use studio::model::graph::Graph;
 use studio::model::plan::Plan;
+use studio::model::sketch;
 
 fuzz_target!(|data: &[u8]| {
-    let Ok(graph) = serde_json::from_slice(data) else { return };
+    let sketched = || std::str::from_utf8(data).ok().and_then(|text| sketch::graph(text).ok());
+    let Some(graph) = serde_json::from_slice(data).ok().or_else(sketched) else { return };
     let issues = check::shape(&graph);
     if let Ok(parsed) = Graph::parse(&graph) {
         assert!(issues.iter().all(|issue| issue.severity != check::Severity::Error), "{issues:?}");

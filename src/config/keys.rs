@@ -195,6 +195,7 @@ keys! {
     "observability.otlp.content" "STUDIO_OTLP_CONTENT" Kind::Switch, always!(false), gates "prompts and answers in OTLP";
     "observability.inspector.enabled" "STUDIO_INSPECTOR_ENABLED" Kind::Switch, always!(false), gates "Inspector";
     "observability.inspector.ingestion_key" "INSPECTOR_INGESTION_KEY" Kind::Maybe, none, shown IsSet;
+    "observability.inspector.url" "INSPECTOR_URL" Kind::Maybe, none;
     "observability.langfuse.enabled" "STUDIO_LANGFUSE_ENABLED" Kind::Switch, always!(false), gates "Langfuse";
     "observability.langfuse.public_key" "LANGFUSE_PUBLIC_KEY" Kind::Maybe, none, shown IsSet;
     "observability.langfuse.secret_key" "LANGFUSE_SECRET_KEY" Kind::Maybe, none, shown IsSet;

@@ -213,7 +213,7 @@ sections! {
     /// OpenTelemetry.
     Otlp { endpoint: Option<String>, headers: BTreeMap<String, String>, content: bool, }
     /// The Inspector preset.
-    Inspector { enabled: bool, ingestion_key: Option<String>, }
+    Inspector { enabled: bool, ingestion_key: Option<String>, url: Option<String>, }
     /// The Langfuse preset.
     Langfuse { enabled: bool, public_key: Option<String>, secret_key: Option<String>, host: Option<String>, }
     /// How long things are kept; 0 = for ever.

@@ -105,6 +105,18 @@ impl Config {
         found.filter(|value| !value.is_empty()).map(|value| Secret(value.as_str().into()))
     }
 
+    /// Variables that are named like ours and that nothing reads.
+    #[must_use]
+    pub fn unknown_variables(&self) -> Vec<String> {
+        let read = |name: &str| KEYS.iter().any(|key| key.variable == name) || self.names_secret(name);
+        self.environment.keys().filter(|name| name.starts_with("STUDIO_") && !read(name)).cloned().collect()
+    }
+
+    /// A provider takes its credential from this variable.
+    fn names_secret(&self, variable: &str) -> bool {
+        self.providers.keys().any(|provider| self.credential_of(provider).as_deref() == Some(variable))
+    }
+
     /// The name of the secret that a provider uses.
     #[must_use]
     pub fn credential_of(&self, provider: &str) -> Option<String> {
@@ -203,6 +215,9 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     }
     if text("/database/url").is_some_and(|url| !["sqlite:", "postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))) {
         refuse("database.url", "must begin with sqlite: or postgres://");
+    }
+    if text("/observability/otlp/endpoint").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        refuse("observability.otlp.endpoint", "must begin with http:// or https://");
     }
     let studio = text("/route_prefix").unwrap_or_default();
     if !studio.is_empty() && !is_route_prefix(studio) {

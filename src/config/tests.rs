@@ -93,6 +93,7 @@ observability.otlp.headers|STUDIO_OTLP_HEADERS|{}|a=1, b=x=y|{"a":"1","b":"x=y"}
 observability.otlp.content|STUDIO_OTLP_CONTENT|false|yes|true
 observability.inspector.enabled|STUDIO_INSPECTOR_ENABLED|false|yes|true
 observability.inspector.ingestion_key|INSPECTOR_INGESTION_KEY|null|k|"k"
+observability.inspector.url|INSPECTOR_URL|null|u|"u"
 observability.langfuse.enabled|STUDIO_LANGFUSE_ENABLED|false|yes|true
 observability.langfuse.public_key|LANGFUSE_PUBLIC_KEY|null|k|"k"
 observability.langfuse.secret_key|LANGFUSE_SECRET_KEY|null|k|"k"

@@ -149,7 +149,7 @@ fn human(
     let Some(step) = step else { return Ok(Some(Advance::Ended)) };
     let Some(Answer::Human { message, .. }) = answer else {
         let prompt = if prompt.trim().is_empty() { world.text("human.prompt") } else { prompt };
-        let reason = PauseReason::Human { prompt, output_key: node.output_key.to_string() };
+        let reason = PauseReason::Human { prompt, output_key: node.output_key.to_string(), question: None };
         let node = Arc::clone(&core.run.plan.node(at).id);
         journal.emit_in(core, id, Event::Paused(Box::new(Pause { id: world.clock.id(), step, node, reason })))?;
         return Ok(Some(Advance::Paused));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::going::{self, go_on};
 use super::journal::Tenure;
 use super::load::{self, Loaded};
-use super::projection;
+use super::{projection, question};
 use super::started::Started;
 use super::world::World;
 use crate::error::{Error, Kind, Result};
@@ -159,13 +159,16 @@ fn wrong_kind(expected: &str, text: String) -> Error {
 
 fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
     match &pause.reason {
-        PauseReason::Human { prompt, .. } => {
+        PauseReason::Human { prompt, question, .. } => {
             if reply.approval.is_some() || reply.decisions.is_some() {
                 return Err(wrong_kind("human", format!("the run waits for an answer to: {prompt}")));
             }
             let message = reply.message.clone().unwrap_or_default();
             if message.trim().is_empty() && reply.attachments.is_empty() {
                 return Err(Error::field("message", "message is required"));
+            }
+            if let Some(question) = question {
+                return question::answer(question, message, &reply.attachments);
             }
             Ok(Answer::Human { message, attachments: reply.attachments.clone() })
         }

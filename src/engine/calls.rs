@@ -1,4 +1,4 @@
-//! Owns calls: everything that costs money or touches the world, recorded before and after, never made again once it ended well.
+//! Owns calls of models: recorded before and after, never made again once they ended well; and the conversations they begin with.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,17 +7,14 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::journal::Lost;
-use super::values::ValueCall;
 use crate::model::{Id, Timestamp};
 use crate::model::budget::Cut;
-use crate::model::chat::{Message, Tokens, ToolCall};
-use crate::model::event::{
-    CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PartHash, ToolOutcome,
-};
+use crate::model::chat::{Message, Tokens};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, PartHash};
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
+use crate::sync::Mutex;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
-use crate::tools::{BoundTool, Caller, Spent, ToolReply};
 
 /// A model call.
 #[derive(Debug)]
@@ -108,7 +105,9 @@ impl StepContext {
         let texts = self.world().store.read(read).await.map_err(|error| store_fault(&error))?;
         texts
             .into_iter()
-            .map(|text| {
+            .zip(parts)
+            .map(|(text, hash)| {
+                let text = self.journal().masking().original(hash).or(text);
                 let text = text.ok_or_else(|| Fault::new(FaultCode::Internal, "a stored message is missing"))?;
                 serde_json::from_str(&text)
                     .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))
@@ -158,12 +157,12 @@ impl StepContext {
         }
         request.asker.run = self.run().id.to_string();
         request.asker.tenant = self.run().tenant.to_string();
-        let prompt = self.keep(&request.messages)?;
+        let (prompt, span) = (self.keep(&request.messages)?, self.world().clock.id());
         self.record(Event::CallStarted(Box::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Model,
-            span: self.world().clock.id(),
+            span,
             name: name.to_owned(),
             call_id: None,
             arguments: None,
@@ -176,26 +175,42 @@ impl StepContext {
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
+        let spent = Mutex::new(None);
         let result = tokio::select! {
-            result = self.ask(&provider, &request, tell) => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+            result = self.ask(&provider, &request, tell, &spent) => result,
+            () = self.cancelled().cancelled() => {
+                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
+                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
+                Err(ProviderFailure { tokens: Some(tokens), ..cut })
+            }
         };
+        if self.world().observer.wants_content() {
+            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
+            self.journal().watch().hear(span, std::mem::take(&mut request.messages), answer);
+        }
         self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
     }
 
-    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell) -> Result<ChatReply, ProviderFailure> {
+    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(provider)?;
-        match tell {
-            Tell::Silent => provider.chat(request, &|_| ()).await,
-            Tell::Tokens { publish_reply } => {
-                let (journal, lane, step) = (self.journal(), self.lane(), self.step());
-                let hear = |delta: Delta| match delta {
-                    Delta::Text(text) if !text.is_empty() => journal.token(lane, step, publish_reply, &text),
-                    Delta::Text(_) | Delta::Reasoning(_) => {}
-                };
-                provider.chat(request, &hear).await
+        let (journal, lane, step) = (self.journal(), self.lane(), self.step());
+        let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
+        let say = |text: &str| {
+            if let Tell::Tokens { publish_reply } = tell
+                && !text.is_empty()
+            {
+                journal.token(lane, step, publish_reply, text);
             }
-        }
+        };
+        let hear = |delta: Delta| match delta {
+            Delta::Text(text) if masked => say(&journal.unheld(&held, &text)),
+            Delta::Text(text) => say(&text),
+            Delta::Reasoning(_) => {}
+            Delta::Spent(tokens) => *spent.lock() = Some(tokens),
+        };
+        let reply = provider.chat(request, &hear).await;
+        say(&std::mem::take(&mut *held.lock()));
+        reply
     }
 
     fn answered(
@@ -245,153 +260,6 @@ impl StepContext {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
             None => Usage { tokens, unpriced: true, ..Usage::default() },
         }
-    }
-
-    /// Tells readers which tools the model asks for; each call once.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub async fn announce_tools(&self, calls: &[ToolCall], parent: Option<&str>) -> Result<(), Fault> {
-        let known = self.open(|step| step.announced.clone()).unwrap_or_default();
-        let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains(&call.id)).cloned().collect();
-        if calls.is_empty() {
-            return Ok(());
-        }
-        self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned) })
-    }
-
-    /// Runs a tool, or gives back what it gave before.
-    ///
-    /// # Errors
-    /// A cancel or the store; a tool's own failure is a result.
-    pub async fn tool(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
-        let key = format!("tool:{}", call.id);
-        if let Some(done) = self.done(&key)
-            && let CallOutcome::Tool(outcome) = done.outcome
-        {
-            return Ok(outcome);
-        }
-        if let Some(outcome) = self.unknown(&key, call, parent) {
-            return self.tool_ended(&key, outcome, Duration::ZERO);
-        }
-        self.record(Event::CallStarted(Box::new(CallStarted {
-            step: self.step(),
-            key: key.clone(),
-            kind: CallKind::Tool,
-            span: self.world().clock.id(),
-            name: call.name.clone(),
-            call_id: Some(call.id.clone()),
-            arguments: Some(call.arguments.clone()),
-            repeatable: tool.idempotent,
-            streams: false,
-            provider: None,
-            model: None,
-            prompt: Vec::new(),
-            asker: None,
-        })))?;
-        self.journal().durable().await.map_err(|Lost| lost())?;
-        let started = Instant::now();
-        let (outcome, spent) = self.invoke(call, tool, parent).await;
-        let (cut, took) = (outcome.is_error && self.cancelled().is_cancelled(), started.elapsed());
-        if let Some(Spent { provider, model, tokens }) = spent {
-            let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
-            self.value(&format!("{key}/embed"), embedding, async { Ok((Value::Null, tokens)) }).await?;
-        }
-        let outcome = self.tool_ended(&key, outcome, took)?;
-        if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(outcome) }
-    }
-
-    /// A call that was cut in mid air earlier: a person's word, or never again.
-    fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Option<ToolOutcome> {
-        let (open, doubt) = self.open(|step| (step.calls.get(key).cloned(), step.doubts.get(&call.id).cloned()))?;
-        let Call::Open(open) = open? else { return None };
-        let outcome = |result: String, is_error, skipped| ToolOutcome {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            inputs: call.arguments.clone(),
-            result,
-            is_error,
-            skipped,
-            abandoned: false,
-            unreached: false,
-            parent_call_id: parent.map(str::to_owned),
-        };
-        match doubt {
-            Some(answer) => match answer.action {
-                DoubtAction::Rerun => None,
-                DoubtAction::Skip => Some(outcome("The call was skipped; it is not known whether it ran.".into(), false, true)),
-                DoubtAction::Use => Some(outcome(answer.result.unwrap_or_default(), false, false)),
-            },
-            None if open.repeatable => None,
-            None => Some(outcome("The call was cut short; it is not known whether it ran, so it was not repeated.".into(), true, false)),
-        }
-    }
-
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> (ToolOutcome, Option<Spent>) {
-        let facts = self.run();
-        let caller = Caller {
-            run: facts.id,
-            node_id: Arc::clone(&self.node().id),
-            tenant: Arc::clone(&facts.tenant),
-            user: facts.user.clone(),
-        };
-        let invocation = tool.invocation(call, &caller);
-        let (reply, abandoned) = tokio::select! {
-            reply = tool.answer(invocation) => (reply, false),
-            () = self.cancelled().cancelled() => (ToolReply::error("the run was ended; the call was abandoned"), true),
-        };
-        let reply = reply.capped(self.world().result_bytes());
-        let outcome = ToolOutcome {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            inputs: call.arguments.clone(),
-            result: reply.text,
-            is_error: reply.is_error,
-            skipped: false,
-            abandoned,
-            unreached: reply.unreached,
-            parent_call_id: parent.map(str::to_owned),
-        };
-        (outcome, reply.spent)
-    }
-
-    /// Gives a model a result without running anything.
-    ///
-    /// # Errors
-    /// When the run is lost.
-    pub async fn refuse_tool(&self, call: &ToolCall, text: &str, skipped: bool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
-        let key = format!("tool:{}", call.id);
-        if let Some(done) = self.done(&key)
-            && let CallOutcome::Tool(outcome) = done.outcome
-        {
-            return Ok(outcome);
-        }
-        let outcome = ToolOutcome {
-            call_id: call.id.clone(),
-            name: call.name.clone(),
-            inputs: call.arguments.clone(),
-            result: text.to_owned(),
-            is_error: !skipped,
-            skipped,
-            abandoned: false,
-            unreached: false,
-            parent_call_id: parent.map(str::to_owned),
-        };
-        self.tool_ended(&key, outcome, Duration::ZERO)
-    }
-
-    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            step: self.step(),
-            key: key.to_owned(),
-            outcome: CallOutcome::Tool(outcome.clone()),
-            usage: None,
-            duration_ms: millis(took),
-            reply_index: None,
-            structured: None,
-            finish: None,
-        })))?;
-        Ok(outcome)
     }
 }
 

@@ -266,8 +266,10 @@ impl StepContext {
     /// When the run is lost.
     pub async fn tell_text(&self, text: &str, publish_reply: bool) -> Result<(), Fault> {
         self.journal.durable().await.map_err(|Lost| lost())?;
+        let mut text = text.to_owned();
+        self.journal.masking().mask(|masks| masks.text(&mut text));
         if !text.is_empty() {
-            self.journal.token(self.lane, self.step, publish_reply, text);
+            self.journal.token(self.lane, self.step, publish_reply, &text);
         }
         Ok(())
     }

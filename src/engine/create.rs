@@ -125,7 +125,8 @@ impl Fresh {
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
         let created = created(world, new);
-        let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event: Event::Created(Box::new(created.clone())) })];
+        let event = super::masking::created(world, created.clone());
+        let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event })];
         if !queued {
             entries.push(Arc::new(Entry { seq: 2, at: now, lane: 0, event: Event::Began }));
         }
@@ -185,7 +186,7 @@ impl Fresh {
         if created.entity != EntityKind::Workflow {
             return None;
         }
-        let mut message = Message::text(Role::User, created.message.clone());
+        let mut message = Message::text(Role::User, self.told_created().message.clone());
         message.attachments.clone_from(&created.attachments);
         Some(super::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at))
     }
@@ -204,7 +205,7 @@ impl Fresh {
             status: run.status.as_str().to_owned(),
             mode: tenure.mode.to_owned(),
             user_id: created.user.as_ref().and_then(names::user_id),
-            input_preview: names::preview(&created.message),
+            input_preview: names::preview(&self.told_created().message),
             graph: Some(Arc::clone(&self.pinned.graph.0)),
             created_at: run.created_at,
             started_at: run.started_at,
@@ -229,6 +230,14 @@ impl Fresh {
             tries: 0,
             cancel_requested: false,
             no: 0,
+        }
+    }
+
+    /// How it was made, as it is stored and told.
+    fn told_created(&self) -> &Created {
+        match self.entries.first().map(|entry| &entry.event) {
+            Some(Event::Created(created)) => created,
+            Some(_) | None => &self.run.created,
         }
     }
 

@@ -41,13 +41,17 @@ pub(super) async fn go_on(
     let mut telling = loaded.telling(world, false);
     let after = telling.ordered.last;
     let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
-    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane, event });
+    let (seq, at) = (run.head + 1, world.clock.now());
+    let entry = Arc::new(Entry { seq, at, lane, event: super::masking::going_on(world, &run, &event) });
     let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
-    run.apply(&entry);
+    run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Told::Entry(Arc::clone(&entry)));
     let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
     let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
     append.messages = messages;
+    if let Event::Retried(retried) = &entry.event {
+        append.unsaid = super::unsaid::by(loaded.row.thread, &loaded.entries, retried);
+    }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let status = if queued { Status::Queued } else { Status::Running };

@@ -12,7 +12,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::feed::{Feed, Order};
+use super::masking::Masking;
 use super::projection;
+use super::spans::{self, Watch};
 use super::world::World;
 use crate::model::Id;
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
@@ -100,6 +102,8 @@ pub struct Journal {
     durable: AtomicU64,
     changed: Notify,
     broken: CancellationToken,
+    watch: Watch,
+    masking: Masking,
 }
 
 impl Journal {
@@ -108,6 +112,7 @@ impl Journal {
     pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure, known: Option<Known>) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
         let pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
+        let masking = Masking::of(&world, &run);
         Arc::new(Self {
             run: run.id,
             tenant,
@@ -122,6 +127,8 @@ impl Journal {
             unstored: AtomicU64::new(0),
             changed: Notify::new(),
             broken: CancellationToken::new(),
+            watch: Watch::default(),
+            masking,
         })
     }
 
@@ -132,6 +139,16 @@ impl Journal {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock()
+    }
+
+    /// What other systems are told of it.
+    pub(super) const fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    /// What nobody else gets of it.
+    pub(super) const fn masking(&self) -> &Masking {
+        &self.masking
     }
 
     /// Who works on it.
@@ -160,19 +177,21 @@ impl Journal {
         }
         let entry = Arc::new(Entry { seq: core.run.head + 1, at: self.world.clock.now(), lane, event });
         let child = projection::child_of(core, &entry);
+        let told = self.masking.entry(&entry);
         projection::before(&self.world, core, &entry);
+        spans::tell(&self.world, core, &told, self);
         core.run.apply(&entry);
         projection::after(&self.world, core, &entry, child, self);
-        self.feed.stage(&entry);
+        self.feed.stage(&told);
         let seq = entry.seq;
-        core.pending.entries.push(entry);
+        core.pending.entries.push(told);
         self.queue(core);
         Ok(seq)
     }
 
     /// Keeps a text that an entry is about to name by its hash.
     pub fn part(&self, text: Arc<str>) -> PartHash {
-        let hash = projection::hash(&text);
+        let (hash, text) = self.masking.part(text);
         let pending = &mut self.core.lock().pending;
         if pending.known.insert(Arc::clone(&hash)) {
             pending.append.parts.push((Arc::clone(&hash), text));

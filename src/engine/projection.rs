@@ -151,7 +151,11 @@ pub(super) fn children(_world: &World, run: &Run, tenant: &Arc<str>, tenure: &Te
 /// What people read of an answer in the thread.
 pub(super) fn answer_message(world: &World, run: &Run, entry: &Entry) -> Vec<MessageRow> {
     let Event::Resumed(resumed) = &entry.event else { return Vec::new() };
-    let Answer::Human { message, attachments } = &resumed.answer else { return Vec::new() };
+    let (message, attachments) = match &resumed.answer {
+        Answer::Human { message, attachments } => (message, attachments.as_slice()),
+        Answer::Question { message, .. } => (message, [].as_slice()),
+        Answer::Approval { .. } => return Vec::new(),
+    };
     shown(world, run, entry, Role::User, message, attachments).into_iter().collect()
 }
 

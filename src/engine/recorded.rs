@@ -58,7 +58,7 @@ impl Told {
         let tokens = &self.usage.tokens;
         json!({
             "event": "RunUsageRecorded",
-            "event_id": event_id,
+            "eventId": event_id,
             "run": self.id,
             "status": self.status,
             "attempt": self.attempt,

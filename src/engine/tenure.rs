@@ -1,6 +1,8 @@
 //! Owns who works on which run: leases kept alive, runs of dead owners taken over, queued runs claimed.
 
 mod takeover;
+mod told_text;
+mod working;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,11 +19,14 @@ use crate::error::Result;
 use crate::knowledge::Worker;
 use crate::model::agent::Definitions;
 use crate::model::event::{Entry, Event, Fault};
-use crate::model::run::Run;
+use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
 use crate::store::log::Known;
 use crate::store::{Tx, queue};
+
+pub use working::{Finished, Working};
+pub(super) use working::Ends;
 
 /// Queued runs that are claimed at once.
 const CLAIMED: usize = 64;
@@ -75,6 +80,16 @@ impl Seat {
         }
         drop(active);
         self.feed.close();
+    }
+
+    /// Says that this process has done with the run, to whoever wants to know.
+    fn tell_end(&self, status: Status, began: std::time::Instant) {
+        let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut ends = self.world.ends.lock();
+        let told = ends.as_ref().is_none_or(|ends| ends.send(Finished { run: self.journal.run, status, millis }).is_ok());
+        if !told {
+            *ends = None;
+        }
     }
 
     /// A cancel that came while the run was coming to rest.
@@ -150,6 +165,7 @@ pub(super) fn drive_here(
         world.queued.fetch_add(1, Ordering::Relaxed);
     }
     let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
+    let began = std::time::Instant::now();
     world.spawn(async move {
         let drive = drive_together(&seat.journal, drive);
         let drove = std::panic::AssertUnwindSafe(drive).catch_unwind().await;
@@ -157,9 +173,15 @@ pub(super) fn drive_here(
             Ok(Drove::Requeued) => {
                 seat.hear_late_cancel().await;
                 seat.world.wake_workers();
+                seat.tell_end(Status::Queued, began);
             }
-            Ok(Drove::Rested(status)) if status.paused() => seat.hear_late_cancel().await,
-            Ok(Drove::Rested(_) | Drove::Interrupted) => {}
+            Ok(Drove::Rested(status)) => {
+                if status.paused() {
+                    seat.hear_late_cancel().await;
+                }
+                seat.tell_end(status, began);
+            }
+            Ok(Drove::Interrupted) => {}
             Ok(Drove::Lost) => seat.hand_over().await,
             Err(_) => {
                 tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
@@ -193,6 +215,7 @@ impl World {
         self.spawn(async move { world.keep_leases().await });
         let world = Arc::clone(self);
         self.spawn(async move { world.hear_cancels().await });
+        self.observer.tasks().into_iter().for_each(|task| self.spawn(task));
         if self.config.usage.events.enabled {
             self.spawn(Arc::clone(self).keep_telling_usage());
         }
@@ -200,6 +223,7 @@ impl World {
             self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
             let world = Arc::clone(self);
             self.spawn(async move { world.take_over_abandoned().await });
+            self.spawn(Arc::clone(self).drop_told_text(self.stopping.clone()));
             if self.config.async_runs_enabled {
                 let world = Arc::clone(self);
                 self.spawn(async move { world.work_queue().await });
@@ -297,7 +321,7 @@ impl World {
         let mut look = true;
         while !self.stopping.is_cancelled() {
             let free = most.saturating_sub(self.queued.load(Ordering::Relaxed)).min(CLAIMED);
-            let claimed = if look && free > 0 { self.work_on(free).await.unwrap_or_default().len() } else { 0 };
+            let claimed = if look && free > 0 { self.work_on(&self.config.queue, free).await.unwrap_or_default().len() } else { 0 };
             look = if claimed == free { self.places(most).await } else { self.jobs().await };
         }
     }
@@ -343,12 +367,12 @@ impl World {
     /// # Errors
     /// When the store cannot be used.
     pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
-        Ok(self.work_on(1).await?.pop())
+        Ok(self.work_on(&self.config.queue, 1).await?.pop())
     }
 
     /// Claims queued runs, at most so many, and goes to work on them.
-    async fn work_on(self: &Arc<Self>, most: usize) -> Result<Vec<Id>> {
-        let (owner, name) = (Arc::clone(&self.owner), self.config.queue.clone());
+    async fn work_on(self: &Arc<Self>, queue: &str, most: usize) -> Result<Vec<Id>> {
+        let (owner, name) = (Arc::clone(&self.owner), queue.to_owned());
         let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);
         let claimed = self.store.write(move |tx| {

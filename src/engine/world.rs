@@ -13,16 +13,19 @@ use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
 use super::journal::Boundary;
+use super::tenure::Ends;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
 use crate::knowledge::Knowledge;
 use crate::model::{Id, Timestamp};
+use crate::observe::Observer;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
 use crate::model::plan::Plan;
 use crate::model::prices::PriceTable;
+use crate::model::redaction::{Masks, Redaction};
 use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
 use crate::providers::registry::Providers;
@@ -50,6 +53,10 @@ pub struct World {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
+    /// Other systems that are told of runs.
+    pub observer: Arc<Observer>,
+    /// Key names whose values are masked.
+    redaction: Option<Arc<Redaction>>,
     /// Tools by reference.
     pub tools: Toolbox,
     /// The configured language.
@@ -71,6 +78,8 @@ pub struct World {
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
+    /// Where it is told that a run was driven to its end or to a pause here.
+    pub(super) ends: Mutex<Option<Ends>>,
     pub(super) hook: Option<AppendHook>,
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
     /// Queued runs that are driven here.
@@ -110,6 +119,8 @@ pub struct Parts {
     pub host: HostDoor,
     /// What tokens cost.
     pub prices: Arc<PriceTable>,
+    /// Other systems that are told of runs.
+    pub observer: Arc<Observer>,
     /// Tools by reference.
     pub tools: Toolbox,
     /// Called at the border of each write.
@@ -153,6 +164,7 @@ impl World {
         let files = parts.config.attachments_folder().map(FileRoom::new);
         let owner = super::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
+        let redaction = Redaction::new(&parts.config.observability.redact);
         Self {
             config: parts.config,
             clock: parts.clock,
@@ -161,6 +173,8 @@ impl World {
             knowledge: parts.knowledge,
             host: parts.host,
             prices: parts.prices,
+            observer: parts.observer,
+            redaction,
             tools: parts.tools,
             locale,
             hub: Hub::default(),
@@ -173,6 +187,7 @@ impl World {
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
+            ends: Mutex::default(),
             hook: parts.hook,
             queued: AtomicUsize::new(0),
             freed: Notify::new(),
@@ -278,6 +293,12 @@ impl World {
     /// The definitions of a hash that are kept ready.
     pub(super) fn known_definitions(&self, hash: &PartHash) -> Option<Arc<Definitions>> {
         self.pinned.find(hash)
+    }
+
+    /// Masks for one run, when something is to be masked.
+    #[must_use]
+    pub fn masks(&self) -> Option<Masks> {
+        self.redaction.clone().map(Masks::new)
     }
 
     /// A text in the configured language.

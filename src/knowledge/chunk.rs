@@ -44,14 +44,18 @@ impl<'t> Cutter<'t> {
         let flowing = flowing(text);
         let words: Vec<Range<usize>> = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).collect();
         let mut cutter = Self { text, words, pieces: Vec::new() };
-        let mut word = 0;
+        let (mut word, mut begin) = (0, 0);
         for (at, sentence) in flowing.split_sentence_bound_indices() {
             let end = at + sentence.len();
             let first = word;
             while cutter.words.get(word).is_some_and(|found| found.start < end) {
                 word += 1;
             }
-            cutter.add(first..word, at..end, long);
+            // A word that goes over the end of its sentence stays whole.
+            let last = cutter.words[first..word].last().map_or(begin, |last| last.end);
+            let end = end.max(last);
+            cutter.add(first..word, begin..end, long);
+            begin = end;
         }
         cutter
     }

@@ -18,7 +18,7 @@ use crate::store::editions::{self, Edition, Embedder};
 use crate::store::readings::LiveReading;
 use crate::store::{StoreError, Tx, fulltext, passages};
 use crate::tools::Spent;
-use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery};
+use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery, Searched};
 
 /// How many of the most alike are looked at exactly, and how many each list gives to the other.
 const CANDIDATES: usize = 100;
@@ -149,30 +149,41 @@ impl Knowledge {
         Ok(Some(Found { context: context(results.iter().map(|chunk| chunk.content.as_str())), top_score, results, ..empty }))
     }
 
-    /// Answers a question.
+    /// Answers a question; what its embeddings took is added to `spent`, also when they failed.
     ///
     /// # Errors
     /// As [`Knowledge::question`], [`Knowledge::embed`] and [`Knowledge::find`].
-    pub async fn ask(&self, tenant: &str, asked: &SearchQuery) -> Result<Found, Trouble> {
+    pub async fn ask(&self, tenant: &str, asked: &SearchQuery, spent: &mut Vec<Spent>) -> Result<Found, Trouble> {
         for _ in 0..MOVES {
             let question = self.question(tenant, asked).await?;
-            let (mut vector, mut spent) = (None, None);
-            if let Some((_, embedder)) = question.embedder() {
-                let (made, tokens) = self.embed(tenant, embedder, &question.query).await.map_err(Trouble::Provider)?;
-                spent = Some(Spent { provider: embedder.provider.clone(), model: embedder.model.clone(), tokens });
-                vector = Some(made);
-            }
+            let vector = match question.embedder() {
+                Some((_, embedder)) => Some(self.embed_metered(tenant, embedder, &question.query, spent).await?),
+                None => None,
+            };
             if let Some(found) = self.find(&question, vector).await? {
-                return Ok(Found { spent, ..found });
+                return Ok(found);
             }
         }
         Err(Trouble::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
     }
+
+    async fn embed_metered(&self, tenant: &str, embedder: &Embedder, query: &str, spent: &mut Vec<Spent>) -> Result<Vec<f32>, Trouble> {
+        let made = self.embed(tenant, embedder, query).await;
+        let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
+        if made.is_ok() || tokens.is_some() {
+            spent.push(Spent { provider: embedder.provider.clone(), model: embedder.model.clone(), tokens: *tokens });
+        }
+        made.map(|(vector, _)| vector).map_err(Trouble::Provider)
+    }
 }
 
 impl Search for Knowledge {
-    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Result<Found, SearchError>> {
-        Box::pin(async move { Ok(self.ask(tenant, query).await?) })
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched> {
+        Box::pin(async move {
+            let mut spent = Vec::new();
+            let answer = self.ask(tenant, query, &mut spent).await.map_err(SearchError::from);
+            Searched { answer, spent }
+        })
     }
 }
 

@@ -4,6 +4,7 @@ mod answer;
 mod call;
 mod created;
 mod fault;
+mod question;
 mod step;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ pub use answer::{Answer, BackTo, BranchLink, Decision, DoubtAction, DoubtAnswer,
 pub use call::{CallFinished, CallKind, CallOutcome, CallStarted, ToolOutcome};
 pub use created::{Created, EntityKind};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
+pub use question::{Asked, OpenQuestion, Question, Said};
 pub use step::{Measured, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted, Turn};
 
 use super::chat::ToolCall;

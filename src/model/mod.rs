@@ -17,6 +17,7 @@ pub mod path;
 pub mod plan;
 pub mod prices;
 pub mod reads;
+pub mod redaction;
 pub mod run;
 pub mod secret;
 #[doc(hidden)]

@@ -139,6 +139,8 @@ pub struct Run {
     pub spent_ms: u64,
     /// From 1; a retry is the next.
     pub attempt: u32,
+    /// When it was last tried again.
+    pub tried_at: Option<Timestamp>,
     /// Takeovers since a step completed.
     pub takeovers: u32,
     /// Answered pauses, with the node that they were at.
@@ -215,6 +217,7 @@ impl Run {
             steps: 0,
             spent_ms: 0,
             attempt: 1,
+            tried_at: None,
             takeovers: 0,
             answered: HashMap::new(),
             scripted: HashMap::new(),

@@ -69,7 +69,7 @@ impl<'t> Sketch<'t> {
         let node =
             self.nodes.entry(id).or_insert_with(|| json!({"id": id, "type": kind, "position": {"x": 0, "y": 0}, "data": {}}));
         if self.rest.starts_with('{') {
-            node["data"] = value(&mut self.rest)?;
+            node["data"] = value(&mut self.rest, DEEPEST)?;
         }
         let handle = if self.takes(".") { Some(self.word("a handle")?.to_owned()) } else { None };
         Ok((id.to_owned(), handle))
@@ -86,9 +86,13 @@ impl<'t> Sketch<'t> {
     }
 }
 
+/// How deep values may be nested.
+const DEEPEST: usize = 64;
+
 /// Reads JSON in which names and simple texts need no quotes.
-fn value(rest: &mut &str) -> Result<Value, String> {
+fn value(rest: &mut &str, depth: usize) -> Result<Value, String> {
     *rest = rest.trim_start();
+    let depth = depth.checked_sub(1).ok_or_else(|| format!("nested too deeply at `{rest}`"))?;
     if rest.starts_with('"') {
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
         let read = values.next().and_then(Result::ok).ok_or_else(|| format!("bad text at `{rest}`"))?;
@@ -99,12 +103,12 @@ fn value(rest: &mut &str) -> Result<Value, String> {
         *rest = after;
         let mut fields = Map::new();
         members(rest, '}', |rest| {
-            let name = match value(rest)? {
+            let name = match value(rest, depth)? {
                 Value::String(name) => name,
                 other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => other.to_string(),
             };
             *rest = rest.trim_start().strip_prefix(':').ok_or_else(|| format!("expected `:` at `{rest}`"))?;
-            fields.insert(name, value(rest)?);
+            fields.insert(name, value(rest, depth)?);
             Ok(())
         })?;
         return Ok(Value::Object(fields));
@@ -112,7 +116,7 @@ fn value(rest: &mut &str) -> Result<Value, String> {
     if let Some(after) = rest.strip_prefix('[') {
         *rest = after;
         let mut items = Vec::new();
-        members(rest, ']', |rest| value(rest).map(|item| items.push(item)))?;
+        members(rest, ']', |rest| value(rest, depth).map(|item| items.push(item)))?;
         return Ok(Value::Array(items));
     }
     let end = rest.find([',', '}', ']', ':', '\n']).unwrap_or(rest.len());
@@ -131,7 +135,11 @@ fn members(rest: &mut &str, close: char, mut member: impl FnMut(&mut &str) -> Re
         if rest.is_empty() {
             return Err(format!("`{close}` is missing"));
         }
+        let before = rest.len();
         member(rest)?;
+        if rest.len() == before {
+            return Err(format!("expected a value at `{rest}`"));
+        }
     }
 }
 
@@ -187,5 +195,20 @@ mod tests {
             ]
         );
         assert!(super::graph("a -> ").is_err() && super::graph("a{b").is_err() && super::graph("a + b").is_err());
+    }
+
+    #[test]
+    fn what_is_no_sketch_is_refused_and_ends() {
+        for text in ["k{{{[:", "k{a: [:]}", "k{a: [}]}", &format!("k{}", "{a: ".repeat(100)), &format!("k{{a: {}", "[".repeat(100_000))] {
+            assert!(super::graph(text).is_err(), "{text}");
+        }
+        assert!(super::graph("k{a: , b: [[], {}], c: }").is_ok());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_to_its_end_or_refused(text in "[a-z_{}\\[\\]:,\". \n>=-]{0,40}") {
+            let _read_or_refused = super::graph(&text);
+        }
     }
 }

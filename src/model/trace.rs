@@ -172,9 +172,8 @@ impl Trace {
     }
 
     fn call_started(&mut self, entry: &Entry, call: &CallStarted) {
-        let specialist = call.key.rsplit_once("/model:").map(|(parent, _)| parent.to_owned());
         let asked = call.call_id.as_ref().and_then(|id| self.parents.get(&(call.step, id.clone())).cloned());
-        let parent = specialist.or(asked).and_then(|parent| self.open_calls.get(&(call.step, format!("tool:{parent}"))));
+        let parent = call.within().map(str::to_owned).or(asked).and_then(|parent| self.open_calls.get(&(call.step, format!("tool:{parent}"))));
         let parent = parent.and_then(|at| self.spans.get(*at)).map(|span| span.id);
         let span = Span { parent, ..Span::begin(entry.at, call, self.node_of(call.step)) };
         self.open_calls.insert((call.step, call.key.clone()), self.spans.len());

@@ -42,9 +42,12 @@ impl HostModels {
                     while let Ok(chunk) = chunks.try_recv() {
                         heard.take(&chunk, deltas);
                     }
-                    return heard.end(&answer.map_err(failed)?, request);
+                    return match answer {
+                        Ok(answer) => heard.end(&answer, request),
+                        Err(failure) => Err(ProviderFailure { tokens: heard.tokens, ..failed(failure) }),
+                    };
                 }
-                () = tokio::time::sleep(limit) => return Err(silent(limit)),
+                () = tokio::time::sleep(limit) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(limit) }),
             }
         }
     }
@@ -76,6 +79,7 @@ fn told(media: &Media) -> Value {
 struct Heard {
     text: String,
     calls: Vec<ToolCall>,
+    tokens: Option<Tokens>,
 }
 
 impl Heard {
@@ -85,6 +89,10 @@ impl Heard {
             deltas(Delta::Text(delta.to_owned()));
         }
         self.calls.extend(chunk.get("tool_call").map(tool_call));
+        if let Some(tokens) = chunk.get("usage").and_then(tokens) {
+            self.tokens = Some(tokens);
+            deltas(Delta::Spent(tokens));
+        }
     }
 
     /// The last answer wins over what came in chunks, except that text which was told stays told.
@@ -93,7 +101,7 @@ impl Heard {
         let text = if self.text.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { self.text };
         let told = answer.get("tool_calls").and_then(Value::as_array);
         let tool_calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
-        let tokens = answer.get("usage").and_then(tokens);
+        let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
         let finish = match answer.get("finish_reason").and_then(Value::as_str) {
             Some("content_filter") => {
                 let failure = ProviderFailure::new(FaultCode::ProviderContentFiltered, "the provider's filter stopped the answer");

@@ -149,6 +149,7 @@ pub(super) async fn told(provider: &dyn Provider, request: &ChatRequest) -> Stri
         let _ = match delta {
             Delta::Text(text) => write!(heard, "{text:?} "),
             Delta::Reasoning(text) => write!(heard, "({text:?}) "),
+            Delta::Spent(_) => Ok(()),
         };
     };
     let answer = provider.chat(request, &hear).await;

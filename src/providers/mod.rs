@@ -164,6 +164,8 @@ pub enum Delta {
     Text(String),
     /// The model thinks; not told.
     Reasoning(String),
+    /// The last report of what the call took so far: what counts if it is cut short.
+    Spent(Tokens),
 }
 
 /// What takes the pieces of a streamed answer. Called on the provider's task, must not block.

@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::model::event::FaultCode;
 
 /// What one answer may measure.
-const ANSWER_LIMIT: usize = 8 << 20;
+pub(super) const ANSWER_LIMIT: usize = 8 << 20;
 /// What is read of an answer that tells an error.
 const ERROR_LIMIT: usize = 64 << 10;
 /// How long a connection may take.
@@ -88,6 +88,16 @@ impl Outbound {
         let client = self.client.get_or_init(|| build(self.proxies));
         drop(making);
         client.as_ref().map_err(|problem| ProviderFailure::new(FaultCode::ProviderUnavailable, problem.clone()))
+    }
+
+    /// Asks for anything at all, without a credential; any answer will do.
+    ///
+    /// # Errors
+    /// Why nothing answered.
+    pub async fn reach(&self, url: &str) -> Result<u16, String> {
+        let client = self.client().map_err(|failure| failure.fault.message)?;
+        let answer = client.get(url).timeout(CONNECT).send().await;
+        answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {url}: {}", error.without_url()))
     }
 
     /// Sends a request and waits for the first byte of its answer, again when that may help and nothing came yet.

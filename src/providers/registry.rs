@@ -156,6 +156,12 @@ impl Providers {
         }
     }
 
+    /// Whether anything answers where a provider should: the status of its answer, or why there is none. None when it is no server.
+    pub async fn reach(&self, provider: &str) -> Option<Result<u16, String>> {
+        let entry = self.entries.get(provider).filter(|entry| entry.family.is_wire())?;
+        Some(self.outbound.reach(&entry.base_url).await)
+    }
+
     fn entry(&self, provider: &str) -> Result<&Entry, ProviderFailure> {
         self.entries.get(provider).ok_or_else(|| {
             let text = format!("there is no provider `{provider}`; configure `providers.{provider}`");

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::outbound::{Answer, Outbound, Patience, Request};
 use super::sse::{Events, Lines};
-use super::{ChatReply, ChatRequest, Deltas, ProviderFailure, Secret};
+use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, Secret};
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 
@@ -188,7 +188,15 @@ fn take<R: Reading>(text: &str, reading: &mut R, deltas: Deltas<'_>) -> Result<(
         return Ok(());
     }
     let frame: Value = serde_json::from_str(text).map_err(|problem| malformed(&problem.to_string()))?;
-    if frame.is_object() { reading.take(&frame, deltas) } else { Err(malformed("it is no JSON object")) }
+    if !frame.is_object() {
+        return Err(malformed("it is no JSON object"));
+    }
+    let before = reading.tokens();
+    reading.take(&frame, deltas)?;
+    if let Some(tokens) = reading.tokens().filter(|tokens| before != Some(*tokens)) {
+        deltas(Delta::Spent(tokens));
+    }
+    Ok(())
 }
 
 fn ended<R: Reading>(reading: &R) -> Result<(), ProviderFailure> {

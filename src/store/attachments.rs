@@ -157,8 +157,32 @@ pub fn delete(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, 
     Ok(removed > 0)
 }
 
-/// Files, of every tenant, that nothing has used and that were uploaded before `unused_before`, and used ones from before
-/// `used_before` that nothing refers to; removes them and gives tenant and storage key.
+/// Which files are too old: those that nothing ever used, and, where used ones have a limit, those that no run still needs.
+macro_rules! old_files {
+    ($columns:literal, $rest:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM #attachments a WHERE (a.used = 0 AND a.created_at < $1 AND NOT EXISTS (SELECT 1 FROM #attachment_uses u \
+             WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key)) OR (a.used = 1 AND a.created_at < $2 AND NOT EXISTS \
+             (SELECT 1 FROM #attachment_uses u JOIN #runs r ON r.id = u.owner AND r.tenant = u.tenant WHERE u.tenant = a.tenant \
+             AND u.storage_key = a.storage_key AND u.owner_kind = 'run' AND r.status NOT IN ('completed', 'failed', 'cancelled')))",
+            $rest
+        )
+    };
+}
+
+/// How many files are too old.
+pub fn count_old(tx: &mut Tx<'_>, unused_before: Timestamp, used_before: Option<Timestamp>) -> Result<u64, StoreError> {
+    let found = tx.query_one(
+        old_files!("COUNT(*)", ""),
+        params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0)],
+        |row| row.count(0),
+    )?;
+    Ok(found.unwrap_or(0))
+}
+
+/// Removes files that are too old, at most `limit`; gives tenant and storage key of each. Messages may still name a used one.
 pub fn delete_old(
     tx: &mut Tx<'_>,
     unused_before: Timestamp,
@@ -166,16 +190,15 @@ pub fn delete_old(
     limit: usize,
 ) -> Result<Vec<(String, String)>, StoreError> {
     let old = tx.query(
-        "SELECT a.tenant, a.storage_key FROM #attachments a WHERE \
-         ((a.used = 0 AND a.created_at < $1) OR (a.used = 1 AND a.created_at < $2)) \
-         AND NOT EXISTS (SELECT 1 FROM #attachment_uses u WHERE u.tenant = a.tenant AND u.storage_key = a.storage_key) LIMIT $3",
+        old_files!("a.tenant, a.storage_key, a.used", " LIMIT $3"),
         params![unused_before.0, used_before.map_or(i64::MIN, |at| at.0), limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
+        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned(), row.truth(2)?)),
     )?;
     let mut gone = Vec::new();
-    for (tenant, file) in old {
+    for (tenant, file, used) in old {
         tx.alone("file", &file)?;
-        if !in_use(tx, &tenant, &file)? && delete(tx, &tenant, &file)? {
+        if (used || !in_use(tx, &tenant, &file)?) && delete(tx, &tenant, &file)? {
+            tx.execute("DELETE FROM #attachment_uses WHERE tenant = $1 AND storage_key = $2", params![&tenant, &file])?;
             gone.push((tenant, file));
         }
     }

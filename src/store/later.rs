@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::db::Tx;
 use super::error::StoreError;
 use super::usage::{self, CallsOf, RunsOf, Sum};
-use super::parts;
+use super::{parts, usage_rebuild};
 
 /// What counters are changed by.
 #[derive(Debug, Default)]
@@ -15,6 +15,8 @@ pub(super) struct Later {
     calls: BTreeMap<CallsOf, Sum>,
     /// How many more runs use a part.
     parts: BTreeMap<i64, i64>,
+    /// All sums are made again, instead of added to: what is counted is stored by then.
+    again: bool,
 }
 
 impl Later {
@@ -33,6 +35,11 @@ impl Later {
         *self.parts.entry(part).or_default() += more;
     }
 
+    /// All sums of usage are made again.
+    pub(super) const fn again(&mut self) {
+        self.again = true;
+    }
+
     /// What another job adds, too.
     pub(super) fn join(&mut self, other: Self) {
         for (of, sum) in other.runs {
@@ -44,12 +51,16 @@ impl Later {
         for (part, more) in other.parts {
             self.part(part, more);
         }
+        self.again |= other.again;
     }
 
     /// Writes it all.
     pub(super) fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         for (part, more) in &self.parts {
             parts::count_uses(tx, *part, *more)?;
+        }
+        if self.again {
+            return usage_rebuild::rebuild(tx);
         }
         for (of, sum) in &self.runs {
             usage::add_runs(tx, of, sum)?;

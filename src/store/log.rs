@@ -10,7 +10,7 @@ use super::db::{Row, Tx, params, to_json};
 use super::error::StoreError;
 use super::parts;
 use super::runs::{self, RunRow, RunUpdate, Standing};
-use super::threads::{self, MessageRow};
+use super::threads::{self, MessageRow, Unsaid};
 use super::usage::{self, SpanRow};
 use super::{attachments, outbox};
 use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
@@ -48,6 +48,8 @@ pub struct Append {
     pub messages: Vec<MessageRow>,
     /// Messages that a summary stands for from now on.
     pub summarized: Vec<Id>,
+    /// Messages that memory loses again.
+    pub unsaid: Unsaid,
     /// Child runs, made or changed.
     pub children: Vec<RunRow>,
     /// Node results that may be used again.
@@ -76,6 +78,7 @@ impl Append {
             tokens: Vec::new(),
             messages: Vec::new(),
             summarized: Vec::new(),
+            unsaid: Unsaid::none(),
             children: Vec::new(),
             checkpoints: Vec::new(),
             files: Vec::new(),
@@ -140,6 +143,7 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
         usage::insert_span(tx, &append.tenant, &append.run, &run, span)?;
     }
     append_tokens(tx, run.no, &append.tokens)?;
+    threads::unsay(tx, &append.tenant, &append.unsaid)?;
     if !append.messages.is_empty() || !append.summarized.is_empty() {
         threads::append_messages(tx, &append.tenant, &append.messages, &append.summarized)?;
     }
@@ -305,6 +309,12 @@ pub fn tokens(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: u64, limit: usize)
             })
         },
     )
+}
+
+/// A run rests since before a time and its streamed text is still kept.
+pub fn any_tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, StoreError> {
+    let found = tx.query_one("SELECT 1 FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 LIMIT 1", params![before.0], |_| Ok(()))?;
+    Ok(found.is_some())
 }
 
 /// Drops the text of runs that came to rest before `before`; the counts stay, so numbers do not change.

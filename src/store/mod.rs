@@ -3,6 +3,7 @@
 //! Opening stores settings; threads, connections and the file come with the first use.
 
 pub mod attachments;
+pub mod branches;
 pub mod checkpoints;
 pub mod db;
 pub mod definitions;
@@ -13,7 +14,9 @@ pub mod file_room;
 mod error;
 pub mod fork;
 pub mod fulltext;
+pub mod health;
 pub mod idempotency;
+pub mod inspect;
 mod later;
 pub mod log;
 mod migrate;
@@ -34,6 +37,7 @@ mod sqlite;
 pub mod threads;
 pub mod usage;
 mod usage_calls;
+pub mod usage_rebuild;
 pub mod usage_report;
 mod usage_window;
 mod workers;
@@ -213,6 +217,18 @@ impl Store {
         if std::thread::Builder::new().name("studio-closing".to_owned()).spawn(wait).is_ok() {
             let _ = ended.await;
         }
+    }
+
+    /// Looks at the database without bringing it up to date.
+    pub async fn inspect(&self) -> Result<inspect::Found, StoreError> {
+        let (sender, answer) = oneshot::channel();
+        let engine = engine(&self.0.settings);
+        let look = move || {
+            let _ = sender.send(engine.inspect());
+        };
+        let thread = std::thread::Builder::new().name("studio-inspect".to_owned()).spawn(look);
+        thread.map_err(|error| StoreError::Io(format!("no thread can be started: {error}")))?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Copies the whole database into a new file, while it is in use.

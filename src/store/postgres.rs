@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::StoreSettings;
 use super::error::StoreError;
+use super::inspect::Found;
 use super::news::{Hear, News};
 use super::workers::{Engine, Reading, Work, Writing, caught};
 use crate::model::Timestamp;
@@ -101,6 +102,11 @@ impl Engine for Postgres {
 
     fn time(&self) -> Option<Timestamp> {
         self.clock.now()
+    }
+
+    fn inspect(&self) -> Result<Found, StoreError> {
+        let session = Session::open(&self.address, &self.settings)?;
+        schema::inspect(&session, &self.settings.prefix)
     }
 
     fn tell(&self, news: News) {

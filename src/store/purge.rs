@@ -1,4 +1,6 @@
-//! Owns retention: what is older than it may be is found and removed in small batches.
+//! Owns retention: what is older than it may be is found and removed in small batches, each a transaction of its own.
+//!
+//! A purge that ended early is begun again from the start: what is gone is gone, and what is left is found again.
 
 use super::db::{Tx, params};
 use super::error::StoreError;
@@ -12,6 +14,7 @@ const DAY_MS: i64 = 86_400_000;
 #[expect(missing_docs, reason = "the fields are keys of the configuration")]
 pub struct Retention {
     pub runs_days: u64,
+    pub paused_days: u64,
     pub threads_days: u64,
     pub attachments_days: u64,
     /// Seconds that told text is kept after a run came to rest.
@@ -45,6 +48,19 @@ impl Purged {
         self.files.extend(other.files);
     }
 
+    /// How many of each kind, under the names that people see.
+    #[must_use]
+    pub const fn counts(&self) -> [(&'static str, u64); 6] {
+        [
+            ("runs", self.runs),
+            ("threads", self.threads),
+            ("checkpoints", self.checkpoints),
+            ("idempotency", self.idempotency),
+            ("attachments", self.attachments),
+            ("tokens", self.tokens),
+        ]
+    }
+
     /// Nothing was left to remove.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -52,62 +68,138 @@ impl Purged {
     }
 }
 
-fn before(now: Timestamp, days: u64) -> Option<i64> {
-    (days > 0).then(|| now.0 - i64::try_from(days).unwrap_or(i64::MAX / DAY_MS) * DAY_MS)
+/// How far a purge has come; it begins at the beginning.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    run: String,
+    paused: String,
+    thread: i64,
 }
 
-fn runs_before(tx: &mut Tx<'_>, before: i64, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
-    tx.query(
-        "SELECT tenant, id FROM #runs WHERE parent IS NULL AND status IN ('completed', 'failed', 'cancelled') AND rested_at < $1 LIMIT $2",
-        params![before, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?)),
-    )
+/// The times before which each kind is too old.
+struct Limits {
+    runs: Option<i64>,
+    paused: Option<i64>,
+    threads: Option<i64>,
+    files: Option<i64>,
+    unused_files: i64,
+    tokens: i64,
 }
 
-/// Paused runs that came to rest before `before`: they are cancelled before they are removed.
-pub fn paused_before(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
-    tx.query(
-        "SELECT tenant, id FROM #runs WHERE parent IS NULL AND status IN ('awaiting_input', 'awaiting_tool_approval') \
-         AND rested_at < $1 LIMIT $2",
-        params![before.0, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?)),
-    )
-}
-
-fn threads_before(tx: &mut Tx<'_>, before: i64, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
-    tx.query(
-        "SELECT tenant, id FROM #threads t WHERE updated_at < $1 AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant \
-         AND r.thread = t.id AND r.status NOT IN ('completed', 'failed', 'cancelled')) LIMIT $2",
-        params![before, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?)),
-    )
-}
-
-/// Removes one batch of what is too old; to be repeated until nothing is left.
-pub fn batch(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, limit: usize) -> Result<Purged, StoreError> {
-    let mut purged = Purged::default();
-    if let Some(before) = before(now, keep.runs_days) {
-        for (tenant, run) in runs_before(tx, before, limit)? {
-            let files = run_delete::delete(tx, &tenant, &run)?;
-            purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
-            purged.runs += 1;
+impl Limits {
+    fn of(keep: &Retention, now: Timestamp) -> Self {
+        let days = |days: u64| (days > 0).then(|| now.0.saturating_sub(i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY_MS)));
+        let told = i64::try_from(keep.tokens_seconds).unwrap_or(i64::MAX).saturating_mul(1000);
+        Self {
+            runs: days(keep.runs_days),
+            paused: days(keep.paused_days),
+            threads: days(keep.threads_days),
+            files: days(keep.attachments_days),
+            unused_files: now.0.saturating_sub(DAY_MS),
+            tokens: now.0.saturating_sub(told),
         }
     }
-    if let Some(before) = before(now, keep.threads_days) {
-        for (tenant, thread) in threads_before(tx, before, limit)? {
-            let files = threads::delete(tx, &tenant, &thread)?;
-            purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
-            purged.threads += 1;
+}
+
+/// The first id that a run could have which was made at a time: ids of runs are in the order of their making.
+fn first_id(at: i64) -> String {
+    Id::v7(u64::try_from(at).unwrap_or(0), 0, 0).to_string()
+}
+
+fn run_row(row: &super::Row<'_>) -> Result<(String, Id), StoreError> {
+    Ok((row.text(0)?.to_owned(), row.id(1)?))
+}
+
+/// Runs that are over for longer than they may be kept, after a place.
+fn runs_before(tx: &mut Tx<'_>, before: i64, after: &str, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
+    tx.query(
+        "SELECT tenant, id FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled') \
+         AND rested_at < $3 ORDER BY id LIMIT $4",
+        params![after, &first_id(before), before, limit as u64],
+        run_row,
+    )
+}
+
+/// Paused runs that nobody answered for longer than they may wait: they are cancelled, then removed. Moves the place on.
+pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Vec<(String, Id)>, StoreError> {
+    let Some(before) = Limits::of(keep, now).paused else { return Ok(Vec::new()) };
+    let found = tx.query(
+        "SELECT tenant, id FROM #runs WHERE id > $1 AND id < $2 AND parent IS NULL \
+         AND status IN ('awaiting_input', 'awaiting_tool_approval') AND rested_at < $3 ORDER BY id LIMIT $4",
+        params![&place.paused, &first_id(before), before, limit as u64],
+        run_row,
+    )?;
+    if let Some((_, last)) = found.last() {
+        place.paused = last.to_string();
+    }
+    Ok(found)
+}
+
+fn threads_before(tx: &mut Tx<'_>, before: i64, after: i64, limit: usize) -> Result<Vec<(String, Id, i64)>, StoreError> {
+    tx.query(
+        "SELECT tenant, id, no FROM #threads t WHERE no > $1 AND updated_at < $2 AND NOT EXISTS (SELECT 1 FROM #runs r \
+         WHERE r.tenant = t.tenant AND r.thread = t.id AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY no LIMIT $3",
+        params![after, before, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
+    )
+}
+
+/// Removes one batch of what is too old and moves the place on; to be repeated until nothing is left.
+pub fn batch(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Place, limit: usize) -> Result<Purged, StoreError> {
+    let mut purged = Purged::default();
+    let limits = Limits::of(keep, now);
+    if let Some(before) = limits.runs {
+        for (tenant, run) in runs_before(tx, before, &place.run, limit)? {
+            place.run = run.to_string();
+            if run_delete::claim(tx, &tenant, &run)? {
+                let files = run_delete::delete(tx, &tenant, &run)?;
+                purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
+                purged.runs += 1;
+            }
+        }
+    }
+    if let Some(before) = limits.threads {
+        for (tenant, thread, no) in threads_before(tx, before, place.thread, limit)? {
+            place.thread = no;
+            if let Some(files) = threads::delete_before(tx, &tenant, &thread, Timestamp(before))? {
+                purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
+                purged.threads += 1;
+            }
         }
     }
     purged.attachments += purged.files.len() as u64;
-    let old_files = before(now, keep.attachments_days).map(Timestamp);
-    let gone = attachments::delete_old(tx, Timestamp(now.0 - DAY_MS), old_files, limit)?;
+    let gone = attachments::delete_old(tx, Timestamp(limits.unused_files), limits.files.map(Timestamp), limit)?;
     purged.attachments += gone.len() as u64;
     purged.files.extend(gone);
     purged.checkpoints = checkpoints::delete_expired(tx, now, limit)?;
     purged.idempotency = idempotency::delete_expired(tx, now, limit)?;
-    let told = i64::try_from(keep.tokens_seconds).unwrap_or(i64::MAX / 1000).saturating_mul(1000);
-    purged.tokens = log::expire_tokens(tx, Timestamp(now.0.saturating_sub(told)), limit)?;
+    purged.tokens = log::expire_tokens(tx, Timestamp(limits.tokens), limit)?;
     Ok(purged)
+}
+
+/// How much a purge would remove now. Files that go together with their runs or threads are not counted.
+pub fn count(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp) -> Result<Purged, StoreError> {
+    let limits = Limits::of(keep, now);
+    let mut number = |sql: &'static str, at: Option<i64>| -> Result<u64, StoreError> {
+        let Some(at) = at else { return Ok(0) };
+        Ok(tx.query_one(sql, params![at], |row| row.count(0))?.unwrap_or(0))
+    };
+    let over = number(
+        "SELECT COUNT(*) FROM #runs WHERE parent IS NULL AND status IN ('completed', 'failed', 'cancelled') AND rested_at < $1",
+        limits.runs,
+    )?;
+    let paused = number(
+        "SELECT COUNT(*) FROM #runs WHERE parent IS NULL AND status IN ('awaiting_input', 'awaiting_tool_approval') AND rested_at < $1",
+        limits.paused,
+    )?;
+    let threads = number(
+        "SELECT COUNT(*) FROM #threads t WHERE updated_at < $1 AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant \
+         AND r.thread = t.id AND r.status NOT IN ('completed', 'failed', 'cancelled'))",
+        limits.threads,
+    )?;
+    let checkpoints = number("SELECT COUNT(*) FROM #workflow_checkpoints WHERE expires_at <= $1", Some(now.0))?;
+    let idempotency = number("SELECT COUNT(*) FROM #idempotency WHERE expires_at <= $1", Some(now.0))?;
+    let tokens = number("SELECT COUNT(*) FROM #runs WHERE tokens_kept = 1 AND rested_at < $1", Some(limits.tokens))?;
+    let attachments = attachments::count_old(tx, Timestamp(limits.unused_files), limits.files.map(Timestamp))?;
+    Ok(Purged { runs: over + paused, threads, checkpoints, idempotency, attachments, tokens, files: Vec::new() })
 }

@@ -6,6 +6,15 @@ use super::usage::{self, Root};
 use super::{attachments, checkpoints, log, parts};
 use crate::model::Id;
 
+/// Takes a run that is over, so that nobody can go on with it while it is removed; false when it is not over any more.
+pub fn claim(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<bool, StoreError> {
+    let claimed = tx.execute(
+        "UPDATE #runs SET fence = fence + 1 WHERE id = $1 AND tenant = $2 AND parent IS NULL AND status IN ('completed', 'failed', 'cancelled')",
+        params![&run.to_string(), tenant],
+    )?;
+    Ok(claimed > 0)
+}
+
 /// Removes a run and its child runs; gives the storage keys of files that nothing refers to any more.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<String>, StoreError> {
     tx.alone("run", &run.to_string())?;

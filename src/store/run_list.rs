@@ -145,6 +145,12 @@ impl<'a> Bounds<'a> {
         }
     }
 
+    /// The one agent or workflow whose runs are wanted, if nothing but their status matters.
+    fn counted(&self) -> Option<&str> {
+        let whole = self.from == i64::MIN && self.to == i64::MAX && self.thread.is_none() && self.parent.is_none() && self.q.is_none();
+        self.entity_id.as_deref().filter(|_| whole)
+    }
+
     /// An index with the status in it is used.
     fn by_status(&self) -> bool {
         self.parent.is_none()
@@ -277,10 +283,29 @@ pub fn page(
 ) -> Result<(Vec<RunRow>, u64), StoreError> {
     let bounds = Bounds::new(tenant, filter, None);
     let skipped = page.saturating_sub(1).saturating_mul(per_page);
-    // The places are a few bytes each and come from an index; the rows are read for the page alone.
-    let places = places(tx, &bounds, usize::try_from(i64::MAX).unwrap_or(usize::MAX))?;
+    let found = match bounds.counted() {
+        Some(entity) => Some(count(tx, tenant, entity, &filter.status)?),
+        None => None,
+    };
+    // Without a count from an index every place has to be looked at.
+    let most = found.map_or(usize::MAX, |_| skipped.saturating_add(per_page)).min(usize::try_from(i64::MAX).unwrap_or(usize::MAX));
+    let places = places(tx, &bounds, most)?;
     let wanted: Vec<_> = places.iter().skip(skipped).take(per_page).copied().collect();
-    Ok((rows(tx, &wanted)?, places.len() as u64))
+    Ok((rows(tx, &wanted)?, found.unwrap_or(places.len() as u64)))
+}
+
+/// How many top-level runs an agent or a workflow has.
+fn count(tx: &mut Tx<'_>, tenant: &str, entity: &str, status: &[String]) -> Result<u64, StoreError> {
+    let mut found = 0;
+    for status in STATUSES.iter().filter(|one| status.is_empty() || status.iter().any(|wanted| wanted == *one)) {
+        let some = tx.query_one(
+            "SELECT COUNT(*) FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND tenant = $1 AND entity_id = $2 AND status = $3",
+            params![tenant, entity, *status],
+            |row| row.count(0),
+        )?;
+        found += some.unwrap_or(0);
+    }
+    Ok(found)
 }
 
 /// The child runs of a run, oldest first.

@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::error::StoreError;
+use super::inspect::Found;
 use super::{StoreSettings, Synchronous};
 
 mod schema;
@@ -68,6 +69,24 @@ pub(super) fn open_read_only(settings: &StoreSettings, refused: &StoreError) -> 
         }
         Err(_) => Err(refused.clone()),
     }
+}
+
+/// Looks at a file without changing it; one that is not there has no schema.
+pub(super) fn inspect(settings: &StoreSettings) -> Result<Found, StoreError> {
+    let _guard = super::fork::enter();
+    let found = |schema| Found { engine: format!("SQLite {}", rusqlite::version()), schema, now: None };
+    if settings.memory {
+        return Ok(found(super::inspect::SCHEMA));
+    }
+    check_place(&settings.path)?;
+    if !settings.path.exists() {
+        return Ok(found(0));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(&settings.path, flags).map_err(|error| explained(error, &settings.path))?;
+    connection.busy_timeout(settings.busy_timeout)?;
+    let schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
+    Ok(found(schema.map_err(|error| seen_closer(error.into(), &settings.path))?))
 }
 
 /// Nobody can be writing: the mount is read-only and no log waits.

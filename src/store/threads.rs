@@ -49,6 +49,25 @@ impl MessageRow {
     }
 }
 
+/// Messages that memory loses again: a retry makes the steps obsolete that added them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsaid {
+    /// The thread.
+    pub thread: Id,
+    /// What was said, and summaries that were made with it.
+    pub gone: Vec<Id>,
+    /// What such a summary stood for.
+    pub back: Vec<Id>,
+}
+
+impl Unsaid {
+    /// Nothing is lost.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self { thread: Id(uuid::Uuid::nil()), gone: Vec::new(), back: Vec::new() }
+    }
+}
+
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of the thread summary")]
@@ -150,6 +169,20 @@ fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result
     message.files.iter().try_for_each(|file| attachments::refer(tx, tenant, file, "thread", &thread))
 }
 
+/// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.
+pub fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<(), StoreError> {
+    let thread = unsaid.thread.to_string();
+    for id in &unsaid.gone {
+        let gone = "DELETE FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
+        tx.send(gone, params![tenant, &thread, &id.to_string()])?;
+    }
+    for id in &unsaid.back {
+        let back = "UPDATE #messages SET summarized = 0 WHERE tenant = $1 AND thread = $2 AND id = $3";
+        tx.send(back, params![tenant, &thread, &id.to_string()])?;
+    }
+    Ok(())
+}
+
 fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &Id) -> Result<(), StoreError> {
     // The messages of one append share their thread; it leads to the row through the index.
     let Some(thread) = messages.first().map(|message| message.thread.to_string()) else {
@@ -228,6 +261,26 @@ pub fn worked(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND no > $3 AND no < $4 AND role IN ('assistant', 'tool') ORDER BY no",
         params![tenant, &thread.to_string(), after, before.unwrap_or(i64::MAX)],
+        message_of,
+    )
+}
+
+/// All that a thread holds before a place, shown or not, oldest first.
+pub(super) fn held(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: i64) -> Result<Vec<MessageRow>, StoreError> {
+    tx.query(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND no < $3 ORDER BY no",
+        params![tenant, &thread.to_string(), before],
+        message_of,
+    )
+}
+
+/// A message of a thread that people read.
+pub fn shown_one(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id) -> Result<Option<MessageRow>, StoreError> {
+    tx.query_one(
+        "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
+         WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 1",
+        params![tenant, &thread.to_string(), &message.to_string()],
         message_of,
     )
 }
@@ -324,6 +377,15 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
         params![tenant, &thread.to_string()],
         |row| row.id(0),
     )
+}
+
+/// Removes a thread that nobody used since `before`, with its messages; none when it was used meanwhile.
+pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
+    let removed = tx.execute(
+        "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3",
+        params![tenant, &thread.to_string(), before.0],
+    )?;
+    if removed == 0 { Ok(None) } else { delete(tx, tenant, thread).map(Some) }
 }
 
 /// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.

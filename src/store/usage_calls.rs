@@ -18,7 +18,7 @@ fn add(found: &mut Models, row: &Row<'_>, calls: i64, totals: &Totals) -> Result
     Ok(())
 }
 
-/// Calls that began in a window, nested ones too, by model.
+/// Calls that began in a window, nested ones too, by model; of one model if the query names one.
 pub(super) fn models_in(
     tx: &mut Tx<'_>,
     tenant: &str,
@@ -33,13 +33,18 @@ pub(super) fn models_in(
             tx.query_each(
                 "SELECT provider, model, n, prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico \
                  FROM #usage_models \
-                 WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6",
-                params![tenant, kind.as_str(), id, *width, piece.from, piece.to],
+                 WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6 \
+                 AND ($7 IS NULL OR model = $7)",
+                params![tenant, kind.as_str(), id, *width, piece.from, piece.to, query.model.as_ref()],
                 &mut |row| add(&mut found, row, row.int(2)?, &summed(row, 3, 0)?),
             )?;
         }
     }
-    let models = if pieces.rows.is_empty() { Vec::new() } else { models(tx, tenant)? };
+    let models = match &query.model {
+        _ if pieces.rows.is_empty() => Vec::new(),
+        Some(model) => vec![model.clone()],
+        None => models(tx, tenant)?,
+    };
     for (model, piece) in models.iter().flat_map(|model| pieces.rows.iter().map(move |piece| (model, piece))) {
         tx.query_each(
             "SELECT s.provider, s.model, r.entity_type, r.entity_id, \
@@ -103,14 +108,36 @@ impl Groups {
 
     fn into_order(self, group_by: Option<GroupBy>) -> (Totals, Vec<(Of, Totals)>) {
         let count = |totals: Totals, roots: &HashSet<i64>| Totals { run_count: roots.len() as u64, ..totals };
+        let counted = group_by != Some(GroupBy::Model);
         let mut entries: Vec<(Of, Group)> = self.entries.into_iter().collect();
         match group_by {
             Some(GroupBy::Thread) => entries.sort_by_key(|(_, group)| group.first),
             Some(GroupBy::Model | GroupBy::Entity | GroupBy::Day) | None => entries.sort_by(|one, other| one.0.cmp(&other.0)),
         }
-        let entries = entries.into_iter().map(|(of, group)| (of, count(group.totals, &group.roots)));
+        let entries =
+            entries.into_iter().map(|(of, group)| (of, if counted { count(group.totals, &group.roots) } else { group.totals }));
         (count(self.totals, &self.roots), entries.collect())
     }
+}
+
+/// Calls of one model that began in a window, whoever asked it: from sums, and the number of their top-level runs from an index.
+fn of_model_summed(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    model: &str,
+    window: Window,
+) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
+    let entries = models_in(tx, tenant, query, window)?;
+    let mut totals = Totals::default();
+    entries.iter().for_each(|(_, entry)| totals.add(entry));
+    let runs = tx.query_one(
+        "SELECT COUNT(DISTINCT root) FROM #spans WHERE tenant = $1 AND model = $2 AND started_at >= $3 AND started_at < $4",
+        params![tenant, model, window.from, window.to],
+        |row| row.count(0),
+    )?;
+    totals.run_count = runs.unwrap_or(0);
+    Ok((totals, if query.group_by.is_some() { entries } else { Vec::new() }))
 }
 
 /// Calls of one model that began in a window, nested ones too, credited to their top-level runs.
@@ -121,8 +148,12 @@ pub(super) fn of_model(
     model: &str,
     window: Window,
 ) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
-    let mut groups = Groups::default();
     let wanted = scopes(query);
+    let everybody = wanted.len() == 2 && wanted.iter().all(|(_, id)| id.is_empty());
+    if everybody && matches!(query.group_by, None | Some(GroupBy::Model)) {
+        return of_model_summed(tx, tenant, query, model, window);
+    }
+    let mut groups = Groups::default();
     tx.query_each(
         "SELECT s.provider, s.root, s.started_at, r.entity_type, r.entity_id, r.thread, r.started_at, \
          s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.unpriced, s.cost \

@@ -10,6 +10,7 @@ use crate::sync::{Condvar, Mutex};
 
 use super::db::{Connection, Tx};
 use super::error::StoreError;
+use super::inspect::Found;
 use super::later::Later;
 use super::news::{Hear, News};
 
@@ -31,6 +32,8 @@ pub(super) trait Engine: Send + Sync {
     fn writer(self: Arc<Self>) -> Box<dyn Writing>;
     /// What a reader works with; nothing is opened before its first job.
     fn reader(self: Arc<Self>) -> Box<dyn Reading>;
+    /// Looks at the database through a connection of its own; nothing is changed.
+    fn inspect(&self) -> Result<Found, StoreError>;
     /// Tells other processes something.
     fn tell(&self, _: News) {}
     /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.

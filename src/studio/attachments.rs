@@ -150,10 +150,9 @@ impl Studio {
         self.reading(move |tx| {
             let row = readable(tx, &tenant, user.as_deref(), &key)?;
             let bytes = match table::content(tx, &tenant, &key)? {
-                Some(bytes) => Some(bytes),
-                None => room.as_ref().and_then(|room| room.get(&tenant, &key).ok()),
+                Some(bytes) => bytes,
+                None => lying(room.as_ref(), &tenant, &key)?,
             };
-            let bytes = bytes.ok_or_else(|| Error::internal("the bytes of this file are gone"))?;
             Ok(StoredFile { mime_type: row.mime_type, name: row.name, bytes: bytes.into() })
         })
         .await
@@ -176,6 +175,18 @@ impl Studio {
         remove_files(self, &scope.tenant, vec![key.to_owned()]).await;
         Ok(())
     }
+}
+
+/// The bytes of a file in its folder. Somebody else may have removed them: then the file is no more.
+fn lying(room: Option<&FileRoom>, tenant: &str, key: &str) -> Result<Vec<u8>> {
+    let gone = || Error::not_found("attachment", key);
+    room.ok_or_else(gone)?.get(tenant, key).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return gone();
+        }
+        let text = format!("the file could not be read: {error}; check the folder of `attachments.path` and its disk");
+        Error::new(Kind::StoreUnavailable, text).caused_by(error)
+    })
 }
 
 /// Removes the bytes of files whose rows are gone. What cannot be removed harms nobody: nothing leads to it.

@@ -18,7 +18,7 @@ fn show(row: &CheckpointRow) -> Value {
     })
 }
 
-fn run_of(run: &str) -> Result<Id> {
+pub(super) fn run_of(run: &str) -> Result<Id> {
     run.parse().map_err(|_| Error::field("trace_id", "trace_id must be the id of a run"))
 }
 

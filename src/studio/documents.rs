@@ -324,7 +324,8 @@ impl Studio {
         let asked = question(base, body)?;
         let (world, tenant) = (Arc::clone(self.world()), Arc::clone(&scope.tenant));
         self.on_runtime(async move {
-            let found = world.knowledge.ask(&tenant, &asked).await.map_err(refusal)?;
+            let mut of_no_run = Vec::new();
+            let found = world.knowledge.ask(&tenant, &asked, &mut of_no_run).await.map_err(refusal)?;
             Ok(json!({
                 "knowledge_base_id": found.knowledge_base_id, "query": asked.query, "chunk_count": found.results.len(),
                 "top_score": found.top_score, "results": found.results,

@@ -16,6 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
+use crate::observe::Observer;
 use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
 use crate::store::{Store, StoreSettings};
@@ -123,6 +124,7 @@ impl Studio {
         let knowledge = Knowledge::new(Arc::clone(&config), Arc::clone(&clock), store.clone(), Arc::clone(&providers), Arc::clone(&prices));
         let knowledge = Arc::new(knowledge);
         tools.search().set(Arc::<Knowledge>::clone(&knowledge));
+        let observer = Arc::new(Observer::new(&config, &Secrets::new(Arc::clone(&config), host.clone())));
         let world = World::new(Parts {
             store,
             knowledge,
@@ -130,6 +132,7 @@ impl Studio {
             clock,
             providers,
             prices,
+            observer,
             hook: options.on_append,
             host,
             config,
@@ -229,10 +232,10 @@ impl Studio {
         world.stopping.cancel();
         let until = Instant::now() + timeout;
         if let Some(handle) = self.0.handle.get() {
-            let (stop, mcp) = (stop(Arc::clone(&world), timeout), Arc::clone(&self.0.mcp));
+            let (stop, mcp, observer) = (stop(Arc::clone(&world), timeout), Arc::clone(&self.0.mcp), Arc::clone(&world.observer));
             let stop = async move {
                 stop.await;
-                mcp.close(timeout / 8).await;
+                tokio::join!(mcp.close(timeout / 8), observer.close(timeout / 8));
             };
             let _ended = handle.spawn(stop).await;
         }

@@ -32,7 +32,7 @@ struct Today<'a> {
 impl Today<'_> {
     fn model(&self, provider: &str, model: &ModelConfig) -> Value {
         let label = model.label.as_deref().unwrap_or(&model.id);
-        let price = self.prices.lookup(provider, &model.id, self.now).as_ref().map(Price::shown).cloned();
+        let price = self.prices.lookup(provider, &model.id, self.now).as_ref().map(Price::shown);
         json!({"id": model.id, "label": label, "capabilities": model.capabilities, "context_window": model.context_window, "price": price})
     }
 }

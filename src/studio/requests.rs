@@ -41,8 +41,19 @@ pub struct RunRequest {
     pub context: Option<Value>,
     /// Instead of the agent's parameters, key by key; agents only.
     pub parameters: Option<Parameters>,
+    /// Instead of the agent's model; agents only.
+    pub model: Option<ChosenModel>,
     /// Kept with the answer, when the request may be sent again; no part of the body.
     pub key: Option<RequestKey>,
+}
+
+/// The model that one chat turn asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenModel {
+    /// Its provider; none for the agent's own.
+    pub provider: Option<String>,
+    /// Its name.
+    pub model: String,
 }
 
 /// A file as a request names it.
@@ -136,6 +147,7 @@ impl RunRequest {
     fn read_chat(&mut self, fields: &mut Fields<'_>) {
         self.instructions = fields.text("instructions", INSTRUCTIONS).map(str::to_owned);
         self.context = fields.maybe_object("context").map(|map| Value::Object(map.clone()));
+        self.model = chosen_model(fields);
         if fields.maybe_object("parameters").is_some() {
             self.parameters = Some(fields.nested("parameters", |fields| Parameters {
                 temperature: fields.number("temperature", 0.0..=2.0).and_then(Value::as_f64),
@@ -179,6 +191,15 @@ impl RetryRequest {
         };
         problems.into_result().map(|()| request)
     }
+}
+
+fn chosen_model(fields: &mut Fields<'_>) -> Option<ChosenModel> {
+    let provider = fields.text("provider", 255).filter(|text| !text.is_empty()).map(str::to_owned);
+    let model = fields.text("model", 255).filter(|text| !text.is_empty()).map(str::to_owned);
+    if model.is_none() && provider.is_some() {
+        fields.wrong("model", "is required when provider is given");
+    }
+    model.map(|model| ChosenModel { provider, model })
 }
 
 fn uuid(fields: &mut Fields<'_>, key: &str) -> Option<Id> {

@@ -146,6 +146,9 @@ impl Studio {
                     };
                     return Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()).into());
                 }
+                if !run_delete::claim(tx, &tenant, &id)? {
+                    return Err(Error::new(Kind::InvalidState, "somebody goes on with the run; nothing was removed").into());
+                }
                 Ok(run_delete::delete(tx, &tenant, &id)?)
             })
             .await?;

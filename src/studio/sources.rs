@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
-use super::requests::RunRequest;
+use super::requests::{ChosenModel, RunRequest};
 use super::resource::Resource;
 use super::runs::files_of;
 use super::{definitions, drafts, pinning, workflows};
@@ -76,18 +76,18 @@ impl Studio {
         let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
         let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
         let declaration = self.world().host.declaration();
-        let (draft, files) = (body.draft, body.attachments.clone());
+        let (draft, chosen, files) = (body.draft, body.model.clone(), body.attachments.clone());
         let (source, attachments) = self
             .reading(move |tx| {
                 let attachments = files_of(tx, &scope, &files)?;
-                if draft {
-                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, true)?), attachments));
+                if draft || chosen.is_some() {
+                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, draft, chosen.as_ref())?), attachments));
                 }
                 let epoch = crate::store::definitions::epoch(tx)?;
                 if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
                     return Ok((source, attachments));
                 }
-                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false)?);
+                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, false, None)?);
                 let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
                 studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
@@ -100,7 +100,15 @@ impl Studio {
     }
 }
 
-fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, id: &str, draft: bool) -> Result<Source, Refusal> {
+fn read(
+    tx: &mut Tx<'_>,
+    scope: &Scope,
+    catalog: &Catalog,
+    entity: EntityKind,
+    id: &str,
+    draft: bool,
+    chosen: Option<&ChosenModel>,
+) -> Result<Source, Refusal> {
     match entity {
         EntityKind::Workflow => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Workflow, id)?;
@@ -118,11 +126,23 @@ fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, i
         EntityKind::Agent => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Agent, id)?;
             let agent = pinning::agent_of(&found)?;
-            let definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
+            let mut definitions = pinning::pin_agent(tx, &scope.tenant, catalog, &found.id.to_string())?;
+            if let Some(chosen) = chosen {
+                definitions.agents.values_mut().for_each(|agent| choose(agent, chosen));
+            }
             let pinned = pinned(&chat_graph(&found.id, &agent), definitions)?;
             Ok(Source { id: found.id, name: found.name, revision: None, pinned, state_schema: None })
         }
     }
+}
+
+/// The agent with another model; a credential goes with its provider.
+fn choose(agent: &mut Agent, chosen: &ChosenModel) {
+    if let Some(provider) = chosen.provider.as_ref().filter(|provider| **provider != agent.provider) {
+        agent.provider.clone_from(provider);
+        agent.credential = None;
+    }
+    agent.model.clone_from(&chosen.model);
 }
 
 fn pinned(graph: &Value, definitions: Definitions) -> Result<Pinned> {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::attachments::remove_files;
 use super::catalog::Catalog;
 use super::definitions::must_find;
+use super::fields::{Fields, Problems, object_of};
 use super::lists::{ListQuery, Page};
 use super::messages::shown_messages;
 use super::reach::Refusal;
@@ -16,7 +17,7 @@ use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
 use crate::store::runs::{self, RunFilter};
 use crate::store::threads::{self, ThreadFilter, ThreadRow};
-use crate::store::{StoreError, Tx};
+use crate::store::{StoreError, Tx, branches};
 
 /// A thread as it is listed.
 fn show(tx: &mut Tx<'_>, tenant: &str, thread: &ThreadRow, catalog: &Catalog) -> Result<Map<String, Value>, StoreError> {
@@ -111,6 +112,24 @@ impl Studio {
         .await
     }
 
+    /// Makes a thread that begins as this one does: with its messages before one that the user said, or with all of them.
+    pub async fn branch_thread(&self, scope: &Scope, thread: &str, body: &Value) -> Result<Value> {
+        let before = before_of(body)?;
+        let (tenant, catalog, id, world) = (scope.tenant.clone(), self.catalog(), thread.to_owned(), self.world().clone());
+        let made = world.clock.id();
+        self.writing(move |tx| {
+            let from = must_get(tx, &tenant, &id)?;
+            let place = match &before {
+                Some(message) => place_in(tx, &tenant, &from.id, message)?,
+                None => i64::MAX,
+            };
+            branches::branch(tx, &tenant, &from, &made, place, || world.clock.id(), world.clock.now())?;
+            let branch = must_get(tx, &tenant, &made.to_string())?;
+            Ok(Value::Object(show(tx, &tenant, &branch, &catalog)?))
+        })
+        .await
+    }
+
     /// Deletes a thread with its messages; its runs stay. Refused while a run on it is not at rest.
     pub async fn delete_thread(&self, scope: &Scope, thread: &str) -> Result<()> {
         let (tenant, id) = (scope.tenant.clone(), thread.to_owned());
@@ -186,6 +205,26 @@ fn entity_of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: Option<Enti
         }
     }
     Ok(None)
+}
+
+/// The message that a branch ends before.
+fn before_of(body: &Value) -> Result<Option<Id>> {
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(object_of(body)?, &mut problems);
+    let given = fields.text("before", 100);
+    let before = given.and_then(|text| text.parse().ok());
+    if given.is_some() && before.is_none() {
+        fields.wrong("before", "must be the id of a message");
+    }
+    problems.into_result().map(|()| before)
+}
+
+/// Where a branch ends: a turn is never cut in the middle.
+fn place_in(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id) -> Result<i64, Refusal> {
+    match threads::shown_one(tx, tenant, thread, message)? {
+        Some(row) if row.role == "user" => Ok(row.no),
+        Some(_) | None => Err(Error::field("before", "before must be a message of the user on this thread").into()),
+    }
 }
 
 fn still_busy(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Error, StoreError> {

@@ -59,7 +59,13 @@ impl Studio {
         let currency = &self.config().usage.currency;
         let summaries: Vec<Value> = children.iter().map(|row| Value::Object(run_summary(row, now, currency))).collect();
         let steps = if child { Vec::new() } else { self.steps(&read.steps, query) };
-        let mine = |span: &&Span| self.belongs(span, &read, &loaded, query.children);
+        let owners: HashMap<_, _> = read.steps.iter().filter_map(|step| Some((step.id, step.child_run?))).collect();
+        // A child's spans are shown with the child, or when they are asked for.
+        let mine = |span: &&Span| match (loaded.row.parent, owners.get(&span.step)) {
+            (Some(_), owner) => owner == Some(&loaded.row.id),
+            (None, Some(_)) => query.children,
+            (None, None) => true,
+        };
         let native = self.config().observability.native_tracing;
         let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads));
         Ok(json!({
@@ -75,16 +81,6 @@ impl Studio {
         Trace::read(id, &loaded.entries, &loaded.created, &loaded.plan, snapshots)
     }
 
-    /// A span of this run: a child's are shown with the child, or when they are asked for.
-    fn belongs(&self, span: &Span, read: &Trace, loaded: &Loaded, children: bool) -> bool {
-        let owner = read.steps.iter().find(|step| step.id == span.step).and_then(|step| step.child_run);
-        match (loaded.row.parent, owner) {
-            (Some(_), owner) => owner == Some(loaded.row.id),
-            (None, Some(_)) => children,
-            (None, None) => true,
-        }
-    }
-
     fn steps(&self, steps: &[Step], query: TraceQuery) -> Vec<Value> {
         let mut room = SNAPSHOTS;
         let show = |step: &Step| {
@@ -95,7 +91,8 @@ impl Studio {
                 room -= size;
             }
             let state = state.map(|state| Value::Object(state.to_json(false)));
-            step.json(state, omitted, query.payloads, self.usage_fields(&step.usage))
+            let shown = step.json(state, omitted, query.payloads, self.usage_fields(&step.usage));
+            if query.payloads { shown } else { brief(shown) }
         };
         steps.iter().map(show).collect()
     }
@@ -106,7 +103,8 @@ impl Studio {
             let sent = span.prompt.iter().filter_map(parsed).collect();
             (Value::Array(sent), span.answer.as_ref().and_then(parsed).unwrap_or_default())
         });
-        span.json(messages, payloads, |usage| self.usage_fields(usage))
+        let shown = span.json(messages, payloads, |usage| self.usage_fields(usage));
+        if payloads { shown } else { brief(shown) }
     }
 
     fn usage_fields(&self, usage: &Usage) -> Map<String, Value> {
@@ -156,7 +154,11 @@ impl Studio {
         head.insert("async_progress_steps".into(), self.progress(loaded, own).into());
         head.insert("last_event_id".into(), json!(loaded.telling(self.world(), false).ordered.last));
         if query.graph {
-            head.insert("graph".into(), loaded.plan.graph().to_json().clone());
+            let mut graph = loaded.plan.graph().to_json().clone();
+            if let Some(mut masks) = self.world().masks() {
+                masks.value(&mut graph);
+            }
+            head.insert("graph".into(), graph);
         }
         Value::Object(head)
     }
@@ -222,4 +224,23 @@ fn cut(value: &mut Value) {
         Value::Object(fields) => fields.values_mut().for_each(cut),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Leaves out what says nothing, so that a long trace stays small: nulls, empty values, zeros of counts, what is not so.
+fn brief(mut shown: Value) -> Value {
+    if let Value::Object(fields) = &mut shown {
+        let used = fields.get("total_tokens").and_then(Value::as_u64).unwrap_or_default() > 0;
+        fields.retain(|name, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::String(text) => !text.is_empty() && (used || !matches!(name.as_str(), "currency" | "estimated_cost")),
+            Value::Array(items) => !items.is_empty(),
+            Value::Number(number) => match name.as_str() {
+                "seq" | "duration_ms" | "iteration" => true,
+                "attempt" => number.as_u64() != Some(1),
+                _ => number.as_u64() != Some(0),
+            },
+            Value::Bool(true) | Value::Object(_) => true,
+        });
+    }
+    shown
 }

@@ -19,7 +19,7 @@ use crate::model::{Id, Timestamp};
 use crate::store::runs::RunRow;
 use crate::store::usage::StoredSpan;
 use crate::store::usage_report::{self, Of, Totals, UsageQuery, UsageReport};
-use crate::store::{Tx, runs, usage};
+use crate::store::{Tx, runs, usage, usage_rebuild};
 
 const KINDS: [(EntityKind, Resource); 2] = [(EntityKind::Agent, Resource::Agent), (EntityKind::Workflow, Resource::Workflow)];
 
@@ -60,6 +60,18 @@ impl Studio {
             Ok(of_run(&row, &currency, shown.map(of_span).collect()))
         })
         .await
+    }
+
+    /// Makes the sums that windows are read from again, of all tenants, from what is stored of runs and calls.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn rebuild_usage(&self) -> Result<()> {
+        let again = |tx: &mut Tx<'_>| {
+            usage_rebuild::again(tx);
+            Ok(())
+        };
+        Ok(self.world().store.write(again).await?)
     }
 }
 

@@ -129,6 +129,7 @@ mod tests {
             user: None,
             config: Map::new(),
             timeout: Duration::from_millis(20),
+            asking: crate::tools::Asking::Never,
         }
     }
 

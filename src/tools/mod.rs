@@ -16,6 +16,7 @@ pub mod stored;
 pub mod toolkits;
 pub mod webhook;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::host::HostDoor;
 use crate::model::Id;
 use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
-use crate::model::event::{Fault, FaultCode};
+use crate::model::event::{Asked, Fault, FaultCode};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use guard::{Guard, GuardedClient};
@@ -66,6 +67,35 @@ pub struct ToolInvocation {
     pub user: Option<Value>,
     pub config: Map<String, Value>,
     pub timeout: Duration,
+    pub asking: Asking,
+}
+
+/// Whether a call may ask a person something, and what people said to what it asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Asking {
+    /// Nobody is there to be asked.
+    #[default]
+    Never,
+    /// It may.
+    Maybe,
+    /// It did, and is made again with the answers.
+    Answered {
+        /// What it asked.
+        asked: Asked,
+        /// The answers, by the questions' names.
+        said: BTreeMap<String, Value>,
+    },
+}
+
+impl Asking {
+    /// Whether something that a person said is such a value.
+    #[must_use]
+    pub fn knows(&self, is_such: impl Fn(&Value) -> bool) -> bool {
+        match self {
+            Self::Never | Self::Maybe => false,
+            Self::Answered { said, .. } => said.values().any(is_such),
+        }
+    }
 }
 
 impl ToolInvocation {
@@ -83,10 +113,12 @@ pub struct ToolReply {
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
-    /// A provider's call that it took.
-    pub spent: Option<Spent>,
-    /// Whoever runs it could not be reached: nothing was done.
-    pub unreached: bool,
+    /// The calls of providers that it took.
+    pub spent: Vec<Spent>,
+    /// Nothing was done, for a reason that is not the tool's.
+    pub undone: Option<FaultCode>,
+    /// It has no result yet: people are asked first.
+    pub asked: Option<Box<Asked>>,
 }
 
 /// What a call of a provider took that a tool or a search made.
@@ -124,9 +156,10 @@ impl ToolReply {
         Self { text: text.into(), is_error: true, ..Self::default() }
     }
 
-    /// The failure to reach whoever runs the tool; nothing was done.
-    pub fn unreached(text: impl Into<String>) -> Self {
-        Self { unreached: true, ..Self::error(text) }
+    /// A failure before the tool was reached; nothing was done.
+    #[must_use]
+    pub fn undone(fault: Fault) -> Self {
+        Self { undone: Some(fault.code), ..Self::error(fault.message) }
     }
 }
 
@@ -177,6 +210,7 @@ impl BoundTool {
             user: caller.user.clone(),
             config: self.config.clone(),
             timeout: self.timeout,
+            asking: Asking::Never,
         }
     }
 

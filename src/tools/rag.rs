@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::search::{Found, SearchDoor, SearchError, SearchQuery};
+use super::search::{Found, SearchDoor, SearchError, SearchQuery, Searched};
 use super::{Tool, ToolInvocation, ToolReply};
 
 /// A stored search.
@@ -36,19 +36,20 @@ impl RagTool {
     async fn answer(&self, call: &ToolInvocation) -> ToolReply {
         let question = call.arguments.get("query").and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
         let Some(question) = question else { return ToolReply::error("`query` is missing: say what to look for") };
-        match self.door.search(&call.tenant, &self.query(call, question)).await {
-            Ok(found) => reply(question, found),
+        let Searched { answer, spent } = self.door.search(&call.tenant, &self.query(call, question)).await;
+        let reply = match answer {
+            Ok(found) => reply(question, &found),
             Err(SearchError::Missing(text) | SearchError::Failed(text)) => ToolReply::error(text),
-        }
+        };
+        ToolReply { spent, ..reply }
     }
 }
 
 /// As a rag node tells it, without what a model does not read.
-fn reply(question: &str, found: Found) -> ToolReply {
+fn reply(question: &str, found: &Found) -> ToolReply {
     let sources = found.results.iter().enumerate();
     let sources: Vec<Value> = sources.map(|(at, chunk)| json!({"n": at + 1, "source": chunk.source_name, "score": chunk.score})).collect();
-    let told = json!({"query": question, "context": found.context, "chunk_count": sources.len(), "sources": sources});
-    ToolReply { spent: found.spent, ..ToolReply::value(&told) }
+    ToolReply::value(&json!({"query": question, "context": found.context, "chunk_count": sources.len(), "sources": sources}))
 }
 
 impl Tool for RagTool {
@@ -75,7 +76,7 @@ mod tests {
     struct Shelf(Mutex<Vec<(String, SearchQuery)>>);
 
     impl Search for Shelf {
-        fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Result<Found, SearchError>> {
+        fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched> {
             self.0.lock().push((tenant.to_owned(), query.clone()));
             let missing = SearchError::Missing(format!("there is no knowledge base `{}`", query.knowledge_base));
             let chunk = Chunk {
@@ -88,9 +89,10 @@ mod tests {
                 position: 0,
                 metadata: Map::new(),
             };
-            let spent = Some(Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Tokens { prompt: 3, ..Tokens::default() }) });
-            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5, spent };
-            Box::pin(async move { if query.knowledge_base == "docs" { Ok(found) } else { Err(missing) } })
+            let spent = vec![Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Tokens { prompt: 3, ..Tokens::default() }) }];
+            let found = Found { knowledge_base_id: "1".into(), results: vec![chunk], context: "[1] Refunds take 30 days.".into(), top_score: 0.5 };
+            let answer = if query.knowledge_base == "docs" { Ok(found) } else { Err(missing) };
+            Box::pin(async move { Searched { answer, spent } })
         }
     }
 
@@ -105,6 +107,7 @@ mod tests {
             user: None,
             config: config.as_object().cloned().unwrap_or_default(),
             timeout: Duration::from_secs(1),
+            asking: crate::tools::Asking::Never,
         }
     }
 
@@ -117,7 +120,7 @@ mod tests {
         let reply = tool.call(call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}))).await;
         let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5}]}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
-        assert_eq!(reply.spent.map(|spent| spent.provider).as_deref(), Some("hash"));
+        assert_eq!(reply.spent[0].provider, "hash");
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");
         let wanted = SearchQuery {
             knowledge_base: "docs".into(),
@@ -136,7 +139,8 @@ mod tests {
         let tool = RagTool::read(&json!({"knowledge_base_id": "gone"}), &door);
         assert_eq!(tool.call(call(json!({"query": "x"}), json!({}))).await.text, "nothing searches knowledge bases here");
         door.set(Arc::new(Shelf::default()));
-        assert_eq!(tool.call(call(json!({"query": "x"}), json!({}))).await, ToolReply::error("there is no knowledge base `gone`"));
+        let reply = tool.call(call(json!({"query": "x"}), json!({}))).await;
+        assert_eq!((reply.text.as_str(), reply.is_error, reply.spent.len()), ("there is no knowledge base `gone`", true, 1));
         assert_eq!(tool.call(call(json!({"query": " "}), json!({}))).await, ToolReply::error("`query` is missing: say what to look for"));
     }
 }

@@ -50,8 +50,15 @@ pub struct Found {
     pub context: String,
     /// The best score; 0 when nothing was found.
     pub top_score: f64,
-    /// The call that embedded the question, where there was one.
-    pub spent: Option<Spent>,
+}
+
+/// How a search ended, and the calls that embedded its question: they were paid for, whatever came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Searched {
+    /// What was found.
+    pub answer: Result<Found, SearchError>,
+    /// The calls, in their order.
+    pub spent: Vec<Spent>,
 }
 
 /// A search that found no answer to give.
@@ -66,7 +73,7 @@ pub enum SearchError {
 /// Who searches knowledge bases.
 pub trait Search: Send + Sync {
     /// Searches one base of a tenant. Dropping the future ends the search.
-    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Result<Found, SearchError>>;
+    fn search<'a>(&'a self, tenant: &'a str, query: &'a SearchQuery) -> BoxFuture<'a, Searched>;
 }
 
 /// The way to whoever searches; set once, when the studio opens.
@@ -80,13 +87,10 @@ impl SearchDoor {
     }
 
     /// Searches one base of a tenant.
-    ///
-    /// # Errors
-    /// There is no such base, or it could not be searched.
-    pub async fn search(&self, tenant: &str, query: &SearchQuery) -> Result<Found, SearchError> {
+    pub async fn search(&self, tenant: &str, query: &SearchQuery) -> Searched {
         match self.0.get() {
             Some(search) => search.search(tenant, query).await,
-            None => Err(SearchError::Failed("nothing searches knowledge bases here".into())),
+            None => Searched { answer: Err(SearchError::Failed("nothing searches knowledge bases here".into())), spent: Vec::new() },
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Crash safety: processes that are killed, stopped, cut off from their disk or from each other; nothing is lost, nothing done twice.
 
+mod billing;
 mod cancel;
 mod disk;
 mod growth;

@@ -10,7 +10,7 @@ use studio::engine::{Follow, From, Order};
 use studio::model::Id;
 
 use crate::support::{Bench, graph, mark, single};
-use crate::{growth, ingest, keys, sweep, tails};
+use crate::{billing, growth, ingest, keys, sweep, tails};
 
 const ROLE: &str = "STUDIO_TEST_ROLE";
 const FOLDER: &str = "STUDIO_TEST_FOLDER";
@@ -84,6 +84,7 @@ fn role() {
         "resume" => runtime.block_on(resumer(&folder)),
         "follow" => runtime.block_on(follower(&folder, given)),
         "work" => runtime.block_on(worker(&folder, given)),
+        "bill" => runtime.block_on(billing::program(&folder, &given)),
         "ingest" => runtime.block_on(ingest::program(&folder, &given)),
         "key" => runtime.block_on(keys::program(&folder, &given)),
         "clock" => runtime.block_on(tails::program(&folder, &given)),

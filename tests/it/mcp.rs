@@ -1,5 +1,7 @@
 //! MCP servers through the facade: a program that this test binary is itself, and one over HTTP.
 
+mod asked;
+mod cost;
 mod doubt;
 mod peer;
 mod program;

@@ -1,5 +1,6 @@
 //! Memory through the facade: windows, summaries, budgets, files, and what threads show of them.
 
+mod again;
 mod budgets;
 mod compaction;
 mod files;

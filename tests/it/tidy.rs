@@ -6,17 +6,19 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 10] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("config", &["model", "providers"]),
     ("store", &["model"]),
     ("providers", &["model", "host", "secrets"]),
     ("tools", &["model", "host", "providers", "secrets"]),
+    ("observe", &["model", "providers", "secrets"]),
     ("knowledge", &["model", "store", "providers", "tools"]),
-    ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge"]),
-    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "engine"]),
+    ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe"]),
+    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
-    ("ffi", &["model", "store", "host", "engine", "studio", "http"]),
+    ("command", &["model", "store", "host", "engine", "studio", "http"]),
+    ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
 ];
 const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];
 

@@ -1,11 +1,14 @@
 //! What runs used: exact sums, windows of days, the export over HTTP, and what the host is told.
 
+mod cut;
 mod days;
+mod embeddings;
 mod events;
 mod export;
 mod oracle;
 mod paths;
 mod sums;
+mod trees;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

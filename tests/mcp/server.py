@@ -3,8 +3,11 @@
 import os
 import sys
 import time
+from typing import Annotated
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context, Elicit, Resolve
+from pydantic import BaseModel, Field
 
 server = MCPServer("studio-tests")
 
@@ -32,6 +35,29 @@ def slow(seconds: int) -> str:
     """Answers late."""
     time.sleep(seconds)
     return "done"
+
+
+@server.tool()
+async def count(to: int, context: Context) -> str:
+    """Tells how far it is."""
+    for at in range(to):
+        await context.report_progress(at + 1, to)
+    return f"counted to {to}"
+
+
+class Seat(BaseModel):
+    row: int = Field(ge=1)
+    window: bool = True
+
+
+async def ask_for_seat(train: str) -> Elicit[Seat]:
+    return Elicit(f"Which seat on {train}?", Seat)
+
+
+@server.tool()
+def book(train: str, seat: Annotated[Seat, Resolve(ask_for_seat)]) -> str:
+    """Books a seat that a person chooses."""
+    return f"{train}: row {seat.row}, {'window' if seat.window else 'aisle'}"
 
 
 @server.tool()

@@ -1,10 +1,9 @@
-"""Writes all-MiniLM-L6-v2, as its Python package brings it, in the format of llama.cpp: convert.py OUT."""
+"""Writes all-MiniLM-L6-v2, as its Python package brings it, in the format of llama.cpp: convert.py FOLDER OUT."""
 import glob
 import json
 import os
 import struct
 import sys
-import sysconfig
 
 import gguf
 import numpy
@@ -14,8 +13,7 @@ TYPES = {"F32": numpy.float32, "F16": numpy.float16}
 
 def model_folder():
     """Where the package put its files."""
-    site = sysconfig.get_paths()["purelib"]
-    found = glob.glob(os.path.join(site, "**", "model.safetensors"), recursive=True)
+    found = glob.glob(os.path.join(sys.argv[1], "**", "model.safetensors"), recursive=True)
     if not found:
         sys.exit("the package brought no model.safetensors")
     return os.path.dirname(found[0])
@@ -65,7 +63,7 @@ def main():
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     blocks = config["num_hidden_layers"]
-    writer = gguf.GGUFWriter(sys.argv[1], "bert")
+    writer = gguf.GGUFWriter(sys.argv[2], "bert")
     writer.add_name("all-MiniLM-L6-v2")
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
     writer.add_context_length(512)

@@ -4,6 +4,7 @@ import { Redirect, Route, Switch, useLocation } from 'wouter';
 import { Guard } from './parts/states';
 import { TipLayer } from './parts/tip';
 import { Toasts } from './parts/toast';
+import { sawTrace } from './pages/start/seen';
 import { openPalette, useCommands } from './shell/commands';
 import { Nav, PhoneBar, Rail } from './shell/nav';
 import { useWidth } from './shell/place';
@@ -63,6 +64,7 @@ export function App(): ReactElement {
   const paletteOpen = useCommands((s) => s.open);
   useEffect(() => {
     if (location !== '/') sessionStorage.setItem(LAST, location);
+    if (/\/(traces|runs)\/(?!compare)[^/]+$/.test(location)) sawTrace();
   }, [location]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {

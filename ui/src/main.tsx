@@ -5,6 +5,7 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/parts.css';
 import './styles/shell.css';
+import { askEarly } from './api/early';
 import { queries } from './api/queries';
 import { mount } from './api/root';
 import { chosenLocale, loadLocale } from './i18n';
@@ -15,6 +16,7 @@ startTheme();
 for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.href = icon.href;
 const root = document.getElementById('studio');
 if (root) {
+  askEarly();
   await loadLocale(chosenLocale());
   const { App } = await import('./app');
   createRoot(root).render(

@@ -11,6 +11,7 @@ use super::media::{self, Files};
 use super::{memory, specialist, words};
 use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
 use crate::engine::context::StepContext;
+use crate::engine::tool_calls::ToolEnd;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::event::{Fault, FaultCode, PauseReason, ToolOutcome};
 use crate::providers::{Asker, ChatRequest, Media};
@@ -75,6 +76,16 @@ pub(in crate::engine) struct Answer {
     pub(in crate::engine) rejected: bool,
 }
 
+/// What became of the calls of a turn.
+enum Made {
+    /// All gave a result.
+    All(Vec<ToolOutcome>),
+    /// One asks a person first.
+    Asks(PauseReason),
+    /// A person must decide on some first.
+    Waits,
+}
+
 /// A conversation while it goes on.
 struct Conversation {
     /// As the model is sent it.
@@ -112,7 +123,11 @@ impl Speaker<'_> {
             }
             ids.settle(number, &mut answer.message.tool_calls);
             let mut calls = approval::plan(self.context, self.tools, self.scope.parent.is_none(), &answer.message.tool_calls);
-            let Some(results) = self.make(&mut calls).await? else { return Ok(Spoken::Pause(self.pause(calls))) };
+            let results = match self.make(&mut calls).await? {
+                Made::All(results) => results,
+                Made::Asks(reason) => return Ok(Spoken::Pause(reason)),
+                Made::Waits => return Ok(Spoken::Pause(self.pause(calls))),
+            };
             if calls.iter().any(|one| one.gated) {
                 rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, Fate::Declined(_)));
             }
@@ -153,40 +168,57 @@ impl Speaker<'_> {
         Ok(Answer { text, value, messages, rejected })
     }
 
-    /// Makes the calls of a turn: first those that need nobody, then those that a person decided. None: a person must decide first.
-    async fn make(&self, calls: &mut [Planned<'_, '_>]) -> Result<Option<Vec<ToolOutcome>>, Fault> {
+    /// Makes the calls of a turn: first those that need nobody, then those that a person decided.
+    async fn make(&self, calls: &mut [Planned<'_, '_>]) -> Result<Made, Fault> {
         let free: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| !one.gated).collect();
-        let mut results = self.make_together(&free).await?;
+        let mut results = match self.make_together(&free).await? {
+            Made::All(results) => results,
+            asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
+        };
         if calls.iter().any(|one| matches!(one.fate, Fate::Wait)) {
-            return Ok(None);
+            return Ok(Made::Waits);
         }
         let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
-        results.extend(self.make_together(&decided).await?);
+        match self.make_together(&decided).await? {
+            Made::All(more) => results.extend(more),
+            asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
+        }
         let place = |outcome: &ToolOutcome| calls.iter().position(|one| one.call.id == outcome.call_id);
         results.sort_by_key(place);
-        Ok(Some(results))
+        Ok(Made::All(results))
     }
 
     /// Tells all calls, then makes them at the same time.
-    async fn make_together(&self, calls: &[&Planned<'_, '_>]) -> Result<Vec<ToolOutcome>, Fault> {
+    async fn make_together(&self, calls: &[&Planned<'_, '_>]) -> Result<Made, Fault> {
         if calls.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Made::All(Vec::new()));
         }
         let told: Vec<ToolCall> = calls.iter().map(|one| one.call.clone()).collect();
         self.context.announce_tools(&told, self.scope.parent.as_deref()).await?;
         let made = calls.iter().map(|one| self.make_one(one));
-        stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).try_collect().await
+        let made: Vec<ToolEnd> = stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).try_collect().await?;
+        let mut results = Vec::with_capacity(made.len());
+        for end in made {
+            match end {
+                ToolEnd::Gave(outcome) => results.push(outcome),
+                ToolEnd::Asks(reason) => return Ok(Made::Asks(reason)),
+            }
+        }
+        Ok(Made::All(results))
     }
 
-    async fn make_one(&self, planned: &Planned<'_, '_>) -> Result<ToolOutcome, Fault> {
+    async fn make_one(&self, planned: &Planned<'_, '_>) -> Result<ToolEnd, Fault> {
         let (call, parent) = (&planned.call, self.scope.parent.as_deref());
-        match &planned.fate {
+        let outcome = match &planned.fate {
+            // Nobody can be asked on behalf of a specialist, which answers within its supervisor's call.
+            Fate::Run(Bound::Tool(tool)) if parent.is_none() => return self.context.tool_that_may_ask(call, tool).await,
             Fate::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
             Fate::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,
             Fate::Refuse(text) => self.context.refuse_tool(call, text, false, parent).await,
             Fate::Declined(text) => self.context.refuse_tool(call, text, true, parent).await,
             Fate::Wait => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
-        }
+        };
+        outcome.map(ToolEnd::Gave)
     }
 
     fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {

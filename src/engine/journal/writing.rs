@@ -74,8 +74,10 @@ impl Journal {
             return (Arc::clone(append), true);
         }
         core.pending.texts = 0;
-        let rows = std::mem::take(&mut core.pending.append);
-        let row = projection::row(&self.world, &core.run, self, core.pending.released);
+        let mut rows = std::mem::take(&mut core.pending.append);
+        let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
+        self.masking.rows(&mut rows);
+        self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
         append.entries = std::mem::take(&mut core.pending.entries);
         append.tokens = std::mem::take(&mut core.pending.tokens);

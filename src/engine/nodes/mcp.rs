@@ -4,29 +4,33 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::tool::call_id;
+use super::tool::{call_id, must_fit};
 use crate::engine::agent::server_reference_of;
 use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::engine::tool_calls::ToolEnd;
 use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
 use crate::model::node::McpNode;
 use crate::model::run::Call;
-use crate::tools::{BoundTool, schema};
+use crate::tools::BoundTool;
 
 /// Runs the node.
 ///
 /// # Errors
-/// `mcp_unavailable` when the server was not reached and nothing was done; `tool_not_found`; `tool_failed` with what the tool says.
+/// `mcp_unavailable` when the server was not reached and nothing was done; `credential_missing`; `tool_not_found`; `tool_failed` with
+/// what the tool says.
 pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
     let name = node.tool_name.clone().unwrap_or_default();
     let id = call_id(context);
     let outcome = match recorded(context, &id) {
         Some(outcome) => outcome,
-        None => call(context, node, ToolCall { id, name: name.clone(), arguments: Value::Null, invalid: None }).await?,
+        None => match call(context, node, ToolCall { id, name: name.clone(), arguments: Value::Null, invalid: None }).await? {
+            ToolEnd::Gave(outcome) => outcome,
+            ToolEnd::Asks(reason) => return Ok(StepEnd::Pause(reason)),
+        },
     };
     if outcome.is_error {
-        let code = if outcome.unreached { FaultCode::McpUnavailable } else { FaultCode::ToolFailed };
-        return Err(Fault::new(code, outcome.result));
+        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), outcome.result));
     }
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let written = json!({"server": slug(context, node), "name": name, "result": result});
@@ -39,7 +43,7 @@ fn recorded(context: &StepContext, call_id: &str) -> Option<ToolOutcome> {
     let recorded = context.open(|step| match step.calls.get(&format!("tool:{call_id}")) {
         Some(Call::Done(done)) => match &done.outcome {
             CallOutcome::Tool(outcome) => Some(outcome.clone()),
-            CallOutcome::Message(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
+            CallOutcome::Message(_) | CallOutcome::Asked(_) | CallOutcome::Value(_) | CallOutcome::Failed(_) => None,
         },
         Some(Call::Open(_)) | None => None,
     });
@@ -52,15 +56,11 @@ fn slug(context: &StepContext, node: &McpNode) -> String {
     pinned.unwrap_or(named).to_owned()
 }
 
-async fn call(context: &StepContext, node: &McpNode, call: ToolCall) -> Result<ToolOutcome, Fault> {
+async fn call(context: &StepContext, node: &McpNode, call: ToolCall) -> Result<ToolEnd, Fault> {
     let tool = bind(context, node).await?;
     let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
-    let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
-    if !problems.is_empty() {
-        let text = format!("the parameters do not fit `{}`: {}", call.name, problems.join("; "));
-        return Err(Fault::new(FaultCode::ToolFailed, text));
-    }
-    context.tool(&ToolCall { arguments, ..call }, &tool, None).await
+    must_fit(&call.name, &tool, &arguments)?;
+    context.tool_that_may_ask(&ToolCall { arguments, ..call }, &tool).await
 }
 
 async fn bind(context: &StepContext, node: &McpNode) -> Result<BoundTool, Fault> {

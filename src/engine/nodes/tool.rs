@@ -16,28 +16,34 @@ use crate::tools::{BoundTool, schema};
 /// Runs the node.
 ///
 /// # Errors
-/// `tool_not_found`, or `tool_failed` with what the tool says.
+/// `tool_not_found`; `credential_missing` when a secret of the tool is not set; else `tool_failed` with what the tool says.
 pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let tool = bind(context, node).await?;
     let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
-    let problems = schema::argument_problems(&tool.offer.input_schema, &arguments);
-    if !problems.is_empty() {
-        let text = format!("the parameters do not fit `{}`: {}", tool.offer.name, problems.join("; "));
-        return Err(Fault::new(FaultCode::ToolFailed, text));
-    }
-    if is_too_deep(&arguments) {
-        let text = format!("the parameters of `{}` are nested deeper than {MAX_DEPTH} levels", tool.offer.name);
-        return Err(Fault::new(FaultCode::ToolFailed, text));
-    }
     let name = tool.offer.name.clone();
+    must_fit(&name, &tool, &arguments)?;
     let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };
     let outcome = context.tool(&call, &tool, None).await?;
     if outcome.is_error {
-        return Err(Fault::new(FaultCode::ToolFailed, told(outcome.result)));
+        return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
     }
     let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// Whether a tool can be called with these parameters.
+pub(super) fn must_fit(name: &str, tool: &BoundTool, arguments: &Value) -> Result<(), Fault> {
+    let problems = schema::argument_problems(&tool.offer.input_schema, arguments);
+    if !problems.is_empty() {
+        let text = format!("the parameters do not fit `{name}`: {}", problems.join("; "));
+        return Err(Fault::new(FaultCode::ToolFailed, text));
+    }
+    if is_too_deep(arguments) {
+        let text = format!("the parameters of `{name}` are nested deeper than {MAX_DEPTH} levels");
+        return Err(Fault::new(FaultCode::ToolFailed, text));
+    }
+    Ok(())
 }
 
 /// The sentence of a failure that was told as `{"error": text}`.

@@ -290,8 +290,11 @@ impl Host for Asked {
         let hosting = Arc::clone(&self.0);
         Box::pin(async move {
             let HostCall { op, payload, chunks } = call;
-            if matches!(op, HostOp::Log | HostOp::ToolCancel) {
+            if op == HostOp::Log {
                 hosting.send(op, &payload, None);
+            }
+            // A call that is given up tells the host so itself, once, with its own number; one that was never fetched tells nothing.
+            if matches!(op, HostOp::Log | HostOp::ToolCancel) {
                 return Ok(Value::Null);
             }
             let (answer, answered) = oneshot::channel();

@@ -1,11 +1,13 @@
 //! Owns the operations of `call`: their names, and what each is: a route asked in the host's own name, or one method.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::super::fault::{Code, Fault};
 use super::http::whole;
@@ -13,6 +15,7 @@ use super::requests::{self, object, required, text};
 use crate::error::Error;
 use crate::http::{HostMarks, dispatch};
 use crate::studio::{Studio, UsageWindow};
+use crate::sync::Mutex;
 
 /// What `call` can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +31,12 @@ pub(in crate::ffi) enum Op {
     ThreadGet,
     UsageQuery,
     UsageRun,
+    UsageRebuild,
     GraphValidate,
     WorkflowSave,
     AgentSave,
+    WorkerStep,
+    Command,
 }
 
 /// A route: members of the request fill `{…}` of the path and the query; the whole request is the body where there is one.
@@ -49,6 +55,9 @@ enum Way {
     Save(&'static str),
     UsageQuery,
     UsageRun,
+    WorkerStep,
+    Command,
+    UsageRebuild,
 }
 
 const fn get(path: &'static str, query: &'static [&'static str]) -> Way {
@@ -64,7 +73,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 14] = [
+    pub(in crate::ffi) const ALL: [Self; 17] = [
         Self::Ops,
         Self::Health,
         Self::Backup,
@@ -76,9 +85,12 @@ impl Op {
         Self::ThreadGet,
         Self::UsageQuery,
         Self::UsageRun,
+        Self::UsageRebuild,
         Self::GraphValidate,
         Self::WorkflowSave,
         Self::AgentSave,
+        Self::WorkerStep,
+        Self::Command,
     ];
 
     fn row(self) -> (&'static str, Way) {
@@ -94,9 +106,12 @@ impl Op {
             Self::ThreadGet => ("thread.get", get("/api/threads/{thread_id}", &["limit", "cursor", "include"])),
             Self::UsageQuery => ("usage.query", Way::UsageQuery),
             Self::UsageRun => ("usage.run", Way::UsageRun),
+            Self::UsageRebuild => ("usage.rebuild", Way::UsageRebuild),
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
             Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
             Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
+            Self::WorkerStep => ("worker.step", Way::WorkerStep),
+            Self::Command => ("command", Way::Command),
         }
     }
 
@@ -125,6 +140,12 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
         Way::Save(path) => save(studio, path, &request).await,
         Way::UsageQuery => usage_query(studio, &request).await,
         Way::UsageRun => usage_run(studio, &request).await,
+        Way::WorkerStep => worker_step(studio, &request).await,
+        Way::Command => command(studio, &request).await,
+        Way::UsageRebuild => {
+            studio.rebuild_usage().await?;
+            Ok(b"{}".to_vec())
+        }
     }
 }
 
@@ -156,6 +177,30 @@ async fn backup(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>
     let path = required(request, "path")?;
     studio.world().store.backup(Path::new(path)).await.map_err(Error::from)?;
     Ok(json!({"path": path}).to_string().into_bytes())
+}
+
+/// Takes one queued run and works on it until it rests: for hosts whose processes do not live long.
+async fn worker_step(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let mut working = studio.working(text(request, "queue")?, Some(1))?;
+    working.once = true;
+    let ended = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&ended);
+    studio.work(working, CancellationToken::new(), move |finished| *told.lock() = Some(finished)).await?;
+    let answer = match *ended.lock() {
+        Some(done) => json!({"trace_id": done.run.to_string(), "status": done.status.as_str(), "duration_ms": done.millis}),
+        None => json!({"trace_id": null}),
+    };
+    Ok(answer.to_string().into_bytes())
+}
+
+/// Runs a command of the command line; what it prints is the answer.
+async fn command(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    let words = request.get("args").and_then(Value::as_array).map(|list| list.iter().map(|word| word.as_str().map(str::to_owned)).collect());
+    let Some(Some(words)) = words else { return Err(Error::field("args", "`args` is a list of texts").into()) };
+    let folder = text(request, "cwd")?.map(PathBuf::from);
+    let written = crate::command::of_host(studio, words, folder).await;
+    let answer = json!({"exit": written.exit.code(), "stdout": written.stdout, "stderr": written.stderr});
+    Ok(answer.to_string().into_bytes())
 }
 
 /// Replaces the definition of that `id` or `slug`; one that is not there is made, unless it was named by its id.

@@ -1,13 +1,13 @@
 //! Owns the routes of threads and of node checkpoints.
 
 use axum::response::Response;
-use http::Method;
+use http::{Method, StatusCode};
 
 use super::runs_query;
 use crate::error::Result;
 use crate::http::answer;
 use crate::http::call::Call;
-use crate::http::table::{Gives, Route};
+use crate::http::table::{Gives, Reads, Route};
 
 /// Messages of a page.
 const MESSAGES: usize = 100;
@@ -21,6 +21,9 @@ pub(super) fn routes() -> Vec<Route> {
             .query(&["limit", "cursor", "include"])
             .gives(200, Gives::Json("Thread")),
         Route::new(Method::DELETE, "/api/threads/{thread}", "deleteThread", delete).gives(204, Gives::Nothing),
+        Route::post("/api/threads/{thread}/branch", "branchThread", branch)
+            .reads(Reads::Json("BranchBody"))
+            .gives(201, Gives::Json("ThreadSummary")),
         Route::get("/api/checkpoints", "listCheckpoints", checkpoints)
             .query(&["trace_id"])
             .gives(200, Gives::Json("Checkpoints")),
@@ -44,6 +47,11 @@ async fn get(call: Call) -> Result<Response> {
 async fn delete(call: Call) -> Result<Response> {
     call.studio.delete_thread(&call.scope, call.part("thread")).await?;
     Ok(answer::nothing())
+}
+
+async fn branch(call: Call) -> Result<Response> {
+    let made = call.studio.branch_thread(&call.scope, call.part("thread"), &call.body).await?;
+    Ok(answer::json(StatusCode::CREATED, &made))
 }
 
 async fn checkpoints(call: Call) -> Result<Response> {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use regex::Regex;
 use serde_json::Value;
 
-use super::compare::{Numeric, as_text, date, equal, is_empty, length, truth};
+use super::compare::{Numeric, date, equal, is_empty, length, truth};
 
 /// How a state value is compared with a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Operator {
             Self::NotIn => !is_in(state, given, strict),
             Self::StartsWith => on_text(state, given, |text, part| text.starts_with(part)),
             Self::EndsWith => on_text(state, given, |text, part| text.ends_with(part)),
-            Self::Regex => given.regex.as_ref().is_some_and(|regex| as_text(state).is_some_and(|text| regex.is_match(&text))),
+            Self::Regex => given.regex.as_ref().zip(state.as_str()).is_some_and(|(regex, text)| regex.is_match(text)),
             Self::IsTrue => truth(state) == Some(true),
             Self::IsFalse => truth(state) == Some(false),
             Self::IsNull => state.is_null(),
@@ -177,8 +177,8 @@ fn contains(state: &Value, given: &Operand, strict: bool) -> bool {
     match state {
         Value::Array(items) => items.iter().any(|item| equal(item, &given.value, strict)),
         Value::Object(fields) => given.text.as_deref().is_some_and(|key| fields.contains_key(key)),
-        Value::String(_) | Value::Number(_) | Value::Bool(_) => on_text(state, given, |text, part| text.contains(part)),
-        Value::Null => false,
+        Value::String(_) => on_text(state, given, |text, part| text.contains(part)),
+        Value::Number(_) | Value::Bool(_) | Value::Null => false,
     }
 }
 
@@ -186,9 +186,9 @@ fn is_in(state: &Value, given: &Operand, strict: bool) -> bool {
     given.value.as_array().is_some_and(|items| items.iter().any(|item| equal(state, item, strict)))
 }
 
+/// Only text is text: a number or a boolean in the state is not taken for one.
 fn on_text(state: &Value, given: &Operand, test: impl Fn(&str, &str) -> bool) -> bool {
-    let part = given.text.as_deref();
-    as_text(state).zip(part).is_some_and(|(text, part)| test(&text, part))
+    state.as_str().zip(given.text.as_deref()).is_some_and(|(text, part)| test(text, part))
 }
 
 fn order(state: &Value, given: &Operand) -> Option<Ordering> {

@@ -80,7 +80,7 @@ fn containing() {
         "contains",
         Some("not_contains"),
         json!([
-            ["hello", "ell", true], ["hello", "Ell", false], ["hello", "", true], ["a null b", "null", true], ["x true", "true", true], [1234, 23, true],
+            ["hello", "ell", true], ["hello", "Ell", false], ["hello", "", true], ["a null b", "null", true], ["x true", "true", true], ["1234", 23, true], [1234, 23, false], [true, "ru", false], [0, "", false],
             [[1, "b"], "1", true], [["a"], "b", false], [[true], "yes", true], [{"a": 1}, "a", true], [{"a": 1}, "b", false], [{"5": 1}, 5, true], [null, "a", false], [null, "", false]
         ]),
     );
@@ -109,12 +109,14 @@ fn text_operators() {
             ["hello", "he", true],
             ["hello", "He", false],
             ["hello", "", true],
-            [512, "5", true],
+            ["512", 5, true],
+            [512, "5", false],
+            [true, "t", false],
             [null, "", false],
             [["h"], "h", false]
         ]),
     );
-    table("ends_with", None, json!([["hello", "lo", true], ["hello", "LO", false], ["5.50", "5.5", false], [null, "", false]]));
+    table("ends_with", None, json!([["hello", "lo", true], ["hello", "LO", false], ["5.50", "5.5", false], ["5.5", 5.5, true], [5.5, "5", false], [null, "", false]]));
     table(
         "regex",
         None,
@@ -124,7 +126,9 @@ fn text_operators() {
             ["Question: x", r"(?i)^\W*question\b", true],
             ["x\nRESOLVED: y", r"(?m)^RESOLVED:", true],
             ["x RESOLVED: y", r"(?m)^RESOLVED:", false],
-            [42, r"^\d+$", true],
+            ["42", r"^\d+$", true],
+            [42, r"^\d+$", false],
+            [true, "true", false],
             [null, ".*", false],
             [["a"], "a", false],
             ["true", "true", true]

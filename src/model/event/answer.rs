@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::LaneId;
+use super::{LaneId, Said};
 use crate::model::Id;
 use crate::model::chat::Attachment;
 
@@ -37,6 +37,13 @@ pub enum Answer {
     Approval {
         /// The decisions.
         decisions: Vec<Decision>,
+    },
+    /// To a question that a tool asked.
+    Question {
+        /// The text that the person wrote.
+        message: String,
+        /// What it says to the question.
+        said: Said,
     },
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Fault, PartHash};
+use super::{Asked, Fault, FaultCode, PartHash};
 use crate::model::Id;
 use crate::model::usage::Usage;
 
@@ -61,6 +61,15 @@ pub struct CallStarted {
     pub asker: Option<Arc<str>>,
 }
 
+impl CallStarted {
+    /// The tool call that it is made for, as its key says: a specialist's model call, the embedding of a search.
+    #[must_use]
+    pub fn within(&self) -> Option<&str> {
+        let specialist = self.key.rsplit_once("/model:").map(|(call, _)| call);
+        specialist.or_else(|| self.key.strip_suffix("/embed")?.strip_prefix("tool:"))
+    }
+}
+
 /// A call ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallFinished {
@@ -94,6 +103,8 @@ pub enum CallOutcome {
     Message(PartHash),
     /// Of a tool: what the model sees.
     Tool(ToolOutcome),
+    /// Of a tool: it asks people first, and is called again with what they say.
+    Asked(Asked),
     /// Of an embedding or a retrieval: a value of the caller's.
     Value(Value),
     /// It failed; it may be made again.
@@ -120,9 +131,9 @@ pub struct ToolOutcome {
     /// Nobody waited for its end: the run ended first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
-    /// Whoever runs the tool could not be reached: nothing was done.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unreached: bool,
+    /// Nothing was done, for a reason that is not the tool's: no server was reached, a secret is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone: Option<FaultCode>,
     /// The call whose specialist made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call_id: Option<String>,

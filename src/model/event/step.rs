@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Change, Fault, Handle};
+use super::{Change, Fault, Handle, OpenQuestion};
 use crate::model::Id;
 use crate::model::chat::{Message, ToolCall};
 use crate::model::memory::Summary;
@@ -168,8 +168,11 @@ pub enum PauseReason {
     Human {
         /// What the person is asked.
         prompt: String,
-        /// Where the answer goes.
+        /// Where the answer goes; with a question, what comes of its call.
         output_key: String,
+        /// A tool asks, not the node.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<OpenQuestion>>,
     },
     /// Decisions on tool calls.
     Approval {

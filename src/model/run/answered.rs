@@ -35,11 +35,15 @@ impl Run {
                 step.last_gated = decisions.iter().map(|decision| decision.call_id.clone()).collect();
                 step.decisions.extend(decisions.iter().map(|decision| (decision.call_id.clone(), decision.clone())));
             }
+            Answer::Question { said, .. } => {
+                step.said.entry(said.call.clone()).or_default().insert(said.key.clone(), said.answer.clone());
+            }
         }
     }
 
     pub(super) fn retry(&mut self, retried: &Retried, at: Timestamp) {
         self.attempt += 1;
+        self.tried_at = Some(at);
         self.takeovers = 0;
         self.failure = None;
         self.steps = 0;

@@ -276,6 +276,10 @@ impl Run {
         if let (Some(asker), Some(index)) = (asker, call.reply_index) {
             self.scripted.entry(asker).or_default().replies.push(index);
         }
+        if let CallOutcome::Asked(asked) = &call.outcome {
+            step.said.remove(&call.key);
+            step.asked.insert(call.key.clone(), asked.clone());
+        }
         if !matches!(call.outcome, CallOutcome::Failed(_)) {
             let done = Finished {
                 outcome: call.outcome.clone(),

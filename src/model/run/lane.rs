@@ -1,12 +1,12 @@
 //! Owns one lane of a run: where it is, what its state holds, which loops it is in, which step is open.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, CallOutcome, CallStarted, Decision, DoubtAnswer, LaneId, PartHash, Pause, StepStarted, Turn,
+    Answer, Asked, CallOutcome, CallStarted, Decision, DoubtAnswer, LaneId, PartHash, Pause, StepStarted, Turn,
 };
 use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
@@ -120,6 +120,10 @@ pub struct OpenStep {
     pub last_gated: Vec<String>,
     /// The answer to its human pause.
     pub answer: Option<Answer>,
+    /// What its calls asked people, by key.
+    pub asked: HashMap<String, Asked>,
+    /// What people said to that, by the call's key and the question's.
+    pub said: HashMap<String, BTreeMap<String, Value>>,
     /// Answers to calls in doubt.
     pub doubts: HashMap<String, DoubtAnswer>,
     /// What its calls took.
@@ -203,6 +207,8 @@ impl OpenStep {
             decisions: HashMap::new(),
             last_gated: Vec::new(),
             answer: None,
+            asked: HashMap::new(),
+            said: HashMap::new(),
             doubts: HashMap::new(),
             usage: Usage::default(),
             provider: None,

@@ -22,6 +22,8 @@ struct Mark {
     spot: Spot,
     /// It ended well.
     completed: bool,
+    /// Turns that lived as long as the run when it began.
+    memory: usize,
     /// Its lane before it began, then the lanes above whose forks have closed since, as they were just before.
     chain: Vec<Lane>,
 }
@@ -72,7 +74,8 @@ impl Run {
         }
         let spot = self.spot(lane);
         if let Some(lane) = self.lanes.get(&lane) {
-            self.marks.kept.push(Mark { step, spot, completed: false, chain: vec![lane.clone()] });
+            let memory = self.memory.len();
+            self.marks.kept.push(Mark { step, spot, completed: false, memory, chain: vec![lane.clone()] });
         }
     }
 
@@ -122,7 +125,8 @@ impl Run {
 
     /// The lane of a marked step, and those above it whose fork has closed since, become what they were.
     pub(super) fn go_back_to(&mut self, step: Id) {
-        let Some(chain) = self.marks.get(step).map(|mark| mark.chain.clone()) else { return };
+        let Some((chain, memory)) = self.marks.get(step).map(|mark| (mark.chain.clone(), mark.memory)) else { return };
+        self.memory.truncate(memory);
         let mut below: Option<LaneId> = None;
         for lane in chain {
             let id = lane.id;

@@ -154,8 +154,11 @@ impl Frame {
         let Some(pause) = pause_of(entry) else { return };
         object.id("step_id", pause.step).put("node_id", &*pause.node).id("pause_id", pause.id);
         match &pause.reason {
-            PauseReason::Human { prompt, output_key } => {
+            PauseReason::Human { prompt, output_key, question } => {
                 object.put("prompt", prompt).put("output_key", output_key).id("thread_id", self.facts().created.thread);
+                if let Some(question) = question {
+                    object.put("question", &question.shown());
+                }
             }
             PauseReason::Approval { .. } => pending(object, pause),
         }

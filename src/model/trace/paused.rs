@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::super::Id;
-use super::super::event::{Entry, Event, LaneId, Pause, PauseReason};
+use super::super::event::{Entry, Event, LaneId, OpenQuestion, Pause, PauseReason};
 use super::super::run::{BranchState, Lane, Run};
 use super::super::telling::pending_tools;
 
@@ -26,10 +26,7 @@ pub fn checkpoint(run: &Run) -> Option<Value> {
         "interrupt": interrupt(run, pause.id),
     });
     match &pause.reason {
-        PauseReason::Human { prompt, output_key } => {
-            shown["prompt"] = prompt.as_str().into();
-            shown["output_key"] = output_key.as_str().into();
-        }
+        PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
         PauseReason::Approval { calls, .. } => shown["pending_tools"] = pending_tools(calls).into(),
     }
     if let (Some(branch), Some((_, parent))) = (&lane.branch, root) {
@@ -74,6 +71,14 @@ const fn reason(pause: &Pause) -> &'static str {
     }
 }
 
+fn human(shown: &mut Value, prompt: &str, output_key: &str, question: Option<&OpenQuestion>) {
+    shown["prompt"] = prompt.into();
+    shown["output_key"] = output_key.into();
+    if let Some(question) = question {
+        shown["question"] = question.shown();
+    }
+}
+
 /// Opaque: names the pause and the log that it belongs to.
 fn interrupt(run: &Run, pause: Id) -> String {
     format!("1:{}:{}:{pause}", run.id, run.head)
@@ -93,10 +98,7 @@ pub fn pauses(run: &Run, entries: &[Arc<Entry>]) -> Vec<Value> {
             "pause_id": pause.id, "node_id": pause.node, "step_id": pause.step, "reason": reason(pause),
         });
         match &pause.reason {
-            PauseReason::Human { prompt, output_key } => {
-                shown["prompt"] = prompt.as_str().into();
-                shown["output_key"] = output_key.as_str().into();
-            }
+            PauseReason::Human { prompt, output_key, question } => human(&mut shown, prompt, output_key, question.as_deref()),
             PauseReason::Approval { calls, message, .. } => {
                 shown["message"] = message.as_str().into();
                 shown["pending_tools"] = pending_tools(calls).into();

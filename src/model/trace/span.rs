@@ -99,6 +99,10 @@ impl Span {
             // Nobody reads the numbers of a vector.
             CallOutcome::Value(value) if self.kind == "embedding" => self.output = Some(json!({"dimensions": value.get("dimensions")})),
             CallOutcome::Value(value) => self.output = Some(value.clone()),
+            CallOutcome::Asked(asked) => {
+                let messages: Vec<&str> = asked.questions.iter().map(|question| question.message.as_str()).collect();
+                self.output = Some(json!({ "asked": messages }));
+            }
             CallOutcome::Failed(fault) => self.fault = Some(fault.clone()),
         }
     }

@@ -70,10 +70,13 @@ impl Provider for Ollama {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let mut batches = Batches::default();
-            for texts in request.texts.chunks(BATCH) {
+            loop {
+                let texts = batches.next(&request.texts, BATCH, request.dimensions);
+                if texts.is_empty() {
+                    return Ok(batches.all());
+                }
                 batches.take(self.embed_some(request, texts).await)?;
             }
-            Ok(batches.all())
         })
     }
 }

@@ -16,6 +16,10 @@ pub struct Dialect {
     pub asks_usage: bool,
     /// How it gives structured answers.
     pub structure: Structure,
+    /// The models that take a schema, by a part of their names; empty: all. The others give JSON of any form.
+    pub schema_models: &'static [&'static str],
+    /// It takes a form for its answer only where no tools are offered.
+    pub tools_or_structure: bool,
     /// What of its assistant messages it wants back.
     pub echo: &'static [Echo],
     /// It takes only ids of calls that have nine letters and figures.
@@ -55,6 +59,8 @@ pub enum Structure {
     Schema,
     /// JSON of any form; the schema is told in words.
     AnyJson,
+    /// In words alone.
+    Words,
 }
 
 /// The keys of an embeddings request beside `model` and `input`.
@@ -80,6 +86,8 @@ const PLAIN: Dialect = Dialect {
     max_tokens: "max_tokens",
     asks_usage: true,
     structure: Structure::Schema,
+    schema_models: &[],
+    tools_or_structure: false,
     echo: &[],
     short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
@@ -97,7 +105,12 @@ impl Dialect {
                 let azure = Some(Azure::default());
                 Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", native_tools: false, azure, ..PLAIN }
             }
-            "groq" => Self { max_tokens: "max_completion_tokens", ..PLAIN },
+            "groq" => Self {
+                max_tokens: "max_completion_tokens",
+                schema_models: &["gpt-oss", "llama-4", "kimi-k2"],
+                tools_or_structure: true,
+                ..PLAIN
+            },
             "deepseek" => {
                 Self { structure: Structure::AnyJson, echo: &[Echo::Text("reasoning_content")], native_tools: false, ..PLAIN }
             }
@@ -119,6 +132,17 @@ impl Dialect {
     #[must_use]
     pub fn name<'a>(&'a self, model: &'a str) -> &'a str {
         self.azure.as_ref().and_then(|azure| azure.deployments.get(model)).map_or(model, String::as_str)
+    }
+
+    /// How an answer of a model is given its form, with or without tools beside it.
+    #[must_use]
+    pub fn structure(&self, model: &str, tools: bool) -> Structure {
+        let knows = self.schema_models.is_empty() || self.schema_models.iter().any(|part| model.contains(part));
+        match self.structure {
+            Structure::Schema | Structure::AnyJson if tools && self.tools_or_structure => Structure::Words,
+            Structure::Schema if !knows => Structure::AnyJson,
+            structure @ (Structure::Schema | Structure::AnyJson | Structure::Words) => structure,
+        }
     }
 
     /// The id under which a call is told.

@@ -11,7 +11,7 @@ use crate::providers::{EmbedRequest, Embeddings, ProviderFailure};
 
 pub(super) fn body(request: &EmbedRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
-    body.insert("model".into(), request.model.as_str().into());
+    body.insert("model".into(), dialect.name(&request.model).into());
     body.insert("input".into(), request.texts.iter().map(String::as_str).collect());
     if let Some(dimensions) = request.dimensions {
         body.insert(dialect.embedding.dimensions.into(), dimensions.into());

@@ -1,10 +1,14 @@
 //! Owns tests of what the speakers of OpenAI's chat completions do differently.
 
+use std::collections::BTreeMap;
+
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
+use super::dialect::Azure;
 use super::*;
 use crate::model::chat::{Message, ProviderBlocks, Role, ToolCall};
+use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, hello, result, told, whole};
 
 fn stream(frames: &[Value]) -> Canned {
@@ -149,6 +153,42 @@ async fn nobody_asks_for_a_thousand_tools() {
     check("openai", stream(&[delta(&json!({ "tool_calls": calls }))]), true, expect![[r#"
 
         provider_protocol: the provider's answer is malformed: it asks for too many tools at once None"#]]).await;
+}
+
+#[test]
+fn groq_is_asked_for_a_form_or_for_tools() {
+    let asked = |dialect: &str, model: &str, tools: bool| {
+        let mut request = hello(false);
+        request.model = model.into();
+        request.schema = Some(json!({"type": "object"}));
+        request.tools.extend(tools.then(|| ToolOffer { name: "t".into(), description: "T".into(), input_schema: json!({"type": "object"}) }));
+        let body = request::body(&request, &Dialect::of(dialect));
+        let told = body["messages"][0]["content"].as_str().is_some_and(|text| text.contains("JSON Schema"));
+        (body["response_format"]["type"].as_str().map(str::to_owned), body.get("tools").is_some(), told)
+    };
+    let (schema, object) = (Some("json_schema".to_owned()), Some("json_object".to_owned()));
+    for (dialect, model, tools, wanted) in [
+        ("groq", "openai/gpt-oss-120b", false, (schema.clone(), false, false)),
+        ("groq", "openai/gpt-oss-120b", true, (None, true, true)),
+        ("groq", "llama-3.3-70b-versatile", false, (object.clone(), false, true)),
+        ("groq", "llama-3.3-70b-versatile", true, (None, true, true)),
+        ("deepseek", "deepseek-chat", true, (object, true, true)),
+        ("openai", "gpt-4o", true, (schema, true, false)),
+    ] {
+        assert_eq!(asked(dialect, model, tools), wanted, "{dialect} {model} {tools}");
+    }
+}
+
+#[tokio::test]
+async fn azure_is_asked_for_vectors_by_deployment() {
+    let (wire, mock) = mock::start("/openai/v1", vec![whole(&json!({"data": [{"embedding": [1.0]}]}))]).await;
+    let deployments = BTreeMap::from([("text-embedding-3-small".to_owned(), "my-vectors".to_owned())]);
+    let dialect = Dialect { azure: Some(Azure { deployments, api_version: "v".into() }), ..Dialect::of("azure-openai") };
+    let request =
+        EmbedRequest { model: "text-embedding-3-small".into(), texts: vec!["a".into()], query: true, dimensions: None, tenant: String::new() };
+    OpenAi { wire, dialect }.embed(&request).await.expect("vectors");
+    let seen = mock.seen.lock().expect("seen");
+    assert_eq!((seen[0].0.as_str(), &seen[0].1["model"]), ("/openai/v1/embeddings key", &json!("my-vectors")));
 }
 
 #[test]

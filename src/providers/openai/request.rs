@@ -14,13 +14,16 @@ use crate::providers::{ChatRequest, Media, instruct};
 pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), dialect.name(&request.model).into());
-    let told = told_schema(request, dialect);
-    let messages = told.map(|schema| instruct::with_schema(&request.messages, schema));
+    let format = format(request, dialect);
+    let told = format.as_ref().filter(|(_, structure)| *structure != Structure::Schema);
+    let messages = told.map(|(schema, _)| instruct::with_schema(&request.messages, schema));
     let messages = messages.as_deref().unwrap_or(&request.messages);
     body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media, dialect)).collect());
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters, dialect);
-    add_format(&mut body, request, told.is_some());
+    if let Some((schema, structure)) = format {
+        add_format(&mut body, schema, structure);
+    }
     if request.stream {
         body.insert("stream".into(), true.into());
         if dialect.asks_usage {
@@ -30,20 +33,23 @@ pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     Value::Object(body)
 }
 
-/// The schema when it has to be said in words.
-fn told_schema<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<&'a Value> {
+/// The schema of the answer, and how the answer gets this form. Only an object has a native one.
+fn format<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a Value, Structure)> {
     let schema = request.schema.as_ref()?;
-    let native = dialect.structure == Structure::Schema && schema.get("type").is_some_and(|kind| kind == "object");
-    (!native).then_some(schema)
+    let tools = !request.tools.is_empty() || !request.native_tools.is_empty();
+    let structure = match (dialect.structure(&request.model, tools), schema.get("type")) {
+        (Structure::Schema, Some(kind)) if kind == "object" => Structure::Schema,
+        (Structure::Schema | Structure::AnyJson, kind) if kind.is_none_or(|kind| kind == "object") => Structure::AnyJson,
+        (Structure::Schema | Structure::AnyJson | Structure::Words, _) => Structure::Words,
+    };
+    Some((schema, structure))
 }
 
-fn add_format(body: &mut Map<String, Value>, request: &ChatRequest, told: bool) {
-    let Some(schema) = &request.schema else { return };
-    let object = schema.get("type").is_none_or(|kind| kind == "object");
-    let format = match (told, object) {
-        (false, _) => json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": is_strict(schema)}}),
-        (true, true) => json!({"type": "json_object"}),
-        (true, false) => return,
+fn add_format(body: &mut Map<String, Value>, schema: &Value, structure: Structure) {
+    let format = match structure {
+        Structure::Schema => json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": is_strict(schema)}}),
+        Structure::AnyJson => json!({"type": "json_object"}),
+        Structure::Words => return,
     };
     body.insert("response_format".into(), format);
 }

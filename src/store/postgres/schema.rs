@@ -2,8 +2,10 @@
 
 use super::super::dialect::{Dialect, schema};
 use super::super::error::StoreError;
+use super::super::inspect::Found;
 use super::super::migrate::{KNOWN, MIGRATIONS};
 use super::Session;
+use crate::model::Timestamp;
 
 /// The version that is there; 0 when there is none.
 fn version(session: &Session, prefix: &str) -> Result<i64, StoreError> {
@@ -13,6 +15,14 @@ fn version(session: &Session, prefix: &str) -> Result<i64, StoreError> {
     let found = session.simple(&format!("SELECT value FROM {prefix}meta WHERE key = 'schema'"))?;
     let found = found.first().and_then(|row| row.get(0)).map(str::parse);
     found.unwrap_or(Ok(0)).map_err(|_| StoreError::damaged("the version of the schema is no number"))
+}
+
+/// What the server is, which schema it has, what its clock says.
+pub(super) fn inspect(session: &Session, prefix: &str) -> Result<Found, StoreError> {
+    let told = session.simple("SELECT current_setting('server_version'), (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint")?;
+    let text = |column| told.first().and_then(|row| row.get(column)).unwrap_or_default();
+    let now = text(1).parse().ok().map(Timestamp);
+    Ok(Found { engine: format!("PostgreSQL {}", text(0)), schema: version(session, prefix)?, now })
 }
 
 fn is_so(session: &Session, question: &str) -> Result<bool, StoreError> {

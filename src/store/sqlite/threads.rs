@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::super::db::{Connection, Tx};
 use super::super::error::StoreError;
 use super::super::fork;
+use super::super::inspect::Found;
 use super::super::later::Later;
 use super::super::workers::{Engine, Reading, Work, Writing, caught};
 use super::super::StoreSettings;
@@ -63,6 +64,10 @@ impl Engine for Sqlite {
     fn writer(self: Arc<Self>) -> Box<dyn Writing> {
         let watch = Watch::new(&self.settings.path);
         Box::new(Writer { engine: self, session: None, watch })
+    }
+
+    fn inspect(&self) -> Result<Found, StoreError> {
+        super::inspect(&self.settings)
     }
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {

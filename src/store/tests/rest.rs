@@ -8,7 +8,7 @@ use crate::store::checkpoints::{self, CheckpointRow};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
 use crate::store::idempotency::{self, RequestKey, Seen};
 use crate::store::outbox;
-use crate::store::purge::{self, Retention};
+use crate::store::purge::{self, Place, Retention};
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 
 fn memory() -> Store {
@@ -288,14 +288,18 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
             append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, ..growth(number, 0, 1) })?;
         }
         attachments::insert(tx, "t", &file("unused"), None)?;
-        let keep = Retention { runs_days: 5, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
-        assert!(purge::batch(tx, &keep, Timestamp(DAY), 9)?.is_empty());
-        let purged = purge::batch(tx, &keep, Timestamp(10 * DAY), 9)?;
+        let keep = Retention { runs_days: 5, paused_days: 8, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
+        let (late, mut place) = (Timestamp(10 * DAY), Place::default());
+        assert!(purge::batch(tx, &keep, Timestamp(DAY), &mut place, 9)?.is_empty());
+        let would = purge::count(tx, &keep, late)?;
+        assert_eq!((would.runs, would.threads, would.attachments), (2, 2, 1), "a paused one, too");
+        let purged = purge::batch(tx, &keep, late, &mut place, 9)?;
         assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 1));
-        assert!(purge::batch(tx, &keep, Timestamp(10 * DAY), 9)?.is_empty());
+        assert!(purge::batch(tx, &keep, late, &mut place, 9)?.is_empty());
         assert_eq!(runs::get(tx, "t", &id(1))?, None);
         assert!(runs::get(tx, "t", &id(2))?.is_some() && threads::get(tx, "t", &id(803))?.is_some());
-        assert_eq!(purge::paused_before(tx, Timestamp(2 * DAY), 9)?, [("t".to_owned(), id(3))]);
+        assert_eq!(purge::paused_before(tx, &keep, late, &mut place, 9)?, [("t".to_owned(), id(3))]);
+        assert_eq!(purge::paused_before(tx, &keep, late, &mut place, 9)?, []);
         Ok(())
     })
     .unwrap();

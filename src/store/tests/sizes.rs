@@ -45,7 +45,7 @@ fn a_pure_step_takes_less_than_half_a_kilobyte() {
 
 fn paused_log(number: u64) -> Vec<Arc<Entry>> {
     let started = StepStarted { step: id(number), node: "human_1".into(), iteration: None, attempt: 1, resumed: false, child_run: None };
-    let reason = PauseReason::Human { prompt: "Your input is needed.".into(), output_key: "human_response".into() };
+    let reason = PauseReason::Human { prompt: "Your input is needed.".into(), output_key: "human_response".into(), question: None };
     let pause = Pause { id: id(number), step: id(number), node: "human_1".into(), reason };
     vec![
         event(1, created(number, &"m".repeat(1024))),

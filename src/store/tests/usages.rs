@@ -3,18 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::date;
-use jiff::tz::{Offset, TimeZone};
+use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
 use crate::model::chat::Tokens;
 use crate::model::usage::Picos;
 use crate::store::usage::SpanRow;
+use crate::store::usage_rebuild;
 use crate::store::usage_report::{GroupBy, Of, Totals, UsageQuery, report};
 
 const HOUR: i64 = 3_600_000;
+/// 2026-10-24: clocks go back in Berlin on the 25th, in New York on 1 November.
+const BASE: i64 = 1_792_800_000_000;
+const DAYS: i64 = 10;
+const ZONES: [&str; 3] = ["Europe/Berlin", "America/New_York", "Asia/Kolkata"];
 
-/// A top-level run with its calls; every other call is made by a child run.
+/// A top-level run with its calls, made by itself, by its child run and by that one's child run in turn.
 #[derive(Clone, Debug)]
 struct Made {
     started: i64,
@@ -22,16 +27,29 @@ struct Made {
     entity: u64,
     thread: u64,
     calls: Vec<(i64, usize, u64, bool)>,
+    /// So many calls were made before it failed and was tried again.
+    first: usize,
+    deleted: bool,
+}
+
+/// Any moment of those days, or one beside a midnight.
+fn moment() -> impl Strategy<Value = i64> {
+    let midnight = (0..3usize, 0..i8::try_from(DAYS).unwrap(), -1..=1i64).prop_map(|(zone, day, off)| {
+        let day = date(2026, 10, 24).checked_add(jiff::Span::new().days(day)).unwrap();
+        day.to_zoned(TimeZone::get(ZONES[zone]).unwrap()).unwrap().timestamp().as_millisecond() + off
+    });
+    prop_oneof![BASE..BASE + DAYS * 24 * HOUR, midnight]
 }
 
 const MODELS: [(&str, &str); 3] = [("a", "small"), ("b", "small"), ("b", "large")];
 
 fn made() -> impl Strategy<Value = Made> {
-    let call = (0..40 * HOUR, 0..3usize, 0..1000u64, any::<bool>());
-    (0..96 * HOUR, any::<bool>(), 900..903u64, 800..803u64, prop::collection::vec(call, 0..4)).prop_map(
-        |(started, agent, entity, thread, calls)| {
+    let call = (prop_oneof![0..40 * HOUR, Just(0)], 0..3usize, 0..1000u64, any::<bool>());
+    let calls = prop::collection::vec(call, 0..5);
+    (moment(), any::<bool>(), 900..903u64, 800..803u64, calls, 0..5usize, prop::bool::weighted(0.2)).prop_map(
+        |(started, agent, entity, thread, calls, first, deleted)| {
             let calls = calls.into_iter().map(|(after, model, tokens, unpriced)| (started + after, model, tokens, unpriced));
-            Made { started, agent, entity, thread, calls: calls.collect() }
+            Made { started, agent, entity, thread, calls: calls.collect(), first, deleted }
         },
     )
 }
@@ -53,23 +71,29 @@ fn store_run(tx: &mut Tx<'_>, number: u64, made: &Made) -> Result<(), StoreError
     let row = RunRow { entity_type: kind(made), entity_id: id(made.entity), thread: id(made.thread), ..run(number) };
     runs::insert(tx, &row)?;
     let child = RunRow { parent: Some(id(number)), entity_id: id(999), ..run(number + 1000) };
+    let grandchild = RunRow { parent: Some(child.id), ..run(number + 2000) };
+    let makers = [id(number), child.id, grandchild.id];
     let mut total = Usage::default();
-    let mut spans = Vec::new();
-    for (place, (at, model, tokens, unpriced)) in made.calls.iter().enumerate() {
-        total.add(&usage(*tokens, *unpriced));
-        spans.push(SpanRow {
-            id: id(number * 10 + place as u64),
-            run: if place % 2 == 0 { id(number) } else { child.id },
-            kind: "llm",
-            provider: MODELS[*model].0.into(),
-            model: MODELS[*model].1.into(),
-            started_at: Timestamp(*at),
-            traced: true,
-            usage: usage(*tokens, *unpriced),
-        });
+    let mut spans: Vec<SpanRow> = (0..).zip(&made.calls).map(|(place, call)| span(makers[place % 3], number * 10 + place as u64, call)).collect();
+    let again = spans.split_off(made.first.min(spans.len()));
+    spans.iter().for_each(|span| total.add(&span.usage));
+    let row = RunUpdate { started_at: Some(Timestamp(made.started)), total, ..update("failed") };
+    append(tx, &Append { children: vec![child, grandchild], spans, row: row.clone(), ..growth(number, 0, 1) })?;
+    again.iter().for_each(|span| total.add(&span.usage));
+    append(tx, &Append { spans: again, row: RunUpdate { total, attempt: 2, ..row }, ..growth(number, 1, 1) }).map(drop)
+}
+
+fn span(run: Id, number: u64, (at, model, tokens, unpriced): &(i64, usize, u64, bool)) -> SpanRow {
+    SpanRow {
+        id: id(number),
+        run,
+        kind: "llm",
+        provider: MODELS[*model].0.into(),
+        model: MODELS[*model].1.into(),
+        started_at: Timestamp(*at),
+        traced: true,
+        usage: usage(*tokens, *unpriced),
     }
-    let row = RunUpdate { started_at: Some(Timestamp(made.started)), total, ..update("completed") };
-    append(tx, &Append { children: vec![child], spans, row, ..growth(number, 0, 1) }).map(drop)
 }
 
 fn add(totals: &mut Totals, usage: &Usage) {
@@ -112,7 +136,7 @@ fn plain(all: &[Made], query: &UsageQuery, window: (i64, i64)) -> (Totals, BTree
             };
             let entry = groups.entry(key.clone()).or_default();
             calls.iter().for_each(|call| add(entry, &usage(call.2, call.3)));
-            if query.group_by != Some(GroupBy::Model) || query.model.is_some() {
+            if query.group_by != Some(GroupBy::Model) {
                 entry.run_count += u64::from(counted.insert((number, key)));
             }
         };
@@ -137,16 +161,15 @@ fn key(of: &Of) -> String {
 }
 
 fn queries() -> Vec<UsageQuery> {
-    let half = |minutes: i32| TimeZone::fixed(Offset::from_seconds(minutes * 60).unwrap());
     let both = |id| vec![(EntityKind::Agent, id), (EntityKind::Workflow, id)];
+    let days = [(date(2026, 10, 25), date(2026, 10, 31)), (date(2026, 10, 25), date(2026, 10, 25)), (date(2026, 11, 1), date(2026, 11, 1)), (date(2026, 10, 1), date(2026, 12, 1))];
     let mut queries = Vec::new();
-    for zone in [TimeZone::UTC, half(330), half(-180)] {
-        for (from, to) in [(1, 4), (2, 2), (1, 30)] {
+    for zone in ZONES.map(|zone| TimeZone::get(zone).unwrap()) {
+        for (from, to) in days {
             for group_by in [None, Some(GroupBy::Model), Some(GroupBy::Entity), Some(GroupBy::Day), Some(GroupBy::Thread)] {
                 for of in [both(None), vec![(EntityKind::Agent, None)], both(Some(id(901))), vec![]] {
                     for model in [None, Some("small".to_owned())] {
-                        let (from, to, zone, of) = (date(1970, 1, from), date(1970, 1, to), zone.clone(), of.clone());
-                        queries.push(UsageQuery { from, to, zone, of, model, group_by });
+                        queries.push(UsageQuery { from, to, zone: zone.clone(), of: of.clone(), model, group_by });
                     }
                 }
             }
@@ -155,26 +178,43 @@ fn queries() -> Vec<UsageQuery> {
     queries
 }
 
+/// Every row of the sums that is not all zero, as text.
+fn sums(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
+    let mut found = tx.query(
+        "SELECT tenant, entity_type, entity_id, width, start, n, prompt, completion, cached, cache_write, reasoning, unpriced, \
+         cost_milli * 1000000000 + cost_pico, '', '' FROM #usage_runs UNION ALL \
+         SELECT tenant, entity_type, entity_id, width, start, n, prompt, completion, cached, cache_write, reasoning, unpriced, \
+         cost_milli * 1000000000 + cost_pico, provider, model FROM #usage_models",
+        &[],
+        |row| {
+            let figures: Vec<i64> = (5..13).map(|column| row.int(column)).collect::<Result<_, _>>()?;
+            let of = (row.text(0)?, row.text(1)?, row.text(2)?, row.int(3)?, row.int(4)?, row.text(13)?, row.text(14)?);
+            Ok(figures.iter().any(|figure| *figure != 0).then(|| format!("{of:?} {figures:?}")))
+        },
+    )?;
+    found.sort();
+    Ok(found.into_iter().flatten().collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn sums_tell_what_adding_up_tells(all in prop::collection::vec(made(), 0..12), gone in any::<bool>()) {
+    fn sums_tell_what_adding_up_tells(all in prop::collection::vec(made(), 0..12)) {
         let store = fresh();
         write(&store, move |tx| {
             for (number, made) in (1..).zip(&all) {
                 store_run(tx, number, made)?;
             }
-            let kept = if gone && !all.is_empty() {
-                runs::delete(tx, "t", &id(1))?;
-                &all[1..]
-            } else {
-                &all[..]
-            };
+            for (number, _) in (1..).zip(&all).filter(|(_, made)| made.deleted) {
+                tx.settle()?;
+                runs::delete(tx, "t", &id(number))?;
+            }
             tx.settle()?;
+            let kept: Vec<Made> = all.iter().filter(|made| !made.deleted).cloned().collect();
             for query in queries() {
                 let told = report(tx, "t", &query)?;
-                let (totals, groups) = plain(kept, &query, (told.window.0.0, told.window.1.0));
+                let (totals, groups) = plain(&kept, &query, (told.window.0.0, told.window.1.0));
                 assert_eq!(told.totals, totals, "{query:?}");
                 let breakdown: BTreeMap<String, Totals> = told.breakdown.iter().map(|(of, totals)| (key(of), *totals)).collect();
                 assert_eq!(breakdown.len(), told.breakdown.len());
@@ -183,6 +223,10 @@ proptest! {
                     assert!(told.breakdown.is_sorted_by(|one, other| one.0 < other.0));
                 }
             }
+            let before = sums(tx)?;
+            usage_rebuild::again(tx);
+            tx.settle()?;
+            assert_eq!(sums(tx)?, before, "the sums are those of what is stored");
             Ok(())
         }).unwrap();
     }
@@ -194,7 +238,7 @@ fn an_empty_window_is_all_zero() {
     let query = queries().remove(0);
     let told = read(&store, move |tx| report(tx, "t", &query)).unwrap();
     assert_eq!((told.totals, told.breakdown), (Totals::default(), vec![]));
-    assert_eq!((told.window.0.rfc3339(), told.window.1.rfc3339()), ("1970-01-01T00:00:00.000+00:00".into(), "1970-01-04T23:59:59.999+00:00".into()));
+    assert_eq!((told.window.0.rfc3339(), told.window.1.rfc3339()), ("2026-10-24T22:00:00.000+00:00".into(), "2026-10-31T22:59:59.999+00:00".into()));
 }
 
 #[test]
@@ -207,10 +251,11 @@ fn sums_hold_more_money_than_one_run_can_cost() {
             kind: "llm",
             provider: "a".into(),
             model: "small".into(),
-            started_at: Timestamp(5),
+            started_at: Timestamp(BASE + 48 * HOUR),
             traced: true,
             usage: Usage { cost: Picos(i64::MAX), ..Usage::default() },
         }],
+        row: RunUpdate { started_at: Some(Timestamp(BASE + 48 * HOUR)), ..update("completed") },
         ..growth(number, 0, 1)
     };
     let query = queries().remove(0);

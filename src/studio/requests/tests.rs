@@ -32,6 +32,7 @@ fn wrong_run_bodies_name_their_fields() {
             (Workflow, json!({"message": "a", "attachments": [{"type": "film"}, 3]})),
             (Workflow, json!({"message": "a", "attachments": vec![json!({}); 21]})),
             (Agent, json!({"message": "a", "context": [], "parameters": {"temperature": 3, "top_p": "x", "max_tokens": 0}})),
+            (Agent, json!({"message": "a", "provider": "script"})),
             (Agent, json!({"message": "a", "instructions": "a".repeat(100_001)})),
         ],
         &expect![[r#"
@@ -45,6 +46,7 @@ fn wrong_run_bodies_name_their_fields() {
             {"attachments.0.type":["attachments.0.type must be one of image, audio, video, document"],"attachments.0.storage_key":["attachments.0.storage_key is required"],"attachments.1":["attachments.1 must be an object"]}
             {"attachments":["attachments must have at most 20 items"]}
             {"context":["context must be an object"],"parameters.temperature":["parameters.temperature must be a number from 0 to 2"],"parameters.top_p":["parameters.top_p must be a number from 0 to 1"],"parameters.max_tokens":["parameters.max_tokens must be an integer of at least 1"]}
+            {"model":["model is required when provider is given"]}
             {"instructions":["instructions must have at most 100000 characters"]}"#]],
     );
 }

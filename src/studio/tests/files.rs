@@ -61,6 +61,12 @@ async fn bytes_are_kept_in_the_folder_or_in_the_database() {
         let key = text(&stored, "storage_key");
         let read = studio.attachment(&scope, key).await.expect("there");
         assert_eq!((read.bytes, read.mime_type.as_str(), read.name.as_deref()), (Bytes::from_static(b"# Hi"), "text/markdown", Some("a.md")));
+        if let Some(folder) = &folder {
+            let away = format!("{folder}-away");
+            std::fs::rename(folder, &away).expect("moved");
+            assert_eq!(refusal(studio.attachment(&scope, key).await), "not_found");
+            std::fs::rename(&away, folder).expect("moved back");
+        }
         let count = |folder: &Option<String>| folder.as_ref().map(|folder| walk(folder.as_ref()));
         assert_eq!(count(&folder), folder.as_ref().map(|_| 1));
         studio.delete_attachment(&scope, key).await.expect("deleted");

@@ -28,12 +28,12 @@ impl Places {
     /// # Errors
     /// There is none; the text says why.
     pub(super) async fn take(&self, wait: Duration) -> Result<Place, String> {
-        let stuck = self.stuck.load(Ordering::SeqCst);
-        if stuck >= PLACES {
-            return Err(format!("{stuck} scripts ran over their time and do not stop; no other script is started until one of them ends"));
-        }
         let taken = tokio::time::timeout(wait, Arc::clone(&self.free).acquire_owned()).await;
-        let Ok(Ok(permit)) = taken else { return Err(format!("all {PLACES} places for scripts are taken; the script was not started")) };
+        let Ok(Ok(permit)) = taken else {
+            let stuck = self.stuck.load(Ordering::SeqCst);
+            let text = format!("{stuck} scripts ran over their time and do not stop; no other script is started until one of them ends");
+            return Err(if stuck >= PLACES { text } else { format!("all {PLACES} places for scripts are taken; the script was not started") });
+        };
         Ok(Place { _permit: permit, stuck: Arc::clone(&self.stuck), left: Arc::new(AtomicBool::new(false)) })
     }
 }
@@ -93,7 +93,7 @@ mod tests {
             place.watch().give_up();
         }
         assert_eq!(stuck(), PLACES);
-        assert!(places.take(Duration::from_secs(60)).await.err().is_some_and(|text| text.contains("do not stop")));
+        assert!(places.take(Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("do not stop")));
         taken.pop();
         assert_eq!(stuck(), PLACES - 1);
         let last = places.take(Duration::ZERO).await.expect("a place");

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value};
-
 use super::content;
+use super::errand::{Errand, Replied};
 use super::live::{Lent, Live, Snag};
 use super::open;
 use super::server::{Ready, Way, unavailable};
@@ -89,39 +88,46 @@ impl Link {
     }
 
     /// Calls a tool. What could not reach the server is tried once more on a new connection; what may have reached it never is.
-    pub(super) async fn call(self: Arc<Self>, guard: &Guard, tool: &str, arguments: &Map<String, Value>, key: &str) -> ToolReply {
+    pub(super) async fn call(self: Arc<Self>, guard: &Guard, errand: &Errand) -> ToolReply {
         let _use = self.enter();
         let mut unreached = String::new();
         for _ in 0..2 {
             let live = match self.open(guard).await {
                 Ok(live) => live,
-                Err(fault) => return ToolReply::unreached(fault.message),
+                Err(fault) => return ToolReply::undone(fault),
             };
             // Headers that repeat arguments are made from the list.
             if live.known().is_none() {
                 let _called_without = live.tools().await;
             }
             let mut watch = Watch { link: Some((Arc::clone(&self), Arc::clone(&live))) };
-            let called = live.call(tool, arguments, key).await;
+            let called = live.call(errand).await;
             watch.link = None;
             match called {
-                Ok(result) => {
-                    let is_error = result.is_error.unwrap_or(false);
-                    return ToolReply { text: content::text_of(&result), is_error, ..ToolReply::default() };
+                Ok(Replied::Result(result)) => {
+                    let (text, is_error) = (self.told(&content::text_of(&result)), result.is_error.unwrap_or(false));
+                    return ToolReply { text, is_error, ..ToolReply::default() };
+                }
+                Ok(Replied::Asked(mut asked)) => {
+                    asked.questions.iter_mut().for_each(|question| question.message = self.told(&question.message));
+                    return ToolReply { asked: Some(Box::new(asked)), ..ToolReply::default() };
                 }
                 Err(Snag::Refused(text)) => return ToolReply::error(self.sentence(&text)),
-                Err(Snag::Lost(text)) => return self.lost(&live, &text),
+                Err(Snag::Lost(text)) => return self.lost(&live, &text).await,
                 Err(Snag::Unreached(text) | Snag::Forgotten(text)) => {
                     self.leave(&live);
                     unreached = text;
                 }
             }
         }
-        ToolReply::unreached(self.sentence(&format!("{unreached}; the call was not made")))
+        ToolReply::undone(unavailable(&self.ready.slug, &self.told(&format!("{unreached}; the call was not made"))))
     }
 
-    fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
-        let words = live.program.as_ref().map(|(_, words)| words.told()).filter(|words| !words.is_empty());
+    async fn lost(&self, live: &Arc<Live>, text: &str) -> ToolReply {
+        let words = match &live.program {
+            Some((_, words)) => Some(words.to_the_end().await).filter(|words| !words.is_empty()),
+            None => None,
+        };
         if live.is_dead() || live.program.is_some() {
             self.leave(live);
         }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use serde_json::{Map, Value};
 
+use super::errand::Errand;
 use super::link::Link;
 use super::live::Lent;
 use super::open;
@@ -70,10 +70,10 @@ impl Links {
     }
 
     /// Calls a tool of a server.
-    pub(super) async fn call(&self, server: &Server, tenant: &str, tool: &str, arguments: &Map<String, Value>, key: &str) -> ToolReply {
+    pub(super) async fn call(&self, server: &Server, tenant: &str, errand: &Errand) -> ToolReply {
         match self.link(server, tenant).await {
-            Ok(link) => link.call(&self.0.guard, tool, arguments, key).await,
-            Err(fault) => ToolReply::unreached(fault.message),
+            Ok(link) => link.call(&self.0.guard, errand).await,
+            Err(fault) => ToolReply::undone(fault),
         }
     }
 

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, ErrorData, InputRequest, InputRequiredResult, InputResponses,
-    PaginatedRequestParams, PingRequest, RequestMetaObject, SubscriptionFilter, Tool,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, PaginatedRequestParams, PingRequest, ServerResult, SubscriptionFilter, Tool,
 };
-use rmcp::service::{ClientCacheConfig, Peer, RunningService, ServiceError};
-use serde_json::{Map, Value, json};
+use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService, ServiceError};
+use serde_json::{Value, json};
 
 use super::client::Client;
+use super::errand::{self, Errand, Replied, Underway};
 use super::process::Process;
 use super::program::LastWords;
 use super::web;
@@ -34,8 +34,6 @@ const DESCRIPTION: usize = 8 << 10;
 const SCHEMA: usize = 128 << 10;
 /// How often a server may ask for more before it answers a call.
 const ROUNDS: usize = 8;
-/// What names a repeated call, for servers that look at it.
-const KEY: &str = "workflow-studio/idempotencyKey";
 
 /// A tool that a server lends.
 #[derive(Clone, Debug)]
@@ -189,21 +187,28 @@ impl Live {
 
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-    pub(super) async fn call(&self, tool: &str, arguments: &Map<String, Value>, key: &str) -> Result<CallToolResult, Snag> {
-        let mut meta = RequestMetaObject::default();
-        meta.insert(KEY.to_owned(), key.into());
-        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
-        params.meta = Some(meta);
+    pub(super) async fn call(&self, errand: &Errand) -> Result<Replied, Snag> {
+        let mut params = errand.params();
         for _ in 0..ROUNDS {
-            match self.peer.call_tool_once(params.clone()).await.map_err(|problem| self.snag(problem))? {
-                CallToolResponse::Complete(result) => return Ok(result),
-                CallToolResponse::InputRequired(asked) => {
-                    (params.input_responses, params.request_state) = (Some(declined(&asked)?), asked.request_state);
-                }
-                _ => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
+            match self.send(params.clone(), errand.options(self.stateless)).await.map_err(|problem| self.snag(problem))? {
+                ServerResult::CallToolResult(result) => return Ok(Replied::Result(result)),
+                ServerResult::InputRequiredResult(wanted) => match errand.asked(&wanted)? {
+                    Some(asked) => return Ok(Replied::Asked(asked)),
+                    None => (params.input_responses, params.request_state) = (errand::declined(&wanted)?, wanted.request_state),
+                },
+                ServerResult::CreateTaskResult(_) => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
+                _ => return Err(Snag::Lost("answered with something else than a result".into())),
             }
         }
         Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
+    }
+
+    async fn send(&self, params: CallToolRequestParams, options: PeerRequestOptions) -> Result<ServerResult, ServiceError> {
+        let sent = self.peer.send_request_with_option(ClientRequest::CallToolRequest(CallToolRequest::new(params)), options).await?;
+        let underway = Underway::new(&self.peer, sent.id.clone());
+        let result = sent.await_response().await;
+        underway.over();
+        result
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
@@ -261,19 +266,6 @@ fn lent(tool: Tool) -> Lent {
     let schema = Value::Object((*tool.input_schema).clone());
     let fits = schema.get("type").is_some_and(|kind| kind == "object") && schema.to_string().len() <= SCHEMA;
     Lent { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
-}
-
-/// Questions to people are declined; what else is asked for is not given.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-fn declined(asked: &InputRequiredResult) -> Result<InputResponses, Snag> {
-    let mut answers = InputResponses::new();
-    for (key, request) in asked.input_requests.iter().flatten() {
-        match request {
-            InputRequest::Elicitation(_) => drop(answers.insert(key.clone(), json!({"action": "decline"}))),
-            _ => return Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
-        }
-    }
-    Ok(answers)
 }
 
 /// A server that was started again does not know sessions from before, and refuses the message in its own words. Anything less

@@ -2,6 +2,7 @@
 
 mod client;
 mod content;
+mod errand;
 mod events;
 mod link;
 mod links;
@@ -26,6 +27,7 @@ use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
+use errand::Errand;
 use links::{Links, Tried};
 use server::{Server, unavailable};
 
@@ -160,7 +162,7 @@ impl Tool for LentTool {
         Box::pin(async move {
             let key = call.idempotency_key();
             let arguments = if let Value::Object(arguments) = call.arguments { arguments } else { Map::new() };
-            links.call(&server, &tenant, &name, &arguments, &key).await
+            links.call(&server, &tenant, &Errand { tool: name, arguments, key, asking: call.asking }).await
         })
     }
 

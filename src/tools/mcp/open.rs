@@ -66,7 +66,7 @@ async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<L
             let started = Started(process, words);
             match greet(wire, beginning).await {
                 Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone()))).await),
-                Err(trouble) => Err(started.blamed(trouble)),
+                Err(trouble) => Err(started.blamed(trouble).await),
             }
         }
         Way::Http(address) => {
@@ -85,9 +85,9 @@ struct Started(Arc<Process>, LastWords);
 
 impl Started {
     /// Its last words tell more than ours.
-    fn blamed(&self, trouble: Trouble) -> Trouble {
+    async fn blamed(&self, trouble: Trouble) -> Trouble {
         self.0.kill();
-        let words = self.1.told();
+        let words = self.1.to_the_end().await;
         if words.is_empty() { trouble } else { Trouble { text: format!("{}; it said: {words}", trouble.text), ..trouble } }
     }
 }

@@ -2,37 +2,49 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::process::Process;
 use super::server::Program;
 use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::sync::Mutex;
 
-/// How much of a program's last words is kept.
+/// How much of a program's last words is kept, and how long they are waited for once it has ended.
 const WORDS: usize = 2048;
+const WORDS_COME: Duration = Duration::from_secs(1);
 /// The beginning and the end of a message that is too long, where its id is looked for.
 const EDGE: usize = 256;
 
 /// The end of what a program wrote to its error channel.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LastWords(Arc<Mutex<Vec<u8>>>);
+#[derive(Clone, Debug)]
+pub(super) struct LastWords {
+    kept: Arc<Mutex<Vec<u8>>>,
+    /// Gone when nothing more comes.
+    more: watch::Receiver<()>,
+}
 
 impl LastWords {
-    fn add(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock();
-        kept.extend_from_slice(bytes);
-        let over = kept.len().saturating_sub(WORDS);
-        kept.drain(..over);
+    /// No words yet, and what is dropped when there will be no more.
+    fn new() -> (Self, watch::Sender<()>) {
+        let (listening, more) = watch::channel(());
+        (Self { kept: Arc::default(), more }, listening)
+    }
+
+    /// What a program that has ended said, to its last word: they may come after its end is known.
+    pub(super) async fn to_the_end(&self) -> String {
+        let mut more = self.more.clone();
+        let _too_long = tokio::time::timeout(WORDS_COME, more.changed()).await;
+        self.told()
     }
 
     /// As text on one line; empty when it said nothing.
-    pub(super) fn told(&self) -> String {
-        let words = String::from_utf8_lossy(&self.0.lock()).into_owned();
+    fn told(&self) -> String {
+        let words = String::from_utf8_lossy(&self.kept.lock()).into_owned();
         let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join(" | ").chars().filter(|letter| !letter.is_control()).collect()
     }
@@ -45,14 +57,16 @@ impl LastWords {
 pub(super) fn start(program: &Program) -> Result<(Wire, Arc<Process>, LastWords), String> {
     let told = |problem: std::io::Error| format!("could not be started: `{}`: {problem}", program.command);
     let (process, pipes) = Process::start(program).map_err(told)?;
-    let (process, words) = (Arc::new(process), LastWords::default());
+    let process = Arc::new(process);
+    let (words, listening) = LastWords::new();
     let input = pipe::Sender::from_owned_fd(OwnedFd::from(pipes.input)).map_err(told)?;
     let output = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.output)).map_err(told)?;
     let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.errors)).map_err(told)?;
     let (mut wire, Ends { outgoing, incoming }) = Wire::new();
     wire.carry(write(input, outgoing));
     wire.carry(read(output, incoming));
-    wire.carry(drain(errors, words.clone()));
+    // Not a task of the wire: its last words may come after the wire's end.
+    drop(tokio::spawn(drain(errors, Arc::clone(&words.kept), listening)));
     let ending = Arc::clone(&process);
     wire.ends_with(Box::pin(async move { ending.end().await }));
     Ok((wire, process, words))
@@ -80,11 +94,25 @@ const fn unsent(text: String) -> Broken {
     Broken { text, unreached: true }
 }
 
-async fn drain(mut errors: pipe::Receiver, words: LastWords) {
+/// Keeps what a program says until it says no more, or nobody wants to know.
+async fn drain(mut errors: pipe::Receiver, kept: Arc<Mutex<Vec<u8>>>, listening: watch::Sender<()>) {
     let mut buffer = [0; 1024];
-    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
-        words.add(&buffer[..count]);
+    loop {
+        tokio::select! {
+            read = errors.read(&mut buffer) => match read {
+                Ok(count @ 1..) => add(&kept, &buffer[..count]),
+                Ok(0) | Err(_) => return,
+            },
+            () = listening.closed() => return,
+        }
     }
+}
+
+fn add(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
+    let mut kept = kept.lock();
+    kept.extend_from_slice(bytes);
+    let over = kept.len().saturating_sub(WORDS);
+    kept.drain(..over);
 }
 
 async fn read(output: pipe::Receiver, incoming: mpsc::Sender<ServerJsonRpcMessage>) {
@@ -197,11 +225,22 @@ mod tests {
         assert_eq!(error_id(&format!(r#"{{"result":{{"a":"{long}","id":9}}}}"#)), None);
     }
 
+    #[tokio::test]
+    async fn last_words_that_come_late_are_heard() {
+        let (words, listening) = LastWords::new();
+        let late = words.clone();
+        let asked = tokio::spawn(async move { late.to_the_end().await });
+        tokio::task::yield_now().await;
+        add(&words.kept, b"farewell");
+        drop(listening);
+        assert_eq!(asked.await.expect("words"), "farewell");
+    }
+
     #[test]
     fn last_words_are_bounded_and_on_one_line() {
-        let words = LastWords::default();
-        words.add("a".repeat(5000).as_bytes());
-        words.add(b"\nerror:\x1b[31m bad\n\n");
+        let (words, _) = LastWords::new();
+        add(&words.kept, "a".repeat(5000).as_bytes());
+        add(&words.kept, b"\nerror:\x1b[31m bad\n\n");
         assert!(words.told().len() < WORDS + 10 && words.told().ends_with("a | error:[31m bad"), "{}", words.told());
     }
 }

@@ -9,6 +9,7 @@ use super::address::{Piece, pieces, plain};
 use crate::model::secret;
 use crate::providers::Secret;
 use crate::secrets::Secrets;
+use crate::tools::ToolReply;
 
 /// Headers that the connection itself decides.
 const RESERVED: [&str; 12] = [
@@ -43,19 +44,19 @@ pub(super) async fn fill(
     inputs: &Map<String, Value>,
     used: &mut BTreeSet<String>,
     (secrets, tenant): (&Secrets, &str),
-) -> Result<Headers, String> {
+) -> Result<Headers, ToolReply> {
     let mut headers = Headers::default();
     for (name, template) in templates {
         let template = template.as_str().unwrap_or_default();
-        let header = HeaderName::try_from(name.as_str()).map_err(|_| format!("`{name}` is no header name"))?;
+        let header = HeaderName::try_from(name.as_str()).map_err(|_| ToolReply::error(format!("`{name}` is no header name")))?;
         if secret::is_reference(template) {
-            let found = secrets.get(template, tenant).await.map_err(|fault| fault.message)?;
-            let unfit = |_| format!("the secret in the header `{name}` has characters that cannot be sent");
+            let found = secrets.get(template, tenant).await.map_err(ToolReply::undone)?;
+            let unfit = |_| ToolReply::error(format!("the secret in the header `{name}` has characters that cannot be sent"));
             let mut value = HeaderValue::from_str(&found.0).map_err(unfit)?;
             value.set_sensitive(true);
             headers.secrets.push(found);
             headers.map.insert(header, value);
-        } else if let Some(value) = filled(name, template, inputs, used)? {
+        } else if let Some(value) = filled(name, template, inputs, used).map_err(ToolReply::error)? {
             headers.map.insert(header, value);
         }
     }

@@ -57,10 +57,10 @@ impl Webhook {
         Ok(Self { shared: Arc::clone(shared), method, url: text("url").to_owned(), headers })
     }
 
-    async fn request(&self, call: &ToolInvocation) -> Result<(sending::Request, headers::Headers), String> {
+    async fn request(&self, call: &ToolInvocation) -> Result<(sending::Request, headers::Headers), ToolReply> {
         let inputs = call.arguments.as_object().cloned().unwrap_or_default();
         let mut used = BTreeSet::new();
-        let mut url = address::fill(&self.url, &inputs, &mut used)?;
+        let mut url = address::fill(&self.url, &inputs, &mut used).map_err(ToolReply::error)?;
         let mut headers = headers::fill(&self.headers, &inputs, &mut used, (&self.shared.secrets, &call.tenant)).await?;
         let others = inputs.iter().filter(|(name, _)| !used.contains(*name));
         let mut common = HeaderMap::new();
@@ -73,7 +73,7 @@ impl Webhook {
             Some(Value::Object(others).to_string().into())
         };
         common.insert(USER_AGENT, AGENT);
-        let key = HeaderValue::from_str(&call.idempotency_key()).map_err(|_| "the call has no key".to_owned())?;
+        let key = HeaderValue::from_str(&call.idempotency_key()).map_err(|_| ToolReply::error("the call has no key"))?;
         common.insert(IDEMPOTENCY_KEY, key);
         let own = std::mem::take(&mut headers.map);
         for name in own.keys() {
@@ -85,7 +85,7 @@ impl Webhook {
     async fn answer(&self, call: &ToolInvocation) -> ToolReply {
         let (request, headers) = match self.request(call).await {
             Ok(ready) => ready,
-            Err(text) => return ToolReply::error(text),
+            Err(refused) => return refused,
         };
         let reply = match sending::send(&self.shared.client, request).await {
             Ok(answer) => answer::reply(&answer),

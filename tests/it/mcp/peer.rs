@@ -68,7 +68,7 @@ impl Peer {
     fn tools(&self) -> Vec<Value> {
         let any = json!({"type": "object"});
         let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
-        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "grow", "heard", "garbage", "once"];
+        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once"];
         names.extend(self.grown.then_some("grown"));
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
@@ -114,6 +114,7 @@ impl Peer {
             "ask" if params["inputResponses"].is_null() => json!({"resultType": "input_required", "requestState": "state",
                 "inputRequests": {"name": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
             "ask" => text(json!({"state": params["requestState"], "answers": params["inputResponses"]}).to_string()),
+            "form" => form(params),
             "grow" => {
                 self.grown = true;
                 before.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -128,6 +129,31 @@ impl Peer {
         };
         before.push(json!({"jsonrpc": "2.0", "id": id, "result": result}));
         before
+    }
+}
+
+/// A booking: a form with two questions, then a word that it is fine, then the result. What it is told comes back.
+fn form(params: &Value) -> Value {
+    let asks = |state: String, requests: Value| json!({"resultType": "input_required", "requestState": state, "inputRequests": requests});
+    let form = |message: &str, properties: Value, required: Value| {
+        let schema = json!({"type": "object", "properties": properties, "required": required});
+        json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
+    };
+    let state: Value = params["requestState"].as_str().map_or(Value::Null, |state| serde_json::from_str(state).expect("a state"));
+    match state["round"].as_u64() {
+        None => {
+            let seat = json!({"row": {"type": "integer", "minimum": 1}, "side": {"type": "string", "enum": ["left", "right"], "default": "left"}});
+            let requests = json!({"seat": form("Which seat?", seat, json!(["row"])), "name": form("Whose name?", json!({"name": {"type": "string"}}), json!(["name"]))});
+            asks(json!({"round": 1, "able": params["_meta"]["io.modelcontextprotocol/clientCapabilities"]}).to_string(), requests)
+        }
+        Some(1) => {
+            let told = json!({"round": 2, "able": state["able"], "first": params["inputResponses"]});
+            asks(told.to_string(), json!({"fine": form("Book it?", json!({}), json!([]))}))
+        }
+        Some(_) => {
+            let told = json!({"able": state["able"], "first": state["first"], "second": params["inputResponses"], "key": params["_meta"]["workflow-studio/idempotencyKey"]});
+            json!({"resultType": "complete", "content": [], "structuredContent": told})
+        }
     }
 }
 

@@ -150,13 +150,6 @@ async fn large_answers_are_cut_and_too_large_ones_refused() {
 }
 
 #[tokio::test]
-async fn questions_to_people_are_declined() {
-    let bench = bench(&[("peer", program("modern", json!({})))], json!({}));
-    let told = result(&bench, "peer", "ask", json!({})).await;
-    assert_eq!(told, json!({"state": "state", "answers": {"name": {"action": "decline"}}}));
-}
-
-#[tokio::test]
 async fn agents_see_names_that_providers_accept_and_changes_of_the_list() {
     let script = json!({"replies": [
         {"match": {"contains": "more"}, "tool_calls": [{"name": "grown", "arguments": {}}]},

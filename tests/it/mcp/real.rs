@@ -47,6 +47,10 @@ async fn everything_works_over_both_transports() {
         assert!(long.as_str().is_some_and(|text| text.contains("completed")), "{long}");
         let image = result(&bench, server, "get-tiny-image", json!({})).await;
         assert!(image.as_str().is_some_and(|text| text.contains("[image image/png, ")), "{image}");
+        let large = result(&bench, server, "echo", json!({"message": "x".repeat(1_000_000)})).await.to_string();
+        assert!(large.contains("[truncated]") && large.len() < 270_000, "{}", large.len());
+        let failed = run(&bench, call(server, "gzip-file-as-resource", json!({"parameters": {"data": "ftp://x/y"}}))).await.expect_err("a failure");
+        assert!(failed.starts_with("tool_failed") && failed.contains("Unsupported URL protocol"), "{failed}");
         let structured = result(&bench, server, "get-structured-content", json!({"location": "New York"})).await;
         assert!(structured["temperature"].is_number(), "{structured}");
     }
@@ -66,7 +70,87 @@ async fn the_python_server_speaks_the_stateless_protocol_over_both_transports() 
         assert!(large.contains("[truncated]") && large.len() < 270_000, "{}", large.len());
         let slow = result(&bench, server, "slow", json!({"seconds": 1})).await;
         assert!(slow.to_string().contains("done"), "{slow}");
+        let counted = result(&bench, server, "count", json!({"to": 20})).await;
+        assert!(counted.to_string().contains("counted to 20"), "{counted}");
     }
+}
+
+#[tokio::test]
+#[ignore = "needs mcp (PyPI)"]
+async fn the_python_server_asks_a_person_in_mid_call() {
+    let servers = [("pipes", command(&given("STUDIO_MCP_PYTHON"))), ("web", address("STUDIO_MCP_PYTHON_URL"))];
+    let bench = bench(&servers, json!({}));
+    for (server, _) in servers {
+        let workflow = bench.workflow(call(server, "book", json!({"parameters": {"train": "ICE 5"}}))).await;
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        let told = bench.told(&started).await;
+        assert!(told.contains("human_input_required") && told.contains("Which seat on ICE 5?"), "{told}");
+        let id = started.run.to_string();
+        assert!(bench.resume(&id, json!({"message": "row: none"})).await.is_err());
+        let resumed = bench.resume(&id, json!({"message": "row: 7\nwindow: no"})).await.expect("resumed");
+        let told = bench.told(&resumed).await;
+        assert!(told.contains("ICE 5: row 7, aisle"), "{told}");
+    }
+}
+
+/// The process that this one started with these words in its command line.
+fn child_of_ours(words: &str) -> Option<u64> {
+    let entries = std::fs::read_dir("/proc").expect("processes").filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u64>().ok());
+    let ours = |pid: &u64| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1)?.parse::<u32>().ok());
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        parent == Some(std::process::id()) && String::from_utf8_lossy(&line).contains(words)
+    };
+    let found: Vec<u64> = entries.collect();
+    found.into_iter().find(ours)
+}
+
+#[tokio::test]
+#[ignore = "needs server-everything (npm)"]
+async fn everything_is_killed_in_mid_call_and_the_next_call_works() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let line = given("STUDIO_MCP_EVERYTHING").replace("stdio", "streamableHttp");
+    let start = || {
+        let mut words = line.split(' ');
+        let mut command = std::process::Command::new(words.next().expect("a program"));
+        command.args(words).env("PORT", port.to_string()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+        command.spawn().expect("a server")
+    };
+    let listens = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+    let mut web = start();
+    until("the server", listens).await;
+    let at = json!({"transport": "http", "url": format!("http://127.0.0.1:{port}/mcp"), "timeout_ms": 30000});
+    let bench = bench(&[("pipes", command(&given("STUDIO_MCP_EVERYTHING"))), ("web", at)], json!({}));
+    for server in ["pipes", "web"] {
+        assert!(result(&bench, server, "get-sum", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
+        let workflow = bench.workflow(call(server, "trigger-long-running-operation", json!({"parameters": {"duration": 60, "steps": 60}}))).await;
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        let id = started.run.to_string();
+        for _ in 0..1000 {
+            if bench.trace(&id).await["spans"].as_array().is_some_and(|spans| spans.iter().any(|span| span["type"] == "tool")) {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        if server == "web" {
+            drop(web.kill());
+            drop(web.wait());
+        } else {
+            let pid = child_of_ours("index.js\0stdio").expect("the program");
+            assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().expect("a kill").success());
+        }
+        bench.told(&started).await;
+        let error = bench.trace(&id).await["trace"]["error"].clone();
+        assert!(error["code"] == "tool_failed" && error["message"].as_str().is_some_and(|text| text.contains("not known whether the call ran")), "{server}: {error}");
+        if server == "web" {
+            web = start();
+            until("the server", listens).await;
+        }
+        assert!(result(&bench, server, "get-sum", json!({"a": 2, "b": 2})).await.to_string().contains('4'), "{server}");
+    }
+    drop(web.kill());
+    drop(web.wait());
 }
 
 #[tokio::test]
@@ -118,7 +202,37 @@ async fn conforms() {
     match scenario.as_str() {
         "tools_call" => assert!(result(&bench, "suite", "add_numbers", json!({"a": 5, "b": 3})).await.to_string().contains('8')),
         "sse-retry" => drop(result(&bench, "suite", "test_reconnection", json!({})).await),
+        "sep-2322-client-request-state" => asked_by_the_suite(&bench).await,
+        "http-standard-headers" => {
+            let tool = tried["tools"][0]["name"].as_str().expect("a tool").to_owned();
+            drop(run(&bench, call("suite", &tool, json!({}))).await);
+        }
+        "http-invalid-tool-headers" => drop(result(&bench, "suite", "valid_tool", json!({"region": "r"})).await),
+        "http-custom-headers" => {
+            let context: Value = serde_json::from_str(&given("MCP_CONFORMANCE_CONTEXT")).expect("a context");
+            for wanted in context["toolCalls"].as_array().expect("calls") {
+                drop(run(&bench, call("suite", wanted["name"].as_str().expect("a name"), json!({"parameters": wanted["arguments"]}))).await);
+            }
+        }
+        "json-schema-2020-12-preservation" => {
+            let focal = tried["tools"].as_array().expect("tools").iter().find(|tool| tool["name"] == "json_schema_2020_12_tool").expect("a tool");
+            drop(result(&bench, "suite", "json_schema_echo", json!({"schema": focal["input_schema"]})).await);
+        }
         _ => {}
     }
     bench.studio.shutdown(Duration::from_secs(10)).await;
+}
+
+/// Two calls that ask a person, another one while the first waits, and one whose result does not say that it is complete.
+async fn asked_by_the_suite(bench: &Bench) {
+    for tool in ["test_mrtr_echo_state", "test_mrtr_no_state"] {
+        let workflow = bench.workflow(call("suite", tool, json!({}))).await;
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        assert!(bench.told(&started).await.contains("human_input_required"), "{tool}");
+        assert!(result(bench, "suite", "test_mrtr_unrelated", json!({})).await.to_string().contains("unrelated-ok"));
+        let resumed = bench.resume(&started.run.to_string(), json!({"message": "yes"})).await.expect("resumed");
+        let told = bench.told(&resumed).await;
+        assert!(told.contains("-state-ok"), "{told}");
+    }
+    assert!(result(bench, "suite", "test_mrtr_no_result_type", json!({})).await.to_string().contains("test-ok"));
 }

@@ -26,7 +26,7 @@ pub fn call(server: &str, tool: &str, more: Value) -> Value {
     graph(vec![("a", "mcp", data)], &["start > a", "a > stop"])
 }
 
-/// Nodes between start and stop; an edge `x => y` binds a tool.
+/// Nodes between start and stop; an edge `x => y` binds a tool, `x:h > y` leaves by a handle.
 pub fn graph(nodes: Vec<(&str, &str, Value)>, edges: &[&str]) -> Value {
     let place = json!({"x": 0, "y": 0});
     let mut all = vec![json!({"id": "start", "type": "start", "position": place, "data": {}}), json!({"id": "stop", "type": "stop", "position": place, "data": {}})];
@@ -34,7 +34,8 @@ pub fn graph(nodes: Vec<(&str, &str, Value)>, edges: &[&str]) -> Value {
     let edge = |(at, edge): (usize, &&str)| {
         let (target, parts) = if edge.contains("=>") { ("tools", edge.split_once(" => ")) } else { ("default", edge.split_once(" > ")) };
         let (from, to) = parts.expect("an edge");
-        json!({"id": format!("e{at}"), "source": from, "target": to, "sourceHandle": "default", "targetHandle": target})
+        let (from, handle) = from.split_once(':').unwrap_or((from, "default"));
+        json!({"id": format!("e{at}"), "source": from, "target": to, "sourceHandle": handle, "targetHandle": target})
     };
     json!({"version": 1, "nodes": all, "edges": edges.iter().enumerate().map(edge).collect::<Vec<_>>()})
 }

@@ -14,14 +14,14 @@ use crate::support::Bench;
 
 /// A server over HTTP that can forget its sessions.
 #[derive(Clone)]
-struct Site {
+pub(super) struct Site {
     peer: Arc<Mutex<Peer>>,
     session: Arc<Mutex<u32>>,
     seen: Arc<Mutex<Vec<String>>>,
     stream: Arc<Mutex<Option<tokio::sync::mpsc::UnboundedSender<String>>>>,
 }
 
-async fn site(manner: Manner) -> (Site, String) {
+pub(super) async fn site(manner: Manner) -> (Site, String) {
     let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session: Arc::default(), seen: Arc::default(), stream: Arc::default() };
     let moved = |to: &'static str| post(move || async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]) });
     let app = axum::Router::new()
@@ -77,7 +77,7 @@ async fn take(State(site): State<Site>, body: String) -> StatusCode {
     StatusCode::ACCEPTED
 }
 
-fn at(url: String, more: Value) -> Value {
+pub(super) fn at(url: String, more: Value) -> Value {
     let mut server = json!({"transport": "http", "url": url, "token": "secret:PEER_TOKEN", "headers": {"X-Key": "plain"}});
     crate::support::merge(&mut server, more);
     server

@@ -90,3 +90,42 @@ async fn a_turn_overrides_its_agent_and_only_for_itself() {
     assert_eq!(told[0], (json!(turn.id), json!("completed"), json!("again")), "newest first");
     assert_eq!(told.len(), 2);
 }
+
+#[tokio::test]
+async fn a_turn_may_ask_another_model() {
+    let story = Story::scripted(json!([{"times": 0, "text": "ok"}]));
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m"})).await;
+    let turn = story.chat(&agent, json!({"message": "hi", "model": "echo", "provider": "script"})).await;
+    let trace = whole(&story, &turn.id).await;
+    assert_eq!((&trace["spans"][0]["model"], &trace["trace"]["reply"]), (&json!("echo"), &json!("You said: hi")));
+    let thread = trace["trace"]["thread_id"].as_str().unwrap().to_owned();
+    let turn = super::chat(&story, &agent, &thread, "again".into()).await;
+    assert_eq!(whole(&story, &turn.id).await["spans"][0]["model"], "m", "only for itself");
+}
+
+#[tokio::test]
+async fn a_branch_begins_as_its_thread_did_and_goes_its_own_way() {
+    let story = Story::scripted(json!([{"times": 0, "match": {"regex": "look"}, "tool_calls": [{"name": "look", "arguments": {}}]}, {"times": 0, "text": "ok"}]));
+    let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "tools": [{"ref": "host:look"}]})).await;
+    let turn = story.chat(&agent, json!({"message": "one"})).await;
+    let thread = story.trace(&turn.id).await["trace"]["thread_id"].as_str().unwrap().to_owned();
+    super::chat(&story, &agent, &thread, "two".into()).await;
+    let said = read(&story, &agent, &thread, &[]).await;
+    let second = said[2]["id"].as_str().unwrap();
+    let (studio, scope) = (&story.bench.studio, &story.bench.scope);
+    let branch = studio.branch_thread(scope, &thread, &json!({"before": second})).await.expect("a branch");
+    let id = branch["id"].as_str().unwrap().to_owned();
+    assert_eq!((&branch["message_count"], &branch["preview"], &branch["run_count"]), (&json!(2), &json!("one"), &json!(0)));
+    let turn = super::chat(&story, &agent, &id, "2b".into()).await;
+    let sent: Vec<_> = whole(&story, &turn.id).await["spans"][0]["input"].as_array().unwrap().iter().map(|message| message["content"].clone()).collect();
+    assert_eq!(sent[sent.len() - 3..], [json!("one"), json!("ok"), json!("2b")], "the model is sent the branch alone");
+    assert_eq!(read(&story, &agent, &thread, &[]).await, said, "the thread stays as it was");
+    let whole_copy = studio.branch_thread(scope, &thread, &json!({})).await.expect("a branch");
+    assert_eq!(whole_copy["message_count"], 4);
+    studio.delete_thread(scope, &thread).await.expect("gone");
+    assert_eq!(read(&story, &agent, &id, &[]).await.len(), 4, "a branch does not need its thread");
+    for before in [json!(said[3]["id"]), json!("no id"), json!(turn.id)] {
+        let refused = studio.branch_thread(scope, &id, &json!({"before": before})).await.unwrap_err();
+        assert!(refused.message.starts_with("before must be"), "{}", refused.message);
+    }
+}

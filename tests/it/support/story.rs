@@ -51,7 +51,8 @@ impl Story {
         Self::of(Bench::on_disk(json!({"providers": {"script": {"scripts": {"m": {"replies": replies}}}}}), folder))
     }
 
-    fn of(bench: Bench) -> Self {
+    /// Of a studio that is there.
+    pub fn of(bench: Bench) -> Self {
         let hands = Hands::default();
         bench.studio.set_host(Arc::new(hands.clone()), Hands::declaration());
         Self { bench, hands, names: Mutex::default(), live: Mutex::default() }

@@ -74,6 +74,10 @@ async fn silence_endless_answers_and_missing_secrets_are_errors() {
     assert!(tried(&bench, &endless, json!({})).await.ends_with("[truncated]"));
     let secret = hook(&bench, json!({"url": server.url("/x"), "headers": {"X-Api-Key": "secret:NOT_SET"}})).await;
     assert!(tried(&bench, &secret, json!({})).await.starts_with("error: the secret `NOT_SET` is not set"));
+    let node = run(&bench, graph(json!({"tool_ref": format!("tool:{secret}"), "retries": {"max": 3, "backoff_ms": 1}}))).await;
+    let error = &node["trace"]["error"];
+    assert_eq!((&error["code"], &error["node_id"]), (&json!("credential_missing"), &json!("tool")), "a node is not tried again: {error}");
+    assert_eq!(node["steps"][0]["attempt"], 1);
     let free = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port");
     let closed = hook(&bench, json!({"url": format!("http://{free}/")})).await;
     assert!(tried(&bench, &closed, json!({})).await.starts_with("error: the webhook could not be called: "));

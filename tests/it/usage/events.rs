@@ -74,8 +74,8 @@ async fn a_run_and_its_children_are_told_once() {
     }
     assert_eq!((&one["parentRunId"], &other["run"]), (&json!(run), &json!(run)));
     expect![[r##"
-        {"event":"RunUsageRecorded","event_id":"#1","run":"#2","status":"completed","attempt":1,"promptTokens":1000,"completionTokens":500,"totalTokens":1500,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"agent","entityId":"#3","threadId":"#4","parentRunId":"#5","tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
-        {"event":"RunUsageRecorded","event_id":"#6","run":"#5","status":"completed","attempt":1,"promptTokens":2000,"completionTokens":1000,"totalTokens":3000,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"workflow","entityId":"#7","threadId":"#4","parentRunId":null,"tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
+        {"event":"RunUsageRecorded","eventId":"#1","run":"#2","status":"completed","attempt":1,"promptTokens":1000,"completionTokens":500,"totalTokens":1500,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"agent","entityId":"#3","threadId":"#4","parentRunId":"#5","tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
+        {"event":"RunUsageRecorded","eventId":"#6","run":"#5","status":"completed","attempt":1,"promptTokens":2000,"completionTokens":1000,"totalTokens":3000,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"workflow","entityId":"#7","threadId":"#4","parentRunId":null,"tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
     "##]].assert_eq(&plain(&format!("{one}\n{other}\n")));
     nothing_is_left(&bench).await;
     assert!(told.try_recv().is_err(), "each was told once");
@@ -188,4 +188,22 @@ async fn nobody_is_told_unless_it_is_switched_on() {
     run(&bench, &workflow).await;
     assert_eq!(bench.studio.world().store.read(studio::store::outbox::next_due).await.expect("a store"), None);
     assert!(told.is_empty());
+}
+
+#[tokio::test]
+async fn a_run_that_never_began_is_told_when_it_is_cancelled() {
+    let mut all = settings();
+    all["async_runs_enabled"] = true.into();
+    all["worker"] = json!({"in_process": false});
+    let bench = at(&Hands::at("2026-11-20T10:00:00Z"), all);
+    let mut told = bill(&bench.studio, 0);
+    let workflow = nested(&bench).await;
+    let kind = studio::model::event::EntityKind::Workflow;
+    let request = studio::studio::requests::RunRequest::parse(&json!({"message": "go"}), kind).expect("a body");
+    let queued = bench.studio.start(&bench.scope, kind, &workflow, request, true).await.expect("a run");
+    bench.studio.cancel(&bench.scope, &queued.run.to_string()).await.expect("a cancel");
+    let event = next(&mut told).await;
+    let facts = [&event["run"], &event["status"], &event["attempt"], &event["totalTokens"], &event["estimatedCost"], &event["unpriced"]];
+    assert_eq!(facts, [&json!(queued.run), &json!("cancelled"), &json!(1), &json!(0), &json!("0.000000"), &json!(false)], "{event}");
+    nothing_is_left(&bench).await;
 }

@@ -1,5 +1,6 @@
 /** Owns every request but the streams: JSON in, JSON or a Problem out. */
 import { tellConnection } from './connection';
+import { early } from './early';
 import { offline, problemFrom } from './problem';
 import { apiUrl, csrfHeaders } from './root';
 
@@ -30,13 +31,14 @@ export async function send(method: string, path: string, options: Options = {}):
   if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;
   let response: Response;
   try {
-    response = await fetch(apiUrl(withQuery(path, options.query)), {
+    const url = apiUrl(withQuery(path, options.query));
+    response = await ((method === 'GET' && early(url)) || fetch(url, {
       method,
       headers,
       body: options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
       signal: options.signal,
       credentials: 'same-origin',
-    });
+    }));
   } catch (error) {
     if (options.signal?.aborted) throw error;
     tellConnection({ offline: true });

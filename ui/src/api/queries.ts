@@ -1,5 +1,6 @@
 /** Owns what is fetched and kept: one hook per kind of thing. */
 import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, type UseQueryResult } from '@tanstack/react-query';
+import { wholeTrace } from './whole';
 import { get, type Query } from './client';
 import { isProblem } from './problem';
 import type { GraphSchema, List, Providers, RegistryTool, Settings, TraceAnswer } from './types';
@@ -39,8 +40,9 @@ export function useItem<T>(kind: string, id: string | undefined): UseQueryResult
 export function useTrace(id: string | undefined, query: Query = {}, poll?: (answer: TraceAnswer | undefined) => number | false): UseQueryResult<TraceAnswer> {
   return useQuery({
     queryKey: ['/api/runs', id, query],
-    queryFn: ({ signal }) => get<TraceAnswer>(`/api/runs/${id}`, query, signal),
+    queryFn: async ({ signal }) => { const answer = await get<TraceAnswer>(`/api/runs/${id}`, query, signal); return query.payloads === 'none' ? wholeTrace(answer) : answer; },
     enabled: !!id,
+    structuralSharing: false,
     refetchInterval: poll ? (q) => poll(q.state.data) : false,
     placeholderData: (before) => before,
   });

@@ -221,6 +221,7 @@ export interface Chunk {
   score: number;
   source_name: string;
   position: number;
+  metadata?: Record<string, unknown>;
 }
 export interface SearchAnswer {
   query: string;

@@ -6,12 +6,14 @@ import { LIMIT, tidyUp } from '../graph/layout';
 import { measure } from '../graph/measure';
 import { t } from '../i18n';
 import { say, toast } from '../parts/toast';
+import { usePanels } from './panel';
 import { act, select, useEditor } from './store';
 
 const now = useEditor.getState;
 
 export function removeSelection(): void {
   const { selection, edgeSelection } = now();
+  if (usePanels.getState().locked) return say(t('editor.locked'));
   if (selection.length + edgeSelection.length === 0) return;
   act({ kind: 'remove', nodes: selection, edges: edgeSelection }, { select: [] });
   say(t('editor.removed', { n: selection.length + edgeSelection.length }));

@@ -37,7 +37,7 @@ const M = isMac ? '⌘' : 'Ctrl';
 const A = isMac ? '⌥' : 'Alt';
 const KEYS: [string, string][] = [
   ['/', 'keys.add'], ['Tab  ⇧Tab', 'keys.walk'], ['→ ← ↑ ↓', 'keys.edges'], [`${A} → ← ↑ ↓`, 'keys.move'], ['Enter', 'keys.enter'], ['C', 'keys.connect'], ['E', 'keys.edge'], ['Del', 'keys.delete'],
-  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
+  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['⇧F', 'keys.zoomto'], ['L', 'keys.lock'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
   ['P  F8', 'keys.problems'], [`${M} K`, 'keys.palette'], [`${M} F`, 'keys.find'], ['Esc', 'keys.esc'],
 ];
 

@@ -1,14 +1,15 @@
 /** Owns turning the document into what React Flow draws; unchanged nodes keep their identity. */
 import type { Edge, Node } from '@xyflow/react';
 import { Position } from '@xyflow/react';
-import type { Graph, GraphNode, GraphSchema } from '../api/types';
-import { allNodes, isBinding } from '../graph/document';
-import { measure, MINI, type Box, type Face } from '../graph/measure';
+import type { Graph, GraphNode } from '../api/types';
+import { isBinding } from '../graph/document';
+import { MINI, type Box, type Face } from '../graph/measure';
+import type { Placed, Scene } from '../graph/scene';
 import type { RunView } from '../run/view';
 import type { CardData } from './node';
 
 const SIDES = { left: Position.Left, right: Position.Right, top: Position.Top, bottom: Position.Bottom };
-type Moved = Record<string, { x: number; y: number }>;
+export type Moved = Record<string, { x: number; y: number }>;
 
 export function faceOf(node: GraphNode, run: RunView | null): Face {
   if (!run || MINI.has(node.type) || node.type === 'note') return 'plain';
@@ -19,23 +20,29 @@ export function faceOf(node: GraphNode, run: RunView | null): Face {
 }
 
 const boxKey = (box: Box): string => `${box.shape}${box.width}x${box.height}${box.handles.map((h) => h.id + h.side + h.y).join()}`;
+const sameBox = (a: Box, b: Box): boolean => a === b || boxKey(a) === boxKey(b);
+
+interface Kept { placed: Placed; look: string; node: Node<CardData> }
 
 export class FlowNodes {
-  #cache = new Map<string, { key: string; source: GraphNode; node: Node<CardData> }>();
+  #kept = new Map<string, Kept>();
 
-  build(graph: Graph, schema: GraphSchema | undefined, run: RunView | null, selection: Set<string>, moved: Moved, editable: boolean): Node<CardData>[] {
-    const next = new Map<string, { key: string; source: GraphNode; node: Node<CardData> }>();
-    const out = allNodes(graph).map((source) => {
-      const face = faceOf(source, run);
-      const box = measure(source, graph, schema, face);
-      const at = moved[source.id] ?? source.position;
-      const key = `${face}|${boxKey(box)}|${selection.has(source.id)}|${at.x},${at.y}|${editable}`;
-      const before = this.#cache.get(source.id);
-      const entry = before && before.key === key && before.source === source ? before : { key, source, node: flowNode(source, box, face, selection.has(source.id), at, editable) };
-      next.set(source.id, entry);
-      return entry.node;
-    });
-    this.#cache = next;
+  /** The nodes that React Flow mounts: all, or those named. */
+  build(scene: Scene, ids: ReadonlySet<string> | null, selection: ReadonlySet<string>, moved: Moved, editable: boolean): Node<CardData>[] {
+    const next = new Map<string, Kept>();
+    const out: Node<CardData>[] = [];
+    for (const placed of ids ? [...ids].flatMap((id) => scene.byId.get(id) ?? []) : scene.nodes) {
+      const { id, source, face, box } = placed;
+      const selected = selection.has(id);
+      const at = moved[id] ?? source.position;
+      const look = `${face}|${selected}|${at.x},${at.y}|${editable}`;
+      const before = this.#kept.get(id);
+      const same = before && before.look === look && before.placed.source === source && sameBox(before.placed.box, box);
+      const kept = same ? before : { placed, look, node: flowNode(source, box, face, selected, at, editable) };
+      next.set(id, kept);
+      out.push(kept.node);
+    }
+    this.#kept = next;
     return out;
   }
 }
@@ -48,11 +55,18 @@ function flowNode(source: GraphNode, box: Box, face: Face, selected: boolean, at
   };
 }
 
-export function flowEdges(graph: Graph, run: RunView | null, selection: Set<string>, editable: boolean): Edge[] {
+/** How each edge is drawn: ran, not yet, running, tools, rejected. */
+export function edgeLooks(graph: Graph, run: RunView | null): Map<string, string> {
   const forks = new Set(graph.nodes.filter((n) => n.type === 'fork').map((n) => n.id));
-  return graph.edges.map((e) => ({
-    id: e.id, source: e.source, target: e.target, sourceHandle: e.sourceHandle, targetHandle: e.targetHandle, type: 'studio', selected: selection.has(e.id), focusable: false,
-    data: { look: edgeLook(e, forks, run), editable },
+  return new Map(graph.edges.map((e) => [e.id, edgeLook(e, forks, run)]));
+}
+
+/** All edges; in a crowd only chosen ones, the others are drawn. */
+export function flowEdges(graph: Graph, looks: Map<string, string>, ids: ReadonlySet<string> | null, selection: ReadonlySet<string>, editable: boolean): Edge[] {
+  const shown = ids ? graph.edges.filter((e) => selection.has(e.id) && ids.has(e.source) && ids.has(e.target)) : graph.edges;
+  return shown.map((e) => ({
+    id: e.id, source: e.source, target: e.target, sourceHandle: e.sourceHandle, targetHandle: e.targetHandle, type: 'studio', selected: selection.has(e.id), focusable: false, reconnectable: editable,
+    data: { look: looks.get(e.id) ?? '', editable },
   }));
 }
 

@@ -10,11 +10,13 @@ import { say } from '../parts/toast';
 import { useRun } from '../run/store';
 import { copySelection, cutSelection, duplicateSelection, removeSelection } from './actions';
 import { calm } from './controls';
-import { fitAll } from './fit';
+import { fitAll, fitNodes } from './fit';
+import { touchView } from './follow';
+import { shown } from './shown';
 import { landing, typeLabel } from './make';
 import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, select, tell, undoStep, useEditor } from './store';
-import { panel } from './panel';
+import { panel, usePanels } from './panel';
 
 type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
 
@@ -41,9 +43,8 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
       if (!id) return;
       select([id]);
       say(describe(s.graph, id));
-      const node = findNode(s.graph, id);
-      const inner = rf.getInternalNode(id);
-      if (node && inner) reveal(rf, node.position, inner.width ?? 200, inner.height ?? 60);
+      const placed = shown().byId.get(id);
+      if (placed) reveal(rf, placed.source.position, placed.box.width, placed.box.height);
     };
     const done = (): void => { event.preventDefault(); event.stopPropagation(); };
 
@@ -96,10 +97,11 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
     switch (event.key.toLowerCase()) {
       case 'c': done(); if (one) startConnect(schema, one); return;
       case 'e': done(); if (one) { const mine = s.graph.edges.filter((e) => e.source === one || e.target === one); select([], mine.map((e) => e.id)); say(t('edges.selected', { n: mine.length })); } return;
-      case 'f': done(); fitAll(rf); return;
-      case '1': done(); void rf.zoomTo(1, { duration: calm() }); return;
-      case '+': case '=': done(); void rf.zoomIn({ duration: calm() }); return;
-      case '-': done(); void rf.zoomOut({ duration: calm() }); return;
+      case 'f': done(); touchView(); if (event.shiftKey && s.selection.length) fitNodes(rf, s.selection); else fitAll(rf); return;
+      case '1': done(); touchView(); void rf.zoomTo(1, { duration: calm() }); return;
+      case '+': case '=': done(); touchView(); void rf.zoomIn({ duration: calm() }); return;
+      case '-': done(); touchView(); void rf.zoomOut({ duration: calm() }); return;
+      case 'l': done(); panel({ locked: !usePanels.getState().locked }); say(t(usePanels.getState().locked ? 'editor.locked' : 'editor.unlocked')); return;
       case 'm': done(); also.onMinimap(); return;
       case 'o': done(); panel({ side: 'outline' }); return;
       case 'j': done(); panel({ side: 'json' }); return;

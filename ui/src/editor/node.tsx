@@ -2,7 +2,7 @@
 import { Handle, Position, useStore, type NodeProps } from '@xyflow/react';
 import { Check, CircleAlert, RotateCw, TriangleAlert, X } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
-import type { GraphNode } from '../api/types';
+import type { GraphNode, Issue } from '../api/types';
 import { isInline, titleOf } from '../graph/document';
 import { lines, type Box, type Face } from '../graph/measure';
 import { t, tx } from '../i18n';
@@ -19,6 +19,18 @@ export interface CardData extends Record<string, unknown> {
   node: GraphNode;
   box: Box;
   face: Face;
+}
+
+const worst = new WeakMap<Issue[], Map<string, Issue>>();
+
+/** The gravest issue of each node. */
+function worstOf(issues: Issue[]): Map<string, Issue> {
+  let map = worst.get(issues);
+  if (map) return map;
+  map = new Map();
+  for (const issue of issues) if (issue.node_id && (issue.severity === 'error' ? map.get(issue.node_id)?.severity !== 'error' : !map.has(issue.node_id))) map.set(issue.node_id, issue);
+  worst.set(issues, map);
+  return map;
 }
 
 export function useStepOf(id: string): StepView | undefined {
@@ -39,12 +51,15 @@ export function useClock(on: boolean): number {
 
 const SIDES = { left: Position.Left, right: Position.Right, top: Position.Top, bottom: Position.Bottom };
 
+/** Handles are placed without a transform: each would be a layer of its own when the view moves. */
+const HALF = 5.5;
+
 function Spots({ box, named }: { box: Box; named: boolean }): ReactElement {
   const many = box.handles.filter((h) => h.type === 'source' && h.side === 'right').length > 1;
   return (
     <>
       {box.handles.map((h) => (
-        <Handle key={h.type + h.id} id={h.id} type={h.type} position={SIDES[h.side]} className={`h ${h.look}`} style={{ left: h.x, top: h.y }}>
+        <Handle key={h.type + h.id} id={h.id} type={h.type} position={SIDES[h.side]} className={`h ${h.look}`} style={{ left: h.x - HALF, top: h.y - HALF }}>
           {(many || h.id === 'tools' || named) && h.type === 'source' && <em>{tx(`handle.${h.id}`, h.id)}</em>}
           {h.id === 'tools' && <em>{t('handle.tools')}</em>}
         </Handle>
@@ -58,7 +73,7 @@ const far = (s: { transform: [number, number, number] }): 0 | 1 | 2 => (s.transf
 export const Card = memo(function Card({ data, selected }: NodeProps & { data: CardData }): ReactElement {
   const { node, box, face } = data;
   const distance = useStore(far);
-  const issue = useEditor((s) => s.issues.find((i) => i.node_id === node.id && i.severity === 'error') ?? s.issues.find((i) => i.node_id === node.id));
+  const issue = useEditor((s) => worstOf(s.issues).get(node.id));
   const lit = useEditor((s) => s.highlight.includes(node.id));
   const overlay = useEditor((s) => s.mode === 'run');
   const step = useStepOf(node.id);

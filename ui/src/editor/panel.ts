@@ -3,9 +3,9 @@ import { create } from 'zustand';
 
 export type Side = 'inspector' | 'outline' | 'json';
 export type Dock = 'timeline' | 'events' | 'state' | 'problems';
-interface Panels { side: Side; dock: Dock; dockOpen: boolean; find: boolean; help: boolean; palette: boolean; minimap: boolean }
+interface Panels { side: Side; dock: Dock; dockOpen: boolean; find: boolean; help: boolean; palette: boolean; minimap: boolean; follow: boolean; locked: boolean }
 
-export const usePanels = create<Panels>(() => ({ side: 'inspector', dock: 'timeline', dockOpen: true, find: false, help: false, palette: true, minimap: true }));
+export const usePanels = create<Panels>(() => ({ side: 'inspector', dock: 'timeline', dockOpen: true, find: false, help: false, palette: true, minimap: true, follow: true, locked: false }));
 
 export function panel(change: Partial<Panels>): void {
   const before = usePanels.getState();

@@ -9,6 +9,8 @@ export type Command =
   | { kind: 'data'; id: string; data: Record<string, unknown> }
   | { kind: 'title'; id: string; title: string }
   | { kind: 'connect'; edge: GraphEdge }
+  | { kind: 'reconnect'; edge: string; to: Omit<GraphEdge, 'id'> }
+  | { kind: 'splice'; node: string; edge: string; handle: string }
   | { kind: 'insert'; node: GraphNode; edge: string; handle: string }
   | { kind: 'paste'; nodes: GraphNode[]; edges: GraphEdge[] }
   | { kind: 'replace'; graph: Graph };
@@ -62,6 +64,22 @@ export function change(graph: Graph, command: Command): void {
     case 'connect':
       link(graph, command.edge);
       return;
+    case 'reconnect': {
+      const edge = graph.edges.find((e) => e.id === command.edge);
+      if (!edge || !linkable(graph, command.to) || graph.edges.some((e) => e.id !== edge.id && sameEdge(e, { ...command.to, id: '' }))) return;
+      graph.edges = graph.edges.filter((e) => e.id !== edge.id);
+      link(graph, { ...edge, ...command.to });
+      return;
+    }
+    case 'splice': {
+      const edge = graph.edges.find((e) => e.id === command.edge);
+      const first = edge && { source: edge.source, sourceHandle: edge.sourceHandle, target: command.node, targetHandle: 'default' };
+      if (!edge || !first || !linkable(graph, first) || command.node === edge.target) return;
+      graph.edges = graph.edges.filter((e) => e.id !== edge.id);
+      link(graph, { ...edge, ...first });
+      link(graph, { id: freshEdgeId(graph), source: command.node, sourceHandle: command.handle, target: edge.target, targetHandle: edge.targetHandle });
+      return;
+    }
     case 'insert': {
       const edge = graph.edges.find((e) => e.id === command.edge);
       if (!edge || !put(graph, command.node)) return;
@@ -91,9 +109,11 @@ function put(graph: Graph, node: GraphNode): boolean {
   return true;
 }
 
+const linkable = (graph: Graph, edge: Omit<GraphEdge, 'id'>): boolean =>
+  edge.source !== edge.target && [edge.source, edge.target].every((id) => graph.nodes.some((n) => n.id === id));
+
 function link(graph: Graph, edge: GraphEdge): void {
-  const known = (id: string): boolean => graph.nodes.some((n) => n.id === id);
-  if (!known(edge.source) || !known(edge.target) || edge.source === edge.target) return;
+  if (!linkable(graph, edge)) return;
   if (graph.edges.some((e) => sameEdge(e, edge))) return;
   const id = graph.edges.some((e) => e.id === edge.id) ? freshEdgeId(graph) : edge.id;
   if (!isBinding(edge)) {

@@ -34,8 +34,18 @@ export function lanes(graph: Graph): Lane[] {
 
 export interface OutlineRow { node: GraphNode; depth: number; via: string | null; again: boolean }
 
+const outlines = new WeakMap<Graph, OutlineRow[]>();
+
 /** The graph as a tree in run order; a node met again is told as a reference. */
 export function outline(graph: Graph): OutlineRow[] {
+  const known = outlines.get(graph);
+  if (known) return known;
+  const rows = walk(graph);
+  outlines.set(graph, rows);
+  return rows;
+}
+
+function walk(graph: Graph): OutlineRow[] {
   const byId = new Map(graph.nodes.map((n) => [n.id, n]));
   const rows: OutlineRow[] = [];
   const seen = new Set<string>();

@@ -7,11 +7,26 @@ export function decimal(text: string, digits = 6): string {
   if (!match) return text;
   const [, sign = '', whole = '0', fraction = ''] = match;
   const { int, frac } = round(whole, fraction, digits);
-  const parts = new Intl.NumberFormat(tag).formatToParts(1234.5);
-  const group = parts.find((p) => p.type === 'group')?.value ?? ',';
-  const point = parts.find((p) => p.type === 'decimal')?.value ?? '.';
+  const { group, point } = marks();
   const grouped = int.replace(/\B(?=(\d{3})+$)/g, group);
   return sign + grouped + (digits > 0 ? point + frac : '');
+}
+
+let known: { tag: string; group: string; point: string } | null = null;
+function marks(): { group: string; point: string } {
+  if (known?.tag === tag) return known;
+  const parts = new Intl.NumberFormat(tag).formatToParts(1234.5);
+  known = { tag, group: parts.find((p) => p.type === 'group')?.value ?? ',', point: parts.find((p) => p.type === 'decimal')?.value ?? '.' };
+  return known;
+}
+
+const formats = new Map<string, Intl.NumberFormat>();
+/** Formats cost much to make and little to use. */
+function format(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${tag}${options.style}${options.minimumFractionDigits}${options.maximumFractionDigits}`;
+  let made = formats.get(key);
+  if (!made) formats.set(key, (made = new Intl.NumberFormat(tag, options)));
+  return made;
 }
 
 function round(whole: string, fraction: string, digits: number): { int: string; frac: string } {
@@ -57,15 +72,15 @@ export function share(part: bigint, whole: bigint): string {
   return percent(Number((part * 1000n) / whole) / 1000);
 }
 
-export const percent = (ratio: number, digits = 1): string => new Intl.NumberFormat(tag, { style: 'percent', maximumFractionDigits: digits }).format(ratio);
-export const count = (value: number | null | undefined): string => (value == null ? '–' : value.toLocaleString(tag));
+export const percent = (ratio: number, digits = 1): string => format({ style: 'percent', maximumFractionDigits: digits }).format(ratio);
+export const count = (value: number | null | undefined): string => (value == null ? '–' : format({}).format(value));
 
 export function compact(value: number | null | undefined): string {
   if (value == null) return '–';
   return value < 10000 ? count(value) : new Intl.NumberFormat(tag === 'en-GB' ? 'en' : tag, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
-const fixed = (value: number, digits: number): string => value.toLocaleString(tag, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+const fixed = (value: number, digits: number): string => format({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 
 export function duration(ms: number | null | undefined): string {
   if (ms == null) return '–';
@@ -93,6 +108,10 @@ export const dateTime = (text: string | null | undefined): string =>
   text ? new Intl.DateTimeFormat(tag, { dateStyle: 'medium', timeStyle: 'medium' }).format(new Date(text)) : '–';
 export const day = (text: string, options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' }): string =>
   new Intl.DateTimeFormat(tag, { ...options, timeZone: text.length === 10 ? 'UTC' : undefined }).format(new Date(text));
+
+/** Two days as one span: `22 Oct – 20 Nov 2026`. */
+export const dayRange = (from: string, to: string): string =>
+  new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
 
 export function ago(text: string | null | undefined, now = Date.now()): string {
   if (!text) return '–';

@@ -32,10 +32,13 @@ interface Props<T extends Named> {
   empty: ReactNode;
   actions?: (row: T) => (MenuEntry | null)[];
   filters?: ReactNode;
+  /** Stands above the list, given what is listed. */
+  above?: (rows: T[]) => ReactNode;
+  below?: ReactNode;
   poll?: number;
 }
 
-export function Listing<T extends Named>({ path, query, columns, href, tile, nameLabel, empty, actions, filters, poll }: Props<T>): ReactElement {
+export function Listing<T extends Named>({ path, query, columns, href, tile, nameLabel, empty, actions, filters, above, below, poll }: Props<T>): ReactElement {
   const [params, setParams] = useAddress();
   const q = params.get('q') ?? '';
   const list = useList<T>(path, { ...query, q }, { poll });
@@ -50,7 +53,8 @@ export function Listing<T extends Named>({ path, query, columns, href, tile, nam
   ];
   return (
     <div className="page"><div className="pad">
-      <div className="tools-line"><SearchField value={q} onChange={(text) => setParams({ q: text })} />{filters}</div>
+      {data.length > 0 && above?.(data)}
+      {(data.length > 0 || q || list.isPending) && <div className="tools-line"><SearchField value={q} onChange={(text) => setParams({ q: text })} />{filters}</div>}
       {list.isPending ? <div className="card"><SkeletonRows /></div>
         : list.isError && !list.data ? <Failure error={list.error} onRetry={() => void list.refetch()} />
         : data.length === 0 ? (q ? <FilteredEmpty onClear={() => setParams({ q: null })} text={`“${q}”`} /> : empty)
@@ -71,6 +75,7 @@ export function Listing<T extends Named>({ path, query, columns, href, tile, nam
           </div>
         )}
       {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>{t('load.more')}</Button></div>}
+      {below}
       {gone && <DeleteDialog path={path} row={gone} onClose={() => setGone(null)} />}
     </div></div>
   );

@@ -47,9 +47,8 @@ function blocks(text: string): string[] {
 export default function MarkdownBlocks({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
   const parts = useMemo(() => blocks(text), [text]);
   return (
-    <div className="md">
+    <div className={cursor ? 'md live' : 'md'}>
       {parts.map((part, n) => <Block key={n} text={part} />)}
-      {cursor && <span className="cur" aria-hidden="true" />}
     </div>
   );
 }

@@ -1,8 +1,15 @@
-/** Owns showing Markdown: plain text until the parser has arrived. */
-import { lazy, Suspense, type ReactElement } from 'react';
+/** Owns showing Markdown: plain text until the parser has arrived, once. */
+import { lazy, Suspense, type ComponentType, type ReactElement } from 'react';
 
-const Blocks = lazy(() => import('./markdown-blocks'));
+type Blocks = ComponentType<{ text: string; cursor?: boolean }>;
+let Ready: Blocks | null = null;
+const load = (): Promise<{ default: Blocks }> => import('./markdown-blocks').then((module) => { Ready = module.default; return module; });
+const Later = lazy(load);
+
+/** Fetches the parser before there is something to parse. */
+export const readyMarkdown = async (): Promise<void> => { await load(); };
 
 export function Markdown({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
-  return <Suspense fallback={<div className="md" style={{ whiteSpace: 'pre-wrap' }}>{text}</div>}><Blocks text={text} cursor={cursor} /></Suspense>;
+  if (Ready) return <Ready text={text} cursor={cursor} />;
+  return <Suspense fallback={<div className="md" style={{ whiteSpace: 'pre-wrap' }}>{text}</div>}><Later text={text} cursor={cursor} /></Suspense>;
 }

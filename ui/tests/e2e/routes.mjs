@@ -1,62 +1,75 @@
-/** Every route in both themes and languages: no policy report, no console error, nothing for axe. */
+/** Every route in both themes and languages, and at phone widths: no policy report, no console error, nothing for axe, no dead link. */
 import { api, axe, base, launch, open, reports } from './browser.mjs';
+import { places } from './places.mjs';
 
-const first = async (path) => (await api(path)).data[0]?.id;
+const said = (heard, place) => (place.missing ? heard.filter((h) => !/status of 404/.test(h)) : heard);
 
-async function places() {
-  const workflow = (await first('/api/workflows')) ?? (await api('/api/workflows', { method: 'POST', body: JSON.stringify({ name: 'Gate' }) })).id;
-  const agent = (await first('/api/agents')) ?? (await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate agent', instructions: 'Be brief.' }) })).id;
-  const tool = (await first('/api/tools')) ?? (await api('/api/tools', { method: 'POST', body: JSON.stringify({ name: 'look_up', description: 'Looks up', kind: 'webhook', input_schema: { type: 'object', properties: {} }, config: { method: 'GET', url: 'https://example.com/' } }) })).id;
-  const base_ = (await first('/api/knowledge-bases')) ?? (await api('/api/knowledge-bases', { method: 'POST', body: JSON.stringify({ name: 'Gate base' }) })).id;
-  const server = await first('/api/mcp-servers');
-  const runs = (await api('/api/runs?limit=50')).data;
-  const trace = runs.find((r) => r.entity_type === 'workflow')?.id;
-  return [
-    '/workflows', `/workflows/${workflow}/edit`, `/workflows/${workflow}/traces`, '/traces', ...(trace ? [`/traces/${trace}`, `/traces/${trace}?view=graph`, `/workflows/${workflow}/edit?trace=${trace}`] : []),
-    ...(runs.length > 1 ? [`/traces/compare?a=${runs[0].id}&b=${runs[1].id}`] : []), '/traces/0199a000-0000-7000-8000-00000000ffff',
-    '/agents', '/agents/new', `/agents/${agent}`, `/agents/${agent}/playground`, '/tools', '/tools/new', `/tools/${tool}`, '/mcp', '/mcp/new', ...(server ? [`/mcp/${server}`] : []),
-    '/knowledge', `/knowledge/${base_}`, `/knowledge/${base_}?tab=settings`, '/usage', '/usage?view=table', '/settings', '/nowhere',
-  ];
+/** One language: each route is loaded once, looked at in light, then in dark. */
+async function inBoth(browser, locale, all, light, links) {
+  const { context, page, heard, settle } = await open(browser, { locale });
+  const wrong = [];
+  for (const place of all) {
+    const name = `${place.path} ${locale}`;
+    heard.length = 0;
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.goto(base + place.path, { waitUntil: 'commit' });
+    const late = await settle();
+    if (late) wrong.push(`${name}: ${late}`);
+    if (!light) for (const a of await axe(page)) wrong.push(`${name} light: axe: ${a}`);
+    for (const href of await page.evaluate(() => [...document.querySelectorAll('a[href]')].filter((a) => a.origin === location.origin).map((a) => a.href.split('#')[0]))) if (!links.has(href)) links.set(href, name);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await settle();
+    if (!light) for (const a of await axe(page, { colours: true })) wrong.push(`${name} dark: axe: ${a}`);
+    for (const h of said(heard, place)) wrong.push(`${name}: console: ${h}`);
+    for (const r of await reports(page)) wrong.push(`${name}: policy: ${r}`);
+  }
+  await context.close();
+  return wrong;
 }
 
-export async function routes({ quick = false } = {}) {
-  const browser = await launch();
+async function onPhones(browser, all) {
+  const { context, page, settle } = await open(browser, { width: 390, height: 844 });
   const wrong = [];
-  let checked = 0;
-  const paths = await places();
-  for (const dark of [false, true]) {
-    for (const locale of quick ? [dark ? 'pt_BR' : 'en'] : ['en', 'pt_BR']) {
-      const { context, page, heard } = await open(browser, { dark, locale });
-      for (const path of paths) {
-        heard.length = 0;
-        await page.goto(base + path, { waitUntil: 'load' });
-        await page.locator(path === '/nowhere' ? 'h1' : '#page h1').first().waitFor({ timeout: 15_000 }).catch(() => wrong.push(`${path}: no heading`));
-        await page.waitForLoadState('networkidle', { timeout: 6_000 }).catch(() => undefined);
-        await page.waitForTimeout(250);
-        const name = `${path} ${dark ? 'dark' : 'light'} ${locale}`;
-        const expected = /ffff$|nowhere/.test(path) ? heard.filter((h) => !/status of 404/.test(h)) : heard;
-        for (const h of expected) wrong.push(`${name}: console: ${h}`);
-        for (const r of await reports(page)) wrong.push(`${name}: policy: ${r}`);
-        for (const a of await axe(page)) wrong.push(`${name}: axe: ${a}`);
-        checked += 1;
-      }
-      await context.close();
+  for (const place of all) {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(base + place.path, { waitUntil: 'commit' });
+    const late = await settle();
+    if (late) wrong.push(`${place.path} at 390: ${late}`);
+    for (const a of await axe(page)) wrong.push(`${place.path} at 390: axe: ${a}`);
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 844 });
+      const over = await page.evaluate(() => new Promise((tell) => { requestAnimationFrame(() => requestAnimationFrame(() => tell(document.documentElement.scrollWidth - window.innerWidth))); }));
+      if (over > 1) wrong.push(`${place.path} at ${width}: ${over} px too wide`);
     }
   }
-  for (const width of [390, 320]) {
-    const { context, page, heard } = await open(browser, { width, height: 844 });
-    for (const path of paths) {
-      heard.length = 0;
-      await page.goto(base + path, { waitUntil: 'load' });
-      await page.locator(path === '/nowhere' ? 'h1' : '#page h1').first().waitFor({ timeout: 15_000 }).catch(() => wrong.push(`${path} at ${width}: no heading`));
-      await page.waitForTimeout(500);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-      if (over > 1) wrong.push(`${path} at ${width}: ${over} px too wide`);
-      for (const a of width === 390 ? await axe(page) : []) wrong.push(`${path} at ${width}: axe: ${a}`);
-      checked += 1;
-    }
-    await context.close();
+  await context.close();
+  return wrong;
+}
+
+/** What a link leads to answers, and inside the mount. */
+async function dead(links) {
+  const wrong = [];
+  for (const [href, from] of links) {
+    if (/\/(nowhere|0199a000-)/.test(href)) continue;
+    if (!href.startsWith(`${base}/`)) wrong.push(`${from}: the link ${href} leaves the mount`);
+    else if ((await fetch(href, { headers: { Accept: 'text/html' } })).status !== 200) wrong.push(`${from}: the link ${href} is dead`);
   }
-  await browser.close();
-  return { checked, wrong };
+  return wrong;
+}
+
+/** `light`: another mount of what was looked at whole before; reports, errors and links only. */
+export async function routes({ light = false } = {}) {
+  const browser = await launch();
+  try {
+    const all = await places();
+    const links = new Map();
+    const work = [inBoth(browser, 'en', all, light, links), inBoth(browser, 'pt_BR', all, light, links)];
+    const wrong = (await Promise.all(work)).flat();
+    if (!light) wrong.push(...await onPhones(browser, all));
+    wrong.push(...await dead(links));
+    await api('/api/runs/counts');
+    return { checked: all.length * (light ? 4 : 6), wrong, told: [`${links.size} links`] };
+  } finally {
+    await browser.close();
+  }
 }

@@ -20,6 +20,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ kind: fc.constant('title' as const), id: ids, title: fc.string({ maxLength: 4 }) }),
   fc.record({ kind: fc.constant('connect' as const), edge }),
   fc.record({ kind: fc.constant('insert' as const), node, edge: edgeIds, handle: fc.constantFrom(...HANDLES) }),
+  fc.record({ kind: fc.constant('reconnect' as const), edge: edgeIds, to: edge.map(({ id: _, ...ends }) => ends) }),
+  fc.record({ kind: fc.constant('splice' as const), node: ids, edge: edgeIds, handle: fc.constantFrom(...HANDLES) }),
   fc.record({ kind: fc.constant('paste' as const), nodes: fc.array(node, { maxLength: 3 }), edges: fc.array(edge, { maxLength: 3 }) }),
   fc.record({ kind: fc.constant('replace' as const), graph }),
 );

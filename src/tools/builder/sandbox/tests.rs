@@ -125,6 +125,24 @@ fn scripts_that_want_too_much_fail() {
     }
 }
 
+/// The engine does not look at the time within one operation on numbers; how large they may be bounds how long each takes.
+#[test]
+fn work_on_huge_numbers_is_bounded() {
+    assert_eq!(ran("return 2n ** 100000000n", "{}", 10_000), "threw RangeError: BigInt is too large");
+    for script in [
+        "return (2n ** 1048543n).toString().length",
+        "return BigInt('9'.repeat(310000)) > 0n",
+        "const a = 2n ** 524000n; return a * a > a",
+        "return (2n ** 1048543n - 1n) % (2n ** 524000n - 1n) >= 0n",
+    ] {
+        let began = Instant::now();
+        let told = ran(script, "{}", 120_000);
+        assert!(!told.starts_with("threw ") && told != "(late)", "{script}: {told}");
+        eprintln!("{script}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(60), "{script}: {:?}", began.elapsed());
+    }
+}
+
 #[test]
 fn code_that_does_not_parse_is_seen_and_never_run() {
     let said = |code: &str| problem(code, limit(2000));

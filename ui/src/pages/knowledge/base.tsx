@@ -5,7 +5,7 @@ import { post } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import type { KnowledgeBase } from '../../api/types';
 import { t } from '../../i18n';
-import { bytes, count } from '../../i18n/figures';
+import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { SaveButton, useDefinition, type Editing } from '../../parts/definition';
 import { ChoiceField, NumberField, TextField } from '../../parts/form';
@@ -39,7 +39,7 @@ export default function Base({ id }: { id: string }): ReactElement {
         <div className="page fixed two">
           <div className="scroll"><div className="pad">
             {value.needs_reindex && <div className="note-box wait"><span>{t('kb.reindex.text')}</span></div>}
-            <p className="mut small">{t('kb.figures', { d: count(value.document_count), c: count(value.chunk_count), s: bytes(value.size_bytes) })} · <span className="mono">{value.embeddings_provider}/{value.embeddings_model}</span></p>
+            <p className="mut small">{[t('kb.count', { n: value.document_count }), t('chunks', { n: value.chunk_count }), bytes(value.size_bytes)].join(' · ')} · <span className="mono">{value.embeddings_provider}/{value.embeddings_model}</span></p>
             {tab === 'documents' ? <Documents id={value.id} /> : <Settings editing={editing} value={value} />}
           </div></div>
           <aside className="side" aria-label={t('kb.ask')}><Tester base={value} /></aside>

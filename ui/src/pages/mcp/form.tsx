@@ -69,8 +69,9 @@ export default function McpForm({ id }: { id: string }): ReactElement {
 
 /** The tools a server lends; switched-off ones go to `exclude`. */
 function Lent({ server, tools, onChange, locked }: { server: McpServer; tools: McpTest['tools']; onChange: (change: Partial<McpServer>) => void; locked: boolean }): ReactElement {
-  const used = (name: string): boolean => (server.only.length === 0 || server.only.includes(name)) && !server.exclude.includes(name);
-  const toggle = (name: string, on: boolean): void => onChange({ exclude: on ? server.exclude.filter((x) => x !== name) : [...server.exclude, name], ...(on && server.only.length && !server.only.includes(name) ? { only: [...server.only, name] } : {}) });
+  const { only = [], exclude = [] } = server;
+  const used = (name: string): boolean => (only.length === 0 || only.includes(name)) && !exclude.includes(name);
+  const toggle = (name: string, on: boolean): void => onChange({ exclude: on ? exclude.filter((x) => x !== name) : [...exclude, name], ...(on && only.length && !only.includes(name) ? { only: [...only, name] } : {}) });
   return (
     <ul className="stack" style={{ gap: 8 }}>
       {tools.map((tool) => (

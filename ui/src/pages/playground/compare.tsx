@@ -1,7 +1,7 @@
 /** Owns one turn asked of two models: two streams, their figures, and keeping one answer. */
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { get, remove } from '../../api/client';
+import { get } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import { follow } from '../../api/stream';
 import type { Agent, Attachment, TraceAnswer } from '../../api/types';
@@ -11,32 +11,48 @@ import { count, duration, money } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Markdown } from '../../parts/markdown';
 import { Status } from '../../parts/status';
-import { textOf, toast } from '../../parts/toast';
+import { textOf, toast, toastError } from '../../parts/toast';
+import { branchOf, discard } from './branch';
+import { FileChip } from './file-chip';
 import { ToolCard } from './turn';
 import { chatBody, foldChat, newTurn, openThread, useChat, type Turn } from './turns';
 
-interface Column { provider: string; model: string; turn: Turn; thread: string | null; ran: string | null; paused: boolean }
+interface Column { provider: string; model: string; turn: Turn; thread: string | null; ran: string | null; pause: string | null }
 type Pick = { provider: string; model: string };
 
 export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { message: string; files: Attachment[] }; onKept: () => void }): ReactElement {
   const providers = useProviders().data;
   const [picks, setPicks] = useState<[Pick, Pick]>([{ provider: agent.provider, model: agent.model }, { provider: '', model: '' }]);
   const [columns, setColumns] = useState<Column[] | null>(null);
+  const [busy, setBusy] = useState(false);
   const stop = useRef(new AbortController());
-  useEffect(() => () => stop.current.abort(), []);
-  const history = useChat.getState().turns.filter((x) => x.text).map((x) => ({ role: x.role, content: x.text }));
+  const made = useRef<Column[]>([]);
+  const kept = useRef<number | null>(null);
+  useEffect(() => {
+    const halt = stop.current;
+    return () => { halt.abort(); made.current.forEach((c, n) => { if (n !== kept.current && c.thread) void discard(c.thread, c.turn.state === 'streaming' || c.turn.state === 'waiting' ? c.turn.trace : null); }); };
+  }, []);
 
-  const start = (): void => {
-    const made = picks.map((p): Column => ({ ...p, turn: newTurn('assistant', '', { state: 'streaming' }), thread: crypto.randomUUID(), ran: null, paused: false }));
-    setColumns(made);
-    made.forEach((column, n) => void run(column, n));
+  const start = async (): Promise<void> => {
+    const { thread } = useChat.getState();
+    setBusy(true);
+    try {
+      const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : crypto.randomUUID())));
+      made.current = picks.map((p, n): Column => ({ ...p, turn: newTurn('assistant', '', { state: 'streaming' }), thread: threads[n] ?? null, ran: null, pause: null }));
+      setColumns(made.current);
+      made.current.forEach((column, n) => void run(column, n));
+    } catch (error) {
+      toastError(error);
+    } finally {
+      setBusy(false);
+    }
   };
   const run = async (column: Column, n: number): Promise<void> => {
     let state = { turns: [column.turn], pause: null, thread: column.thread } as Parameters<typeof foldChat>[0];
-    const show = (change: Partial<Column>): void => setColumns((before) => before?.map((c, m) => (m === n ? { ...c, ...change } : c)) ?? null);
-    const body = { ...chatBody(asked.message, asked.files, column.thread, useChat.getState().overrides), provider: column.provider, model: column.model, ...(history.length ? { context: { ...useChat.getState().overrides.variables, conversation: history } } : {}) };
+    const show = (change: Partial<Column>): void => { made.current = made.current.map((c, m) => (m === n ? { ...c, ...change } : c)); setColumns(made.current); };
+    const body = chatBody(asked.message, asked.files, column.thread, { ...useChat.getState().overrides, model: { provider: column.provider, model: column.model } });
     try {
-      await follow({ path: `/agents/${agent.id}/chat/stream`, body, signal: stop.current.signal, onEvent: (e) => { state = { ...state, ...foldChat(state, e, Date.now()) }; show({ turn: state.turns[0] as Turn, paused: state.pause !== null }); } });
+      await follow({ path: `/agents/${agent.id}/chat/stream`, body, signal: stop.current.signal, onEvent: (e) => { state = { ...state, ...foldChat(state, e, Date.now()) }; show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null }); } });
       const trace = state.turns[0]?.trace;
       if (trace) {
         const answer = await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' });
@@ -47,24 +63,23 @@ export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { messa
     }
   };
   const keep = async (n: number): Promise<void> => {
-    const kept = columns?.[n];
-    stop.current.abort();
-    for (const [m, c] of (columns ?? []).entries()) if (m !== n && c.thread) await remove(`/api/threads/${c.thread}`).catch(() => undefined);
-    if (kept?.thread) await openThread(agent.id, kept.thread);
+    const column = made.current[n];
+    kept.current = n;
+    if (column?.thread) await openThread(agent.id, column.thread).catch(toastError);
     refresh(`/agents/${agent.id}/chat/threads`);
-    toast(t('chat.kept', { model: kept?.model ?? '' }));
+    toast(t('chat.kept', { model: column?.model ?? '' }));
     onKept();
   };
   return (
     <>
-      <div className="um"><div className="bub">{asked.message}</div></div>
+      <div className="um"><div className="bub">{asked.message}</div>{asked.files.map((f) => <FileChip key={f.storage_key} file={f} />)}</div>
       <div className="am">
         <div className="who"><span className="mut">{t('chat.comparing')}</span><span className="sp" /><span className="mut small">{t('chat.comparing.same')}</span></div>
         {!columns ? (
           <div className="card" style={{ padding: 14, display: 'grid', gap: 12 }}>
             <div className="grid2">{picks.map((p, n) => <ModelSelect key={n} label={t('chat.model', { n: n + 1 })} providers={providers} provider={p.provider} model={p.model} onChange={(provider, model) => setPicks(picks.map((x, m) => (m === n ? { provider, model } : x)) as [Pick, Pick])} />)}</div>
             <p className="mut small">{t('chat.comparing.tools')}</p>
-            <div><Button look="pri" disabled={picks.some((p) => !p.model)} onClick={start}>{t('chat.compare.start')}</Button></div>
+            <div className="row"><Button onClick={onKept}>{t('cancel')}</Button><Button look="pri" disabled={busy || picks.some((p) => !p.model)} onClick={() => void start()}>{t('chat.compare.start')}</Button></div>
           </div>
         ) : <div className="cg">{columns.map((c, n) => <ColumnView key={n} column={c} label={providers?.data.find((p) => p.id === c.provider)?.label ?? c.provider} first={n === 0} onKeep={() => void keep(n)} />)}</div>}
       </div>
@@ -79,11 +94,11 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
   const tokens = turn.usage?.completion_tokens ?? Math.ceil(turn.text.length / 4);
   return (
     <div className="cmp">
-      <div className="row ch"><b className="mono trunc">{column.model}</b><span className="mut small">{label}</span><span className="sp" /><Status status={live ? 'streaming' : turn.state === 'failed' ? 'failed' : column.paused ? 'awaiting_tool_approval' : 'completed'} /></div>
+      <div className="row ch"><b className="mono trunc">{column.model}</b><span className="mut small">{label}</span><span className="sp" /><Status status={live ? 'streaming' : turn.state === 'failed' ? 'failed' : column.pause ? 'awaiting_tool_approval' : 'completed'} /></div>
       <div className="cb">
         {turn.tools.map((u) => <ToolCard key={u.callId} use={u} />)}
         {turn.text && <Markdown text={turn.text} cursor={live} />}
-        {column.paused && <p className="mut">{t('chat.comparing.paused')}</p>}
+        {column.pause && <p className="mut">{t('chat.comparing.paused')}</p>}
         {turn.error && <div className="note-box fail">{turn.error.message}</div>}
         {column.ran && column.ran !== column.model && <div className="note-box wait">{t('chat.othermodel', { model: column.ran })}</div>}
       </div>

@@ -1,11 +1,12 @@
 /** Owns the playground of one agent: sessions, conversation, what this run used. */
-import { Columns2, PanelRight, Plus } from 'lucide-react';
+import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
-import { rows, useItem, useList } from '../../api/queries';
+import { useItem, useList } from '../../api/queries';
 import type { Agent, Thread } from '../../api/types';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
+import { readyMarkdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { toastError } from '../../parts/toast';
 import { useAddress, useWidth } from '../../shell/place';
@@ -15,7 +16,7 @@ import '../../styles/playground.css';
 import { ChatPane } from './chat';
 import { Side } from './side';
 import { Sessions } from './sessions';
-import { leaveChat, openPause, openThread, useChat } from './turns';
+import { leaveChat, openThread, useChat } from './turns';
 
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
@@ -27,27 +28,25 @@ export default function Playground({ id }: { id: string }): ReactElement {
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
   const [comparing, setComparing] = useState(false);
   const threads = useList<Thread>(`/agents/${id}/chat/threads`, { limit: 50, q: params.get('q') });
+  useEffect(() => { void readyMarkdown(); }, []);
   useEffect(() => leaveChat, [id]);
   useEffect(() => {
     if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;
-    openThread(id, wanted).then(() => {
-      const open = rows(threads).find((x) => x.id === wanted)?.open_pause;
-      if (open) return openPause(open.trace_id, open.pause_id);
-    }).catch(toastError);
-  }, [wanted, id, threads.isSuccess]);
+    openThread(id, wanted).catch(toastError);
+  }, [wanted, id]);
   useEffect(() => { if (current && current !== wanted) setParams({ thread: current }); }, [current]);
   if (agent.isError && !agent.data) return <><Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: '…' }]} title={t('nav.agents')} /><div className="page"><Failure error={agent.error} id={id} onRetry={() => void agent.refetch()} list={{ to: '/agents', label: t('nav.agents') }} /></div></>;
   const fresh = (): void => { void openThread(id, null); setParams({ thread: null }); setComparing(false); requestAnimationFrame(() => document.getElementById('chatbox')?.focus()); };
   const name = agent.data?.name ?? '…';
   const slim = width === 'phone' || width === 'narrow';
-  const sessions = <Sessions threads={threads} current={wanted ?? current} onOpen={(thread) => { setParams({ thread }); setSheet(null); }} q={params.get('q') ?? ''} onSearch={(q) => setParams({ q })} />;
+  const sessions = <Sessions agent={id} threads={threads} current={wanted ?? current} onOpen={(thread) => { setParams({ thread }); setSheet(null); }} q={params.get('q') ?? ''} onSearch={(q) => setParams({ q })} />;
   return (
     <>
       <Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]} title={name} live={busy} middle={<AgentTabs id={id} here="playground" />}>
-        {slim && <Button look="ghost" onClick={() => setSheet('sessions')}>{t('chat.sessions')}</Button>}
+        {slim && <Button look="ghost" icon={MessagesSquare} label={t('chat.sessions')} onClick={() => setSheet('sessions')} />}
         {width !== 'full' && <Button look="ghost" icon={PanelRight} label={t('chat.thisrun')} onClick={() => setSheet('side')} />}
-        <Button icon={Columns2} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>{t('chat.compare')}</Button>
-        <Button look="pri" icon={Plus} onClick={fresh}>{t('chat.new')}</Button>
+        <Button icon={Columns2} label={t('chat.compare')} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>{slim ? undefined : t('chat.compare')}</Button>
+        <Button look="pri" icon={Plus} label={t('chat.new')} onClick={fresh}>{slim ? undefined : t('chat.new')}</Button>
       </Top>
       {!agent.data ? <div className="page"><SkeletonRows /></div> : (
         <div className="page fixed pgrid">

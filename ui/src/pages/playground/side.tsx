@@ -5,8 +5,9 @@ import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
 import type { Agent, List, RunSummary, TraceAnswer } from '../../api/types';
-import { t, tx } from '../../i18n';
+import { t } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
+import { ModelSelect } from '../../editor/pickers';
 import { Button } from '../../parts/button';
 import { NumberField, TextField } from '../../parts/form';
 import { NodeTile } from '../../parts/icons';
@@ -32,7 +33,8 @@ export function Side({ agent }: { agent: Agent }): ReactElement {
   );
 }
 
-const COLOURS: Record<string, string> = { system: 'var(--c1)', user: 'var(--c4)', assistant: 'var(--c4)', tool: 'var(--c3)' };
+/** What fills a context window, by the roles it comes from. */
+const SOURCES = [{ id: 'instructions', roles: ['system'], colour: 'var(--c1)' }, { id: 'history', roles: ['user', 'assistant'], colour: 'var(--c4)' }, { id: 'tools', roles: ['tool'], colour: 'var(--c3)' }] as const;
 
 function Context({ agent }: { agent: Agent }): ReactElement | null {
   const trace = useChat((s) => s.turns.filter((x) => x.trace && x.state !== 'streaming').at(-1)?.trace);
@@ -43,18 +45,18 @@ function Context({ agent }: { agent: Agent }): ReactElement | null {
   const own = memory.context_window as number | null | undefined;
   const window = own ?? providers?.data.find((p) => p.id === agent.provider)?.models.find((m) => m.id === agent.model)?.context_window ?? null;
   const span = run.data?.spans.filter((s) => s.type === 'llm').at(-1);
-  if (!trace || !span) return window ? <section><h2>{t('chat.context')}</h2><p className="mut small">{t('chat.context.none', { n: count(window) })}</p></section> : null;
+  if (!trace || !span?.prompt_tokens) return window ? <section><h2>{t('chat.context')}</h2><p className="mut small">{t('chat.context.none', { n: count(window) })}</p></section> : null;
   const used = span.prompt_tokens ?? 0;
   const said = readMessages(span.input);
-  const sizes = ['system', 'user', 'assistant', 'tool'].map((role) => ({ role, size: said.filter((m) => m.role === role).reduce((n, m) => n + m.text.length / 4, 0) })).filter((x) => x.size > 0);
+  const sizes = SOURCES.map((source) => ({ ...source, size: said.filter((m) => (source.roles as readonly string[]).includes(m.role)).reduce((n, m) => n + m.text.length / 4, 0) })).filter((x) => x.size > 0);
   const scale = used / Math.max(1, sizes.reduce((n, x) => n + x.size, 0));
   const whole = Math.max(window ?? used, 1);
   return (
     <section>
       <h2>{t('chat.context')}</h2>
       <div className="big"><b>{count(used)}</b><span className="mut">{window ? t('chat.context.of', { n: count(window) }) : t('tokens')}</span></div>
-      <div className="ctx" role="img" aria-label={t('chat.context')}>{(sizes.length ? sizes : [{ role: 'system', size: used }]).map((x) => <i key={x.role} style={{ width: `${((x.size * (sizes.length ? scale : 1)) / whole) * 100}%`, background: COLOURS[x.role] ?? 'var(--c5)' }} />)}</div>
-      <div className="lg2">{sizes.map((x) => [<span key={x.role}><i style={{ background: COLOURS[x.role] }} />{tx(`role.${x.role}`, x.role)}</span>, <b key={`${x.role}n`}>{count(Math.round(x.size * scale))}</b>])}</div>
+      <div className="ctx" role="img" aria-label={t('chat.context')}>{sizes.length ? sizes.map((x) => <i key={x.id} style={{ width: `${((x.size * scale) / whole) * 100}%`, background: x.colour }} />) : <i style={{ width: `${(used / whole) * 100}%`, background: 'var(--c5)' }} />}</div>
+      <div className="lg2">{sizes.map((x) => [<span key={x.id}><i style={{ background: x.colour }} />{t(`chat.source.${x.id}`)}</span>, <b key={`${x.id}n`}>{count(Math.round(x.size * scale))}</b>])}</div>
       {memory.summarization_enabled === true && window && <p className="mut small" style={{ marginTop: 6 }}>{t('chat.summarised', { n: count(Math.round(window * Number(memory.summarization_threshold ?? 0.85))) })}</p>}
     </section>
   );
@@ -90,18 +92,21 @@ function Instructions({ agent }: { agent: Agent }): ReactElement {
   const set = (change: Partial<typeof overrides>): void => useChat.setState({ overrides: { ...overrides, ...change } });
   const save = async (): Promise<void> => {
     try {
-      await patch(`/api/agents/${agent.id}`, { instructions: text, ...(overrides.temperature !== null ? { parameters: { ...agent.parameters, temperature: overrides.temperature } } : {}) }, agent.revision);
-      set({ instructions: null, temperature: null });
+      await patch(`/api/agents/${agent.id}`, { instructions: text, ...overrides.model, ...(overrides.temperature !== null ? { parameters: { ...agent.parameters, temperature: overrides.temperature } } : {}) }, agent.revision);
+      set({ instructions: null, temperature: null, model: null });
       refresh('/api/agents');
       toast(t('saved'));
     } catch (error) { toastError(error); }
   };
-  const changed = overrides.instructions !== null || overrides.temperature !== null;
+  const changed = overrides.instructions !== null || overrides.temperature !== null || overrides.model !== null;
+  const providers = useProviders().data;
+  const { provider, model } = overrides.model ?? agent;
   return (
     <section className="stack">
+      <ModelSelect providers={providers} provider={provider} model={model} onChange={(p, m) => set({ model: p === agent.provider && m === agent.model ? null : { provider: p, model: m } })} />
       <TextField label={t('key.instructions')} rows={14} value={text} onChange={(instructions) => set({ instructions: instructions === agent.instructions ? null : instructions })} hint={t('chat.override')} />
       <NumberField label={t('param.temperature')} value={overrides.temperature ?? (agent.parameters?.temperature as number | null)} min={0} max={2} step="any" onChange={(temperature) => set({ temperature })} />
-      <div className="row"><Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>{t('chat.savetoagent')}</Button>{changed && <Button look="ghost" onClick={() => set({ instructions: null, temperature: null })}>{t('chat.reset')}</Button>}</div>
+      <div className="row"><Button disabled={!changed} reason={agent.locked && t('locked')} onClick={() => void save()}>{t('chat.savetoagent')}</Button>{changed && <Button look="ghost" onClick={() => set({ instructions: null, temperature: null, model: null })}>{t('chat.reset')}</Button>}</div>
     </section>
   );
 }

@@ -1,8 +1,8 @@
 /** Owns one message of a conversation, with its tool cards. */
-import { ChevronDown, ChevronRight, Copy, ListTree, RotateCcw } from 'lucide-react';
+import { ChevronDown, ChevronRight, Copy, ListTree, Pencil, RotateCcw } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
 import type { Agent } from '../../api/types';
-import { t } from '../../i18n';
+import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { callText, Code } from '../../parts/code';
@@ -10,12 +10,12 @@ import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { say, toast } from '../../parts/toast';
 import type { ToolUse } from '../../run/view';
-import { FileChip } from './chat';
+import { FileChip } from './file-chip';
 import type { Turn } from './turns';
 
-export const TurnView = memo(function TurnView({ turn, agent, onRetry }: { turn: Turn; agent: Agent; onRetry?: () => void }): ReactElement {
+export const TurnView = memo(function TurnView({ turn, agent, onSay }: { turn: Turn; agent: Agent; onSay?: (text: string) => void }): ReactElement {
   useEffect(() => { if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600)); if (turn.state === 'failed') say(turn.error?.message ?? ''); }, [turn.state]);
-  if (turn.role === 'user') return <div className="um"><div className="bub">{turn.text}</div>{turn.files.map((f) => <FileChip key={f.storage_key} file={f} />)}</div>;
+  if (turn.role === 'user') return <UserTurn turn={turn} onSay={onSay} />;
   if (turn.role === 'summary') return <details className="summary"><summary>{t('chat.summary')}</summary><Markdown text={turn.text} /></details>;
   const figures = turn.usage ? [turn.end ? duration(turn.end - turn.start) : '', `${count(turn.usage.total_tokens)} ${t('tok')}`, turn.usage.unpriced ? t('usage.unpriced') : money(turn.usage.estimated_cost, turn.usage.currency)].filter(Boolean).join(' · ') : '';
   const thinking = turn.state === 'streaming' && !turn.text && turn.tools.every((u) => u.result !== null);
@@ -23,20 +23,59 @@ export const TurnView = memo(function TurnView({ turn, agent, onRetry }: { turn:
     <div className="am">
       <div className="who"><EntityTile type="agent" /><b>{agent.name}</b><span className="mut">{figures}</span>{turn.state === 'stopped' && <span className="pill">{t('status.stopped')}</span>}<span className="sp" />
         {turn.text && turn.state !== 'streaming' && <Button look="ghost" small icon={Copy} label={t('copy')} onClick={() => { void navigator.clipboard?.writeText(turn.text); toast(t('copied')); }} />}
+        {onSay && !turn.error && turn.state !== 'streaming' && turn.state !== 'waiting' && <Button look="ghost" small icon={RotateCcw} label={t('chat.again')} onClick={() => onSay('')} />}
         {turn.trace && <LinkButton to={`/traces/${turn.trace}`} look="ghost" small icon={ListTree}>{t('chat.trace')}</LinkButton>}
       </div>
       {turn.tools.map((use) => <ToolCard key={use.callId} use={use} />)}
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
       {thinking && <span className="st run" style={{ alignSelf: 'flex-start' }}><span className="dot" />{t('chat.thinking')}</span>}
-      {turn.error && <div className="note-box fail" role="alert"><div><b>{turn.error.message}</b><div className="mono mut">{turn.error.code}</div></div><span className="sp" />{onRetry && <Button small icon={RotateCcw} onClick={onRetry}>{t('retry')}</Button>}</div>}
+      {turn.error && <div className="note-box fail" role="alert"><div><b>{turn.error.message}</b><div className="mono mut">{turn.error.code}</div></div><span className="sp" />{onSay && <Button small icon={RotateCcw} onClick={() => onSay('')}>{t('retry')}</Button>}</div>}
     </div>
   );
 });
+
+/** What a person said; saying it differently begins a branch. */
+function UserTurn({ turn, onSay }: { turn: Turn; onSay?: (text: string) => void }): ReactElement {
+  const [text, setText] = useState<string | null>(null);
+  const send = (): void => { if (text?.trim() && onSay) { onSay(text.trim()); setText(null); } };
+  if (text !== null) {
+    return (
+      <form className="um edit" onSubmit={(e) => { e.preventDefault(); send(); }}>
+        <textarea className="in" autoFocus rows={3} value={text} aria-label={t('chat.edit')} onChange={(e) => setText(e.target.value)} onKeyDown={(e) => { if (e.key === 'Escape') setText(null); if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } }} />
+        <div className="row wrap"><span className="mut small">{t('chat.edit.hint')}</span><span className="sp" /><Button small onClick={() => setText(null)}>{t('cancel')}</Button><Button small look="pri" type="submit" disabled={!text.trim() || !onSay}>{t('chat.edit.send')}</Button></div>
+      </form>
+    );
+  }
+  return (
+    <div className="um">
+      <div className="umrow">{onSay && turn.text && <Button look="ghost" small icon={Pencil} label={t('chat.edit')} onClick={() => setText(turn.text)} />}<div className="bub">{turn.text}</div></div>
+      {turn.files.map((f) => <FileChip key={f.storage_key} file={f} />)}
+    </div>
+  );
+}
+
+interface Source { n?: number; source: string; score: number }
+
+/** What a search found, when that is what a tool answered with. */
+function sourcesOf(result: unknown): Source[] | null {
+  const list = (result as { sources?: unknown } | null)?.sources;
+  return Array.isArray(list) && list.length > 0 && list.every((x: Partial<Source> | null) => typeof x?.source === 'string' && typeof x.score === 'number') ? (list as Source[]) : null;
+}
+
+function Sources({ list, text }: { list: Source[]; text: string }): ReactElement {
+  return (
+    <>
+      <ul className="sources">{list.map((x, n) => <li key={n} className="row"><span className="trunc">{x.source}</span><span className="sp" /><span className="mono">{x.score.toLocaleString(tag, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span></li>)}</ul>
+      {text && <details className="more"><summary>{t('chat.sources.text')}</summary><Code value={text} maxHeight={320} /></details>}
+    </>
+  );
+}
 
 export function ToolCard({ use }: { use: ToolUse }): ReactElement {
   const [open, setOpen] = useState(false);
   let result: unknown = use.result;
   if (typeof result === 'string') { try { result = JSON.parse(result); } catch { /* plain text */ } }
+  const sources = sourcesOf(result);
   return (
     <div className="tc">
       <button type="button" className="row tchead" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -44,7 +83,12 @@ export function ToolCard({ use }: { use: ToolUse }): ReactElement {
         {use.isError && <span className="pill fail">{t('status.failed')}</span>}{use.skipped && <span className="pill">{t('run.skipped')}</span>}
         <span className="mut small">{use.result === null ? t('status.running') : use.ms !== null ? duration(use.ms) : ''}</span><Icon as={open ? ChevronDown : ChevronRight} />
       </button>
-      {open && <div className="tr2"><h3>{t('chat.arguments')}</h3><Code value={use.inputs} maxHeight={200} /><h3>{t('toolspage.result')}</h3><Code value={result ?? '…'} maxHeight={320} /></div>}
+      {open && (
+        <div className="tr2">
+          {callText(use.inputs).endsWith('…') && <><h3>{t('chat.arguments')}</h3><Code value={use.inputs} maxHeight={200} /></>}
+          {sources ? <Sources list={sources} text={String((result as { context?: unknown }).context ?? '')} /> : <><h3>{t('toolspage.result')}</h3><Code value={result ?? '…'} maxHeight={320} /></>}
+        </div>
+      )}
     </div>
   );
 }

@@ -1,11 +1,11 @@
 /** Owns the conversation in view: stored messages and the turn being streamed. */
 import { create } from 'zustand';
-import { post } from '../../api/client';
+import { get, post } from '../../api/client';
 import type { StudioEvent } from '../../api/sse';
 import { follow } from '../../api/stream';
-import { get } from '../../api/client';
 import { refresh } from '../../api/queries';
-import type { Attachment, Message, Pause, TraceAnswer, UsageFields } from '../../api/types';
+import { readyMarkdown } from '../../parts/markdown';
+import type { Attachment, Message, Pause, Thread, TraceAnswer, UsageFields } from '../../api/types';
 import type { ToolUse } from '../../run/view';
 import type { Answer } from '../../run/store';
 
@@ -25,7 +25,8 @@ export interface Turn {
   model?: string;
 }
 
-export interface Overrides { instructions: string | null; variables: Record<string, unknown>; temperature: number | null }
+export interface ModelChoice { provider: string; model: string }
+export interface Overrides { instructions: string | null; variables: Record<string, unknown>; temperature: number | null; model: ModelChoice | null }
 interface Chat {
   thread: string | null;
   turns: Turn[];
@@ -34,7 +35,7 @@ interface Chat {
   answering: boolean;
   overrides: Overrides;
 }
-export const noOverrides = (): Overrides => ({ instructions: null, variables: {}, temperature: null });
+export const noOverrides = (): Overrides => ({ instructions: null, variables: {}, temperature: null, model: null });
 const empty = (): Chat => ({ thread: null, turns: [], pause: null, busy: false, answering: false, overrides: noOverrides() });
 export const useChat = create<Chat>(empty);
 
@@ -99,7 +100,8 @@ async function listen(agent: string, path: string, body: unknown, trace: string 
   } finally {
     flush();
     if (stop === mine) { stop = null; useChat.setState({ busy: false, answering: false }); }
-    refresh(`/agents/${agent}/chat/threads`, '/api/runs/counts');
+    refresh(`/agents/${agent}/chat/threads`, '/api/runs');
+    refresh('/api/runs/counts');
   }
 }
 
@@ -112,7 +114,7 @@ export async function sendTurn(agent: string, message: string, files: Attachment
 export function chatBody(message: string, files: Attachment[], thread: string | null, overrides: Overrides): Record<string, unknown> {
   return {
     message, ...(files.length ? { attachments: files } : {}), ...(thread ? { thread_id: thread } : {}), ...(overrides.instructions !== null ? { instructions: overrides.instructions } : {}),
-    ...(Object.keys(overrides.variables).length ? { context: overrides.variables } : {}), ...(overrides.temperature !== null ? { parameters: { temperature: overrides.temperature } } : {}),
+    ...(Object.keys(overrides.variables).length ? { context: overrides.variables } : {}), ...(overrides.temperature !== null ? { parameters: { temperature: overrides.temperature } } : {}), ...overrides.model,
   };
 }
 
@@ -125,9 +127,15 @@ export async function answerTurn(agent: string, answer: Answer): Promise<void> {
 }
 
 export async function stopTurn(): Promise<void> {
-  const trace = useChat.getState().turns.at(-1)?.trace;
-  if (trace) await post(`/api/runs/${trace}/cancel`).catch(() => undefined);
-  else stop?.abort();
+  const asked = useChat.getState().turns.at(-1);
+  // The run tells its id with its first event; until then there is nothing to cancel.
+  for (let n = 0; n < 40 && useChat.getState().busy; n++) {
+    const trace = useChat.getState().turns.find((x) => x.key === asked?.key)?.trace;
+    if (trace) { await post(`/api/runs/${trace}/cancel`).catch(() => undefined); return; }
+    await new Promise((resolve) => { setTimeout(resolve, 50); });
+  }
+  stop?.abort();
+  useChat.setState((s) => ({ turns: s.turns.map((x) => (x.key === asked?.key && x.state === 'streaming' ? { ...x, state: 'stopped' } : x)) }));
 }
 
 export async function openThread(agent: string, thread: string | null): Promise<void> {
@@ -136,15 +144,29 @@ export async function openThread(agent: string, thread: string | null): Promise<
   const { overrides } = useChat.getState();
   useChat.setState({ ...empty(), overrides, thread });
   if (!thread) return;
-  const answer = await get<{ messages: Message[]; next_cursor: string | null }>(`/agents/${agent}/chat/threads/${thread}`, { include: 'tools', limit: 100 });
-  if (useChat.getState().thread === thread) useChat.setState({ turns: fromMessages(answer.messages) });
+  const [messages, summary] = await Promise.all([messagesOf(agent, thread), get<Thread>(`/api/threads/${thread}`, { limit: 1 }), readyMarkdown()]);
+  if (useChat.getState().thread !== thread) return;
+  useChat.setState({ turns: fromMessages(messages) });
+  if (summary.open_pause) await openPause(summary.open_pause.trace_id, summary.open_pause.pause_id);
+}
+
+/** All messages of a session, page by page, oldest first. */
+export async function messagesOf(agent: string, thread: string): Promise<Message[]> {
+  const all: Message[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { messages: Message[]; next_cursor: string | null } = await get(`/agents/${agent}/chat/threads/${thread}`, { include: 'tools', limit: 100, cursor });
+    all.push(...page.messages);
+    cursor = page.next_cursor;
+  } while (cursor && all.length < 2000);
+  return all;
 }
 
 /** A thread that waits for a decision shows it again after a reload. */
 export async function openPause(trace: string, pauseId: string): Promise<void> {
   const answer = await get<TraceAnswer>(`/api/runs/${trace}`);
   const pause = answer.trace.pauses?.find((p) => p.pause_id === pauseId);
-  if (!pause) return;
+  if (!pause || useChat.getState().busy) return;
   const { turns } = useChat.getState();
   const asked = turns.some((x) => x.role === 'user' && x.trace === trace);
   useChat.setState({ pause, turns: [...turns.filter((x) => !(x.trace === trace && x.role === 'assistant' && !x.text)), ...(asked ? [] : [newTurn('user', answer.trace.input?.message ?? answer.trace.input_preview)]), newTurn('assistant', '', { trace, state: 'waiting' })] });

@@ -29,6 +29,7 @@ export default function Settings(): ReactElement {
               <thead><tr><th scope="col">{t('settings.provider')}</th><th scope="col">{t('settings.credential')}</th><th scope="col">{t('settings.models')}</th></tr></thead>
               <tbody>{providers.data?.data.map((p) => <tr key={p.id}><td><b style={{ fontWeight: 560 }}>{p.label}</b>{p.id === providers.data.default_provider && <span className="mut"> · {t('default')} <span className="mono">{providers.data.default_model}</span></span>}</td><td>{p.configured ? t('settings.found') : <span className="mut">{t('settings.missing')}</span>}</td><td style={{ whiteSpace: 'normal', paddingBlock: 6 }}>{p.models.map((m) => <span key={m.id} className="pill" style={{ marginRight: 4 }} title={m.price ? `${m.price.input} / ${m.price.output}` : t('usage.unpriced')}>{m.id}{m.context_window ? ` · ${compact(m.context_window)}` : ''}</span>)}</td></tr>)}</tbody>
             </table></section>
+            <p className="mut small">{t('settings.key.how')}</p>
             <div className="tools-line"><SearchField value={q} onChange={setQ} placeholder={t('settings.find')} /><span className="mut small">{t('settings.readonly')}</span></div>
             {keys.length === 0 ? <FilteredEmpty onClear={() => setQ('')} text={`“${q}”`} /> : (
               <section className="card tablewrap" tabIndex={0} aria-label={t('settings.key')}><table>

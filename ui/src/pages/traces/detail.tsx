@@ -15,7 +15,7 @@ import { Status } from '../../parts/status';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
 import { Ask } from '../../run/ask';
-import { traceRows } from '../../run/rows';
+import { traceRows } from '../../run/trace-rows';
 import type { Answer } from '../../run/store';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
@@ -42,7 +42,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const chosen = params.get('step');
   const view = params.get('view') === 'graph' && trace.entity_type === 'workflow' ? 'graph' : 'timeline';
-  const row = made.rows.find((r) => r.id === chosen) ?? (chosen ? undefined : made.rows.find((r) => r.state === 'fail' || r.state === 'wait') ?? made.rows.find((r) => r.tokens));
+  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.state === 'fail' || r.state === 'wait') ?? made.rows.find((r) => r.tokens));
   const workflow = trace.workflow_id;
   const editor = workflow ? `/workflows/${workflow}/edit?trace=${trace.id}` : null;
   const title = trace.input_preview || t('traces.noinput');

@@ -1,7 +1,7 @@
 /** Owns the small picture of the whole trace, with a brush that chooses a part. */
 import { useRef, useState, type PointerEvent, type ReactElement } from 'react';
 import { t } from '../../i18n';
-import type { TraceRows } from '../../run/rows';
+import type { TraceRows } from '../../run/trace-rows';
 
 const MOST = 400;
 

@@ -7,11 +7,12 @@ import { withQuery } from '../../api/client';
 import type { Agent, Workflow } from '../../api/types';
 import { daysBetween, lastDays } from '../../api/window';
 import { t } from '../../i18n';
-import { compact, count, day, divideMoney, duration, money, percent, symbol } from '../../i18n/figures';
+import { compact, count, day, divideMoney, duration, micros, money, percent, symbol } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { saveFile } from '../../parts/file';
 import { Icon } from '../../parts/icons';
+import { DateRange } from '../../parts/range';
 import { Empty, Failure, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { toast } from '../../parts/toast';
@@ -30,10 +31,11 @@ export default function Usage(): ReactElement {
   const range = params.get('from') && params.get('to') ? { from: params.get('from') as string, to: params.get('to') as string } : lastDays(Number(days) || 30);
   const [type, id] = (params.get('entity') ?? '').split(':');
   const scope: Scope = { ...range, ...(type ? { entity_type: type, entity_id: id } : {}), ...(params.get('model') ? { model: params.get('model') as string } : {}) };
-  const measure = (params.get('show') ?? 'cost') as Measure;
   const by = (params.get('by') ?? 'model') as By;
   const table = params.get('view') === 'table';
   const totals = useUsage(scope);
+  // Models without a price cost nothing: then the tokens say more.
+  const measure = (params.get('show') ?? (totals.data && micros(totals.data.totals.estimated_cost) === 0n && totals.data.totals.total_tokens > 0 ? 'tokens' : 'cost')) as Measure;
   const past = useUsage(before(scope));
   const models = useUsage(scope, 'model');
   const entities = useUsage(scope, 'entity');
@@ -82,11 +84,10 @@ function Filters({ scope, days, set, entity, currency }: { scope: Scope; days: s
   const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const providers = useProviders().data?.data ?? [];
-  const setDay = (key: 'from' | 'to', value: string): void => set({ from: scope.from, to: scope.to, [key]: value, days: null });
   return (
     <div className="row wrap" style={{ gap: 9 }}>
       <Segments label={t('traces.time')} value={days} onChange={(v) => set({ days: v, from: null, to: null })} options={WINDOWS.map((d) => ({ id: d as string, label: d === '1' ? t('traces.days', { n: 1 }) : t('days', { n: Number(d) }) }))} />
-      <span className="field" style={{ gap: 4 }}><Icon as={Calendar} /><input type="date" aria-label={t('usage.from')} value={scope.from} max={scope.to} onChange={(e) => e.target.value && setDay('from', e.target.value)} /><span>–</span><input type="date" aria-label={t('usage.to')} value={scope.to} min={scope.from} onChange={(e) => e.target.value && setDay('to', e.target.value)} /></span>
+      <DateRange from={scope.from} to={scope.to} onChange={(range) => set({ ...range, days: null })} />
       <select className="in auto" aria-label={t('traces.of')} value={entity} onChange={(e) => set({ entity: e.target.value || null })}>
         <option value="">{t('usage.allentities')}</option>
         <optgroup label={t('nav.workflows')}>{workflows.map((w) => <option key={w.id} value={`workflow:${w.id}`}>{w.name}</option>)}</optgroup>

@@ -13,20 +13,24 @@ import { Sparkline } from '../../parts/sparkline';
 import { COLOURS } from './chart';
 import type { Scope } from './data';
 
-const dear = <T extends { estimated_cost: string }>(list: T[]): T[] => [...list].sort((a, b) => (micros(b.estimated_cost) > micros(a.estimated_cost) ? 1 : -1));
+/** The dearest first; what costs the same by its tokens. */
+const dear = <T extends { estimated_cost: string; total_tokens: number }>(list: T[]): T[] => [...list].sort((a, b) => { const more = micros(b.estimated_cost) - micros(a.estimated_cost); return more > 0n ? 1 : more < 0n ? -1 : b.total_tokens - a.total_tokens; });
 
 export function Models({ data, currency, total }: { data: UseQueryResult<UsageAnswer>; currency: string; total: string }): ReactElement {
   const list = dear(data.data?.breakdown ?? []);
-  const whole = micros(total);
-  const most = list[0] ? micros(list[0].estimated_cost) : 0n;
+  // What costs nothing is weighed by its tokens.
+  const free = micros(total) === 0n;
+  const weight = (m: UsageEntry): bigint => (free ? BigInt(m.total_tokens) : micros(m.estimated_cost));
+  const whole = free ? list.reduce((sum, m) => sum + weight(m), 0n) : micros(total);
+  const most = list[0] ? weight(list[0]) : 0n;
   return (
     <section className="card md2" aria-label={t('settings.models')}>
       <div className="hd2"><h2>{t('settings.models')}</h2></div>
       {data.isPending ? <SkeletonRows rows={4} height={50} /> : list.length === 0 ? <p className="mut" style={{ padding: '0 14px 14px' }}>{t('usage.nocalls')}</p> : list.slice(0, 6).map((m, n) => (
         <div key={`${m.provider}/${m.model}`} className="mr">
           <div className="row"><i style={{ background: COLOURS[Math.min(n, 4)] }} /><span className="mono trunc">{m.model}</span><span className="mut small">{m.provider}</span><span className="sp" /><b>{m.unpriced && micros(m.estimated_cost) === 0n ? t('usage.unpriced') : money(m.estimated_cost, currency)}</b></div>
-          <div className="mb"><i style={{ width: `${most ? Number((micros(m.estimated_cost) * 1000n) / most) / 10 : 0}%`, background: COLOURS[Math.min(n, 4)] }} /></div>
-          <div className="row between mut small"><span>{compact(m.total_tokens)} {t('tokens')}</span><span>{m.unpriced && micros(m.estimated_cost) === 0n ? <Link className="link" to="/settings">{t('nav.settings')}</Link> : share(micros(m.estimated_cost), whole)}</span></div>
+          <div className="mb"><i style={{ width: `${most ? Number((weight(m) * 1000n) / most) / 10 : 0}%`, background: COLOURS[Math.min(n, 4)] }} /></div>
+          <div className="row between mut small"><span>{compact(m.total_tokens)} {t('tokens')}</span><span>{m.unpriced && micros(m.estimated_cost) === 0n ? <Link className="link" to="/settings">{t('nav.settings')}</Link> : share(weight(m), whole)}</span></div>
         </div>
       ))}
     </section>

@@ -1,7 +1,7 @@
 /** Owns the list of workflows. */
 import { useQuery } from '@tanstack/react-query';
-import { Download, ListTree, Play, Plus, Workflow as WorkflowIcon } from 'lucide-react';
-import { useState, type ReactElement } from 'react';
+import { Download, ListTree, Play, Plus, Upload } from 'lucide-react';
+import { useRef, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useSettings } from '../../api/queries';
@@ -16,10 +16,10 @@ import { TextField } from '../../parts/form';
 import { EntityTile } from '../../parts/icons';
 import { Listing } from '../../parts/listing';
 import { Sparkline } from '../../parts/sparkline';
-import { Empty } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
 import { Top } from '../../shell/top';
+import { Guide, Starters } from '../start/start';
 import { useOffer } from '../../shell/commands';
 
 export default function Workflows(): ReactElement {
@@ -43,7 +43,7 @@ export default function Workflows(): ReactElement {
       <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>{fresh}</Top>
       <Listing<Workflow>
         path="/api/workflows" nameLabel={t('name')} href={(w) => `/workflows/${w.id}/edit`} tile={() => <EntityTile type="workflow" />} poll={20_000}
-        empty={<Empty icon={WorkflowIcon} title={t('workflows.empty')} text={t('workflows.empty.text')}>{fresh}</Empty>}
+        empty={<Starters onBlank={() => setNaming(true)} />} above={(list) => <Guide workflows={list} />}
         columns={[
           { label: t('workflows.last'), cell: (w) => (w.last_run ? <Status status={w.last_run.status} bare /> : <span className="mut">{t('workflows.never')}</span>) },
           { label: t('workflows.week'), hide: 'hide-m', cell: (w) => <Week id={w.id} /> },
@@ -84,8 +84,18 @@ async function exportJson(workflow: Workflow): Promise<void> {
   }
 }
 
+/** A graph in a file: one that was exported here, or the graph alone. */
+async function importJson(file: File): Promise<Workflow> {
+  const whole = JSON.parse(await file.text()) as { meta?: { name?: string; description?: string }; name?: string; graph?: unknown };
+  const name = whole.meta?.name ?? whole.name ?? file.name.replace(/\.json$/i, '');
+  const made = await post<Workflow>('/api/workflows', { name, description: whole.meta?.description ?? '', graph: whole.graph ?? whole });
+  refresh('/api/workflows');
+  return made;
+}
+
 function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (id: string) => void }): ReactElement {
   const [name, setName] = useState('');
+  const file = useRef<HTMLInputElement>(null);
   const make = async (): Promise<void> => {
     try {
       const made = await post<Workflow>('/api/workflows', { name: name.trim() || t('workflows.untitled') });
@@ -99,7 +109,8 @@ function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => vo
     <Dialog open={open} onClose={onClose} title={t('workflows.new')}>
       <form className="stack" onSubmit={(e) => { e.preventDefault(); void make(); }}>
         <TextField label={t('name')} value={name} onChange={setName} placeholder={t('workflows.untitled')} autoFocus />
-        <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
+        <input ref={file} type="file" hidden accept=".json,application/json" aria-label={t('import.json')} onChange={(e) => { const [picked] = e.target.files ?? []; e.target.value = ''; if (picked) void importJson(picked).then((made) => onMade(made.id)).catch(toastError); }} />
+        <div className="foot"><Button look="ghost" icon={Upload} onClick={() => file.current?.click()}>{t('import.json')}</Button><span className="sp" /><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
       </form>
     </Dialog>
   );

@@ -1,0 +1,200 @@
+//! Owns the command line: the program `studio` and the console of a host run the same function: arguments in, exit code and text out.
+
+mod arguments;
+mod doctor;
+mod migrate;
+mod program;
+mod purge;
+mod written;
+mod work;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Kind};
+use crate::studio::{Stop, Studio};
+pub use arguments::Arguments;
+pub use program::main;
+pub use written::{Written, of_host};
+
+/// Where a command's text goes.
+pub trait Console: Send + Sync {
+    /// A line of what came out.
+    fn result(&self, line: &str);
+    /// A line about what went wrong.
+    fn problem(&self, line: &str);
+}
+
+/// What a command ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It is done.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was not asked in a way that it understands, or the configuration is wrong.
+    Usage,
+    /// A flag forbids it.
+    Refused,
+    /// What it is about is not there.
+    NotFound,
+}
+
+impl Exit {
+    /// The exit code of a process.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::NotFound => 4,
+        }
+    }
+
+    const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::FlagDisabled => Self::Refused,
+            Kind::NotFound => Self::NotFound,
+            Kind::ValidationFailed => Self::Usage,
+            Kind::MalformedJson
+            | Kind::Unauthenticated
+            | Kind::Forbidden
+            | Kind::CrossOrigin
+            | Kind::RouteDisabled
+            | Kind::MethodNotAllowed
+            | Kind::InvalidState
+            | Kind::PauseNotPending
+            | Kind::PauseAmbiguous
+            | Kind::AlreadyResumed
+            | Kind::CheckpointInvalid
+            | Kind::RevisionConflict
+            | Kind::SlugTaken
+            | Kind::InUse
+            | Kind::Locked
+            | Kind::ThreadBusy
+            | Kind::IdempotencyInProgress
+            | Kind::BodyTooLarge
+            | Kind::AttachmentTooLarge
+            | Kind::UnsupportedMediaType
+            | Kind::GraphInvalid
+            | Kind::WrongAnswerKind
+            | Kind::IdempotencyKeyReused
+            | Kind::ImportInvalid
+            | Kind::TooManyStreams
+            | Kind::TooManyRuns
+            | Kind::Internal
+            | Kind::AsyncDisabled
+            | Kind::UpstreamFailed
+            | Kind::StoreUnavailable
+            | Kind::ShuttingDown => Self::Failed,
+        }
+    }
+}
+
+/// What every command is given.
+pub struct Call<'a> {
+    /// The studio that it works on.
+    pub studio: &'a Studio,
+    /// Where its text goes.
+    pub console: &'a dyn Console,
+    /// Whom it is for.
+    pub tenant: String,
+    /// One JSON object instead of text.
+    pub json: bool,
+    /// No results, only problems.
+    pub quiet: bool,
+    /// Relative paths begin here; none = where the process is.
+    pub folder: Option<PathBuf>,
+    /// How it is asked to end.
+    pub stop: Stop,
+    /// The studio was opened for this command, which may end it.
+    pub alone: bool,
+}
+
+impl Call<'_> {
+    /// A line of text for people.
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            self.tell(line);
+        }
+    }
+
+    /// A line of text for people that they want also when they want quiet.
+    fn tell(&self, line: &str) {
+        if !self.json {
+            self.console.result(line);
+        }
+    }
+
+    /// The JSON object, for programs.
+    fn give(&self, object: &Value) {
+        if self.json {
+            self.console.result(&object.to_string());
+        }
+    }
+}
+
+/// How a command ends, or why it could not.
+type Outcome = Result<Exit, Error>;
+
+/// Names with what each does.
+const COMMANDS: [(&str, &str); 5] = [
+    ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
+    ("migrate", "brings the database up to date: --pretend"),
+    ("purge", "removes what is older than `retention.*` says: --dry-run"),
+    ("doctor", "says what is wrong: --online, --verify"),
+    ("checkpoints:purge", "removes expired node checkpoints: --all, --trace ID"),
+];
+
+/// The text that says what there is.
+fn help() -> String {
+    let mut text = String::from("studio [--config FILE] [--database FILE] [--tenant T] [--json] [--quiet] COMMAND [OPTION…]\n");
+    for (name, about) in COMMANDS {
+        text.push_str(&format!("  {name:<18} {about}\n"));
+    }
+    text.push_str("  help               this text");
+    text
+}
+
+fn usage(text: impl Into<String>) -> Error {
+    Error::new(Kind::ValidationFailed, text)
+}
+
+/// Runs a command on a studio that is open.
+pub async fn run(call: &Call<'_>, arguments: Arguments) -> Exit {
+    told(call.console, call.json, dispatch(call, arguments).await)
+}
+
+async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
+    match arguments.command() {
+        "help" => {
+            call.console.result(&help());
+            Ok(Exit::Done)
+        }
+        "work" => work::run(call, arguments).await,
+        "migrate" => migrate::run(call, arguments).await,
+        "doctor" => doctor::run(call, arguments).await,
+        "purge" => purge::run(call, arguments).await,
+        "checkpoints:purge" => purge::checkpoints(call, arguments).await,
+        unknown => Err(usage(format!("there is no command `{unknown}`; `studio help` lists them"))),
+    }
+}
+
+/// Tells a problem as every command does.
+fn told(console: &dyn Console, json: bool, outcome: Outcome) -> Exit {
+    outcome.unwrap_or_else(|error| {
+        let exit = Exit::of(error.kind);
+        let code = if exit == Exit::Usage { "usage" } else { error.kind.code() };
+        console.problem(&format!("error[{code}]: {}", error.message));
+        if json {
+            console.result(&json!({"error": {"code": code, "message": error.message}}).to_string());
+        }
+        exit
+    })
+}
+
+#[cfg(test)]
+mod tests;

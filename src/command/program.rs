@@ -1,0 +1,70 @@
+//! Owns the program's beginning: global options become a configuration, the configuration a studio, and the command is run on it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Arguments, Call, Console, Exit, Outcome, help, told};
+use crate::config::{Config, ConfigSources};
+use crate::error::Error;
+use crate::studio::{Stop, Studio};
+
+/// What the program reads when no `--config` names a file.
+const FILE: &str = "studio.toml";
+
+/// Runs a command as a program of its own does: opens the studio that the arguments and the environment describe, and ends it.
+pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
+    match Arguments::parse(typed) {
+        Ok(arguments) if arguments.command() == "help" => {
+            console.result(&help());
+            Exit::Done
+        }
+        Ok(arguments) => begin(arguments, environment, console, stop),
+        Err(error) => told(console, false, Err(error)),
+    }
+}
+
+fn begin(mut arguments: Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
+    let json = arguments.switch("json");
+    let as_json = matches!(json, Ok(true));
+    told(console, as_json, json.and_then(|json| go(&mut arguments, environment, console, stop, json)))
+}
+
+fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop, json: bool) -> Outcome {
+    let quiet = arguments.switch("quiet")?;
+    let tenant = arguments.value("tenant").unwrap_or_default();
+    let config = Config::load(sources(arguments, environment)?)?;
+    let studio = Studio::open(config)?;
+    let runtime = studio.runtime()?;
+    let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, stop, alone: true };
+    let exit = runtime.block_on(async {
+        let exit = super::run(&call, std::mem::take(arguments)).await;
+        studio.shutdown(Duration::from_secs(2)).await;
+        exit
+    });
+    studio.stop_runtime(Duration::from_secs(1));
+    Ok(exit)
+}
+
+/// The configuration of a program that works for others: it takes what a command says, nothing by itself.
+fn sources(arguments: &mut Arguments, mut environment: BTreeMap<String, String>) -> Result<ConfigSources, Error> {
+    let mut own = json!({"worker": {"in_process": false}});
+    environment.remove("STUDIO_WORKER_IN_PROCESS");
+    if let Some(place) = arguments.value("database").or(arguments.value("connection")) {
+        environment.remove("STUDIO_DATABASE");
+        environment.remove("STUDIO_DATABASE_URL");
+        let key = if place.starts_with("sqlite:") || place.contains("://") { "url" } else { "path" };
+        own["database"] = json!({ key: place });
+    }
+    for (option, key, variable) in [("tries", "queue_tries", "STUDIO_QUEUE_TRIES"), ("backoff", "queue_backoff", "STUDIO_QUEUE_BACKOFF")] {
+        if let Some(count) = arguments.count(option)? {
+            environment.remove(variable);
+            own[key] = Value::from(count);
+        }
+    }
+    let named = arguments.value("config").map(PathBuf::from);
+    let file = named.or_else(|| Some(PathBuf::from(FILE)).filter(|file| Path::exists(file)));
+    Ok(ConfigSources { file, json: Some(own), env: environment })
+}

@@ -1,0 +1,92 @@
+//! Tests of the command line: what it understands, and how it ends when it does not.
+
+use std::collections::BTreeMap;
+
+use super::{Arguments, Console, Exit, main};
+use crate::studio::Stop;
+use crate::sync::Mutex;
+
+#[derive(Default)]
+struct Heard {
+    results: Mutex<Vec<String>>,
+    problems: Mutex<Vec<String>>,
+}
+
+impl Console for Heard {
+    fn result(&self, line: &str) {
+        self.results.lock().push(line.to_owned());
+    }
+
+    fn problem(&self, line: &str) {
+        self.problems.lock().push(line.to_owned());
+    }
+}
+
+fn ask(typed: &str) -> (Exit, Vec<String>, Vec<String>) {
+    let heard = Heard::default();
+    let typed = typed.split_whitespace().map(str::to_owned).collect();
+    let exit = main(typed, BTreeMap::new(), &heard, Stop::default());
+    let told = (exit, heard.results.lock().clone(), heard.problems.lock().clone());
+    told
+}
+
+#[test]
+fn words_and_options_are_told_apart() {
+    let parse = |text: &str| Arguments::parse(text.split_whitespace().map(str::to_owned));
+    let mut asked = parse("studio:work --queue mail --concurrency=3 --once").expect("arguments");
+    assert_eq!(asked.command(), "work");
+    assert_eq!((asked.value("queue").as_deref(), asked.count("concurrency").ok().flatten()), (Some("mail"), Some(3)));
+    assert!(asked.switch("once").expect("a switch") && asked.end().is_ok());
+    for wrong in ["work --queue", "work --queue --once", "work --queue a --queue b"] {
+        assert!(parse(wrong).is_err(), "{wrong}");
+    }
+    assert!(parse("work --max-seconds 0").expect("arguments").count("max-seconds").is_err());
+    assert!(parse("work here").expect("arguments").end().is_err());
+    assert_eq!(parse("").expect("nothing").command(), "help");
+}
+
+#[test]
+fn what_is_not_understood_ends_with_2_and_says_why() {
+    for (typed, why) in [
+        ("fly --database :memory:", "there is no command `fly`"),
+        ("work --database :memory: --speed 9", "`work` has no option `--speed`"),
+        ("purge --database :memory: --trace 7", "`purge` has no option `--trace`"),
+        ("work --config /no/such/file.toml", "/no/such/file.toml"),
+        ("work --database ftp://x", "database.url"),
+    ] {
+        let (exit, results, problems) = ask(typed);
+        assert_eq!((exit, results.len(), problems.len()), (Exit::Usage, 0, 1), "{typed}: {problems:?}");
+        assert!(problems[0].starts_with("error[usage]: ") && problems[0].contains(why), "{problems:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_ends_with_4() {
+    let (exit, results, problems) = ask("checkpoints:purge --database :memory: --trace 7");
+    assert_eq!((exit, results.len(), problems), (Exit::NotFound, 0, vec!["error[not_found]: there is no run `7`".to_owned()]));
+}
+
+#[test]
+fn an_empty_queue_ends_at_once_and_json_is_one_object() {
+    let (exit, results, problems) = ask("--json --database :memory: studio:work --stop-when-empty");
+    assert_eq!((exit, results, problems), (Exit::Done, vec![r#"{"finished":{}}"#.to_owned()], vec![]));
+    let (exit, results, _) = ask("--database :memory: purge");
+    assert_eq!((exit, results[0].as_str()), (Exit::Done, "runs: 0 removed"));
+    let (exit, results, _) = ask("--database :memory: checkpoints:purge");
+    assert_eq!((exit, results[0].as_str()), (Exit::Done, "Purged 0 checkpoint(s)."));
+    let (exit, results, _) = ask("--database :memory: --quiet purge");
+    assert_eq!((exit, results.len()), (Exit::Done, 0));
+}
+
+#[test]
+fn a_database_is_brought_up_to_date_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite");
+    let typed = format!("--database {} migrate", file.display());
+    let (_, before, _) = ask(&format!("{typed} --pretend"));
+    assert!(before[0].starts_with("would apply 0001 ") && !file.exists(), "{before:?}");
+    let (exit, applied, _) = ask(&typed);
+    assert_eq!((exit, applied.len()), (Exit::Done, before.len()));
+    let (exit, after, _) = ask(&typed);
+    assert!(exit == Exit::Done && after.len() == 1 && after[0].starts_with("the database is up to date"), "{after:?}");
+}

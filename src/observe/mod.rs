@@ -1,0 +1,83 @@
+//! Owns telling other systems what runs do: pieces of runs are taken without waiting, buffered within bounds, and sent by tasks of their own.
+
+mod address;
+mod buffer;
+mod conventions;
+mod delivery;
+mod inspector;
+mod install;
+mod langfuse;
+mod messages;
+mod otlp;
+mod piece;
+mod target;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::secrets::Secrets;
+use target::Target;
+
+pub use install::{Installed, Preset, install};
+pub use piece::{End, Piece, RunFacts, Said, Work, root_id, span_id};
+
+/// Everything that is told to other systems. Without any it costs nothing.
+pub struct Observer {
+    targets: Vec<Arc<Target>>,
+    content: bool,
+}
+
+impl Observer {
+    /// What the configuration names; nothing is opened yet.
+    #[must_use]
+    pub fn new(config: &Config, secrets: &Secrets) -> Self {
+        let targets = target::configured(config).into_iter().map(|place| Arc::new(Target::new(place, secrets.clone()))).collect();
+        Self { targets, content: config.observability.otlp.content }
+    }
+
+    /// Somebody wants to be told.
+    #[must_use]
+    pub fn watches(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// Somebody wants to be told what models, tools and people said.
+    #[must_use]
+    pub fn wants_content(&self) -> bool {
+        self.content && self.watches()
+    }
+
+    /// Takes a piece that ended. It never waits: what finds no room is counted.
+    pub fn take(&self, piece: Piece) {
+        let piece = Arc::new(piece);
+        for target in &self.targets {
+            target.take(&piece);
+        }
+    }
+
+    /// The tasks that send; each ends after `close`.
+    #[must_use]
+    pub fn tasks(&self) -> Vec<BoxFuture<'static, ()>> {
+        let task = |target: &Arc<Target>| -> BoxFuture<'static, ()> {
+            target.begin();
+            Box::pin(delivery::work(Arc::clone(target)))
+        };
+        self.targets.iter().map(task).collect()
+    }
+
+    /// Sends what waits, for at most so long; what is left then is counted as dropped.
+    pub async fn close(&self, limit: Duration) {
+        let _ended_by_force = tokio::time::timeout(limit, join_all(self.targets.iter().map(|target| target.finish()))).await;
+        self.targets.iter().for_each(|target| target.end());
+    }
+
+    /// What became of the pieces so far, for each system that is told.
+    #[must_use]
+    pub fn counts(&self) -> Value {
+        self.targets.iter().map(|target| json!(target.counts())).collect()
+    }
+}

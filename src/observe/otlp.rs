@@ -1,0 +1,113 @@
+//! Owns pieces of runs as OpenTelemetry's messages: spans in one request for each batch.
+
+use std::sync::Arc;
+
+use super::conventions::Attribute;
+use super::piece::Piece;
+use super::target::Request;
+
+/// The requests that tell of these pieces; `more` gives attributes besides the conventions.
+#[cfg(feature = "otlp")]
+pub(super) fn requests(pieces: &[Arc<Piece>], environment: &str, more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
+    use prost::Message as _;
+
+    let spans = pieces.iter().map(|piece| messages::span(piece, more(piece))).collect();
+    let body = messages::export(spans, environment).encode_to_vec();
+    vec![Request { body: body.into(), pieces: pieces.len() as u64 }]
+}
+
+/// This build has no OpenTelemetry: requests are empty, and collectors refuse them.
+#[cfg(not(feature = "otlp"))]
+pub(super) fn requests(pieces: &[Arc<Piece>], _environment: &str, _more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
+    vec![Request { body: bytes::Bytes::new(), pieces: pieces.len() as u64 }]
+}
+
+/// How many spans a collector says it did not accept; none when its answer says nothing.
+#[cfg(feature = "otlp")]
+pub(super) fn rejected(answer: &[u8]) -> u64 {
+    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+    use prost::Message as _;
+
+    let told = ExportTraceServiceResponse::decode(answer).ok().and_then(|told| told.partial_success);
+    told.and_then(|told| u64::try_from(told.rejected_spans).ok()).unwrap_or(0)
+}
+
+#[cfg(not(feature = "otlp"))]
+pub(super) fn rejected(_answer: &[u8]) -> u64 {
+    0
+}
+
+#[cfg(feature = "otlp")]
+mod messages {
+    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+    use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, InstrumentationScope, KeyValue, any_value};
+    use opentelemetry_proto::tonic::resource::v1::Resource;
+    use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+    use serde_json::Value;
+
+    use crate::model::Timestamp;
+    use crate::observe::conventions::{self, Attribute};
+    use crate::observe::piece::{End, Piece, Work};
+
+    const INTERNAL: i32 = 1;
+    const CLIENT: i32 = 3;
+    const ERROR: i32 = 2;
+
+    pub(super) fn export(spans: Vec<Span>, environment: &str) -> ExportTraceServiceRequest {
+        let about = [
+            ("service.name", "workflow-studio"),
+            ("service.version", env!("CARGO_PKG_VERSION")),
+            ("deployment.environment.name", environment),
+        ];
+        let about = about.into_iter().map(|(name, text)| attribute(name, &Value::String(text.into()))).collect();
+        let scope = InstrumentationScope { name: "studio".into(), version: env!("CARGO_PKG_VERSION").into(), ..Default::default() };
+        let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, ..Default::default() }];
+        let resource = Some(Resource { attributes: about, ..Default::default() });
+        ExportTraceServiceRequest { resource_spans: vec![ResourceSpans { resource, scope_spans, ..Default::default() }] }
+    }
+
+    pub(super) fn span(piece: &Piece, more: Vec<Attribute>) -> Span {
+        let outward = matches!(piece.work, Work::Chat | Work::Embedding);
+        let attributes = conventions::attributes(piece).into_iter().chain(more);
+        Span {
+            trace_id: piece.run.run.0.as_bytes().to_vec(),
+            span_id: piece.id.to_be_bytes().to_vec(),
+            parent_span_id: piece.parent.map(|id| id.to_be_bytes().to_vec()).unwrap_or_default(),
+            name: conventions::name(piece),
+            kind: if outward { CLIENT } else { INTERNAL },
+            start_time_unix_nano: nanos(piece.started),
+            end_time_unix_nano: nanos(piece.ended),
+            attributes: attributes.map(|(name, value)| attribute(name, &value)).collect(),
+            status: match &piece.end {
+                End::Failed { message, .. } => Some(Status { message: message.clone(), code: ERROR }),
+                End::Well | End::Cut => None,
+            },
+            ..Default::default()
+        }
+    }
+
+    fn nanos(at: Timestamp) -> u64 {
+        u64::try_from(at.0).unwrap_or(0).saturating_mul(1_000_000)
+    }
+
+    fn attribute(name: &str, value: &Value) -> KeyValue {
+        KeyValue { key: name.into(), value: Some(AnyValue { value: any(value) }), ..Default::default() }
+    }
+
+    fn any(value: &Value) -> Option<any_value::Value> {
+        Some(match value {
+            Value::Null => return None,
+            Value::Bool(on) => any_value::Value::BoolValue(*on),
+            Value::Number(number) => match number.as_i64() {
+                Some(count) => any_value::Value::IntValue(count),
+                None => any_value::Value::DoubleValue(number.as_f64().unwrap_or_default()),
+            },
+            Value::String(text) => any_value::Value::StringValue(text.clone()),
+            Value::Array(items) => {
+                let values = items.iter().map(|item| AnyValue { value: any(item) }).collect();
+                any_value::Value::ArrayValue(ArrayValue { values })
+            }
+            Value::Object(_) => any_value::Value::StringValue(value.to_string()),
+        })
+    }
+}

@@ -1,0 +1,179 @@
+//! Owns one measured piece of a run as other systems are told of it, whatever language they speak.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::model::chat::Message;
+use crate::model::event::EntityKind;
+use crate::model::usage::Usage;
+use crate::model::{Id, Timestamp};
+
+/// What is the same for all pieces of one attempt of a run.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    /// The run: the trace of its pieces.
+    pub run: Id,
+    /// From 1; each attempt has a root of its own.
+    pub attempt: u32,
+    /// When this attempt began.
+    pub started: Timestamp,
+    /// What it is a run of.
+    pub entity: EntityKind,
+    /// Its id.
+    pub entity_id: Id,
+    /// Its name.
+    pub name: String,
+    /// The thread.
+    pub thread: Id,
+    /// The user's id as the host gave it.
+    pub user: Option<String>,
+    /// The tenant.
+    pub tenant: Arc<str>,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The run itself.
+    Run,
+    /// The step of an agent.
+    Agent {
+        /// A stored agent's id.
+        id: Option<Id>,
+        /// The child run.
+        child: Option<Id>,
+    },
+    /// Any other step.
+    Step {
+        /// The node's type.
+        kind: &'static str,
+    },
+    /// A model was asked.
+    Chat,
+    /// A tool ran.
+    Tool,
+    /// Texts became vectors.
+    Embedding,
+    /// A knowledge base was searched.
+    Retrieval,
+    /// Something was measured that took no time.
+    Measured,
+}
+
+/// How it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// Well.
+    Well,
+    /// Badly.
+    Failed {
+        /// A code of the contract.
+        code: String,
+        /// For people.
+        message: String,
+    },
+    /// It was cut short.
+    Cut,
+}
+
+/// What was said in it; only there when content is wanted.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// To a model, and its answer.
+    Chat {
+        /// What it was sent.
+        sent: Vec<Message>,
+        /// What it answered.
+        answer: Option<Message>,
+    },
+    /// Anything else.
+    Values {
+        /// What went in.
+        input: Option<Value>,
+        /// What came out.
+        output: Option<Value>,
+    },
+}
+
+/// One measured piece of a run.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Its run.
+    pub run: Arc<RunFacts>,
+    /// Its id within the run.
+    pub id: u64,
+    /// The piece around it; none of the run itself.
+    pub parent: Option<u64>,
+    /// What was done.
+    pub work: Work,
+    /// What it was done with: a model, a tool, a node, an agent, a workflow.
+    pub name: String,
+    /// The node.
+    pub node: Option<Arc<str>>,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// How it ended.
+    pub end: End,
+    /// What it took.
+    pub usage: Option<Usage>,
+    /// In which currency.
+    pub currency: Arc<str>,
+    /// Of a model or an embedding.
+    pub provider: Option<String>,
+    /// Of a model or an embedding.
+    pub model: Option<String>,
+    /// Its text was told while it came.
+    pub streams: bool,
+    /// Why a model ended.
+    pub finish: Option<String>,
+    /// Of a tool: the call.
+    pub call_id: Option<String>,
+    /// What else is known: names with text, numbers or switches.
+    pub facts: Vec<(&'static str, Value)>,
+    /// What was said.
+    pub said: Option<Said>,
+}
+
+/// The id of a span: the half of its UUID that tells it from others.
+#[must_use]
+pub fn span_id(id: Id) -> u64 {
+    id.0.as_u64_pair().1
+}
+
+/// The id of the piece that is an attempt of a run.
+#[must_use]
+pub fn root_id(run: Id, attempt: u32) -> u64 {
+    let (high, low) = run.0.as_u64_pair();
+    high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Piece {
+    /// About how much memory it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let said = match &self.said {
+            None => 0,
+            Some(Said::Chat { sent, answer }) => sent.iter().chain(answer).map(message_size).sum(),
+            Some(Said::Values { input, output }) => input.iter().chain(output).map(value_size).sum(),
+        };
+        let facts: usize = self.facts.iter().map(|(_, value)| 32 + value_size(value)).sum();
+        size_of::<Self>() + self.name.len() + facts + said
+    }
+}
+
+fn message_size(message: &Message) -> usize {
+    let calls: usize = message.tool_calls.iter().map(|call| call.name.len() + value_size(&call.arguments)).sum();
+    size_of::<Message>() + message.content.len() + calls
+}
+
+fn value_size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 32,
+        Value::String(text) => 32 + text.len(),
+        Value::Array(items) => 32 + items.iter().map(value_size).sum::<usize>(),
+        Value::Object(fields) => 32 + fields.iter().map(|(name, value)| 64 + name.len() + value_size(value)).sum::<usize>(),
+    }
+}

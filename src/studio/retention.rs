@@ -1,0 +1,125 @@
+//! Owns retention: what is older than the configuration keeps is removed, in small batches between which others work.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::attachments::remove_files;
+use super::{Scope, Studio};
+use crate::error::{Kind, Result};
+use crate::model::Id;
+use crate::store::checkpoints;
+use crate::store::purge::{self, Place, Purged, Retention};
+
+/// Rows of a kind in one transaction.
+const BATCH: usize = 100;
+
+impl Studio {
+    fn retention(&self) -> Retention {
+        let (retention, progress) = (&self.config().retention, &self.config().async_progress);
+        Retention {
+            runs_days: retention.runs_days,
+            paused_days: retention.paused_days,
+            threads_days: retention.threads_days,
+            attachments_days: retention.attachments_days,
+            tokens_seconds: progress.ttl,
+        }
+    }
+
+    /// How much `purge` would remove now.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn purgeable(&self) -> Result<Purged> {
+        let (keep, now) = (self.retention(), self.world().clock.now());
+        self.reading(move |tx| Ok(purge::count(tx, &keep, now)?)).await
+    }
+
+    /// Removes what is older than `retention.*` says, of every tenant, and what has expired. Runs that are at work or waiting are never
+    /// touched, paused ones only by `retention.paused_days`: they are cancelled first. It ends early, between two batches, when `stop`
+    /// says so; begun again, it goes on with what is left.
+    ///
+    /// # Errors
+    /// The store; what was removed before stays removed.
+    pub async fn purge(&self, stop: CancellationToken) -> Result<Purged> {
+        let (keep, now) = (self.retention(), self.world().clock.now());
+        let (mut all, mut place) = (Purged::default(), Place::default());
+        while !stop.is_cancelled() {
+            let at = place.clone();
+            let found = self.reading(move |tx| {
+                let mut place = at.clone();
+                let runs = purge::paused_before(tx, &keep, now, &mut place, BATCH)?;
+                Ok((runs, place))
+            });
+            let (paused, next) = found.await?;
+            place = next;
+            if paused.is_empty() {
+                break;
+            }
+            for (tenant, run) in paused {
+                all.runs += u64::from(self.give_up(&tenant, run).await?);
+            }
+        }
+        while !stop.is_cancelled() {
+            let at = place.clone();
+            let removed = self.writing(move |tx| {
+                let mut place = at.clone();
+                let purged = purge::batch(tx, &keep, now, &mut place, BATCH)?;
+                Ok((purged, place))
+            });
+            let (purged, next) = removed.await?;
+            place = next;
+            if purged.is_empty() {
+                break;
+            }
+            for (tenant, file) in &purged.files {
+                remove_files(self, &Arc::from(tenant.as_str()), vec![file.clone()]).await;
+            }
+            all.add(purged);
+        }
+        Ok(all)
+    }
+
+    /// Cancels a paused run and removes it; false when somebody answered it meanwhile.
+    async fn give_up(&self, tenant: &str, run: Id) -> Result<bool> {
+        let (scope, run) = (Scope { tenant: tenant.into(), user: None }, run.to_string());
+        let done = match self.cancel(&scope, &run).await {
+            Ok(_) => self.delete_run(&scope, &run).await,
+            Err(error) => Err(error),
+        };
+        match done {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.kind, Kind::InvalidState | Kind::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Removes node checkpoints of every tenant: those that have expired, or all. How many there were.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn purge_checkpoints(&self, all: bool) -> Result<u64> {
+        if all {
+            return self.writing(|tx| Ok(checkpoints::delete_all(tx)?)).await;
+        }
+        let now = self.world().clock.now();
+        let mut count = 0;
+        loop {
+            let removed = self.writing(move |tx| Ok(checkpoints::delete_expired(tx, now, BATCH)?)).await?;
+            count += removed;
+            if removed < BATCH as u64 {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// Removes the node checkpoints of one run. How many there were.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn purge_checkpoints_of(&self, scope: &Scope, run: &str) -> Result<u64> {
+        self.must_know_run(scope, run).await?;
+        let (tenant, run) = (Arc::clone(&scope.tenant), super::checkpoints::run_of(run)?);
+        self.writing(move |tx| Ok(checkpoints::delete_of_run(tx, &tenant, &run)?)).await
+    }
+}

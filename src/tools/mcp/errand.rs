@@ -1,0 +1,150 @@
+//! Owns one call as a server gets it: its parameters, whether it may ask a person, and what it asked.
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientCapabilities, ElicitRequestParams, ElicitationCapability,
+    FormElicitationCapability, InputRequest, InputRequiredResult, InputResponses, RequestId, RequestMetaObject,
+};
+use rmcp::service::{Peer, PeerRequestOptions};
+use serde_json::{Map, Value, json};
+
+use super::live::Snag;
+use crate::model::event::{Asked, Question};
+use crate::tools::Asking;
+
+/// What names a repeated call, for servers that look at it.
+const KEY: &str = "workflow-studio/idempotencyKey";
+/// How often one call may ask people.
+const ROUNDS: u32 = 8;
+/// Questions of one round.
+const QUESTIONS: usize = 8;
+/// What is kept of a question's text, and the largest form and state.
+const MESSAGE: usize = 4000;
+const FORM: usize = 32 << 10;
+const STATE: usize = 256 << 10;
+
+/// One call of a tool.
+pub(super) struct Errand {
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) key: String,
+    pub(super) asking: Asking,
+}
+
+/// What a server replied to a call.
+pub(super) enum Replied {
+    /// What the call gave.
+    Result(CallToolResult),
+    /// It asks people first.
+    Asked(Asked),
+}
+
+impl Errand {
+    /// The parameters of the call, with what people said to what it asked before.
+    pub(super) fn params(&self) -> CallToolRequestParams {
+        let mut meta = RequestMetaObject::default();
+        meta.insert(KEY.to_owned(), self.key.clone().into());
+        let mut params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
+        params.meta = Some(meta);
+        if let Asking::Answered { asked, said } = &self.asking {
+            params.input_responses = Some(said.clone());
+            params.request_state.clone_from(&asked.state);
+        }
+        params
+    }
+
+    /// What is declared with the call: that a person can fill in a form, where one can. Only servers without a session are
+    /// told: the question of another one comes while its call is under way, and no such call outlives this process.
+    pub(super) fn options(&self, stateless: bool) -> PeerRequestOptions {
+        let options = PeerRequestOptions::no_options();
+        if !stateless || self.asking == Asking::Never {
+            return options;
+        }
+        let mut able = ClientCapabilities::default();
+        able.elicitation = Some(ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        let mut meta = RequestMetaObject::default();
+        meta.set_client_capabilities(able);
+        options.with_meta(meta)
+    }
+
+    /// What a person is asked; none when nobody is there, or when something else than forms is wanted.
+    ///
+    /// # Errors
+    /// It asks too much, or too often.
+    pub(super) fn asked(&self, wanted: &InputRequiredResult) -> Result<Option<Asked>, Snag> {
+        let round = match &self.asking {
+            Asking::Never => return Ok(None),
+            Asking::Maybe => 1,
+            Asking::Answered { asked, .. } => asked.round + 1,
+        };
+        let requests = wanted.input_requests.iter().flatten();
+        let Some(questions) = requests.map(|(key, request)| question(key, request)).collect::<Option<Vec<_>>>() else { return Ok(None) };
+        if questions.is_empty() {
+            return Ok(None);
+        }
+        let too_much = |what: &str| Err(Snag::Refused(format!("{what}; nobody was asked")));
+        if round > ROUNDS {
+            return too_much(&format!("asked people more than {ROUNDS} times for one call"));
+        }
+        let large = questions.iter().any(|question| question.schema.to_string().len() > FORM);
+        if large || questions.len() > QUESTIONS || wanted.request_state.as_ref().is_some_and(|state| state.len() > STATE) {
+            return too_much("asked a person more than is shown at once");
+        }
+        Ok(Some(Asked { questions, state: wanted.request_state.clone(), round }))
+    }
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol library's, which adds to them")]
+fn question(key: &str, request: &InputRequest) -> Option<Question> {
+    let InputRequest::Elicitation(request) = request else { return None };
+    match &request.params {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(requested_schema).ok()?;
+            Some(Question { key: key.to_owned(), message: message.chars().take(MESSAGE).collect(), schema })
+        }
+        _ => None,
+    }
+}
+
+/// Questions to people are declined; what else is asked for is not given.
+///
+/// # Errors
+/// It wants something else.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
+pub(super) fn declined(asked: &InputRequiredResult) -> Result<Option<InputResponses>, Snag> {
+    let mut answers = InputResponses::new();
+    for (key, request) in asked.input_requests.iter().flatten() {
+        match request {
+            InputRequest::Elicitation(_) => drop(answers.insert(key.clone(), json!({"action": "decline"}))),
+            _ => return Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
+        }
+    }
+    Ok((!answers.is_empty()).then_some(answers))
+}
+
+/// A call under way. Dropped before its answer came, the server is told that nobody waits for it.
+pub(super) struct Underway {
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+}
+
+impl Underway {
+    pub(super) fn new(peer: &Peer<RoleClient>, id: RequestId) -> Self {
+        Self { peer: peer.clone(), id: Some(id) }
+    }
+
+    /// Its answer came, or never will.
+    pub(super) fn over(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let (peer, reason) = (self.peer.clone(), Some("nobody waits for the result any more".to_owned()));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { peer.notify_cancelled(CancelledNotificationParam::new(Some(id), reason)).await });
+        }
+    }
+}

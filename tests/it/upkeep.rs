@@ -1,0 +1,177 @@
+//! Upkeep: what retention removes and what it never touches, what the doctor says, what a worker takes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use studio::Studio;
+use studio::clock::{Clock, SystemClock};
+use studio::model::{Id, Timestamp};
+use studio::studio::{Examination, Level, Options, Scope, TraceQuery};
+use tokio_util::sync::CancellationToken;
+
+use crate::support::config;
+use crate::support::story::Story;
+
+const DAY: i64 = 86_400_000;
+
+/// A clock that is ahead.
+struct Ahead(SystemClock, i64);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.now().0 + self.1)
+    }
+
+    fn id(&self) -> Id {
+        self.0.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.0.random(into);
+    }
+}
+
+/// The same database so many milliseconds later.
+fn later(folder: &Path, settings: Value, ahead: i64) -> Studio {
+    let path = folder.join("studio.sqlite");
+    let clock: Arc<dyn Clock> = Arc::new(Ahead(SystemClock::default(), ahead));
+    let options = Options { clock: Some(clock), ..Options::default() };
+    Studio::open_with(config(settings, path.to_str().expect("a path")), options).expect("a studio")
+}
+
+async fn known(studio: &Studio, run: &str) -> bool {
+    studio.trace(&Scope::default(), run, TraceQuery::default()).await.is_ok()
+}
+
+/// A run that is over, one that waits for a person, one that is at work.
+struct Three {
+    over: String,
+    paused: String,
+    working: String,
+}
+
+async fn three(story: &Story) -> Three {
+    let over = story.run("start -> llm_1{provider: script, model: echo} -> stop").await.id;
+    let paused = story.run("start -> human_1{prompt: \"Well?\"} -> stop").await.id;
+    let workflow = story.workflow("start -> tool_1{tool_ref: \"host:stuck\"} -> stop").await;
+    let working = story.bench.start(&workflow, json!({"message": "hi"})).await.run.to_string();
+    story.calls(1).await;
+    Three { over, paused, working }
+}
+
+#[tokio::test]
+async fn retention_removes_what_is_old_and_never_what_is_at_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let three = three(&story).await;
+
+    let keeps = later(folder.path(), json!({"worker": {"in_process": false}}), 400 * DAY);
+    let removed = keeps.purge(CancellationToken::new()).await.expect("a purge");
+    assert_eq!((removed.runs, removed.threads), (0, 0), "nothing is configured to go");
+
+    let settings = json!({"worker": {"in_process": false}, "retention": {"runs_days": 5}});
+    let early = later(folder.path(), settings.clone(), 4 * DAY);
+    assert_eq!(early.purge(CancellationToken::new()).await.expect("a purge").runs, 0, "it is not old enough");
+    let late = later(folder.path(), settings, 6 * DAY);
+    assert_eq!(late.purgeable().await.expect("counts").runs, 1);
+    assert!(known(&late, &three.over).await, "counting removes nothing");
+    assert_eq!(late.purge(CancellationToken::new()).await.expect("a purge").runs, 1);
+    let left = [known(&late, &three.over).await, known(&late, &three.paused).await, known(&late, &three.working).await];
+    assert_eq!(left, [false, true, true]);
+
+    let settings = json!({"worker": {"in_process": false}, "retention": {"paused_days": 5, "threads_days": 5}});
+    let late = later(folder.path(), settings, 6 * DAY);
+    assert_eq!(late.purgeable().await.expect("counts").runs, 1);
+    let removed = late.purge(CancellationToken::new()).await.expect("a purge");
+    assert_eq!((removed.runs, removed.threads), (1, 2), "the thread of the run at work stays");
+    assert!(!known(&late, &three.paused).await && known(&late, &three.working).await);
+    let again = late.purge(CancellationToken::new()).await.expect("a purge");
+    assert_eq!((again.runs, again.threads), (0, 0));
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
+async fn a_purge_that_is_stopped_goes_on_with_the_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    let workflow = story.workflow("start -> stop").await;
+    for _ in 0..130 {
+        let started = story.bench.start(&workflow, json!({"message": "hi"})).await;
+        story.settle(&started.run.to_string()).await;
+    }
+    let late = later(folder.path(), json!({"worker": {"in_process": false}, "retention": {"runs_days": 1}}), 2 * DAY);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    assert_eq!(late.purge(stop).await.expect("a purge").runs, 0);
+    assert_eq!(late.purge(CancellationToken::new()).await.expect("a purge").runs, 130, "more than one batch");
+    let usage = late.usage_run(&Scope::default(), &Id::v7(0, 0, 0).to_string()).await;
+    assert!(usage.is_err());
+}
+
+fn worst(found: &studio::studio::Diagnosis, name: &str) -> Option<(Level, String)> {
+    found.0.iter().filter(|check| check.name == name).max_by_key(|check| check.level).map(|check| (check.level, check.text.clone()))
+}
+
+#[tokio::test]
+async fn the_doctor_sees_what_nobody_looks_after() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let idle = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let before = later(folder.path(), idle.clone(), 0);
+    if std::env::var_os("STUDIO_TEST_DATABASE_URL").is_none() {
+        let found = before.doctor(Examination::default()).await;
+        assert_eq!(worst(&found, "migrations").map(|(level, _)| level), Some(Level::Warn), "nothing is there yet: {found:?}");
+    }
+    let story = Story::on_disk(folder.path(), json!([]));
+    let three = three(&story).await;
+    let found = before.doctor(Examination { verify: true, online: false }).await;
+    assert_eq!(worst(&found, "runs").map(|(level, _)| level), Some(Level::Fine), "{found:?}");
+    assert_eq!(worst(&found, "logs").map(|(level, text)| (level, text.starts_with('3'))), Some((Level::Fine, true)), "{found:?}");
+    assert_ne!(found.level(), Level::Fail);
+
+    // A minute later, by a clock that the owner does not share, its lease is over and nobody takes the run.
+    let found = later(folder.path(), idle.clone(), 60_000).doctor(Examination::default()).await;
+    let (level, text) = worst(&found, "runs").expect("a check");
+    assert!(level == Level::Fail && text.contains("studio work"), "{text}");
+    assert_eq!(found.json()["status"], "fail");
+
+    // Leases from a clock that is two hours ahead.
+    let found = later(folder.path(), idle, -7_200_000).doctor(Examination::default()).await;
+    assert!(worst(&found, "runs").is_some_and(|(level, text)| level == Level::Warn && text.contains("clock")), "{found:?}");
+    let _status = story.cancel(&three.working).await;
+}
+
+#[tokio::test]
+async fn the_doctor_counts_jobs_without_a_worker_and_names_missing_secrets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let idle = json!({"async_runs_enabled": true, "worker": {"in_process": false}});
+    let studio = later(folder.path(), idle.clone(), 0);
+    let scope = Scope::default();
+    let tool = json!({"name": "look", "kind": "webhook", "description": "d", "input_schema": {"type": "object"},
+        "config": {"method": "GET", "url": "https://a.example/", "headers": {"x-key": "secret:SHOP_KEY"}}});
+    studio.create(&scope, studio::studio::Resource::Tool, &tool).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
+    let graph = studio::model::sketch::graph("start -> stop").expect("a graph");
+    let stored = studio.create(&scope, studio::studio::Resource::Workflow, &json!({"name": "w", "graph": graph})).await.expect("a workflow");
+    let body = studio::studio::requests::RunRequest::parse(&json!({"message": "hi"}), studio::model::event::EntityKind::Workflow).expect("a body");
+    let id = stored["id"].as_str().expect("an id");
+    let run = studio.start(&scope, studio::model::event::EntityKind::Workflow, id, body, true).await.expect("a run").run;
+
+    let found = studio.doctor(Examination::default()).await;
+    assert_eq!(worst(&found, "queue").map(|(level, text)| (level, text.starts_with("1 jobs"))), Some((Level::Fine, true)), "{found:?}");
+    assert!(found.0.iter().any(|check| check.text.contains("secret:SHOP_KEY")), "{found:?}");
+    let found = later(folder.path(), idle, 40_000).doctor(Examination::default()).await;
+    assert!(worst(&found, "queue").is_some_and(|(level, text)| level == Level::Warn && text.contains("studio work")), "{found:?}");
+
+    // A worker takes it, says so, and ends by itself.
+    let mut working = studio.working(None, Some(1)).expect("a worker");
+    working.until_empty = true;
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let worked = studio.work(working, CancellationToken::new(), move |finished| {
+        let _heard = sender.send((finished.run, finished.status.as_str()));
+    });
+    tokio::time::timeout(Duration::from_secs(30), worked).await.expect("it ends").expect("work");
+    assert_eq!(receiver.iter().collect::<Vec<_>>(), [(run, "completed")]);
+    let found = studio.doctor(Examination::default()).await;
+    assert_eq!(worst(&found, "queue").map(|(_, text)| text).as_deref(), Some("nothing waits"));
+}

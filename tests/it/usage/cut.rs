@@ -1,0 +1,74 @@
+//! What a provider reported of a call that was cut short, or that broke off, counts.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use studio::engine::{Follow, From};
+use studio::studio::Started;
+
+use super::{Hands, at, chain, used};
+use crate::support::Bench;
+
+/// A model that reports what it took so far, and then breaks off or never ends.
+struct Model {
+    breaks: bool,
+}
+
+impl Host for Model {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let breaks = self.breaks;
+        async move {
+            let chunks = call.chunks.expect("a model streams");
+            for completion in [1, 7] {
+                chunks.send(json!({"usage": {"prompt_tokens": 100, "completion_tokens": completion}})).expect("somebody listens");
+            }
+            chunks.send(json!({"delta": "Well"})).expect("somebody listens");
+            if breaks {
+                return Err(HostFailure("the line broke".into()));
+            }
+            std::future::pending().await
+        }
+        .boxed()
+    }
+}
+
+/// The text came after the reports.
+async fn until_text(bench: &Bench, started: &Started) {
+    let from = From { after: started.after, ..From::default() };
+    let events = bench.studio.events(&bench.scope, &started.run.to_string(), from, Follow::Tail).await;
+    let mut events = events.expect("events").expect("a stream");
+    while let Some(batch) = events.next_batch().await {
+        if batch.iter().any(|frame| frame.event() == "token") {
+            return;
+        }
+    }
+    panic!("no text came");
+}
+
+async fn took(breaks: bool) -> Value {
+    let prices = json!({"models": [{"provider": "mine", "model": "m", "input": "1", "output": "10"}]});
+    let bench = at(&Hands::at("2026-11-20T10:00:00Z"), json!({"providers": {"mine": {"kind": "host"}}, "usage": {"prices": prices}}));
+    let declaration = HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Model { breaks }), declaration);
+    let node = ("a".to_owned(), "llm", json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true}));
+    let workflow = bench.workflow(chain(&[node])).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    if !breaks {
+        until_text(&bench, &started).await;
+        bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
+    }
+    bench.told(&started).await;
+    used(&bench, &started.run.to_string()).await
+}
+
+#[tokio::test]
+async fn a_cancelled_or_broken_call_counts_what_was_reported_last() {
+    for (breaks, status) in [(false, "cancelled"), (true, "failed")] {
+        let told = took(breaks).await;
+        assert_eq!((&told["status"], &told["prompt_tokens"], &told["completion_tokens"]), (&json!(status), &json!(100), &json!(7)));
+        assert_eq!((&told["estimated_cost"], told["spans"].as_array().map(Vec::len)), (&json!("0.000170"), Some(1)));
+    }
+}

@@ -1,0 +1,161 @@
+//! What embeddings cost: on the run that asked, by a node or a tool, and on the document that was read; by the package genai-prices.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use axum::extract::State;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use studio::model::usage::Picos;
+use studio::studio::Resource;
+
+use super::{oracle::oracle, used};
+use crate::support::Bench;
+
+/// A provider of embeddings: how many tokens each call takes, how long its vectors are, how often it was called.
+#[derive(Clone, Default)]
+struct Server {
+    url: String,
+    tokens: Arc<AtomicU64>,
+    length: Arc<AtomicUsize>,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Server {
+    async fn start() -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let server = Self { url, length: Arc::new(AtomicUsize::new(3)), ..Self::default() };
+        let router = Router::new().route("/v1/embeddings", post(answer)).with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        server
+    }
+
+    /// A studio with this provider, and a model that asks the tool `find` once.
+    fn bench(&self) -> Bench {
+        let free = json!({"prompt_tokens": 0, "completion_tokens": 0});
+        let call = json!({"tool_calls": [{"name": "find", "arguments": {"query": "cats"}}], "usage": free});
+        let script = json!({"scripts": {"asks": {"replies": [call, {"text": "ok", "usage": free}]}}});
+        let openai = json!({"base_url": self.url, "credential": "secret:KEY"});
+        let providers = json!({"openai": openai, "script": script});
+        Bench::new(json!({"rag": {"async_ingest": false}, "secrets": {"KEY": "k"}, "providers": providers}))
+    }
+}
+
+async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> Json<Value> {
+    server.calls.fetch_add(1, Ordering::SeqCst);
+    let vector = vec![0.5; server.length.load(Ordering::SeqCst)];
+    let texts = body["input"].as_array().expect("texts");
+    let data: Vec<Value> = (0..texts.len()).map(|index| json!({"index": index, "embedding": vector})).collect();
+    let tokens = server.tokens.load(Ordering::SeqCst);
+    Json(json!({"data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}))
+}
+
+/// Calls of embeddings and what the package says of them: model, tokens, cost.
+fn cases() -> Vec<(String, u64, String)> {
+    let oracle = oracle();
+    let amounts = oracle["amounts"].as_array().expect("amounts");
+    let mut cases = Vec::new();
+    for answer in oracle["answers"].as_array().expect("answers") {
+        let model = answer[1].as_str().expect("a name");
+        if answer[0] != "openai" || !model.starts_with("text-embedding") {
+            continue;
+        }
+        for (amount, cost) in amounts.iter().zip(answer[3].as_array().expect("costs")) {
+            if amount[1] == 0 && amount[2] == 0 {
+                let cost = Picos(cost.as_i64().expect("a cost")).shown();
+                cases.push((model.to_owned(), amount[0].as_u64().expect("a count"), cost));
+            }
+        }
+    }
+    cases
+}
+
+async fn base(bench: &Bench, model: &str) -> String {
+    let body = json!({"name": "Docs", "embeddings_provider": "openai", "embeddings_model": model});
+    let made = bench.studio.create(&bench.scope, Resource::KnowledgeBase, &body).await.expect("a base");
+    made["id"].as_str().expect("an id").to_owned()
+}
+
+async fn add(bench: &Bench, base: &str) -> Value {
+    let document = bench.studio.add_text(&bench.scope, base, &json!({"name": "a", "text": "Cats purr."})).await.expect("a document");
+    assert_eq!(document["status"], "completed", "{document}");
+    document
+}
+
+/// The ways in which a run asks a base, as graphs.
+async fn ways(bench: &Bench, base: &str) -> Vec<(&'static str, Value)> {
+    let config = json!({"knowledge_base_id": base, "mode": "vector"});
+    let tool = bench.studio.create(&bench.scope, Resource::Tool, &json!({"name": "find", "kind": "rag", "config": config})).await;
+    tool.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
+    let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "asks", "tools": [{"ref": "tool:find"}]})).await;
+    let graph = |node: String| studio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
+    vec![
+        ("a rag node", graph(format!("rag_1{{knowledge_base_id: \"{base}\", query: cats, mode: vector}}"))),
+        ("a tool node", graph("tool_1{tool_ref: \"tool:find\", parameters: {query: cats}}".to_owned())),
+        ("an agent's tool", graph(format!("agent_1{{agent_id: \"{agent}\"}}"))),
+    ]
+}
+
+fn told(usage: &Value) -> (u64, &str, bool) {
+    let text = usage["estimated_cost"].as_str().expect("a cost");
+    (usage["total_tokens"].as_u64().expect("a count"), text, usage["unpriced"].as_bool().expect("a mark"))
+}
+
+#[tokio::test]
+async fn every_question_costs_its_run_what_the_package_says() {
+    let cases = cases();
+    assert!(cases.len() >= 10, "{cases:?}");
+    let server = Server::start().await;
+    for (model, tokens, cost) in cases {
+        let bench = server.bench();
+        server.tokens.store(tokens, Ordering::SeqCst);
+        let base = base(&bench, &model).await;
+        let document = add(&bench, &base).await;
+        assert_eq!((&document["total_tokens"], &document["estimated_cost"]), (&json!(tokens), &json!(cost)), "{model}: {document}");
+        for (what, graph) in ways(&bench, &base).await {
+            let before = server.calls.load(Ordering::SeqCst);
+            let workflow = bench.workflow(graph).await;
+            let run = super::run(&bench, &workflow).await;
+            let usage = used(&bench, &run).await;
+            assert_eq!(usage["status"], "completed", "{what}: {usage}");
+            assert_eq!(told(&usage), (tokens, cost.as_str(), false), "{what} {model}: {usage}");
+            let trace = bench.trace(&run).await;
+            assert_eq!(told(&trace["steps"][0]), (tokens, cost.as_str(), false), "{what} {model}: {trace}");
+            assert_eq!(server.calls.load(Ordering::SeqCst), before + 1, "{what}: asked once");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_finds_nothing_was_paid_for() {
+    let server = Server::start().await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    // Such a vector fits none that the base has.
+    server.length.store(5, Ordering::SeqCst);
+    for (what, graph) in ways(&bench, &base).await {
+        let workflow = bench.workflow(graph).await;
+        let run = super::run(&bench, &workflow).await;
+        let usage = used(&bench, &run).await;
+        let status = if what == "an agent's tool" { "completed" } else { "failed" };
+        assert_eq!((&usage["status"], told(&usage)), (&json!(status), (1000, "0.000020", false)), "{what}: {usage}");
+    }
+}
+
+#[tokio::test]
+async fn vectors_without_a_price_are_counted() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-of-tomorrow").await;
+    server.tokens.store(7, Ordering::SeqCst);
+    assert_eq!(told(&add(&bench, &base).await), (7, "0.000000", true));
+    for (what, graph) in ways(&bench, &base).await {
+        let workflow = bench.workflow(graph).await;
+        let run = super::run(&bench, &workflow).await;
+        assert_eq!(told(&used(&bench, &run).await), (7, "0.000000", true), "{what}");
+    }
+}

@@ -1,0 +1,41 @@
+/** Owns branches of a session: a changed message, another answer, a second model's try. */
+import { post, remove } from '../../api/client';
+import { refresh } from '../../api/queries';
+import type { Message, Thread } from '../../api/types';
+import { messagesOf, sendTurn, useChat, type Turn } from './turns';
+
+export const branchOf = async (thread: string, before?: string): Promise<string> => (await post<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
+
+/** The first of what a person said from here on that is stored; a turn that failed or was stopped left nothing. */
+export function firstStored(turns: Turn[], messages: Message[]): string | undefined {
+  const said = messages.filter((m) => m.role === 'user');
+  for (const [n, turn] of turns.entries()) {
+    if (turn.role !== 'user') continue;
+    const trace = turn.trace ?? turns[n + 1]?.trace;
+    const found = said.find((m) => m.id === turn.key) ?? (trace ? said.find((m) => m.trace_id === trace) : undefined);
+    if (found) return found.id;
+  }
+  return undefined;
+}
+
+/** Says something else, or the same again, in place of an earlier message: what came before it is kept in a branch. */
+export async function sayInstead(agent: string, turn: Turn, text: string): Promise<void> {
+  const { thread, turns } = useChat.getState();
+  const at = turns.findIndex((x) => x.key === turn.key);
+  if (at < 0) return;
+  const before = thread ? firstStored(turns.slice(at), await messagesOf(agent, thread)) : undefined;
+  const target = thread && before ? await branchOf(thread, before) : thread;
+  useChat.setState({ thread: target, turns: turns.slice(0, at), pause: null });
+  await sendTurn(agent, text, turn.files);
+}
+
+/** Removes a session that nobody wants to keep; one that is still at work is stopped first. */
+export async function discard(thread: string, trace: string | null): Promise<void> {
+  if (trace) await post(`/api/runs/${trace}/cancel`).catch(() => undefined);
+  for (let n = 0; n < 10; n++) {
+    const gone = await remove(`/api/threads/${thread}`).then(() => true, (error: { status?: number }) => error.status === 404);
+    if (gone) break;
+    await new Promise((resolve) => { setTimeout(resolve, 200); });
+  }
+  refresh('/api/runs/counts');
+}
