@@ -25,7 +25,7 @@ test-providers:
 test-pages:
 	@scripts/test-ui.sh
 
-# The suites on PostgreSQL, in a private cluster that is removed afterwards.
+# The suites on PostgreSQL, in a private cluster that is removed afterwards. Run by CI too.
 test-postgres:
 	@scripts/test-postgres.sh
 

@@ -142,7 +142,7 @@ impl Pattern {
         let mut append = Append::new(row.id, Arc::clone(&row.tenant), 0, 1, self.update(at, number, total));
         append.entries.clone_from(&self.entries);
         append.spans = (0..).zip(calls).filter(|_| metered).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
-        log::append(tx, &append)
+        log::append(tx, &append).map(drop)
     }
 
     fn update(&self, at: Timestamp, number: u64, total: Usage) -> RunUpdate {

@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # Runs the suites on PostgreSQL: a private cluster on 127.0.0.1, in a temporary folder, stopped and removed at the end.
-# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]`, or `--run COMMAND…` for something else on such a cluster.
+# Each test has a schema of its own. `scripts/test-postgres.sh [names of tests]` runs only those of the Rust suites,
+# `scripts/test-postgres.sh --run COMMAND…` something else on such a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# The features with which `make test` builds, so that nothing is built twice.
+features=${STUDIO_FEATURES-header,bindgen}
+# No suite may take longer than this many seconds, its build included.
+most=${STUDIO_TEST_SECONDS:-1200}
+say() { printf '== %s on PostgreSQL\n' "$*"; }
 
 programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 if [ -z "$(programs)" ]; then
@@ -53,14 +59,27 @@ RESTART
 chmod 755 "$STUDIO_TEST_POSTGRES"
 
 export STUDIO_TEST_DATABASE_URL="postgres://studio@127.0.0.1:$port/postgres?sslmode=disable"
+cargo=(timeout --kill-after=10 "$most" "${CARGO:-cargo}")
+suite() { "${cargo[@]}" test --quiet ${features:+--features "$features"} "$@"; }
 if [ "${1:-}" = --run ]; then
     shift
     "$@"
     exit
 fi
-cargo="${CARGO:-cargo}"
+if [ $# -gt 0 ]; then
+    suite --lib --test it --test crash -- "$@"
+    exit
+fi
 # The first one kills the server, which the others would notice.
-[ $# -gt 0 ] || "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test crash -- --ignored server::
-"$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --lib --test it --test crash -- "$@"
-# A small storm: processes that are killed while runs go through.
-[ $# -gt 0 ] || STUDIO_CHAOS_RUNS=200 scripts/test-chaos.sh
+say "a server that dies"
+suite --test crash -- --ignored server::
+say "the Rust suites"
+suite --lib --test it --test crash
+say "forks"
+"${cargo[@]}" build --quiet --lib ${features:+--features "$features"}
+target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
+gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pedantic -g -Iinclude -Itests/c tests/c/fork.c -o "$target/debug/fork-on-server" -L"$target/debug" -lstudio -lpthread
+LD_LIBRARY_PATH="$target/debug" timeout "$most" "$target/debug/fork-on-server" 40
+# Processes that are killed while runs go through.
+say "a small storm"
+STUDIO_FEATURES="$features" STUDIO_CHAOS_RUNS=200 timeout --kill-after=10 "$most" scripts/test-chaos.sh

@@ -77,6 +77,14 @@ impl Keys {
         (path != ":memory:").then(|| Path::new(path))
     }
 
+    /// Whether the queue is in the main database, whatever the spelling.
+    #[must_use]
+    pub fn queues_in_database(&self) -> bool {
+        let file = |path: &str| format!("sqlite:{path}");
+        let main = self.database.url.clone().unwrap_or_else(|| file(&self.database.path));
+        self.queue_connection.as_ref().is_none_or(|queue| *queue == main)
+    }
+
     /// Where uploaded files are kept; none = in the database.
     #[must_use]
     pub fn attachments_folder(&self) -> Option<PathBuf> {

@@ -296,6 +296,16 @@ fn defaults_that_depend_on_a_credential() {
 }
 
 #[test]
+fn the_queue_may_be_named_as_the_main_database_only() {
+    let at = |json: Value| Config::with(json).unwrap().queues_in_database();
+    assert!(at(json!({})));
+    assert!(at(json!({"database": {"path": "/d/s.db"}, "queue_connection": "sqlite:/d/s.db"})));
+    assert!(at(json!({"database": {"url": "postgres://h/d"}, "queue_connection": "postgres://h/d"})));
+    assert!(!at(json!({"database": {"url": "postgres://h/d"}, "queue_connection": "postgres://h/q"})));
+    assert!(!at(json!({"queue_connection": "sqlite:q.db"})));
+}
+
+#[test]
 fn places_follow_from_the_database() {
     let at = |json: Value| Config::with(json).unwrap();
     let shown = |config: &Config| format!("{:?} {:?}", config.database_file(), config.attachments_folder());

@@ -85,7 +85,7 @@ pub async fn resume(
     Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
 }
 
-async fn load_top(world: &World, tenant: &str, run: &str) -> Result<Loaded> {
+async fn load_top(world: &Arc<World>, tenant: &str, run: &str) -> Result<Loaded> {
     let loaded = load::load(world, tenant, run).await?;
     if let Some(parent) = loaded.row.parent {
         let text = format!("this is a child run; act on run {parent} instead");
@@ -348,5 +348,5 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    going::take(world, loaded.row.fence, append, None).await
+    Ok(going::take(world, loaded.row.fence, append, None).await?.is_some())
 }

@@ -18,9 +18,10 @@ use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::store::idempotency::{self, RequestKey};
-use crate::store::log::{self, Append};
-use crate::store::runs::{self, RunRow, RunUpdate};
-use crate::store::{StoreError, Tx, threads};
+use crate::store::log::{self, Append, Appended, Known};
+use crate::store::runs::{RunRow, RunUpdate};
+use crate::store::threads::{self, Begun, MessageRow};
+use crate::store::{StoreError, Tx};
 
 /// A graph and the definitions that it uses, as they are kept with a run.
 #[derive(Clone)]
@@ -85,15 +86,16 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Started> {
     must_have_room(world, new.queued)?;
     let fresh = Fresh::make(world, new)?;
     let started = fresh.started();
-    if world.keeps_nothing() && started.status == Status::Running {
+    let known = if world.keeps_nothing() && started.status == Status::Running {
         fresh.keep_key(world, &started).await?;
+        None
     } else {
-        fresh.store(world, &started).await?;
-    }
+        Some(fresh.store(world, &started).await?)
+    };
     if started.status == Status::Queued {
         world.wake_workers();
     } else {
-        fresh.drive(world);
+        fresh.drive(world, known);
     }
     Ok(started)
 }
@@ -148,38 +150,87 @@ impl Fresh {
     }
 
     /// One transaction: all of the run, and the answer to whoever asks for it again.
-    async fn store(&self, world: &Arc<World>, started: &Started) -> Result<()> {
-        let mut row = first_row(world, &self.run, &self.tenant, &self.tenure, &self.pinned.graph.0);
-        row.input_preview = names::preview(&self.told_created().message);
-        let append = self.append(world);
+    async fn store(&self, world: &Arc<World>, started: &Started) -> Result<Known> {
+        let row = self.row(world);
+        let (stands, message) = (row.standing(), self.message(world));
+        let append = self.append(row);
         let (hook, id, tenant, now) = (Arc::clone(world), self.run.id, Arc::clone(&self.tenant), self.run.created_at);
         let kept = self.key.clone().map(|key| (key, started.told()));
         let write = move |tx: &mut Tx<'_>| {
             hook.boundary(Boundary::Before, id, 0);
-            let stored = store(tx, &tenant, &row, &append)?;
-            if let (Stored::Yes, Some((key, answer))) = (&stored, &kept) {
+            let stored = store(tx, &tenant, &append, message.as_ref())?;
+            if let (Stored::Yes(_), Some((key, answer))) = (&stored, &kept) {
                 idempotency::keep(tx, &tenant, key, answer, now)?;
             }
             Ok(stored)
         };
-        refused(&world.store.write(write).await?)?;
+        let (no, hash) = refused(&world.store.write(write).await?)?;
         world.boundary(Boundary::After, id, self.run.head);
-        Ok(())
+        let created = &self.run.created;
+        Ok(Known { no, entity_type: created.entity, entity_id: created.entity_id, hash, stands })
     }
 
-    fn append(&self, world: &World) -> Append {
-        let (run, created) = (&self.run, &self.run.created);
-        let update = first_update(world, run, &self.tenure, self.told(world).ordered.last);
-        let mut append = Append::new(run.id, Arc::clone(&self.tenant), 0, self.tenure.fence, update);
+    fn append(&self, row: RunRow) -> Append {
+        let run = &self.run;
+        let mut append = Append::new(run.id, Arc::clone(&self.tenant), 0, self.tenure.fence, RunUpdate::default());
+        append.made = Some(Box::new(row));
         append.entries.clone_from(&self.entries);
         append.parts = vec![self.pinned.graph.clone(), self.pinned.definitions.clone()];
-        append.files = created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
-        if created.entity == EntityKind::Workflow {
-            let mut message = Message::text(Role::User, self.told_created().message.clone());
-            message.attachments.clone_from(&created.attachments);
-            append.messages = vec![super::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at)];
-        }
+        append.files = run.created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
         append
+    }
+
+    /// What people read of the beginning in the thread.
+    fn message(&self, world: &World) -> Option<MessageRow> {
+        let (run, created) = (&self.run, &self.run.created);
+        if created.entity != EntityKind::Workflow {
+            return None;
+        }
+        let mut message = Message::text(Role::User, self.told_created().message.clone());
+        message.attachments.clone_from(&created.attachments);
+        Some(super::projection::message_row(world.clock.id(), run, "", &message, true, run.created_at))
+    }
+
+    fn row(&self, world: &World) -> RunRow {
+        let (run, tenure, created) = (&self.run, &self.tenure, &self.run.created);
+        RunRow {
+            id: run.id,
+            tenant: Arc::clone(&self.tenant),
+            entity_type: created.entity,
+            entity_id: created.entity_id,
+            entity_name: created.entity_name.clone(),
+            revision: created.revision,
+            thread: created.thread,
+            parent: None,
+            status: run.status.as_str().to_owned(),
+            mode: tenure.mode.to_owned(),
+            user_id: created.user.as_ref().and_then(names::user_id),
+            input_preview: names::preview(&self.told_created().message),
+            graph: Some(Arc::clone(&self.pinned.graph.0)),
+            created_at: run.created_at,
+            started_at: run.started_at,
+            finished_at: None,
+            working_ms: 0,
+            waiting_ms: 0,
+            rested_at: None,
+            awaiting_node: None,
+            awaiting_pause: None,
+            error: None,
+            head: 0,
+            fence: tenure.fence,
+            owner: (!created.queued).then(|| tenure.owner.to_string()),
+            lease_until: if created.queued { None } else { tenure::lease(world) },
+            takeovers: 0,
+            last_event_id: self.told(world).ordered.last,
+            attempt: 1,
+            own: run.own,
+            total: run.own,
+            queue: tenure.queue.as_deref().map(str::to_owned),
+            available_at: created.queued.then(|| world.common_time()),
+            tries: 0,
+            cancel_requested: false,
+            no: 0,
+        }
     }
 
     /// How it was made, as it is stored and told.
@@ -208,8 +259,8 @@ impl Fresh {
     }
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
-    fn drive(self, world: &Arc<World>) {
-        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: None };
+    fn drive(self, world: &Arc<World>, known: Option<Known>) {
+        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: None, known };
         tenure::drive_here(world, self.run, start, 0, self.tenant, self.tenure, self.pinned.read, Vec::new());
     }
 }
@@ -236,101 +287,32 @@ fn created(world: &World, new: NewRun) -> Created {
 }
 
 enum Stored {
-    Yes,
+    Yes(Appended),
     OtherThread,
     Busy(Id),
 }
 
-fn store(tx: &mut Tx<'_>, tenant: &str, row: &RunRow, append: &Append) -> Result<Stored, StoreError> {
+fn store(tx: &mut Tx<'_>, tenant: &str, append: &Append, message: Option<&MessageRow>) -> Result<Stored, StoreError> {
+    let row = append.made.as_deref().ok_or_else(|| StoreError::Fault("a run begins without a row".to_owned()))?;
     if row.entity_type == EntityKind::Agent
         && let Some(busy) = threads::busy_with(tx, tenant, &row.thread)?
     {
         return Ok(Stored::Busy(busy));
     }
-    let touched = threads::touch(tx, tenant, &row.thread, (row.entity_type, &row.entity_id), row.user_id.as_deref(), row.created_at);
+    let begun = Begun { entity: (row.entity_type, &row.entity_id), user_id: row.user_id.as_deref(), message };
+    let touched = threads::begin(tx, tenant, &row.thread, &begun, row.created_at);
     if let Err(StoreError::Conflict(_)) = touched {
         return Ok(Stored::OtherThread);
     }
     touched?;
-    runs::insert(tx, row)?;
-    log::append(tx, append)?;
-    Ok(Stored::Yes)
+    log::append(tx, append).map(Stored::Yes)
 }
 
-fn refused(stored: &Stored) -> Result<()> {
+fn refused(stored: &Stored) -> Result<Appended> {
     match stored {
-        Stored::Yes => Ok(()),
+        Stored::Yes(appended) => Ok(*appended),
         Stored::OtherThread => Err(Error::field("thread_id", "the thread belongs to another agent or workflow")),
         Stored::Busy(run) => Err(Error::new(Kind::ThreadBusy, "a turn is running on this thread; wait for its end or stop it")
             .with("trace_id", run.to_string())),
-    }
-}
-
-fn first_row(world: &World, run: &Run, tenant: &Arc<str>, tenure: &Tenure, graph: &Arc<str>) -> RunRow {
-    let created = &run.created;
-    RunRow {
-        id: run.id,
-        tenant: Arc::clone(tenant),
-        entity_type: created.entity,
-        entity_id: created.entity_id,
-        entity_name: created.entity_name.clone(),
-        revision: created.revision,
-        thread: created.thread,
-        parent: None,
-        status: run.status.as_str().to_owned(),
-        mode: tenure.mode.to_owned(),
-        user_id: created.user.as_ref().and_then(names::user_id),
-        input_preview: names::preview(&created.message),
-        graph: Some(Arc::clone(graph)),
-        created_at: run.created_at,
-        started_at: run.started_at,
-        finished_at: None,
-        working_ms: 0,
-        waiting_ms: 0,
-        rested_at: None,
-        awaiting_node: None,
-        awaiting_pause: None,
-        error: None,
-        head: 0,
-        fence: tenure.fence,
-        owner: (!created.queued).then(|| tenure.owner.to_string()),
-        lease_until: tenure::lease(world),
-        takeovers: 0,
-        last_event_id: 0,
-        attempt: 1,
-        own: run.own,
-        total: run.own,
-        queue: tenure.queue.as_deref().map(str::to_owned),
-        available_at: created.queued.then_some(run.created_at),
-        tries: 0,
-        cancel_requested: false,
-        no: 0,
-    }
-}
-
-fn first_update(world: &World, run: &Run, tenure: &Tenure, last_event_id: u64) -> RunUpdate {
-    RunUpdate {
-        status: run.status.as_str(),
-        started_at: run.started_at,
-        finished_at: None,
-        working_ms: 0,
-        waiting_ms: 0,
-        rested_at: None,
-        awaiting_node: None,
-        awaiting_pause: None,
-        error: None,
-        reply: None,
-        fence: tenure.fence,
-        owner: (!run.created.queued).then(|| Arc::clone(&tenure.owner)),
-        lease_until: if run.created.queued { None } else { tenure::lease(world) },
-        takeovers: 0,
-        last_event_id,
-        attempt: 1,
-        own: run.own,
-        total: run.own,
-        mode: tenure.mode,
-        queue: tenure.queue.clone(),
-        available_at: run.created.queued.then_some(run.created_at),
-        tries: 0,
     }
 }

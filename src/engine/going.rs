@@ -17,7 +17,7 @@ use crate::model::event::{Entry, Event, LaneId};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::idempotency::{self, RequestKey};
-use crate::store::log::{self, Append};
+use crate::store::log::{self, Append, Appended, Known};
 use crate::store::{StoreError, queue};
 
 /// Appends the entry that makes a resting run go on; none when somebody else was first.
@@ -57,14 +57,14 @@ pub(super) async fn go_on(
     let status = if queued { Status::Queued } else { Status::Running };
     let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
     let kept = key.map(|key| (key.clone(), started.told()));
-    if !take(world, loaded.row.fence, append, kept).await? {
-        return Ok(None);
-    }
+    let stands = append.row.standing();
+    let Some((no, hash)) = take(world, loaded.row.fence, append, kept).await? else { return Ok(None) };
     if queued {
         world.wake_workers();
     } else {
+        let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None };
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None, known: Some(known) };
         tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))
@@ -90,7 +90,7 @@ pub(super) async fn take(
     fence: i64,
     append: Append,
     kept: Option<(RequestKey, Value)>,
-) -> Result<bool> {
+) -> Result<Option<Appended>> {
     let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
     let (hook, owner, until) = (Arc::clone(world), Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
     let write = move |tx: &mut crate::store::Tx<'_>| {
@@ -105,9 +105,11 @@ pub(super) async fn take(
         log::append(tx, &append)
     };
     match world.store.write(write).await {
-        Ok(()) => world.boundary(Boundary::After, id, head),
-        Err(StoreError::Fenced) => return Ok(false),
-        Err(error) => return Err(error.into()),
+        Ok(appended) => {
+            world.boundary(Boundary::After, id, head);
+            Ok(Some(appended))
+        }
+        Err(StoreError::Fenced) => Ok(None),
+        Err(error) => Err(error.into()),
     }
-    Ok(true)
 }

@@ -2,6 +2,7 @@
 
 mod writing;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -19,7 +20,7 @@ use crate::model::Id;
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
 use crate::model::run::{Run, Status};
 use crate::model::telling::LOST_TOKENS;
-use crate::store::log::{Append, TokenRow};
+use crate::store::log::{Append, Known, TokenRow};
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +71,15 @@ pub(super) struct Pending {
     tokens: Vec<TokenRow>,
     texts: usize,
     queued: bool,
+    /// Nothing is given to the writer: more is on its way, and goes with it.
+    held: bool,
+    /// Something wanted to be written meanwhile.
+    wanted: bool,
     flush_planned: bool,
     stored_head: Seq,
     released: bool,
+    /// Texts that went with an entry of this stretch: they are stored when what follows is.
+    known: HashSet<PartHash>,
 }
 
 /// The log of a run that is driven here.
@@ -86,6 +93,8 @@ pub struct Journal {
     tenure: Tenure,
     keep_tokens: bool,
     core: Mutex<Core>,
+    /// The run as it is stored up to an entry.
+    known: Mutex<Option<(Seq, Known)>>,
     /// What is being written, or waits to be written again.
     writing: Mutex<Option<Arc<Append>>>,
     /// Pieces of text that were told and are not stored.
@@ -98,16 +107,17 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run whose log is stored up to its head.
+    /// The journal of a run whose log is stored up to its head. What is appended waits for the first [`Journal::together`].
     #[must_use]
-    pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure) -> Arc<Self> {
+    pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure, known: Option<Known>) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
-        let pending = Pending { stored_head: run.head, ..Pending::default() };
+        let pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
         let masking = Masking::of(&world, &run);
         Arc::new(Self {
             run: run.id,
             tenant,
             durable: AtomicU64::new(run.head),
+            known: Mutex::new(known.map(|known| (run.head, known))),
             core: Mutex::new(Core { run, pending }),
             world,
             feed,
@@ -182,8 +192,23 @@ impl Journal {
     /// Keeps a text that an entry is about to name by its hash.
     pub fn part(&self, text: Arc<str>) -> PartHash {
         let (hash, text) = self.masking.part(text);
-        self.core.lock().pending.append.parts.push((Arc::clone(&hash), text));
+        let pending = &mut self.core.lock().pending;
+        if pending.known.insert(Arc::clone(&hash)) {
+            pending.append.parts.push((Arc::clone(&hash), text));
+        }
         hash
+    }
+
+    /// Stores what is appended meanwhile together, when it is done.
+    pub(super) fn together<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        self.core.lock().pending.held = true;
+        let done = work();
+        let mut core = self.core.lock();
+        core.pending.held = false;
+        if std::mem::take(&mut core.pending.wanted) {
+            self.queue(&mut core);
+        }
+        done
     }
 
     /// Adds rows that are stored with the next entry.

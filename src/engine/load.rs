@@ -7,11 +7,11 @@ use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{Created, Entry, Event, Fault, PartHash, PureOutcome};
+use crate::model::event::{Created, Entry, Event, Fault, PureOutcome};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::telling::{Telling, Told, Tokens};
-use crate::store::log::TokenRow;
+use crate::store::log::{Hash, Known, TokenRow};
 use crate::store::runs::RunRow;
 use crate::store::{StoreError, Tx, log, parts, runs};
 
@@ -29,67 +29,106 @@ pub struct Loaded {
     pub plan: Arc<Plan>,
     /// Its definitions.
     pub definitions: Arc<Definitions>,
+    /// The hash of its last entry.
+    pub(super) hash: Option<Hash>,
 }
 
-struct Texts {
-    graph: Option<Arc<str>>,
-    definitions: Option<Arc<str>>,
+/// What a run was made from: its text, unless it is kept ready.
+enum Pinned<T> {
+    Ready(Arc<T>),
+    Text(Option<Arc<str>>),
 }
 
 /// Loads a run with its whole log.
 ///
 /// # Errors
 /// An unknown run; a store that cannot be read; a log that makes no sense.
-pub async fn load(world: &World, tenant: &str, id: &str) -> Result<Loaded> {
+pub async fn load(world: &Arc<World>, tenant: &str, id: &str) -> Result<Loaded> {
     let run: Id = id.parse().map_err(|_| Error::not_found("run", id))?;
-    let tenant = tenant.to_owned();
-    let found = world.store.read(move |tx| read(tx, &tenant, run)).await?;
-    let Some((row, entries, tokens, texts)) = found else { return Err(Error::not_found("run", id)) };
-    let entries: Vec<Arc<Entry>> = entries.into_iter().map(Arc::new).collect();
-    let created = entries.first().and_then(|entry| {
-        if let Event::Created(created) = &entry.event { Some(Arc::new((**created).clone())) } else { None }
+    let (tenant, hands) = (tenant.to_owned(), Arc::clone(world));
+    let found = world.store.read(move |tx| read(tx, &hands, &tenant, run)).await?;
+    let Some((row, story)) = found else { return Err(Error::not_found("run", id)) };
+    story.loaded(world, row)
+}
+
+/// Loads runs whose rows were just read, in one look.
+///
+/// # Errors
+/// A store that is closed; each run may be unreadable for itself, and stops no other.
+pub(super) async fn load_all(world: &Arc<World>, rows: Vec<RunRow>) -> Result<Vec<Result<Loaded>>> {
+    let hands = Arc::clone(world);
+    let stories = world.store.read(move |tx| {
+        Ok(rows.iter().map(|row| (row.clone(), Story::read(tx, &hands, row))).collect::<Vec<_>>())
     });
-    let created = created.ok_or_else(|| unreadable(run, "its log does not begin with its creation"))?;
-    let graph = texts.graph.ok_or_else(|| unreadable(run, "its graph is missing"))?;
-    let plan = world.plan(&created.graph, &graph).map_err(|why| unreadable(run, &why))?;
-    let definitions = texts.definitions.ok_or_else(|| unreadable(run, "its definitions are missing"))?;
-    let definitions = serde_json::from_str(&definitions).map_err(|error| unreadable(run, &error.to_string()))?;
-    let tokens = tokens.into_iter().map(|row| Arc::new(tokens_of(row))).collect();
-    Ok(Loaded { row, created, entries, tokens, plan, definitions: Arc::new(definitions) })
+    let loaded = |(row, story): (RunRow, std::result::Result<Story, StoreError>)| story?.loaded(world, row);
+    Ok(stories.await?.into_iter().map(loaded).collect())
 }
 
 fn unreadable(run: Id, why: &str) -> Error {
     Error::internal(format!("run {run} cannot be read: {why}; nothing was changed"))
 }
 
-type Found = (RunRow, Vec<Entry>, Vec<TokenRow>, Texts);
-
-fn read(tx: &mut Tx<'_>, tenant: &str, run: Id) -> Result<Option<Found>, StoreError> {
+fn read(tx: &mut Tx<'_>, world: &World, tenant: &str, run: Id) -> std::result::Result<Option<(RunRow, Story)>, StoreError> {
     let Some(mut row) = runs::get(tx, tenant, &run)? else { return Ok(None) };
-    if let Some(parent) = row.parent {
-        // A child's story is told in its parent's log.
-        let Some(above) = runs::get(tx, tenant, &parent)? else { return Ok(None) };
-        row.parent = Some(above.id);
-        let (entries, tokens, texts) = story(tx, tenant, parent)?;
-        return Ok(Some((row, entries, tokens, texts)));
-    }
-    let (entries, tokens, texts) = story(tx, tenant, run)?;
-    Ok(Some((row, entries, tokens, texts)))
+    let Some(parent) = row.parent else {
+        let story = Story::read(tx, world, &row)?;
+        return Ok(Some((row, story)));
+    };
+    // A child's story is told in its parent's log.
+    let Some(above) = runs::get(tx, tenant, &parent)? else { return Ok(None) };
+    row.parent = Some(above.id);
+    let story = Story::read(tx, world, &above)?;
+    Ok(Some((row, story)))
 }
 
-fn story(tx: &mut Tx<'_>, tenant: &str, run: Id) -> Result<(Vec<Entry>, Vec<TokenRow>, Texts), StoreError> {
-    let entries = log::entries(tx, tenant, &run, 0, usize::MAX >> 1)?;
-    let tokens = log::tokens(tx, tenant, &run, 0, usize::MAX >> 1)?;
-    let mut texts = Texts { graph: None, definitions: None };
-    if let Some(Event::Created(created)) = entries.first().map(|entry| &entry.event) {
-        texts.graph = text(tx, tenant, &created.graph)?;
-        texts.definitions = text(tx, tenant, &created.definitions)?;
-    }
-    Ok((entries, tokens, texts))
+/// What is stored of a run beside its row.
+struct Story {
+    entries: Vec<Entry>,
+    hash: Option<Hash>,
+    tokens: Vec<TokenRow>,
+    graph: Pinned<Plan>,
+    definitions: Pinned<Definitions>,
 }
 
-fn text(tx: &mut Tx<'_>, tenant: &str, hash: &PartHash) -> Result<Option<Arc<str>>, StoreError> {
-    parts::part(tx, tenant, hash)
+impl Story {
+    fn read(tx: &mut Tx<'_>, world: &World, row: &RunRow) -> std::result::Result<Self, StoreError> {
+        let (entries, hash) = log::whole(tx, row.no)?;
+        // Nothing was told of a run that waits for its first worker.
+        let tokens = if row.head > 1 { log::tokens(tx, &row.tenant, &row.id, 0, usize::MAX >> 1)? } else { Vec::new() };
+        let (mut graph, mut definitions) = (Pinned::Text(None), Pinned::Text(None));
+        if let Some(Event::Created(created)) = entries.first().map(|entry| &entry.event) {
+            graph = match world.known_plan(&created.graph) {
+                Some(plan) => Pinned::Ready(plan),
+                None => Pinned::Text(parts::part(tx, &row.tenant, &created.graph)?),
+            };
+            definitions = match world.known_definitions(&created.definitions) {
+                Some(definitions) => Pinned::Ready(definitions),
+                None => Pinned::Text(parts::part(tx, &row.tenant, &created.definitions)?),
+            };
+        }
+        Ok(Self { entries, hash, tokens, graph, definitions })
+    }
+
+    fn loaded(self, world: &World, row: RunRow) -> Result<Loaded> {
+        let run = row.id;
+        let entries: Vec<Arc<Entry>> = self.entries.into_iter().map(Arc::new).collect();
+        let created = entries.first().and_then(|entry| {
+            if let Event::Created(created) = &entry.event { Some(Arc::new((**created).clone())) } else { None }
+        });
+        let created = created.ok_or_else(|| unreadable(run, "its log does not begin with its creation"))?;
+        let plan = match self.graph {
+            Pinned::Ready(plan) => plan,
+            Pinned::Text(Some(text)) => world.plan(&created.graph, &text).map_err(|why| unreadable(run, &why))?,
+            Pinned::Text(None) => return Err(unreadable(run, "its graph is missing")),
+        };
+        let definitions = match self.definitions {
+            Pinned::Ready(definitions) => definitions,
+            Pinned::Text(Some(text)) => world.definitions(&created.definitions, &text).map_err(|why| unreadable(run, &why))?,
+            Pinned::Text(None) => return Err(unreadable(run, "its definitions are missing")),
+        };
+        let tokens = self.tokens.into_iter().map(|row| Arc::new(tokens_of(row))).collect();
+        Ok(Loaded { row, created, entries, tokens, plan, definitions, hash: self.hash })
+    }
 }
 
 /// Tokens as they are told.
@@ -115,6 +154,13 @@ impl Loaded {
         let id = self.row.parent.unwrap_or(self.row.id);
         Run::fold_towards(id, &self.entries, Arc::clone(&self.plan), towards)
             .map_err(|refusal| Error::new(Kind::CheckpointInvalid, format!("run {id} cannot be read: {refusal}")))
+    }
+
+    /// The run as it is stored, for whoever has taken it; none of a log without an entry.
+    pub(super) fn known(&self) -> Option<Known> {
+        let (created, row) = (&self.created, &self.row);
+        let known = |hash| Known { no: row.no, entity_type: created.entity, entity_id: created.entity_id, hash, stands: row.standing() };
+        self.hash.map(known)
     }
 
     /// The first step that failed, if its run has not been ended because of it.

@@ -138,7 +138,7 @@ pub(super) fn row_of(world: &World, run: &Run, tenure: &Tenure, last_event_id: u
         total: run.total(),
         mode: tenure.mode,
         queue: tenure.queue.clone(),
-        available_at: (run.status == Status::Queued).then(|| Timestamp(now.0.saturating_add(run.delay_ms))),
+        available_at: (run.status == Status::Queued).then(|| Timestamp(world.common_time().0.saturating_add(run.delay_ms))),
         tries: tenure.tries,
     }
 }

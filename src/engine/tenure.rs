@@ -5,6 +5,7 @@ mod told_text;
 mod working;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -21,19 +22,30 @@ use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
+use crate::store::log::Known;
 use crate::store::{Tx, queue};
 
 pub use working::{Finished, Working};
 pub(super) use working::Ends;
 
 /// Queued runs that are claimed at once.
-const CLAIMED: usize = 32;
+const CLAIMED: usize = 64;
+/// When there is more to do than can be done at once, so long is waited for several places to become free together.
+const GATHERED: Duration = Duration::from_millis(5);
+/// What is due already may be in other hands for a moment.
+const SOON: Duration = Duration::from_millis(20);
+/// How often the queue is looked at where nobody tells that something came.
+const LOOK: Duration = Duration::from_millis(200);
+/// And where somebody does.
+const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
 
 /// What was before driving begins: the teller, entries that its readers may still want to follow, a failure that was not acted on.
 pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
     pub(super) failed: Option<(Fault, Arc<str>)>,
+    /// The run as it is stored.
+    pub(super) known: Option<Known>,
 }
 
 /// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
@@ -42,10 +54,15 @@ struct Seat {
     journal: Arc<Journal>,
     feed: Arc<Feed>,
     over: CancellationToken,
+    queued: bool,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
+        if self.queued {
+            self.world.queued.fetch_sub(1, Ordering::Relaxed);
+            self.world.freed.notify_one();
+        }
         self.leave();
         self.world.hub.remove(self.journal.run, &self.feed);
         self.over.cancel();
@@ -102,7 +119,7 @@ impl Seat {
 /// When a lease taken now ends.
 pub(super) fn lease(world: &World) -> Option<Timestamp> {
     let millis = i64::try_from(world.config.runs.lease_seconds * 1000).unwrap_or(i64::MAX);
-    Some(Timestamp(world.clock.now().0.saturating_add(millis)))
+    Some(Timestamp(world.common_time().0.saturating_add(millis)))
 }
 
 /// Drives a run in this process, in a task of its own; the prelude is appended before its first step.
@@ -127,7 +144,7 @@ pub(super) fn drive_here(
     let id = run.id;
     let queued = tenure.mode == "async";
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
-    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure);
+    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.known);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
     let active = Active {
@@ -136,7 +153,6 @@ pub(super) fn drive_here(
         fence: journal.tenure().fence,
         broken: journal.broken_token().clone(),
         over: over.clone(),
-        queued,
     };
     world.active.lock().insert(id, active);
     world.hub.put(id, Arc::clone(&feed));
@@ -145,10 +161,14 @@ pub(super) fn drive_here(
     }
     let drive =
         Drive { world: Arc::clone(world), journal: Arc::clone(&journal), definitions, signals, tries_left, failed: start.failed };
-    let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over };
+    if queued {
+        world.queued.fetch_add(1, Ordering::Relaxed);
+    }
+    let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
     let began = std::time::Instant::now();
     world.spawn(async move {
-        let drove = std::panic::AssertUnwindSafe(drive.run()).catch_unwind().await;
+        let drive = drive_together(&seat.journal, drive);
+        let drove = std::panic::AssertUnwindSafe(drive).catch_unwind().await;
         match drove {
             Ok(Drove::Requeued) => {
                 seat.hear_late_cancel().await;
@@ -174,6 +194,12 @@ pub(super) fn drive_here(
         }
     });
     journal
+}
+
+/// Drives a run; what it appends until it has to wait goes to the writer at once, as one piece.
+async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> Drove {
+    let mut drive = std::pin::pin!(drive.run());
+    std::future::poll_fn(|context| journal.together(|| drive.as_mut().poll(context))).await
 }
 
 impl World {
@@ -292,16 +318,46 @@ impl World {
 
     async fn work_queue(self: Arc<Self>) {
         let most = usize::try_from(self.config.worker.concurrency.max(1)).unwrap_or(64);
-        loop {
-            let free = most.saturating_sub(self.active.lock().values().filter(|active| active.queued).count());
-            let claimed = if free > 0 { self.work_on(&self.config.queue, free.min(CLAIMED)).await.unwrap_or_default() } else { Vec::new() };
-            if !claimed.is_empty() {
-                continue;
+        let mut look = true;
+        while !self.stopping.is_cancelled() {
+            let free = most.saturating_sub(self.queued.load(Ordering::Relaxed)).min(CLAIMED);
+            let claimed = if look && free > 0 { self.work_on(&self.config.queue, free).await.unwrap_or_default().len() } else { 0 };
+            look = if claimed == free { self.places(most).await } else { self.jobs().await };
+        }
+    }
+
+    /// Waits until a good part of the places is free, or any when they become free slowly.
+    async fn places(&self, most: usize) -> bool {
+        let free = || most.saturating_sub(self.queued.load(Ordering::Relaxed));
+        let several = async {
+            while free() < most.div_ceil(4) {
+                self.freed.notified().await;
             }
+        };
+        let _some_will_do = tokio::time::timeout(GATHERED, several).await;
+        while free() == 0 {
             tokio::select! {
-                () = self.wake.notified() => {}
-                () = tokio::time::sleep(Duration::from_millis(200)) => {}
-                () = self.stopping.cancelled() => return,
+                () = self.freed.notified() => {}
+                () = self.stopping.cancelled() => return false,
+            }
+        }
+        true
+    }
+
+    /// Waits until something may be in the queue: somebody said so, or it is seen there.
+    async fn jobs(&self) -> bool {
+        let look = if self.store.hears() { LOOK_FOR_LOST } else { LOOK };
+        loop {
+            let name = self.config.queue.clone();
+            let due = self.store.read(move |tx| queue::due_at(tx, &name)).await.unwrap_or_default();
+            let wait = due.map_or(look, |due| Duration::from_millis(due.since(self.common_time())));
+            tokio::select! {
+                () = self.wake.notified() => return true,
+                () = self.stopping.cancelled() => return false,
+                () = tokio::time::sleep(wait.clamp(SOON, look)) => {}
+            }
+            if due.is_some_and(|due| due <= self.common_time()) {
+                return true;
             }
         }
     }
@@ -317,7 +373,7 @@ impl World {
     /// Claims queued runs, at most so many, and goes to work on them.
     async fn work_on(self: &Arc<Self>, queue: &str, most: usize) -> Result<Vec<Id>> {
         let (owner, name) = (Arc::clone(&self.owner), queue.to_owned());
-        let (now, until) = (self.clock.now(), lease(self).unwrap_or_default());
+        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);
         let claimed = self.store.write(move |tx| {
             let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
@@ -327,14 +383,13 @@ impl World {
             Ok(rows)
         });
         let rows = claimed.await?;
-        let begun = rows.into_iter().map(|row| async {
-            let id = row.id;
-            self.boundary(Boundary::After, id, row.head);
-            if let Err(error) = self.go_on(row, false).await {
-                tracing::error!(run = %id, %error, "a queued run could not be started");
-            }
-            id
-        });
-        Ok(futures_util::future::join_all(begun).await)
+        let begun: Vec<Id> = rows.iter().map(|row| row.id).collect();
+        for row in &rows {
+            self.boundary(Boundary::After, row.id, row.head);
+        }
+        if !rows.is_empty() {
+            self.go_on_with(rows, false).await?;
+        }
+        Ok(begun)
     }
 }

@@ -1,6 +1,7 @@
 //! Owns what the engine works with: configuration, clock, store, providers, tools, host, and the runs at work here.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
 use crate::knowledge::Knowledge;
-use crate::model::Id;
+use crate::model::{Id, Timestamp};
 use crate::observe::Observer;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
@@ -81,7 +82,12 @@ pub struct World {
     pub(super) ends: Mutex<Option<Ends>>,
     pub(super) hook: Option<AppendHook>,
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
-    plans: Mutex<HashMap<PartHash, Arc<Plan>>>,
+    /// Queued runs that are driven here.
+    pub(super) queued: AtomicUsize,
+    /// One of them ended.
+    pub(super) freed: Notify,
+    plans: Kept<Plan>,
+    pinned: Kept<Definitions>,
 }
 
 /// A run that is driven here.
@@ -95,7 +101,6 @@ pub(super) struct Active {
     pub(super) broken: CancellationToken,
     /// Cancelled when driving has ended.
     pub(super) over: CancellationToken,
-    pub(super) queued: bool,
 }
 
 /// What a world is made of.
@@ -124,8 +129,33 @@ pub struct Parts {
 
 /// Bytes at the beginning of a file in which an image tells its size.
 const HEAD: u64 = 256 * 1024;
-/// Plans that are kept ready.
-const PLANS: usize = 256;
+/// Plans, and definitions, that are kept ready.
+const READY: usize = 256;
+
+/// What was made of stored texts, by their hash.
+struct Kept<T>(Mutex<HashMap<PartHash, Arc<T>>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+}
+
+impl<T> Kept<T> {
+    fn find(&self, hash: &PartHash) -> Option<Arc<T>> {
+        self.0.lock().get(hash).cloned()
+    }
+
+    fn keep(&self, hash: &PartHash, made: T) -> Arc<T> {
+        let made = Arc::new(made);
+        let mut all = self.0.lock();
+        if all.len() >= READY {
+            all.clear();
+        }
+        all.insert(Arc::clone(hash), Arc::clone(&made));
+        made
+    }
+}
 
 impl World {
     /// A world of these parts.
@@ -159,7 +189,10 @@ impl World {
             active: Mutex::new(HashMap::new()),
             ends: Mutex::default(),
             hook: parts.hook,
-            plans: Mutex::new(HashMap::new()),
+            queued: AtomicUsize::new(0),
+            freed: Notify::new(),
+            plans: Kept::default(),
+            pinned: Kept::default(),
         }
     }
 
@@ -216,6 +249,11 @@ impl World {
         }
     }
 
+    /// The time by which leases and waiting jobs are told: that of the database, where hosts share a server.
+    pub(super) fn common_time(&self) -> Timestamp {
+        self.store.time(self.clock.now())
+    }
+
     /// Every step is durable before the next begins.
     #[must_use]
     pub fn step_durable(&self) -> bool {
@@ -233,18 +271,28 @@ impl World {
     /// # Errors
     /// When the stored graph cannot be read.
     pub fn plan(&self, hash: &PartHash, graph: &str) -> Result<Arc<Plan>, String> {
-        if let Some(plan) = self.plans.lock().get(hash) {
-            return Ok(Arc::clone(plan));
+        if let Some(plan) = self.known_plan(hash) {
+            return Ok(plan);
         }
         let json = serde_json::from_str(graph).map_err(|error| error.to_string())?;
         let graph = Graph::parse(&json).map_err(|issues| issues.first().map(|issue| issue.message.clone()).unwrap_or_default())?;
-        let plan = Arc::new(Plan::new(Arc::new(graph)));
-        let mut plans = self.plans.lock();
-        if plans.len() >= PLANS {
-            plans.clear();
-        }
-        plans.insert(Arc::clone(hash), Arc::clone(&plan));
-        Ok(plan)
+        Ok(self.plans.keep(hash, Plan::new(Arc::new(graph))))
+    }
+
+    /// The plan of a graph that is kept ready.
+    pub(super) fn known_plan(&self, hash: &PartHash) -> Option<Arc<Plan>> {
+        self.plans.find(hash)
+    }
+
+    /// The definitions of a run, made once of their text.
+    pub(super) fn definitions(&self, hash: &PartHash, text: &str) -> Result<Arc<Definitions>, String> {
+        let definitions = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Ok(self.pinned.keep(hash, definitions))
+    }
+
+    /// The definitions of a hash that are kept ready.
+    pub(super) fn known_definitions(&self, hash: &PartHash) -> Option<Arc<Definitions>> {
+        self.pinned.find(hash)
     }
 
     /// Masks for one run, when something is to be masked.
@@ -314,6 +362,6 @@ impl World {
     /// Runs that are driven here for somebody who waits.
     #[must_use]
     pub fn sync_runs(&self) -> usize {
-        self.active.lock().values().filter(|active| !active.queued).count()
+        self.at_work().saturating_sub(self.queued.load(Ordering::Relaxed))
     }
 }

@@ -48,11 +48,16 @@ impl From<ProviderFailure> for Stop {
 }
 
 impl Knowledge {
+    /// The time by which leases are told.
+    pub(super) fn common_time(&self) -> Timestamp {
+        self.store.time(self.clock.now())
+    }
+
     /// When a lease taken now ends.
     #[must_use]
     pub fn lease(&self) -> Timestamp {
         let millis = i64::try_from(self.config.runs.lease_seconds.saturating_mul(1000)).unwrap_or(i64::MAX);
-        Timestamp(self.clock.now().0.saturating_add(millis))
+        Timestamp(self.common_time().0.saturating_add(millis))
     }
 
     /// Works on a reading that was claimed, and stores how it ended. With `patient` a failure that may pass is tried again later.
@@ -66,7 +71,7 @@ impl Knowledge {
             Ok(()) | Err(Stop::Lost) => return,
             Err(Stop::Later(text)) if patient && reading.tries < TRIES => {
                 tracing::warn!(reading = reading.no, text, "a document could not be read; it is tried again");
-                let at = Timestamp(now.0 + backoff(reading.tries));
+                let at = Timestamp(self.common_time().0 + backoff(reading.tries));
                 self.store.write(move |tx| readings::put_off(tx, &reading, &text, at)).await
             }
             Err(Stop::Later(text) | Stop::Never(text)) => self.store.write(move |tx| readings::fail(tx, &reading, &text, now)).await,

@@ -74,7 +74,7 @@ impl Knowledge {
         tokio::select! {
             () = self.work_on(reading, true) => {}
             () = worker.stopping.cancelled() => {
-                let now = self.clock.now();
+                let now = self.common_time();
                 let _read_again_when_the_lease_ends = self.store.write(move |tx| readings::give_back(tx, &given_back, now)).await;
             }
         }
@@ -82,7 +82,7 @@ impl Knowledge {
     }
 
     async fn claim(&self, document: Option<i64>, owner: &Arc<str>) -> Result<Option<ReadingRow>, StoreError> {
-        let (owner, now, until) = (Arc::clone(owner), self.clock.now(), self.lease());
+        let (owner, now, until) = (Arc::clone(owner), self.common_time(), self.lease());
         if !self.store.read(move |tx| readings::any_waiting(tx, document, now)).await? {
             return Ok(None);
         }
@@ -92,7 +92,7 @@ impl Knowledge {
     /// Gives back what dead owners hold.
     async fn free_abandoned(&self, worker: &Worker) -> Result<(), StoreError> {
         let holders = self.store.read(readings::holders).await?;
-        let (now, until) = (self.clock.now(), self.lease());
+        let (now, until) = (self.common_time(), self.lease());
         let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
         let gone: Vec<String> = holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| (worker.is_gone)(owner)).collect();
         if gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far) {

@@ -80,9 +80,8 @@ impl StoreError {
     /// Whether the whole file, not one piece of work, is in trouble: the connection is opened anew.
     pub(super) const fn spoils_connection(&self) -> bool {
         match self {
-            Self::Replaced | Self::Corrupt(_) | Self::Io(_) => true,
+            Self::Replaced | Self::Corrupt(_) | Self::Io(_) | Self::ReadOnly => true,
             Self::Full
-            | Self::ReadOnly
             | Self::Busy
             | Self::Newer { .. }
             | Self::Fenced

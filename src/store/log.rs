@@ -6,14 +6,14 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::checkpoints::{self, CheckpointRow};
-use super::db::{Tx, params, to_json};
+use super::db::{Row, Tx, params, to_json};
 use super::error::StoreError;
 use super::parts;
-use super::runs::{self, RunRow, RunUpdate};
+use super::runs::{self, RunRow, RunUpdate, Standing};
 use super::threads::{self, MessageRow, Unsaid};
 use super::usage::{self, SpanRow};
 use super::{attachments, outbox};
-use crate::model::event::{Entry, LaneId, PartHash, Seq};
+use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
 use crate::model::{Id, Timestamp};
 
 /// A run's rows have the keys from its number times this on.
@@ -32,6 +32,10 @@ pub struct Append {
     pub expect_fence: i64,
     /// The entries, numbered from `expect_head` + 1; may be none.
     pub entries: Vec<Arc<Entry>>,
+    /// The run's row, when the run begins with this append; then `row` says nothing.
+    pub made: Option<Box<RunRow>>,
+    /// What its owner knows of the run as it is stored; what is not known is read.
+    pub known: Option<Known>,
     /// What the run is now.
     pub row: RunUpdate,
     /// Texts that the entries name by hash; may be stored already.
@@ -66,6 +70,8 @@ impl Append {
             expect_head,
             expect_fence,
             entries: Vec::new(),
+            made: None,
+            known: None,
             row,
             parts: Vec::new(),
             spans: Vec::new(),
@@ -79,6 +85,24 @@ impl Append {
             outbox: Vec::new(),
         }
     }
+}
+
+/// The hash of an entry: of its text, its place and the hash before it.
+pub type Hash = [u8; 32];
+
+/// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// The number of a top-level run.
+    pub no: i64,
+    /// `agent` or `workflow`.
+    pub entity_type: EntityKind,
+    /// Its id.
+    pub entity_id: Id,
+    /// The hash of the last entry.
+    pub hash: Hash,
+    /// Whether the columns are those of the next append.
+    pub stands: Standing,
 }
 
 /// Text deltas that were told between two entries.
@@ -100,11 +124,17 @@ pub struct TokenRow {
     pub deltas: Vec<Arc<str>>,
 }
 
-/// Appends to a run's log, or refuses: the run has another owner or its log went on.
-pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<(), StoreError> {
+/// What is known of a run after an append.
+pub type Appended = (i64, Hash);
+
+/// Appends to a run's log, or refuses: the run has another owner or its log went on. Gives the run's number and its last hash.
+pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> {
     let head = append.expect_head + append.entries.len() as u64;
-    let run = runs::update(tx, append, head)?;
-    append_entries(tx, run.no, append)?;
+    let run = match &append.made {
+        Some(row) => runs::make(tx, row, head)?,
+        None => runs::update(tx, append, head)?,
+    };
+    let hash = append_entries(tx, run.no, append)?;
     parts::keep(tx, &append.tenant, run.no, &append.parts)?;
     for child in &append.children {
         runs::upsert(tx, child)?;
@@ -124,11 +154,12 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<(), StoreError> {
         attachments::refer(tx, &append.tenant, file, "run", &append.run.to_string())?;
     }
     let now = append.entries.last().map_or(Timestamp(0), |entry| entry.at);
-    append.outbox.iter().try_for_each(|event| outbox::add(tx, &append.tenant, event, now))
+    append.outbox.iter().try_for_each(|event| outbox::add(tx, &append.tenant, event, now))?;
+    Ok((run.no, hash))
 }
 
 /// Appends what an earlier try may have stored without being able to say so.
-pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<(), StoreError> {
+pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<Appended, StoreError> {
     let Some(row) = runs::get(tx, &again.tenant, &again.run)? else { return Err(StoreError::Fenced) };
     let head = again.expect_head + again.entries.len() as u64;
     if row.fence != again.expect_fence || row.head != head {
@@ -141,7 +172,7 @@ pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<(), StoreError> {
         }
         Some(_) | None => !again.entries.is_empty(),
     };
-    if known { Ok(()) } else { append(tx, again) }
+    if known { Ok((row.no, hash_at(tx, row.no, &again.run, head)?)) } else { append(tx, again) }
 }
 
 fn place(run: i64, n: u64) -> Result<i64, StoreError> {
@@ -152,11 +183,11 @@ fn place(run: i64, n: u64) -> Result<i64, StoreError> {
         .ok_or_else(|| StoreError::Conflict(format!("a run's log cannot have more than {PLACES} entries")))
 }
 
-fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<(), StoreError> {
-    if append.entries.is_empty() {
-        return Ok(());
-    }
-    let mut hash = hash_at(tx, run, &append.run, append.expect_head)?;
+fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<Hash, StoreError> {
+    let mut hash = match &append.known {
+        Some(known) => known.hash,
+        None => hash_at(tx, run, &append.run, append.expect_head)?,
+    };
     let mut body = Vec::with_capacity(512);
     for (seq, entry) in (append.expect_head + 1..).zip(&append.entries) {
         if entry.seq != seq {
@@ -172,11 +203,11 @@ fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<(), Stor
             params![place(run, seq)?, entry.at.0, entry.lane, text, &hash[..]],
         )?;
     }
-    Ok(())
+    Ok(hash)
 }
 
 /// The hash of an entry; before the first it is made of the run's id.
-fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<[u8; 32], StoreError> {
+fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<Hash, StoreError> {
     if seq == 0 {
         return Ok(Sha256::digest(id.0.as_bytes()).into());
     }
@@ -184,11 +215,11 @@ fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<[u8; 32], Sto
         .ok_or_else(|| broken(id, seq))
 }
 
-fn hash_of(bytes: &[u8]) -> Result<[u8; 32], StoreError> {
+fn hash_of(bytes: &[u8]) -> Result<Hash, StoreError> {
     bytes.try_into().map_err(|_| StoreError::damaged("a hash of the log is not 32 bytes long"))
 }
 
-fn chained(before: &[u8; 32], seq: Seq, at: i64, lane: LaneId, body: &str) -> [u8; 32] {
+fn chained(before: &Hash, seq: Seq, at: i64, lane: LaneId, body: &str) -> Hash {
     let mut hash = Sha256::new();
     hash.update(before);
     hash.update(seq.to_le_bytes());
@@ -231,15 +262,27 @@ pub fn entries(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: Seq, limit: usize
            AND l.key < (SELECT (no + 1) * 67108864 FROM #runs WHERE id = $1 AND tenant = $2)
          ORDER BY l.key LIMIT $4",
         params![&run.to_string(), tenant, after, limit as u64],
-        |row| {
-            Ok(Entry {
-                seq: row.count(0)? % PLACES as u64,
-                at: Timestamp(row.int(1)?),
-                lane: lane(row.int(2)?)?,
-                event: row.json(3)?,
-            })
-        },
+        entry_of,
     )
+}
+
+/// The whole log of the run of a number, and the hash of its last entry.
+pub fn whole(tx: &mut Tx<'_>, run: i64) -> Result<(Vec<Entry>, Option<Hash>), StoreError> {
+    let (mut entries, mut hash) = (Vec::new(), None);
+    tx.query_each(
+        "SELECT key, at, lane, body, hash FROM #log WHERE key > $1 AND key < $2 ORDER BY key",
+        params![run * PLACES, (run + 1) * PLACES],
+        &mut |row| {
+            hash = Some(hash_of(row.blob(4)?)?);
+            entries.push(entry_of(row)?);
+            Ok(())
+        },
+    )?;
+    Ok((entries, hash))
+}
+
+fn entry_of(row: &Row<'_>) -> Result<Entry, StoreError> {
+    Ok(Entry { seq: row.count(0)? % PLACES as u64, at: Timestamp(row.int(1)?), lane: lane(row.int(2)?)?, event: row.json(3)? })
 }
 
 fn lane(number: i64) -> Result<LaneId, StoreError> {

@@ -31,6 +31,7 @@ pub mod queue;
 pub mod readings;
 pub mod run_delete;
 pub mod run_list;
+mod run_update;
 pub mod runs;
 mod sqlite;
 pub mod threads;
@@ -54,7 +55,7 @@ pub use db::{Param, Row, Tx};
 pub use error::StoreError;
 pub use news::{Hear, News};
 
-use crate::model::Id;
+use crate::model::{Id, Timestamp};
 use sqlite::Sqlite;
 use workers::{Engine, Job, Shared};
 pub use workers::{Then, Work};
@@ -96,8 +97,9 @@ impl StoreSettings {
 
     /// What a configuration asks for; a database that this build cannot use is refused.
     pub fn of(config: &Config) -> Result<Self, StoreError> {
-        if config.queue_connection.is_some() && config.queue_connection != config.database.url {
-            let text = "`queue_connection` names another database; this version keeps the queue in the main one: leave it unset";
+        if !config.queues_in_database() {
+            let text = "`queue_connection` names another database than the main one; a run and its job are stored in one transaction, so the \
+                        queue can be nowhere else: leave it unset, and keep queues apart by `queue`";
             return Err(StoreError::Place(text.to_owned()));
         }
         let place = match config.database.url.as_deref().filter(|url| !url.starts_with("sqlite:")) {
@@ -189,6 +191,18 @@ impl Store {
     /// Hears what other processes tell, from now on.
     pub fn listen(&self, hear: Hear) {
         self.0.threads.listen(hear);
+    }
+
+    /// Whether what other processes tell is heard.
+    #[must_use]
+    pub fn hears(&self) -> bool {
+        self.0.threads.hears()
+    }
+
+    /// The time by which leases are told: a server's, where the database is on one, else the host's.
+    #[must_use]
+    pub fn time(&self, host: Timestamp) -> Timestamp {
+        self.0.threads.time().unwrap_or(host)
     }
 
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.

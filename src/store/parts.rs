@@ -12,32 +12,39 @@ use crate::model::hex::hex;
 pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
     for (hash, body) in parts {
         let hash = bytes_of(hash)?;
-        let part = number(tx, tenant, &hash)?;
-        let part = match part {
-            Some(part) => part,
-            None => tx
-                .query_one(
-                    "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) \
-                     ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses RETURNING no",
-                    params![tenant, &hash[..], body],
-                    |row| row.int(0),
-                )?
-                .ok_or_else(|| StoreError::damaged("a part was not stored"))?,
-        };
-        let added = tx.execute(
-            "INSERT INTO #run_parts (run, part) VALUES ($1, $2) ON CONFLICT (run, part) DO NOTHING",
-            params![run, part],
-        )?;
-        if added > 0 {
+        let mut added = add_use(tx, tenant, run, &hash)?;
+        if added.is_none() && !is_used(tx, tenant, run, &hash)? {
+            tx.send(
+                "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) \
+                     ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses",
+                params![tenant, &hash[..], body],
+            )?;
+            added = add_use(tx, tenant, run, &hash)?;
+        }
+        if let Some(part) = added {
             tx.later().part(part, 1);
         }
     }
     Ok(())
 }
 
-fn number(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
-    let sql = "SELECT no FROM #parts WHERE tenant = $1 AND hash = $2{| FOR KEY SHARE}";
-    tx.query_one(sql, params![tenant, &hash[..]], |row| row.int(0))
+/// The run uses a part that is stored; none when there is no such part, or it is used already.
+fn add_use(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
+    tx.query_one(
+        "INSERT INTO #run_parts (run, part) SELECT $1, no FROM #parts WHERE tenant = $2 AND hash = $3{| FOR KEY SHARE} \
+         ON CONFLICT (run, part) DO NOTHING RETURNING part",
+        params![run, tenant, &hash[..]],
+        |row| row.int(0),
+    )
+}
+
+fn is_used(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #run_parts u JOIN #parts p ON p.no = u.part WHERE u.run = $1 AND p.tenant = $2 AND p.hash = $3",
+        params![run, tenant, &hash[..]],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
 }
 
 /// The text of a part.

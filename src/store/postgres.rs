@@ -1,6 +1,7 @@
 //! Owns a PostgreSQL server as the database: connections for lanes and readers, opened with their first job and again when lost.
 
 mod address;
+mod clock;
 mod fault;
 mod news;
 mod schema;
@@ -17,8 +18,10 @@ use super::error::StoreError;
 use super::inspect::Found;
 use super::news::{Hear, News};
 use super::workers::{Engine, Reading, Work, Writing, caught};
+use crate::model::Timestamp;
 use crate::sync::Mutex;
 
+use clock::ServerClock;
 use news::Exchange;
 
 pub(super) use address::Address;
@@ -28,6 +31,8 @@ pub(super) use session::Session;
 const LANES: usize = 4;
 /// A server that restarts is waited for, but not longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a read is begun when its connection breaks.
+const LOOKS: u32 = 6;
 /// One that never answered is waited for no longer than this.
 const FIRST_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -37,12 +42,13 @@ pub(super) struct Postgres {
     address: Address,
     /// The schema was brought up to date.
     ready: Mutex<bool>,
+    clock: ServerClock,
     exchange: Exchange,
 }
 
 impl Postgres {
     pub(super) fn new(settings: StoreSettings, address: Address) -> Self {
-        Self { settings, address, ready: Mutex::new(false), exchange: Exchange::default() }
+        Self { settings, address, ready: Mutex::new(false), clock: ServerClock::default(), exchange: Exchange::default() }
     }
 
     /// A connection whose schema is known; waits a while for a server that is away.
@@ -63,6 +69,7 @@ impl Postgres {
 
     fn try_to_connect(&self) -> Result<Session, StoreError> {
         let session = Session::open(&self.address, &self.settings)?;
+        self.clock.read(&session)?;
         let mut ready = self.ready.lock();
         if !*ready {
             schema::up_to_date(&session, &self.settings.prefix)?;
@@ -87,6 +94,14 @@ impl Engine for Postgres {
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
         Box::new(Reader { engine: self, session: None })
+    }
+
+    fn hears(&self) -> bool {
+        true
+    }
+
+    fn time(&self) -> Option<Timestamp> {
+        self.clock.now()
     }
 
     fn inspect(&self) -> Result<Found, StoreError> {
@@ -114,14 +129,17 @@ struct Reader {
 
 impl Reading for Reader {
     fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
-        let held = self.session.is_some();
-        let result = self.read(work);
-        let lost = self.session.as_ref().is_some_and(Session::lost);
-        if lost {
+        let mut result = self.read(work);
+        // A connection that breaks says nothing of the server, and looking twice does no harm.
+        for _ in 1..LOOKS {
+            if !self.session.as_ref().is_some_and(Session::lost) {
+                break;
+            }
             self.session = None;
+            result = self.read(work);
         }
-        // A connection that broke while nobody used it says nothing of the server.
-        if lost && held { self.read(work) } else { result }
+        self.session.take_if(|open| open.lost());
+        result
     }
 }
 
@@ -131,7 +149,7 @@ impl Reader {
             Some(open) => open,
             none => none.insert(self.engine.connect()?),
         };
-        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned());
         let result = caught(super::db::Connection::Postgres(open), work).map(drop);
         let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
         result.and(ended)

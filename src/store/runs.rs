@@ -1,4 +1,4 @@
-//! Owns the row of a run: making it, reading it, and what an append changes in it.
+//! Owns the row of a run: making it and reading it.
 
 use std::sync::Arc;
 
@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::db::{Param, Row, Tx, params, to_json};
 use super::error::StoreError;
-use super::log::Append;
 use super::usage;
 use crate::model::chat::Tokens;
 use crate::model::event::{EntityKind, Seq};
@@ -15,6 +14,8 @@ use crate::model::{Id, Timestamp};
 
 pub use super::run_list::{RunCounts, RunCursor, RunFilter, children, counts, list, page};
 pub use super::run_delete::delete;
+pub use super::run_update::{RunUpdate, Standing};
+pub(super) use super::run_update::{Updated, update};
 pub use super::queue::{cancel_wanted, claim, claim_expired, claim_queued, due_at, renew, request_cancel};
 
 /// A run as it is listed.
@@ -67,36 +68,6 @@ pub struct RunRow {
     pub cancel_requested: bool,
     /// Its number; 0 before it is stored.
     pub no: i64,
-}
-
-/// What an append makes of a run's row.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "the fields are those of the run's row")]
-pub struct RunUpdate {
-    pub status: &'static str,
-    pub started_at: Option<Timestamp>,
-    pub finished_at: Option<Timestamp>,
-    pub working_ms: u64,
-    pub waiting_ms: u64,
-    pub rested_at: Option<Timestamp>,
-    pub awaiting_node: Option<Arc<str>>,
-    pub awaiting_pause: Option<Id>,
-    pub error: Option<Value>,
-    /// Told when the run completed; kept for search.
-    pub reply: Option<Arc<str>>,
-    pub fence: i64,
-    pub owner: Option<Arc<str>>,
-    pub lease_until: Option<Timestamp>,
-    pub takeovers: u32,
-    pub last_event_id: u64,
-    pub attempt: u32,
-    pub own: Usage,
-    pub total: Usage,
-    /// `sync` or `async`: how the run goes on.
-    pub mode: &'static str,
-    pub queue: Option<Arc<str>>,
-    pub available_at: Option<Timestamp>,
-    pub tries: u32,
 }
 
 /// The columns of a run in the order in which `of_row` reads them.
@@ -215,6 +186,19 @@ pub fn insert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
     )
 }
 
+/// Makes the row of a run whose log has these first entries.
+pub(super) fn make(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<Updated, StoreError> {
+    let no = insert(tx, &RunRow { head, ..run.clone() })?;
+    Ok(Updated {
+        no,
+        root: no,
+        entity_type: run.entity_type.as_str().to_owned(),
+        entity_id: run.entity_id.to_string(),
+        top: run.parent.is_none(),
+        started_at: run.started_at,
+    })
+}
+
 /// Makes a child run's row, or brings it up to date.
 pub(super) fn upsert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
     let [id, error, pause] = [Some(run.id.to_string()), json_of(run.error.as_ref())?, run.awaiting_pause.map(|id| id.to_string())];
@@ -294,7 +278,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
     Ok(no)
 }
 
-fn json_of(value: Option<&Value>) -> Result<Option<String>, StoreError> {
+pub(super) fn json_of(value: Option<&Value>) -> Result<Option<String>, StoreError> {
     value.map(to_json).transpose()
 }
 
@@ -305,108 +289,4 @@ pub fn get(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<RunRow>, St
         params![&run.to_string(), tenant],
         of_row,
     )
-}
-
-/// What the rest of an append needs to know of its run.
-pub(super) struct Updated {
-    pub(super) no: i64,
-    pub(super) root: i64,
-    pub(super) entity_type: String,
-    pub(super) entity_id: String,
-    pub(super) top: bool,
-    pub(super) started_at: Option<Timestamp>,
-}
-
-/// Sets a run's row, or refuses: another owner, or another head.
-///
-/// Columns with indexes, and those that change together with the status, owner or pause, are written only then.
-pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, StoreError> {
-    let row = &append.row;
-    let id = append.run.to_string();
-    let mut values = vec![
-        Param::from(&id),
-        (&append.tenant).into(),
-        append.expect_head.into(),
-        append.expect_fence.into(),
-        head.into(),
-        row.fence.into(),
-        row.working_ms.into(),
-        row.waiting_ms.into(),
-        row.takeovers.into(),
-        row.last_event_id.into(),
-        row.attempt.into(),
-    ];
-    values.extend(usage_params(&row.own));
-    values.extend(usage_params(&row.total));
-    let pause = row.awaiting_pause.map(|id| id.to_string());
-    let found = tx.query_one(
-        "UPDATE #runs SET head = $5, fence = $6, working_ms = $7, waiting_ms = $8, takeovers = $9, last_event_id = $10, attempt = $11, \
-         own_prompt = $12, own_completion = $13, own_cached = $14, own_cache_write = $15, own_reasoning = $16, own_cost = $17, \
-         own_unpriced = $18, total_prompt = $19, total_completion = $20, total_cached = $21, total_cache_write = $22, \
-         total_reasoning = $23, total_cost = $24, total_unpriced = $25 \
-         WHERE id = $1 AND tenant = $2 AND head = $3 AND fence = $4 \
-         RETURNING no, root, entity_type, entity_id, parent, status, owner, started_at, awaiting_pause, rested_at",
-        &values,
-        |found| {
-            let same = found.text(5)? == row.status
-                && found.opt_text(6)? == row.owner.as_deref()
-                && found.opt_int(7)?.map(Timestamp) == row.started_at
-                && found.opt_text(8)? == pause.as_deref()
-                && found.opt_int(9)?.map(Timestamp) == row.rested_at
-                && row.error.is_none()
-                && row.reply.is_none();
-            let updated = Updated {
-                no: found.int(0)?,
-                root: found.opt_int(1)?.map_or_else(|| found.int(0), Ok)?,
-                entity_type: found.text(2)?.to_owned(),
-                entity_id: found.text(3)?.to_owned(),
-                top: found.opt_text(4)?.is_none(),
-                started_at: row.started_at,
-            };
-            let began = found.opt_int(7)?.is_none() && row.started_at.is_some();
-            Ok((updated, same, began))
-        },
-    )?;
-    let Some((updated, same, began)) = found else { return Err(StoreError::Fenced) };
-    if !same {
-        update_indexed(tx, updated.no, row, pause.as_deref())?;
-    }
-    if let Some(started) = row.started_at.filter(|_| began && updated.top) {
-        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1);
-    }
-    Ok(updated)
-}
-
-fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate, pause: Option<&str>) -> Result<(), StoreError> {
-    let error = json_of(row.error.as_ref())?;
-    let time = |at: Option<Timestamp>| at.map(|at| at.0);
-    tx.send(
-        "UPDATE #runs SET \
-         cancel_requested = CASE WHEN $4 IS NULL THEN cancel_requested ELSE 0 END, \
-         status = $2, started_at = $3, finished_at = $4, rested_at = $5, awaiting_node = $6, awaiting_pause = $7, error = $8, \
-         owner = $9, lease_until = $10, mode = $11, queue = $12, available_at = $13, tries = $14 WHERE no = $1",
-        params![
-            no,
-            row.status,
-            time(row.started_at),
-            time(row.finished_at),
-            time(row.rested_at),
-            row.awaiting_node.as_ref(),
-            pause,
-            error.as_ref(),
-            row.owner.as_ref(),
-            time(row.lease_until),
-            row.mode,
-            row.queue.as_ref(),
-            time(row.available_at),
-            row.tries,
-        ],
-    )?;
-    if row.reply.is_some() {
-        tx.send(
-            "INSERT INTO #run_replies (run, reply) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET reply = excluded.reply",
-            params![no, row.reply.as_ref()],
-        )?;
-    }
-    Ok(())
 }

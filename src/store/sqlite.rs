@@ -36,6 +36,10 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
         Connection::open_with_flags(&settings.path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
             .map_err(|error| explained(error, &settings.path))?
     };
+    // SQLite opens a file that may not be written for reading, and says nothing.
+    if connection.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(StoreError::ReadOnly);
+    }
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
     schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
     Ok(session)

@@ -1,5 +1,6 @@
 //! Tests of the store through its public functions, on real files.
 
+mod claims;
 mod faults;
 mod lists;
 mod logs;
@@ -13,6 +14,7 @@ use serde_json::{Map, json};
 
 use super::log::{Append, append};
 use super::runs::{self, RunRow, RunUpdate};
+use super::threads::Begun;
 use super::{Store, StoreError, StoreSettings, Tx};
 use crate::model::event::{Created, EntityKind, Entry, Event};
 use crate::model::usage::Usage;
@@ -55,6 +57,11 @@ fn read<T: Send + 'static>(
 /// The id of a small number.
 fn id(number: u64) -> Id {
     Id::v7(number, 0, number)
+}
+
+/// A run of an entity that begins on a thread.
+const fn of<'a>(entity: (EntityKind, &'a Id), user_id: Option<&'a str>) -> Begun<'a> {
+    Begun { entity, user_id, message: None }
 }
 
 /// A run of tenant `t` whose number tells its id and the time at which it was made.

@@ -97,24 +97,33 @@ pub struct ThreadFilter {
     pub q: Option<String>,
 }
 
+/// A run that begins on a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun<'a> {
+    /// What it is a run of.
+    pub entity: (EntityKind, &'a Id),
+    /// Whose it is.
+    pub user_id: Option<&'a str>,
+    /// What people read of it, if they do.
+    pub message: Option<&'a MessageRow>,
+}
+
 /// A run begins on a thread: makes the thread when it is not there. Another entity's thread is refused.
-pub fn touch(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    thread: &Id,
-    entity: (EntityKind, &Id),
-    user_id: Option<&str>,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let (kind, entity_id) = (entity.0.as_str(), entity.1.to_string());
+pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let (kind, entity_id) = (begun.entity.0.as_str(), begun.entity.1.to_string());
+    let (read, messages) = (begun.message.and_then(preview), i64::from(begun.message.is_some()));
     let mine = tx.execute(
         "INSERT INTO #threads AS t (id, tenant, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at) \
-         VALUES ($1, $2, $3, $4, $5, NULL, 0, 1, $6, $6) \
-         ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, updated_at = excluded.updated_at \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $8) \
+         ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, message_count = t.message_count + excluded.message_count, \
+         preview = COALESCE(t.preview, excluded.preview), updated_at = excluded.updated_at \
          WHERE t.entity_type = excluded.entity_type AND t.entity_id = excluded.entity_id",
-        params![&thread.to_string(), tenant, kind, &entity_id, user_id, now.0],
+        params![&thread.to_string(), tenant, kind, &entity_id, begun.user_id, read.as_ref(), messages, now.0],
     )?;
-    if mine == 0 { Err(StoreError::Conflict("the thread belongs to another agent or workflow".to_owned())) } else { Ok(()) }
+    if mine == 0 {
+        return Err(StoreError::Conflict("the thread belongs to another agent or workflow".to_owned()));
+    }
+    begun.message.map_or(Ok(()), |message| insert_message(tx, tenant, message))
 }
 
 /// Appends messages, and marks those that a summary stands for.
@@ -125,37 +134,39 @@ pub fn append_messages(
     summarized: &[Id],
 ) -> Result<(), StoreError> {
     for message in messages {
-        let meta = message.meta.as_ref().map(to_json).transpose()?;
-        let thread = message.thread.to_string();
-        tx.send(
-            "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
-            params![
-                &message.id.to_string(),
-                tenant,
-                &thread,
-                &message.history,
-                message.shown,
-                message.summarized,
-                &message.role,
-                message.run.map(|run| run.to_string()).as_ref(),
-                message.created_at.0,
-                &message.body,
-                meta.as_ref(),
-            ],
-        )?;
-        for file in &message.files {
-            attachments::refer(tx, tenant, file, "thread", &thread)?;
-        }
+        insert_message(tx, tenant, message)?;
         if message.shown {
             tx.send(
                 "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
                  WHERE tenant = $1 AND id = $2",
-                params![tenant, &thread, message.created_at.0, preview(message).as_ref()],
+                params![tenant, &message.thread.to_string(), message.created_at.0, preview(message).as_ref()],
             )?;
         }
     }
     summarized.iter().try_for_each(|id| mark_summarized(tx, tenant, messages, id))
+}
+
+fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result<(), StoreError> {
+    let meta = message.meta.as_ref().map(to_json).transpose()?;
+    let thread = message.thread.to_string();
+    tx.send(
+        "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        params![
+            &message.id.to_string(),
+            tenant,
+            &thread,
+            &message.history,
+            message.shown,
+            message.summarized,
+            &message.role,
+            message.run.map(|run| run.to_string()).as_ref(),
+            message.created_at.0,
+            &message.body,
+            meta.as_ref(),
+        ],
+    )?;
+    message.files.iter().try_for_each(|file| attachments::refer(tx, tenant, file, "thread", &thread))
 }
 
 /// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::model::Id;
+use crate::model::{Id, Timestamp};
 use crate::sync::{Condvar, Mutex};
 
 use super::db::{Connection, Tx};
@@ -38,6 +38,14 @@ pub(super) trait Engine: Send + Sync {
     fn tell(&self, _: News) {}
     /// Serves what processes tell each other until it is closed; blocks its thread. None where there are no other processes to hear.
     fn exchange(self: Arc<Self>, _: Hear) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
+    /// Other processes are heard, so that nobody has to look often.
+    fn hears(&self) -> bool {
+        false
+    }
+    /// The clock that all who share the database agree on; none where that is the host's own.
+    fn time(&self) -> Option<Timestamp> {
         None
     }
     /// Nothing more is told or heard.
@@ -198,6 +206,14 @@ impl Shared {
 
     pub(super) fn tell(&self, news: News) {
         self.engine.tell(news);
+    }
+
+    pub(super) fn hears(&self) -> bool {
+        self.engine.hears()
+    }
+
+    pub(super) fn time(&self) -> Option<Timestamp> {
+        self.engine.time()
     }
 
     /// Hears other processes on a thread of its own.

@@ -33,12 +33,27 @@ static inline void expect_code(int line, const char *what, int32_t code, int32_t
 }
 #define EXPECT(wanted, call, problem) expect_code(__LINE__, #call, (call), (wanted), (problem))
 
-/* A workflow that answers with an echo, in an engine of its own file; `path` is the database. */
+/* Where a database is: the file of that name, or a schema of that name on the server that tests run on. */
+static inline void database(char *out, size_t size, const char *path) {
+    const char *server = getenv("STUDIO_TEST_DATABASE_URL");
+    if (server == NULL) {
+        snprintf(out, size, "{\"path\":\"%s\"}", path);
+        return;
+    }
+    char name[64];
+    snprintf(name, sizeof name, "%s", path);
+    for (char *at = name; *at != 0; at++)
+        if (*at == '-' || *at == '.') *at = '_';
+    snprintf(out, size, "{\"url\":\"%s&options=-c%%20search_path%%3D%s\"}", server, name);
+}
+
+/* An engine of its own database. */
 static inline studio_engine *open_engine(const char *path) {
-    char config[1024];
+    char config[1024], place[768];
+    database(place, sizeof place, path);
     snprintf(config, sizeof config,
-             "{\"environment\":\"local\",\"database\":{\"path\":\"%s\"},\"default_provider\":\"script\","
-             "\"default_model\":\"echo\",\"async_runs_enabled\":true}", path);
+             "{\"environment\":\"local\",\"database\":%s,\"default_provider\":\"script\","
+             "\"default_model\":\"echo\",\"async_runs_enabled\":true}", place);
     studio_engine *engine = NULL;
     studio_buf err = STUDIO_BUF_EMPTY;
     EXPECT(STUDIO_OK, studio_engine_open(bytes(config), strlen(config), &engine, &err), &err);

@@ -1,9 +1,12 @@
 //! Who holds a run: heartbeats, owners that die or stand still, takeovers by start, by clock, too many of them, and shutdown.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::model::Id;
+use studio::clock::{Clock, SystemClock};
+use studio::model::{Id, Timestamp};
+use studio::studio::Options;
 
 use crate::program::Program;
 use crate::record::record;
@@ -37,14 +40,15 @@ async fn an_owner_that_stood_still_is_fenced() {
     let mut owner = Program::run("work", folder.path(), &json!({"settings": short, "node": slow_model()}));
     let run: Id = owner.next().expect("a run").parse().expect("an id");
     let other = Bench::open(folder.path(), short);
-    // A process that stands still in the middle of a write keeps the database locked: then it is let go on and stopped again.
-    loop {
+    // A process that stands still in the middle of a write keeps the file, or the row, locked: then it is let go on and stopped again.
+    for tries in 1.. {
         owner.signal("STOP");
         tokio::time::sleep(Duration::from_millis(1300)).await;
-        if let Ok(taken) = other.studio.take_over().await {
-            assert_eq!(taken, 1);
+        let taken = other.studio.take_over().await;
+        if taken.as_ref().is_ok_and(|taken| *taken == 1) {
             break;
         }
+        assert!(tries < 20, "{taken:?}");
         owner.signal("CONT");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -79,7 +83,7 @@ async fn a_run_of_an_unknown_owner_is_taken_over_when_the_lease_ends() {
     let run = first.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
     bench.studio.runtime().expect("a runtime");
     let store = &first.studio.world().store;
-    let (id, until) = (run, studio::model::Timestamp(first.studio.world().clock.now().0 + 500));
+    let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 500));
     let taken = store.write(move |tx| studio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
     assert!(taken.expect("a store").is_some());
     let row = bench.until(&run, "completed", Duration::from_secs(15)).await;
@@ -148,4 +152,46 @@ async fn a_shutdown_without_time_drops_the_step_and_its_call_is_in_doubt() {
     next.retry(&run, json!({"in_doubt": [{"call_id": call, "action": "skip"}]})).await.expect("a retry");
     next.until(&run, "completed", SOON).await;
     assert_eq!(marks(&next.effects).len(), 1);
+}
+
+/// A host whose clock is an hour ahead.
+#[derive(Default)]
+struct Ahead(SystemClock);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.now().0 + 3_600_000)
+    }
+
+    fn id(&self) -> Id {
+        self.0.id()
+    }
+
+    fn random(&self, into: &mut [u8]) {
+        self.0.random(into);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_whose_clocks_differ_tell_leases_by_the_clock_of_the_server() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let folder = folder();
+    let ahead = || Options { clock: Some(Arc::new(Ahead::default())), ..Options::default() };
+    let queue = json!({"worker": {"in_process": true}});
+    let (own, other) = (Bench::open(folder.path(), json!({})), Bench::open_with(folder.path(), queue, ahead(), Arc::new(|| ())));
+    let workflow = own.workflow("slow", single("llm", slow_model()["data"].clone())).await;
+    let run = own.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+    assert_eq!(other.studio.take_over().await.expect("a studio"), 0, "a live run was taken");
+    let theirs = other.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+    let until = other.row(&theirs).await.lease_until.expect("a lease");
+    let left = until.0 - SystemClock::default().now().0;
+    assert!((10_000..60_000).contains(&left), "the lease ends in {left} ms");
+    assert_eq!(own.studio.take_over().await.expect("a studio"), 0, "a live run was taken");
+    let queued = own.start(&workflow, json!({"message": "hi"}), true).await.expect("a run").run;
+    for run in [run, theirs, queued] {
+        let row = other.until(&run, "completed", SOON).await;
+        assert_eq!(row.takeovers, 0);
+    }
 }

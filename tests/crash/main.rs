@@ -18,4 +18,5 @@ mod runtimes;
 mod server;
 mod support;
 mod sweep;
+mod tails;
 mod two;

@@ -10,7 +10,7 @@ use studio::engine::{Follow, From, Order};
 use studio::model::Id;
 
 use crate::support::{Bench, graph, mark, single};
-use crate::{billing, growth, ingest, keys, sweep};
+use crate::{billing, growth, ingest, keys, sweep, tails};
 
 const ROLE: &str = "STUDIO_TEST_ROLE";
 const FOLDER: &str = "STUDIO_TEST_FOLDER";
@@ -87,6 +87,7 @@ fn role() {
         "bill" => runtime.block_on(billing::program(&folder, &given)),
         "ingest" => runtime.block_on(ingest::program(&folder, &given)),
         "key" => runtime.block_on(keys::program(&folder, &given)),
+        "clock" => runtime.block_on(tails::program(&folder, &given)),
         "grow" => runtime.block_on(growth::program(&folder)),
         other => panic!("there is no role {other}"),
     }

@@ -188,3 +188,48 @@ async fn connections_are_encrypted_and_certificates_looked_at_when_that_is_asked
         assert_eq!(told.is_ok(), works, "{mode}: {told:?}");
     }
 }
+
+/// A worker elsewhere looks by itself only every two seconds: five jobs in a row would take ten.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_begun_elsewhere_as_soon_as_it_is_queued() {
+    if place::on_server("").is_none() {
+        return;
+    }
+    let folder = folder();
+    let bench = Bench::open(folder.path(), json!({}));
+    let workflow = bench.workflow("note", single("tool", json!({"tool_ref": "host:note"}))).await;
+    let mut worker = Program::run("work", folder.path(), &json!({"settings": {"worker": {"in_process": true}}}));
+    assert_eq!(worker.next().as_deref(), Some("0"));
+    let mut waits = Vec::new();
+    for _ in 0..5 {
+        let began = Instant::now();
+        let run = bench.start(&workflow, json!({"message": "hi"}), true).await.expect("a run").run;
+        bench.until(&run, "completed", SOON).await;
+        waits.push(began.elapsed());
+    }
+    worker.kill();
+    assert!(waits.iter().sum::<Duration>() < Duration::from_secs(5), "{waits:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_opens_no_more_than_nine_connections() {
+    let folder = folder();
+    let Some(url) = place::on_server(folder.path().to_str().expect("a path")) else { return };
+    let bench = Bench::open(folder.path(), json!({"database": {"url": format!("{url}&application_name=bounded")}}));
+    let workflow = bench.workflow("note", single("tool", json!({"tool_ref": "host:note"}))).await;
+    let crowd = (0..120).map(|_| {
+        let (bench, workflow) = (bench.clone(), workflow.clone());
+        tokio::spawn(async move {
+            let run = bench.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+            bench.until(&run, "completed", SOON).await;
+        })
+    });
+    for one in crowd.collect::<Vec<_>>() {
+        one.await.expect("a task");
+    }
+    let count = bench.studio.world().store.read(|tx| {
+        tx.query_one("SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'bounded'", &[], |row| row.int(0))
+    });
+    let count = count.await.expect("a server").expect("a count");
+    assert!((3..=9).contains(&count), "{count} connections");
+}

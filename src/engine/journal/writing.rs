@@ -1,4 +1,4 @@
-//! Owns when a run's log goes to disk: what waits goes together, in order, and again when the store cannot write for now.
+//! Owns when a run's log goes to disk: what waits goes together, in order, and again when the store could not write.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use super::{Boundary, Core, Journal, Pending, projection};
 use crate::model::event::Seq;
 use crate::store::{News, StoreError};
-use crate::store::log::Append;
+use crate::store::log::{self, Append, Appended, Known};
 use crate::sync::Mutex;
 
-/// Waits between tries when the store cannot write for now.
+/// Waits between tries while the store cannot write.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
@@ -30,13 +30,17 @@ impl Journal {
             core.pending.forget(core.run.head);
             return;
         }
+        if core.pending.held {
+            core.pending.wanted = true;
+            return;
+        }
         if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
             return;
         }
         self.write(FIRST_WAIT);
     }
 
-    /// Writes what waits; when the store cannot for now, again after a wait.
+    /// Writes what waits; while the store cannot write, again after a wait.
     fn write(self: &Arc<Self>, wait: Duration) {
         let (write, then) = (Arc::clone(self), Arc::clone(self));
         let taken = Arc::new(Mutex::new(None));
@@ -47,7 +51,8 @@ impl Journal {
                 let (append, again) = write.take();
                 *took.lock() = Some(Arc::clone(&append));
                 write.world.boundary(Boundary::Before, write.run, append.expect_head);
-                if again { crate::store::log::append_again(tx, &append) } else { crate::store::log::append(tx, &append) }
+                let stored = if again { log::append_again(tx, &append) } else { log::append(tx, &append) };
+                stored.map(|stored| write.learn(&append, stored))
             }),
             Box::new(move |result| {
                 let append = taken.lock().take();
@@ -76,10 +81,20 @@ impl Journal {
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
         append.entries = std::mem::take(&mut core.pending.entries);
         append.tokens = std::mem::take(&mut core.pending.tokens);
+        let known = self.known.lock();
+        append.known = known.as_ref().filter(|(head, _)| *head == append.expect_head).map(|(_, known)| known.clone());
+        drop(known);
         core.pending.stored_head += append.entries.len() as u64;
         let append = Arc::new(rows.into(append));
         *writing = Some(Arc::clone(&append));
         (append, false)
+    }
+
+    /// The run as it is stored with this append; another may be taken back, but this one is tried until it is kept.
+    fn learn(&self, append: &Append, (no, hash): Appended) {
+        let created = Arc::clone(&self.core.lock().run.created);
+        let known = Known { no, entity_type: created.entity, entity_id: created.entity_id, hash, stands: append.row.standing() };
+        *self.known.lock() = Some((append.expect_head + append.entries.len() as u64, known));
     }
 
     /// Runs on the writer's thread, which holds no lock.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::super::journal::{Boundary, Tenure};
 use super::super::world::World;
-use super::super::{answer, load, owner};
+use super::super::load::{self, Loaded};
+use super::super::{answer, owner};
 use super::{Start, drive_here, lease};
 use crate::error::Result;
-use crate::model::Timestamp;
+use crate::model::{Id, Timestamp};
 use crate::model::event::{DoubtfulCall, Event, Fault, FaultCode};
 use crate::model::run::Status;
 use crate::store::queue;
@@ -32,8 +33,7 @@ impl World {
             let found = self.claim_abandoned().await?;
             let full = found.len() == TAKEN;
             count += found.len();
-            // All at once: those that wait for their turn would lose their leases again.
-            futures_util::future::join_all(found.into_iter().map(|row| self.try_going_on(row))).await;
+            self.go_on_with(found, true).await?;
             if !full {
                 return Ok(count);
             }
@@ -41,7 +41,7 @@ impl World {
     }
 
     async fn claim_abandoned(self: &Arc<Self>) -> Result<Vec<RunRow>> {
-        let now = self.clock.now();
+        let now = self.common_time();
         let until = lease(self).unwrap_or_default();
         let holders = self.store.read(queue::holders).await?;
         let gone: Vec<String> =
@@ -68,18 +68,22 @@ impl World {
         Ok(rows)
     }
 
-    async fn try_going_on(self: &Arc<Self>, row: RunRow) {
-        let (run, fence) = (row.id, row.fence);
-        if let Err(error) = self.go_on(row, true).await {
-            tracing::error!(%run, %error, "an abandoned run could not be taken over; it is tried again when the lease ends");
-            let _counted_then = self.store.write(move |tx| queue::uncount(tx, &run, fence)).await;
+    /// Goes on with runs that this engine has just claimed.
+    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, taken_over: bool) -> Result<()> {
+        let held: Vec<(Id, i64)> = claimed.iter().map(|row| (row.id, row.fence)).collect();
+        let loaded = load::load_all(self, claimed).await?;
+        for ((run, fence), loaded) in held.into_iter().zip(loaded) {
+            let Err(error) = loaded.and_then(|loaded| self.go_on(&loaded, taken_over)) else { continue };
+            tracing::error!(%run, %error, "a claimed run cannot go on; it is tried again when its lease ends");
+            if taken_over {
+                let _counted_then = self.store.write(move |tx| queue::uncount(tx, &run, fence)).await;
+            }
         }
+        Ok(())
     }
 
-    /// Goes on with a run that this engine has just claimed.
-    pub(super) async fn go_on(self: &Arc<Self>, row: RunRow, taken_over: bool) -> Result<()> {
-        let tenant = Arc::clone(&row.tenant);
-        let loaded = load::load(self, &tenant, &row.id.to_string()).await?;
+    fn go_on(self: &Arc<Self>, loaded: &Loaded, taken_over: bool) -> Result<()> {
+        let (row, tenant) = (&loaded.row, Arc::clone(&loaded.row.tenant));
         let run = loaded.fold(None)?;
         let tenure = Tenure {
             owner: Arc::clone(&self.owner),
@@ -89,7 +93,7 @@ impl World {
             tries: row.tries,
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed() };
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), known: loaded.known() };
         let began = run.status == Status::Queued || !taken_over;
         let (takeovers, doubts) = (row.takeovers, run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers } };

@@ -110,7 +110,7 @@ impl World {
     ) -> Result<Option<Id>> {
         let most = working.concurrency.max(1);
         while !stop.is_cancelled() && !self.stopping.is_cancelled() {
-            let busy = self.active.lock().values().filter(|active| active.queued).count();
+            let busy = self.queued.load(std::sync::atomic::Ordering::Relaxed);
             let free = most.saturating_sub(busy);
             let free = if working.once { free.min(1) } else { free.min(super::CLAIMED) };
             let claimed = if free > 0 { self.work_on(&working.queue, free).await } else { Ok(Vec::new()) };

@@ -20,6 +20,7 @@ use super::address::Address;
 use super::fault::{self, Trouble};
 use super::tls;
 use super::value::{Value, type_of};
+use crate::model::Timestamp;
 
 /// The server itself stops a statement before; a server that says nothing for so long is gone.
 const ANSWER: Duration = Duration::from_secs(75);
@@ -29,8 +30,8 @@ type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 /// A connection with its statements, kept by one database thread.
 pub(in crate::store) struct Session {
     client: Rc<Client>,
-    /// The number of the server's process behind this connection.
-    backend: i64,
+    /// The server's process behind this connection, as a condition of `pg_stat_activity`.
+    process: String,
     prefix: Arc<str>,
     statements: RefCell<HashMap<(usize, usize), Statement>>,
     begun: RefCell<Option<Answer<Vec<SimpleQueryMessage>>>>,
@@ -47,8 +48,8 @@ pub(super) enum Commit {
     Kept,
     /// Nothing is.
     TakenBack(StoreError),
-    /// The connection broke; the server knows by this number.
-    Unknown(i64),
+    /// The connection broke before the server answered.
+    Unknown,
 }
 
 impl Session {
@@ -58,7 +59,7 @@ impl Session {
         let client = runtime.block_on(connect(address))?;
         let session = Self {
             client: Rc::new(client),
-            backend: 0,
+            process: String::new(),
             prefix: Arc::clone(&settings.prefix),
             statements: RefCell::default(),
             begun: RefCell::default(),
@@ -72,12 +73,15 @@ impl Session {
             "SET synchronous_commit = {durable}; SET default_transaction_isolation = 'read committed'; SET statement_timeout = '60s'; \
              SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'"
         ))?;
-        let told = session.simple("SELECT pg_backend_pid(), current_setting('server_encoding')")?;
-        let (backend, encoding) = told.first().map_or(("", ""), |row| (row.get(0).unwrap_or_default(), row.get(1).unwrap_or_default()));
+        let told = session.simple(
+            "SELECT current_setting('server_encoding'), 'pid = ' || pid || ' AND backend_start = ' || quote_literal(backend_start) \
+             FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+        )?;
+        let (encoding, process) = told.first().map_or(("", ""), |row| (row.get(0).unwrap_or_default(), row.get(1).unwrap_or_default()));
         if encoding != "UTF8" {
             return Err(StoreError::Place(format!("the database stores text as `{encoding}`; make one with `ENCODING 'UTF8'`")));
         }
-        Ok(Self { backend: backend.parse().unwrap_or_default(), ..session })
+        Ok(Self { process: process.to_owned(), ..session })
     }
 
     /// Nothing more can be done with this connection.
@@ -94,8 +98,8 @@ impl Session {
         self.spoiled.get()
     }
 
-    pub(super) const fn backend(&self) -> i64 {
-        self.backend
+    pub(super) fn process(&self) -> &str {
+        &self.process
     }
 
     fn failed(&self, error: &Error) -> StoreError {
@@ -141,32 +145,30 @@ impl Session {
         self.wait(all(sent))
     }
 
-    /// Begins a transaction.
-    pub(super) fn begin(&self, how: &'static str) {
+    /// Begins a transaction; what it is begun with goes out with the first question.
+    pub(super) fn begin(&self, how: String) {
         self.trouble.set(None);
         self.spoiled.set(false);
         self.sent.take();
         let client = Rc::clone(&self.client);
-        let numbered = how == "BEGIN";
-        let begun = Box::pin(async move { client.simple_query(if numbered { "BEGIN; SELECT txid_current()" } else { how }).await });
+        let begun = Box::pin(async move { client.simple_query(&how).await });
         let begun = self.start::<Vec<SimpleQueryMessage>>(begun);
         self.begun.replace(begun);
     }
 
-    /// The number of the transaction.
-    fn number(&self) -> Result<i64, StoreError> {
-        let Some(begun) = self.begun.take() else { return Err(StoreError::Io("no transaction was begun".to_owned())) };
-        let told = self.wait(begun)?;
-        let number = told.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { row.get(0)?.parse().ok() } else { None });
-        number.ok_or_else(|| StoreError::Fault("the server gave a transaction no number".to_owned()))
+    /// Whether the transaction was begun; whatever failed after a beginning that failed tells nothing.
+    pub(super) fn begun(&self) -> Result<(), StoreError> {
+        self.begun.take().map_or(Ok(()), |begun| self.wait(begun).map(drop))
     }
 
     /// Ends a transaction that wrote.
     pub(super) fn commit(&self) -> Commit {
-        let number = match self.number() {
-            Ok(number) => number,
-            Err(error) => return Commit::TakenBack(error),
-        };
+        if let Err(error) = self.begun() {
+            return Commit::TakenBack(error);
+        }
+        if self.spoiled() || self.lost() {
+            return Commit::TakenBack(StoreError::Io("the transaction could not be begun".to_owned()));
+        }
         let sent = all(self.sent.take());
         let client = Rc::clone(&self.client);
         let both = async move {
@@ -175,7 +177,7 @@ impl Session {
         };
         match self.wait(both) {
             Ok(()) => Commit::Kept,
-            Err(_) if self.lost() => Commit::Unknown(number),
+            Err(_) if self.lost() => Commit::Unknown,
             Err(error) => Commit::TakenBack(error),
         }
     }
@@ -192,6 +194,13 @@ impl Session {
         let told = self.wait(self.client.simple_query(sql))?;
         let rows = told.into_iter().filter_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
         Ok(rows.collect())
+    }
+
+    /// What time it is at the server.
+    pub(super) fn time(&self) -> Result<Timestamp, StoreError> {
+        let told = self.simple("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")?;
+        let millis = told.first().and_then(|row| row.get(0)?.parse().ok());
+        millis.map(Timestamp).ok_or_else(|| StoreError::Fault("the server told no time".to_owned()))
     }
 
     fn statement(&self, sql: &'static str, params: &[Param<'_>]) -> Result<Statement, StoreError> {

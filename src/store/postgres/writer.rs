@@ -1,5 +1,8 @@
-//! Owns how jobs become one transaction on a server: again when others were in the way, apart when one of them fails, and asking the
-//! server what became of it when the connection broke while it committed.
+//! Owns how jobs become one transaction on a server: again when others were in the way, apart when one of them fails, and reading
+//! back what became of it when the connection broke while it committed.
+//!
+//! Each lane has a row of its own that says the number of its last transaction, written as the first thing in it. (The server's own
+//! numbers would not do: after a crash it gives those again that left no trace.)
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +21,14 @@ const TRIES: u32 = 12;
 pub(super) struct Writer {
     engine: Arc<Postgres>,
     session: Option<Session>,
+    /// The key of its row.
+    lane: String,
+    /// The number of its last transaction.
+    number: u64,
 }
+
+/// Rows of lanes that wrote nothing for so long are removed, in milliseconds.
+const FORGOTTEN: i64 = 7 * 86_400_000;
 
 /// What became of a try.
 enum Tried {
@@ -29,8 +39,8 @@ enum Tried {
     Apart,
     /// Nothing was kept, and that is the answer.
     Refused(StoreError),
-    /// The connection to this process of the server broke; the transaction had this number.
-    Unknown(i64, i64),
+    /// The connection to this process of the server broke.
+    Unknown(String),
 }
 
 impl Writing for Writer {
@@ -38,7 +48,7 @@ impl Writing for Writer {
         let count = works.len();
         for tries in 1.. {
             let tried = self.attempt(works);
-            let tried = if let Tried::Unknown(backend, number) = tried { self.asked(backend, number) } else { tried };
+            let tried = if let Tried::Unknown(process) = tried { self.read_back(process) } else { tried };
             match tried {
                 Tried::Kept => return vec![Ok(()); count],
                 Tried::Again(error) if tries >= TRIES => return vec![Err(error); count],
@@ -53,25 +63,52 @@ impl Writing for Writer {
 }
 
 impl Writer {
-    pub(super) const fn new(engine: Arc<Postgres>) -> Self {
-        Self { engine, session: None }
+    pub(super) fn new(engine: Arc<Postgres>) -> Self {
+        Self { engine, session: None, lane: format!("commit:{}", uuid::Uuid::new_v4()), number: 0 }
+    }
+
+    fn connect(&self) -> Result<Session, StoreError> {
+        let session = self.engine.connect()?;
+        let prefix = &self.engine.settings.prefix;
+        let _tried_with_the_next_connection = session.simple(&format!(
+            "DELETE FROM {prefix}meta WHERE key LIKE 'commit:%' \
+             AND split_part(value, ':', 2)::bigint < (extract(epoch FROM now()) * 1000)::bigint - {FORGOTTEN}"
+        ));
+        Ok(session)
+    }
+
+    /// How the next transaction begins.
+    fn beginning(&mut self) -> String {
+        self.number += 1;
+        let (prefix, lane, number) = (&self.engine.settings.prefix, &self.lane, self.number);
+        format!(
+            "BEGIN; INSERT INTO {prefix}meta AS m (key, value) \
+             VALUES ('{lane}', '{number}:' || (extract(epoch FROM now()) * 1000)::bigint) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        )
     }
 
     fn attempt(&mut self, works: &mut [Work]) -> Tried {
-        let open = match &mut self.session {
-            Some(open) => open,
-            none => match self.engine.connect() {
-                Ok(session) => none.insert(session),
+        let beginning = self.beginning();
+        if self.session.is_none() {
+            match self.connect() {
+                Ok(session) => self.session = Some(session),
                 Err(error) => return Tried::Refused(error),
-            },
-        };
-        open.begin("BEGIN");
+            }
+        }
+        let Some(open) = &self.session else { return Tried::Again(StoreError::Busy) };
+        if self.engine.clock.is_old() {
+            let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
+        }
+        open.begin(beginning);
         let mut later = Later::default();
         for work in works.iter_mut() {
             match caught(Connection::Postgres(open), work) {
                 Ok(more) if !open.spoiled() => later.join(more),
                 Ok(_) => return self.taken_back(StoreError::Fault("a statement failed, and the work went on".to_owned()), works.len()),
-                Err(error) => return self.taken_back(error, works.len()),
+                Err(error) => {
+                    let error = open.begun().err().unwrap_or(error);
+                    return self.taken_back(error, works.len());
+                }
             }
         }
         if let Err(error) = later.apply(&mut Tx::new(Connection::Postgres(open))) {
@@ -80,10 +117,10 @@ impl Writer {
         match open.commit() {
             Commit::Kept => Tried::Kept,
             Commit::TakenBack(error) => self.taken_back(error, works.len()),
-            Commit::Unknown(number) => {
-                let backend = open.backend();
+            Commit::Unknown => {
+                let process = open.process().to_owned();
                 self.session = None;
-                Tried::Unknown(backend, number)
+                Tried::Unknown(process)
             }
         }
     }
@@ -103,30 +140,25 @@ impl Writer {
         }
     }
 
-    /// Asks the server what became of a transaction.
-    fn asked(&mut self, backend: i64, number: i64) -> Tried {
+    /// Reads back whether the last transaction was kept.
+    fn read_back(&mut self, process: String) -> Tried {
+        let (prefix, lane) = (&self.engine.settings.prefix, &self.lane);
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             let Ok(session) = self.engine.connect() else { break };
-            let told = session.simple(&format!("SELECT txid_status({number})"));
-            let status = told.ok().and_then(|rows| rows.first().and_then(|row| row.get(0)).map(str::to_owned));
-            match status.as_deref() {
-                Some("committed") => {
-                    self.session = Some(session);
-                    return Tried::Kept;
-                }
-                Some("aborted") => {
-                    self.session = Some(session);
-                    return Tried::Again(StoreError::Busy);
-                }
-                Some(_) => {
-                    // The commit never arrived: the server still waits for it.
-                    let _gone_already = session.simple(&format!("SELECT pg_terminate_backend({backend})"));
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                None => break,
+            // A process that has not noticed must not go on with what nobody waits for; if it does, its row is locked until it has.
+            let _gone_already = session.simple(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {process}"));
+            let told = session.simple(&format!(
+                "INSERT INTO {prefix}meta AS m (key, value) VALUES ('{lane}', '0:' || (extract(epoch FROM now()) * 1000)::bigint) \
+                 ON CONFLICT (key) DO UPDATE SET value = m.value RETURNING value"
+            ));
+            if let Ok(rows) = told {
+                let last = rows.first().and_then(|row| row.get(0)?.split_once(':')?.0.parse().ok());
+                self.session = Some(session);
+                return if last == Some(self.number) { Tried::Kept } else { Tried::Again(StoreError::Busy) };
             }
+            std::thread::sleep(Duration::from_millis(20));
         }
-        Tried::Unknown(backend, number)
+        Tried::Unknown(process)
     }
 }

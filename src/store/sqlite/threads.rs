@@ -31,30 +31,24 @@ impl Sqlite {
         Self { settings, opening: Mutex::default(), replaced: AtomicU64::new(0) }
     }
 
-    /// Opens the database once, whoever comes first; the connection is kept for the writer.
-    fn ready(&self) -> Result<(), StoreError> {
-        let mut opening = self.opening.lock();
-        if !opening.ready {
-            opening.writer = Some(super::open_writer(&self.settings)?);
-            opening.ready = true;
-        }
-        Ok(())
-    }
-
     fn open_writer(&self) -> Result<Session, StoreError> {
-        self.ready()?;
-        match self.opening.lock().writer.take() {
+        let mut opening = self.opening.lock();
+        opening.be_ready(&self.settings)?;
+        match opening.writer.take() {
             Some(session) => Ok(session),
             None => super::open_writer(&self.settings),
         }
     }
+}
 
-    fn open_reader(&self) -> Result<Session, StoreError> {
-        match self.ready() {
-            Ok(()) => super::open_reader(&self.settings),
-            Err(refused @ StoreError::ReadOnly) => super::open_read_only(&self.settings, &refused),
-            Err(error) => Err(error),
+impl Opening {
+    /// Opens the database once, whoever comes first; the connection is kept for the writer.
+    fn be_ready(&mut self, settings: &StoreSettings) -> Result<(), StoreError> {
+        if !self.ready {
+            self.writer = Some(super::open_writer(settings)?);
+            self.ready = true;
         }
+        Ok(())
     }
 }
 
@@ -150,8 +144,7 @@ impl Reading for Reader {
             std::mem::forget(self.session.take());
         }
         let result = self.read(work);
-        // A view of a file that nobody can write now would never show what is written later.
-        if result.as_ref().is_err_and(StoreError::spoils_connection) || !self.engine.opening.lock().ready {
+        if result.as_ref().is_err_and(StoreError::spoils_connection) {
             self.session = None;
         }
         result
@@ -160,15 +153,32 @@ impl Reading for Reader {
 
 impl Reader {
     fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
-        let open = match &mut self.session {
-            Some(open) => open,
-            none => none.insert(self.engine.open_reader()?),
-        };
-        open.run("BEGIN")?;
-        let result = caught(Connection::Sqlite(open), work).map(drop);
-        let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
-        result.and(ended)
+        if let Some(open) = &self.session {
+            return seen(open, work);
+        }
+        let settings = &self.engine.settings;
+        let mut opening = self.engine.opening.lock();
+        let ready = opening.be_ready(settings);
+        if ready == Err(StoreError::ReadOnly)
+            && let Ok(view) = super::open_read_only(settings, &StoreError::ReadOnly)
+        {
+            // Closed before anybody tries to write again: an open view of a file that could not be written would keep them from it,
+            // and would never show what is written later.
+            return seen(&view, work);
+        }
+        // It may have become writable meanwhile.
+        ready.or_else(|_| opening.be_ready(settings))?;
+        drop(opening);
+        seen(self.session.insert(super::open_reader(settings)?), work)
     }
+}
+
+/// Shows work one unchanging view.
+fn seen(open: &Session, work: &mut Work) -> Result<(), StoreError> {
+    open.run("BEGIN")?;
+    let result = caught(Connection::Sqlite(open), work).map(drop);
+    let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
+    result.and(ended)
 }
 
 impl Drop for Reader {

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::*;
+use crate::store::log;
 use crate::error::{Error, Kind};
 use crate::store::migrate;
 use crate::store::sqlite::{Session, apply as bring_to};
@@ -109,6 +110,65 @@ fn a_newer_schema_is_refused_and_untouched() {
 }
 
 #[test]
+fn a_database_that_a_newer_version_took_is_used_again_when_it_is_put_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("studio.sqlite");
+    let store = store_in(&folder);
+    with_run(&store);
+    block(store.close(Duration::from_secs(20)));
+    let version = |number: i64| {
+        let other = rusqlite::Connection::open(&path).unwrap();
+        other.pragma_update(None, "user_version", number).unwrap();
+    };
+    version(migrate::KNOWN + 1);
+    let again = store_in(&folder);
+    let newer = StoreError::Newer { found: migrate::KNOWN + 1, known: migrate::KNOWN };
+    assert_eq!(read(&again, |_| Ok(())), Err(newer.clone()));
+    assert_eq!(write(&again, |_| Ok(())), Err(newer));
+    version(migrate::KNOWN);
+    write(&again, |tx| append(tx, &growth(1, 3, 1))).unwrap();
+    assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 4);
+}
+
+#[test]
+fn a_page_of_garbage_stops_what_needs_it_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("studio.sqlite");
+    let store = store_in(&folder);
+    with_run(&store);
+    let page = read(&store, |tx| {
+        let sql = "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'studio_log'";
+        tx.query_one(sql, &[], |row| Ok((row.count(0)?, row.count(1)?)))
+    });
+    let (number, size) = page.unwrap().unwrap();
+    block(store.close(Duration::from_secs(20)));
+    let whole = fs::read(&path).unwrap();
+    let mut hurt = whole.clone();
+    let at = usize::try_from((number - 1) * size).unwrap();
+    hurt[at..at + usize::try_from(size).unwrap()].fill(0xA5);
+    fs::write(&path, &hurt).unwrap();
+    let again = store_in(&folder);
+    for refused in [
+        read(&again, |tx| log::entries(tx, "t", &id(1), 0, 10)).map(drop),
+        write(&again, |tx| append(tx, &growth(1, 3, 1))).map(drop),
+    ] {
+        let error = refused.unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt(_)) && error.to_string().contains("restore a backup"), "{error:?}");
+    }
+    assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3, "what is whole can be read");
+    write(&again, |tx| tx.execute("INSERT INTO #meta (key, value) VALUES ('written', 'beside')", &[])).unwrap();
+    block(again.close(Duration::from_secs(20)));
+    let mut mended = fs::read(&path).unwrap();
+    let end = at + usize::try_from(size).unwrap();
+    assert_eq!(mended[at..end], hurt[at..end], "nobody wrote over it");
+    mended[at..end].copy_from_slice(&whole[at..end]);
+    fs::write(&path, mended).unwrap();
+    let mended = store_in(&folder);
+    write(&mended, |tx| append(tx, &growth(1, 3, 1))).unwrap();
+    read(&mended, |tx| log::verify(tx, "t", &id(1))).unwrap();
+}
+
+#[test]
 fn garbage_is_told_as_damage() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");
@@ -193,7 +253,7 @@ fn a_full_disk_is_told_and_overcome() {
     let mut head = 3;
     let refused = loop {
         match write(&store, move |tx| append(tx, &growth(1, head, 200))) {
-            Ok(()) => head += 200,
+            Ok(_) => head += 200,
             Err(error) => break error,
         }
     };
@@ -201,7 +261,7 @@ fn a_full_disk_is_told_and_overcome() {
     assert_eq!(read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, head);
     fs::remove_file(disk.0.path().join("ballast")).unwrap();
     write(&store, move |tx| append(tx, &growth(1, head, 1))).unwrap();
-    read(&store, |tx| super::super::log::verify(tx, "t", &id(1))).unwrap();
+    read(&store, |tx| log::verify(tx, "t", &id(1))).unwrap();
 }
 
 #[test]
@@ -215,6 +275,57 @@ fn a_read_only_place_is_told_and_can_be_read() {
     let again = store_in(&disk.0);
     assert_eq!(write(&again, |_| Ok(())), Err(StoreError::ReadOnly));
     assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+    // Readers are never without a view; writers get in all the same as soon as the place can be written.
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head >= 3);
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let remounted = Command::new("mount").args(["-o", "remount,rw"]).arg(disk.0.path()).status().unwrap();
+        assert!(remounted.success());
+        let written = write(&again, |tx| append(tx, &growth(1, 3, 1))).map(drop);
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(written, Ok(()));
+    });
+    assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 4);
+}
+
+/// Lays a read-only copy of a file over itself; gone with it.
+struct Covered<'a>(&'a Path);
+
+impl<'a> Covered<'a> {
+    fn new(file: &'a Path) -> Option<Self> {
+        let mount = |how: &[&str]| Command::new("mount").args(how).arg(file).output().is_ok_and(|output| output.status.success());
+        let done = is_root() && mount(&["--bind", file.to_str().unwrap()]);
+        done.then_some(Self(file)).filter(|_| mount(&["-o", "remount,bind,ro"]))
+    }
+}
+
+impl Drop for Covered<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_read_only_file_is_told_and_used_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("studio.sqlite");
+    let store = store_in(&folder);
+    with_run(&store);
+    block(store.close(Duration::from_secs(20)));
+    let Some(cover) = Covered::new(&path) else { return };
+    let again = store_in(&folder);
+    assert_eq!(write(&again, |tx| append(tx, &growth(1, 3, 1))).map(drop), Err(StoreError::ReadOnly));
+    assert_eq!(read(&again, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+    drop(cover);
+    write(&again, |tx| append(tx, &growth(1, 3, 1))).unwrap();
+    read(&again, |tx| log::verify(tx, "t", &id(1))).unwrap();
 }
 
 #[test]

@@ -101,9 +101,9 @@ fn message(number: u64, history: &str, shown: bool) -> MessageRow {
 fn threads_keep_messages_for_people_and_for_models() {
     write(&memory(), |tx| {
         let entity = (EntityKind::Workflow, &id(900));
-        threads::touch(tx, "t", &id(800), entity, Some("u"), Timestamp(50))?;
-        threads::touch(tx, "t", &id(800), entity, None, Timestamp(60))?;
-        let foreign = threads::touch(tx, "t", &id(800), (EntityKind::Workflow, &id(901)), None, Timestamp(60));
+        threads::begin(tx, "t", &id(800), &of(entity, Some("u")), Timestamp(50))?;
+        threads::begin(tx, "t", &id(800), &of(entity, None), Timestamp(60))?;
+        let foreign = threads::begin(tx, "t", &id(800), &of((EntityKind::Workflow, &id(901)), None), Timestamp(60));
         assert!(matches!(foreign, Err(StoreError::Conflict(_))));
         runs::insert(tx, &run(1))?;
         let messages = vec![message(1, "own", true), message(2, "own", false), message(3, "", true)];
@@ -136,7 +136,7 @@ fn threads_are_listed_by_latest_activity() {
     write(&memory(), |tx| {
         for number in 1..=9 {
             let entity = id(900 + number % 2);
-            threads::touch(tx, "t", &id(number), (EntityKind::Agent, &entity), None, Timestamp(100 - i64::try_from(number / 2).unwrap()))?;
+            threads::begin(tx, "t", &id(number), &of((EntityKind::Agent, &entity), None), Timestamp(100 - i64::try_from(number / 2).unwrap()))?;
         }
         let mut listed = Vec::new();
         let mut after = None;
@@ -176,7 +176,7 @@ fn a_file_lives_as_long_as_something_refers_to_it() {
         for key in ["run", "both", "unused"] {
             attachments::insert(tx, "t", &file(key), Some(b"abc"))?;
         }
-        threads::touch(tx, "t", &id(800), (EntityKind::Workflow, &id(900)), None, Timestamp(1))?;
+        threads::begin(tx, "t", &id(800), &of((EntityKind::Workflow, &id(900)), None), Timestamp(1))?;
         runs::insert(tx, &run(1))?;
         let messages = vec![MessageRow { files: vec!["both".into()], ..message(1, "", true) }];
         append(tx, &Append { messages, files: vec!["run".into(), "both".into()], ..growth(1, 0, 1) })?;
@@ -283,7 +283,7 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
     write(&memory(), |tx| {
         for (number, status) in [(1, "completed"), (2, "completed"), (3, "awaiting_input"), (4, "running")] {
             runs::insert(tx, &RunRow { thread: id(800 + number), ..run(number) })?;
-            threads::touch(tx, "t", &id(800 + number), (EntityKind::Workflow, &id(900)), None, Timestamp(5))?;
+            threads::begin(tx, "t", &id(800 + number), &of((EntityKind::Workflow, &id(900)), None), Timestamp(5))?;
             let rested_at = Some(Timestamp(if number == 2 { 9 * DAY } else { DAY }));
             append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, ..growth(number, 0, 1) })?;
         }

@@ -65,7 +65,7 @@ fn a_paused_run_takes_less_than_six_kilobytes() {
     write(&store, |tx| {
         for number in 1..=500 {
             let thread = id(number + 50_000);
-            threads::touch(tx, "t", &thread, (EntityKind::Workflow, &id(900)), None, Timestamp(1))?;
+            threads::begin(tx, "t", &thread, &of((EntityKind::Workflow, &id(900)), None), Timestamp(1))?;
             runs::insert(tx, &RunRow { thread, input_preview: "m".repeat(120), ..run(number) })?;
             let message = MessageRow {
                 id: id(number),

@@ -80,7 +80,7 @@ fn store_run(tx: &mut Tx<'_>, number: u64, made: &Made) -> Result<(), StoreError
     let row = RunUpdate { started_at: Some(Timestamp(made.started)), total, ..update("failed") };
     append(tx, &Append { children: vec![child, grandchild], spans, row: row.clone(), ..growth(number, 0, 1) })?;
     again.iter().for_each(|span| total.add(&span.usage));
-    append(tx, &Append { spans: again, row: RunUpdate { total, attempt: 2, ..row }, ..growth(number, 1, 1) })
+    append(tx, &Append { spans: again, row: RunUpdate { total, attempt: 2, ..row }, ..growth(number, 1, 1) }).map(drop)
 }
 
 fn span(run: Id, number: u64, (at, model, tokens, unpriced): &(i64, usize, u64, bool)) -> SpanRow {

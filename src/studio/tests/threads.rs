@@ -41,7 +41,8 @@ async fn talk(studio: &Studio, agent: Id, thread: Id) {
         message(13, thread, "assistant", &json!({"role": "assistant", "content": "It is 2."}), true),
     ];
     let work = studio.world().store.write(move |tx| {
-        table::touch(tx, "", &thread, (EntityKind::Agent, &agent), None, Timestamp(1_795_207_200_000))?;
+        let begun = table::Begun { entity: (EntityKind::Agent, &agent), user_id: None, message: None };
+        table::begin(tx, "", &thread, &begun, Timestamp(1_795_207_200_000))?;
         table::append_messages(tx, "", &rows, &[])
     });
     work.await.expect("stored");

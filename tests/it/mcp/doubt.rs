@@ -21,7 +21,7 @@ async fn taken_over(folder: &Path, more: Value) -> (Bench, String, Value) {
     let workflow = first.workflow(call("peer", "once", data)).await;
     let run = first.start(&workflow, json!({"message": "go"})).await.run.to_string();
     until("the call", || file.exists()).await;
-    first.studio.shutdown(Duration::from_millis(200)).await;
+    first.studio.shutdown(Duration::from_secs(2)).await;
     drop(first);
     let next = bench(folder);
     next.studio.take_over().await.expect("a studio");

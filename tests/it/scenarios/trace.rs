@@ -282,16 +282,16 @@ async fn a_brief_trace_leaves_out_what_says_nothing() {
 async fn waiting_for_people_is_no_work() {
     let story = Story::plain();
     let run = story.run("start -> fork_1 -> join_1 -> stop; fork_1.a -> human_1 -> join_1; fork_1.b -> set_1{key: a, value: 1} -> join_1").await;
-    tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     let told = story.bench.resume(&run.id, json!({"message": "x"})).await.unwrap();
     story.told(&told).await;
     let trace = story.trace(&run.id).await;
     for step in trace["steps"].as_array().unwrap() {
-        assert!(step["duration_ms"].as_u64().unwrap() < 100, "{step}");
+        assert!(step["duration_ms"].as_u64().unwrap() < 900, "{step}");
     }
     let head = &trace["trace"];
-    assert!(head["waiting_ms"].as_u64().unwrap() >= 140 && head["working_ms"].as_u64().unwrap() < 100, "{head}");
-    assert!(head["duration_ms"].as_u64().unwrap() >= 140, "{head}");
+    assert!(head["waiting_ms"].as_u64().unwrap() >= 990 && head["working_ms"].as_u64().unwrap() < 900, "{head}");
+    assert!(head["duration_ms"].as_u64().unwrap() >= 990, "{head}");
 }
 
 #[tokio::test]
