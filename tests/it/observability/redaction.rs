@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::collector::{Collector, Manner};
 use super::closed;
 use crate::support::story::Story;
-use crate::support::{Bench, merge};
+use crate::support::{Bench, merge, place};
 use studio::engine::{From, Order, Follow};
 use studio::studio::TraceQuery;
 
@@ -93,7 +93,7 @@ async fn nothing_named_is_stored_told_or_sent_and_tools_get_it_all_the_same() {
     collector.sent().iter().for_each(|sent| clean("what was sent", &sent.body));
     assert!(collector.sent().iter().any(|sent| String::from_utf8_lossy(&sent.body).contains("[redacted]")));
     let bytes = stored(folder.path());
-    assert!(bytes.len() > 10_000);
+    assert!(bytes.len() > 10_000 || place::on_server("").is_some(), "the files of a server are not here");
     clean("the database", &bytes);
 }
 
@@ -108,7 +108,7 @@ async fn without_redaction_all_of_it_is_there() {
     let read = read(&story, &run.id).await;
     closed(&story).await;
     let bytes = stored(folder.path());
-    for canary in CANARIES {
+    for canary in CANARIES.iter().filter(|_| place::on_server("").is_none()) {
         assert!(bytes.windows(canary.len()).any(|window| window == canary.as_bytes()), "{canary} is stored");
     }
     for canary in CANARIES.iter().filter(|canary| !canary.ends_with("user")) {
