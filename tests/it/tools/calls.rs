@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 
 use super::{graph, run, script};
@@ -24,12 +25,12 @@ fn agent(data: Value) -> Value {
     graph
 }
 
-/// A host whose tool waits until as many calls as may be are there, or a moment passed.
-#[derive(Default)]
+/// A host whose tool waits until as many calls as may be were there at once, but not for ever.
 struct Crowd {
     calls: AtomicUsize,
     here: AtomicUsize,
     most: AtomicUsize,
+    full: Semaphore,
 }
 
 struct Crowded(Arc<Crowd>);
@@ -41,9 +42,10 @@ impl Host for Crowded {
             crowd.calls.fetch_add(1, Ordering::SeqCst);
             let here = crowd.here.fetch_add(1, Ordering::SeqCst) + 1;
             crowd.most.fetch_max(here, Ordering::SeqCst);
-            for _ in 0..20 {
-                tokio::task::yield_now().await;
+            if here == 8 {
+                crowd.full.add_permits(64);
             }
+            let _alone = tokio::time::timeout(Duration::from_secs(2), crowd.full.acquire()).await.map(|come| come.map(SemaphorePermit::forget));
             crowd.here.fetch_sub(1, Ordering::SeqCst);
             Ok(json!("done"))
         })
@@ -54,7 +56,8 @@ impl Host for Crowded {
 async fn eight_calls_run_at_once_and_sixty_four_in_a_turn() {
     let calls: Vec<Value> = (0..70).map(|n| json!({"name": "look", "arguments": {"n": n}})).collect();
     let bench = scripted(json!([{"tool_calls": calls}, {"text": "{{tool_result}}"}]));
-    let crowd = Arc::new(Crowd::default());
+    let (calls, here, most) = <(AtomicUsize, AtomicUsize, AtomicUsize)>::default();
+    let crowd = Arc::new(Crowd { calls, here, most, full: Semaphore::new(0) });
     let look = HostTool {
         name: "look".into(),
         description: String::new(),
