@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::config::Config;
+use crate::config::{Config, Secret};
 use crate::host::{HostDoor, HostOp};
 use crate::model::event::{Fault, FaultCode};
-use crate::providers::Secret;
 
 /// How long the host may take to find a secret.
 const LIMIT: Duration = Duration::from_secs(5);

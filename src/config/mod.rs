@@ -18,6 +18,16 @@ pub use settings::Flags;
 #[cfg(test)]
 pub(crate) use settings::ROUTES;
 
+/// A secret value: never shown, logged or stored.
+#[derive(Clone)]
+pub struct Secret(pub Arc<str>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Secret")
+    }
+}
+
 /// Where a value came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -7,8 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::keys::{KEYS, Shown};
-use super::{Config, Keys};
-use crate::providers::Secret;
+use super::{Config, Keys, Secret};
 
 /// What is on, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -8,7 +8,7 @@ use futures_util::Stream;
 use super::feed::{Feed, Found, Order};
 use super::load;
 use super::world::World;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Id;
 use crate::model::event::Seq;
 use crate::model::run::Status;
@@ -75,7 +75,7 @@ impl EventStream {
         from: From,
         follow: Follow,
     ) -> Result<Option<Self>> {
-        let id: Id = run.parse().map_err(|_| crate::Error::not_found("run", run))?;
+        let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
         let feed = world.hub.get(id);
         let mut from = from;
         if let Some(feed) = &feed {
@@ -86,7 +86,7 @@ impl EventStream {
         } else if let Some(feed) = feed {
             let scope = Arc::clone(tenant);
             let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
-            let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;
+            let row = row.ok_or_else(|| Error::not_found("run", run))?;
             let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
             if rests && feed.over_at(from.order, from.after) {
                 return Ok(None);

@@ -9,7 +9,8 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 
 use super::buffer::BATCH;
-use super::target::{Language, Request, Target};
+use super::piece::Request;
+use super::target::{Language, Target};
 use super::otlp;
 use crate::providers::outbound;
 

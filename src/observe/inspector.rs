@@ -7,8 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::conventions;
-use super::piece::{End, Piece, Work};
-use super::target::Request;
+use super::piece::{End, Piece, Request, Work};
 
 /// What one post may measure before base64: it allows 65,536 bytes.
 const POST: usize = 48 << 10;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::conventions::Attribute;
-use super::piece::Piece;
-use super::target::Request;
+use super::piece::{Piece, Request};
 
 /// The requests that tell of these pieces; `more` gives attributes besides the conventions.
 #[cfg(feature = "otlp")]

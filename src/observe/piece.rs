@@ -1,7 +1,8 @@
-//! Owns one measured piece of a run as other systems are told of it, whatever language they speak.
+//! Owns one measured piece of a run as other systems are told of it, whatever language they speak; and a request that tells of some.
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use crate::model::chat::Message;
@@ -176,4 +177,10 @@ fn value_size(value: &Value) -> usize {
         Value::Array(items) => 32 + items.iter().map(value_size).sum::<usize>(),
         Value::Object(fields) => 32 + fields.iter().map(|(name, value)| 64 + name.len() + value_size(value)).sum::<usize>(),
     }
+}
+
+/// One request, and how many pieces it tells of.
+pub(super) struct Request {
+    pub(super) body: Bytes,
+    pub(super) pieces: u64,
 }

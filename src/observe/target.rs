@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::buffer::{Buffer, Counts};
-use super::piece::Piece;
+use super::piece::{Piece, Request};
 use super::{address, inspector, langfuse, otlp};
 use crate::config::Config;
 use crate::model::secret::is_reference;
@@ -46,12 +45,6 @@ pub(super) enum Credential {
     Basic(Option<String>, Option<String>),
     /// A key that must be set, with its name in the configuration.
     Key(&'static str, Option<String>),
-}
-
-/// One request, and how many pieces it tells of.
-pub(super) struct Request {
-    pub(super) body: Bytes,
-    pub(super) pieces: u64,
 }
 
 /// One system that is told of runs.

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::outbound::{Outbound, Patience};
 use super::wire::Wire;
-use super::{ChatRequest, Delta, Media, Provider, Secret, ToolOffer};
+use super::{ChatRequest, Delta, Media, Provider, ToolOffer};
+use crate::config::Secret;
 use crate::clock::SystemClock;
 use crate::model::chat::{Attachment, Message, Role, ToolCall};
 

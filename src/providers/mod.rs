@@ -147,16 +147,6 @@ pub struct Asker {
     pub tenant: String,
 }
 
-/// A secret value: never shown, logged or stored.
-#[derive(Clone)]
-pub struct Secret(pub std::sync::Arc<str>);
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Secret")
-    }
-}
-
 /// A piece of a streamed answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Delta {

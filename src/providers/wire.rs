@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::outbound::{Answer, Outbound, Patience, Request};
 use super::sse::{Events, Lines};
-use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, Secret};
+use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
+use crate::config::Secret;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 

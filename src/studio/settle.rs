@@ -9,6 +9,7 @@ use super::fields::Problems;
 use super::reach::Refusal;
 use super::resource::{Resource, Written};
 use super::workflows::{self, Seen};
+use crate::error::Error;
 use crate::model::check::Known as _;
 use crate::model::graph::Graph;
 use crate::store::Tx;
@@ -51,7 +52,7 @@ fn settle_tool(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &mut W
     let Some(name) = config.get("knowledge_base_id").and_then(Value::as_str) else { return Ok(()) };
     let path = "config.knowledge_base_id";
     let Some(base) = find(tx, tenant, catalog, Resource::KnowledgeBase, name)? else {
-        return Err(crate::Error::field(path, format!("{path} names no knowledge base: `{name}`")).into());
+        return Err(Error::field(path, format!("{path} names no knowledge base: `{name}`")).into());
     };
     config.insert("knowledge_base_id".into(), base.id.to_string().into());
     Ok(())

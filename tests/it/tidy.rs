@@ -8,7 +8,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
 const LAYERS: [(&str, &[&str]); 12] = [
     ("model", &[]),
-    ("config", &["model", "providers"]),
+    ("config", &["model"]),
     ("store", &["model"]),
     ("providers", &["model", "host", "secrets"]),
     ("tools", &["model", "host", "providers", "secrets"]),

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::sending::Answer;
-use crate::providers::Secret;
+use crate::config::Secret;
 use crate::tools::ToolReply;
 
 /// Shorter secrets are not looked for: masking them would only garble the text.

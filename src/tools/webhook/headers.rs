@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::address::{Piece, pieces, plain};
 use crate::model::secret;
-use crate::providers::Secret;
+use crate::config::Secret;
 use crate::secrets::Secrets;
 use crate::tools::ToolReply;
 
