@@ -95,8 +95,8 @@ impl Studio {
         configuration(self.config(), &mut found);
         outside::files(self, &mut found);
         outside::prices(self, &mut found);
-        if tables::database(self, &mut found).await {
-            tables::work(self, &mut found).await;
+        if let Some(now) = tables::database(self, &mut found).await {
+            tables::work(self, now, &mut found).await;
             outside::secrets_of_definitions(self, &mut found).await;
             if examination.verify {
                 tables::logs(self, &mut found).await;
