@@ -21,6 +21,9 @@ pub enum HostOp {
     /// A secret by name: `{name, tenant}` gives `{value}`.
     #[serde(rename = "secret.get")]
     SecretGet,
+    /// A token for an MCP server that wants authorization: `{server, url, tenant, status, challenge}` gives `{token}`.
+    #[serde(rename = "mcp.authorize")]
+    McpAuthorize,
     /// A model that the host provides.
     #[serde(rename = "provider.chat")]
     ProviderChat,
@@ -41,6 +44,7 @@ impl HostOp {
             Self::ToolCancel => "tool.cancel",
             Self::Gate => "gate",
             Self::SecretGet => "secret.get",
+            Self::McpAuthorize => "mcp.authorize",
             Self::ProviderChat => "provider.chat",
             Self::UsageRecorded => "usage.recorded",
             Self::Log => "log",

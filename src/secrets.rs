@@ -11,6 +11,8 @@ use crate::model::event::{Fault, FaultCode};
 
 /// How long the host may take to find a secret.
 const LIMIT: Duration = Duration::from_secs(5);
+/// How long the host may take to get a token: it may have to ask others.
+const TOKEN_LIMIT: Duration = Duration::from_secs(8);
 /// What a reference to a secret begins with.
 pub const PREFIX: &str = "secret:";
 
@@ -55,6 +57,22 @@ impl Secrets {
             let text = format!("the secret `{name}` is not set: answer `secret.get`, configure `secrets.{name}` or set the variable {name}");
             Fault::new(FaultCode::CredentialMissing, text)
         })
+    }
+
+    /// The host gives tokens to MCP servers that want authorization.
+    #[must_use]
+    pub fn gives_tokens(&self) -> bool {
+        self.host.answers(HostOp::McpAuthorize)
+    }
+
+    /// A token for an MCP server that wants authorization.
+    ///
+    /// # Errors
+    /// What the host says, or that it gave none.
+    pub async fn token(&self, wanted: Value) -> Result<Secret, String> {
+        let answer = self.host.call(HostOp::McpAuthorize, wanted, TOKEN_LIMIT).await.map_err(|failure| failure.0)?;
+        let token = answer.get("token").and_then(Value::as_str).filter(|token| !token.is_empty());
+        token.map(|token| Secret(token.into())).ok_or_else(|| "its answer to `mcp.authorize` has no `token`".to_owned())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Owns MCP servers as a source of tools: their definitions bound to what models and nodes call.
 
+mod authorization;
 mod client;
 mod content;
 mod events;

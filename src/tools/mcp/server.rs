@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::authorization::Authorization;
 use crate::config::Config;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::{secret, variable};
@@ -60,6 +61,8 @@ pub(super) struct Address {
     pub(super) url: String,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) token: Option<Arc<str>>,
+    /// What to do when that does not suffice.
+    pub(super) authorization: Authorization,
     /// Private addresses are fine: the configuration names it.
     pub(super) free: bool,
 }
@@ -135,7 +138,8 @@ impl Server {
                     Some(token) => Some(lookup.one("token", token).await?.into()),
                     None => None,
                 };
-                let address = Address { url: self.url.clone(), headers, token, free: self.own };
+                let authorization = Authorization::new(secrets, &self.slug, &self.url, tenant);
+                let address = Address { url: self.url.clone(), headers, token, authorization, free: self.own };
                 if transport == "sse" { Way::Events(address) } else { Way::Http(address) }
             }
         };
@@ -238,7 +242,11 @@ fn text_map(body: &Value, key: &str) -> BTreeMap<String, String> {
 impl Ready {
     /// A text without the secrets that the server was given.
     pub(super) fn masked(&self, text: impl Into<String>) -> String {
-        let secrets = self.hidden.iter().filter(|secret| secret.len() >= 4);
+        let given = match &self.way {
+            Way::Program(_) => Vec::new(),
+            Way::Http(address) | Way::Events(address) => address.authorization.hidden(),
+        };
+        let secrets = self.hidden.iter().chain(&given).filter(|secret| secret.len() >= 4);
         secrets.fold(text.into(), |text, secret| text.replace(&**secret, "***"))
     }
 }

@@ -1,4 +1,4 @@
-//! Owns HTTP to MCP servers: guarded addresses, redirects only within one origin, failures in words.
+//! Owns HTTP to MCP servers: guarded addresses, redirects only within one origin, authorization where it is wanted, failures in words.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_client::{
 use rmcp::transport::WorkerTransport;
 use sse_stream::Sse;
 
+use super::authorization::Authorization;
 use super::server::Address;
 use super::wire::{Broken, MESSAGE_LIMIT};
 use crate::providers::outbound;
@@ -22,6 +23,8 @@ use crate::tools::guard::{self, Guard};
 
 /// More redirects than this lead nowhere.
 const REDIRECTS: usize = 5;
+/// One request asks for this many tokens at most: to be known, and to be allowed more.
+const TOKENS: usize = 2;
 
 /// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -91,12 +94,16 @@ pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<S
     if let Some(token) = &address.token {
         config = config.auth_header(&**token);
     }
-    Ok(WorkerTransport::spawn(StreamableHttpClientWorker::new(Fetch(client), config)))
+    let fetch = Fetch { client, authorization: address.authorization.clone() };
+    Ok(WorkerTransport::spawn(StreamableHttpClientWorker::new(fetch, config)))
 }
 
-/// The crate's client with failures in our words.
+/// The crate's client with failures in our words, and with tokens of the host's.
 #[derive(Clone)]
-pub(super) struct Fetch(reqwest::Client);
+pub(super) struct Fetch {
+    client: reqwest::Client,
+    authorization: Authorization,
+}
 
 type Failure = StreamableHttpError<Trouble>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -130,6 +137,43 @@ fn answering(asked: Option<RequestId>, answer: StreamableHttpPostResponse) -> St
     }
 }
 
+/// The status and the words of a server that wants (other) authorization. It has done nothing with the request.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
+fn challenge<E: std::error::Error + Send + Sync + 'static>(problem: &StreamableHttpError<E>) -> Option<(u16, &str)> {
+    match problem {
+        StreamableHttpError::AuthRequired(wanted) => Some((401, &wanted.www_authenticate_header)),
+        StreamableHttpError::InsufficientScope(wanted) => Some((403, &wanted.www_authenticate_header)),
+        StreamableHttpError::HttpStatus(status) if status.status == 401 => Some((401, "")),
+        _ => None,
+    }
+}
+
+impl Fetch {
+    /// Sends a request; again with a token of the host's where the server wants one.
+    async fn authorized<T, F>(&self, token: Option<String>, send: impl Fn(Option<String>) -> F + Sync) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, StreamableHttpError<reqwest::Error>>>,
+    {
+        let mut token = self.authorization.current().or(token);
+        for _ in 0..TOKENS {
+            let problem = match send(token.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(problem) => problem,
+            };
+            let Some((status, words)) = challenge(&problem) else { return Err(failure(problem)) };
+            token = match self.authorization.renewed(token.as_deref(), status, words).await {
+                None => return Err(failure(problem)),
+                Some(Ok(other)) => Some(other),
+                Some(Err(why)) => {
+                    let text = format!("wants authorization ({status}), and the application gave none: {why}");
+                    return Err(Failure::Client(Trouble { text, unreached: true }));
+                }
+            };
+        }
+        send(token).await.map_err(failure)
+    }
+}
+
 impl StreamableHttpClient for Fetch {
     type Error = Trouble;
 
@@ -154,12 +198,16 @@ impl StreamableHttpClient for Fetch {
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let asked = if let ClientJsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
-        let posted = self.0.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit);
-        posted.await.map(|answer| answering(asked, answer)).map_err(failure)
+        let posted = self.authorized(token, |token| {
+            let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
+            self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)
+        });
+        posted.await.map(|answer| answering(asked, answer))
     }
 
     async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {
-        self.0.delete_session(uri, session, token, headers).await.map_err(failure)
+        let token = self.authorization.current().or(token);
+        self.client.delete_session(uri, session, token, headers).await.map_err(failure)
     }
 
     async fn get_stream(
@@ -182,7 +230,11 @@ impl StreamableHttpClient for Fetch {
         headers: Headers,
         limit: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
-        self.0.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit).await.map_err(failure)
+        let opened = self.authorized(token, |token| {
+            let (uri, session, last, headers) = (Arc::clone(&uri), session.clone(), last.clone(), headers.clone());
+            self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit)
+        });
+        opened.await
     }
 }
 
@@ -192,7 +244,10 @@ pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool
     if let Some(failure) = problem.downcast_ref::<Failure>() {
         return match failure {
             Failure::Client(trouble) => (trouble.text.clone(), trouble.unreached),
-            Failure::AuthRequired(_) => ("wants authorization (401): give it a `token` or a header with a secret that it accepts".into(), true),
+            Failure::AuthRequired(_) => {
+                let text = "wants authorization (401): give it a `token` or a header with a secret that it accepts, or let the application answer `mcp.authorize`";
+                (text.into(), true)
+            },
             Failure::InsufficientScope(_) => ("says that the credentials do not suffice (403)".into(), true),
             Failure::HttpStatus(status) => (format!("answered with status {}", status.status), false),
             Failure::UnexpectedServerResponse(text) => (format!("did not answer as a server should: {text}"), false),
