@@ -42,7 +42,7 @@ say "the gates at /studio"
 port=$(free_port)
 host "$port" studio
 # Figures of the scale gate depend on the machine: `SCALE=1` asks for it.
-gates=(routes keyboard chat welcome forms loss)
+gates=(routes keyboard chat welcome forms loss editor)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 

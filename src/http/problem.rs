@@ -24,7 +24,7 @@ impl Asker {
     pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area) -> Self {
         let api = area.rest == "/api" || area.rest.starts_with("/api/");
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
-        Self { wants_page, portuguese: settings::in_portuguese(config) }
+        Self { wants_page, portuguese: in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config)) }
     }
 
     /// The language of pages, as HTML names it.
@@ -86,6 +86,15 @@ fn translate(error: &mut Error) {
         if let Value::String(text) = text {
             *text = details::portuguese(text);
         }
+    }
+}
+
+/// The language that the pages ask for: a person may read them in another one than the host's.
+fn in_portuguese(headers: &HeaderMap) -> Option<bool> {
+    match headers.get("x-studio-locale")?.to_str().ok()? {
+        "pt_BR" => Some(true),
+        "en" => Some(false),
+        _ => None,
     }
 }
 

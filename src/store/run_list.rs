@@ -6,6 +6,7 @@ use super::db::{Param, Row, Tx, params};
 use super::error::StoreError;
 use super::runs::{RunRow, of_row, run_columns};
 use crate::model::event::EntityKind;
+use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
 
 /// Every status that a run can have.
@@ -31,6 +32,12 @@ pub struct RunFilter {
     pub to: Option<Timestamp>,
     /// Part of the input, the reply or the error, whatever the case.
     pub q: Option<String>,
+    /// Of this version of its workflow.
+    pub revision: Option<i64>,
+    /// That cost at least this, with their child runs.
+    pub min_cost: Option<Picos>,
+    /// That asked this model, in a child run too.
+    pub model: Option<String>,
 }
 
 /// A place in a list, newest first: right behind the run that was shown last.
@@ -62,7 +69,7 @@ impl FromStr for RunCursor {
     }
 }
 
-/// The conditions that every list has; `$1` to `$8`.
+/// The conditions that every list has; `$1` to `$11`. The calls of a run lie between its making and its end.
 macro_rules! bounds {
     () => {
         "tenant = $1 AND created_at >= $2 AND created_at <= $3 AND (created_at < $3 OR no < $4) \
@@ -70,7 +77,10 @@ macro_rules! bounds {
          AND ($8 IS NULL OR lower(input_preview) LIKE $8 ESCAPE '\\' OR lower(error) LIKE $8 ESCAPE '\\' \
               OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND lower(t.reply) LIKE $8 ESCAPE '\\') \
               OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
-                  AND lower({json_extract(l.body, '$.created.message')|CAST(l.body AS JSON) -> 'created' ->> 'message'}) LIKE $8 ESCAPE '\\')))"
+                  AND lower({json_extract(l.body, '$.created.message')|CAST(l.body AS JSON) -> 'created' ->> 'message'}) LIKE $8 ESCAPE '\\'))) \
+         AND ($9 IS NULL OR revision = $9) AND ($10 IS NULL OR total_cost >= $10) \
+         AND ($11 IS NULL OR EXISTS (SELECT 1 FROM #spans s WHERE s.tenant = $1 AND s.model = $11 AND s.started_at >= created_at \
+              AND s.started_at <= COALESCE(finished_at, 9223372036854775807) AND s.root = no))"
     };
 }
 
@@ -123,6 +133,9 @@ impl<'a> Bounds<'a> {
             self.thread.as_ref().into(),
             way.status.into(),
             self.q.as_ref().into(),
+            self.filter.revision.into(),
+            self.filter.min_cost.map(|cost| cost.0).into(),
+            self.filter.model.as_ref().into(),
         ];
         values.extend(last);
         values
@@ -147,8 +160,10 @@ impl<'a> Bounds<'a> {
 
     /// The one agent or workflow whose runs are wanted, if nothing but their status matters.
     fn counted(&self) -> Option<&str> {
-        let whole = self.from == i64::MIN && self.to == i64::MAX && self.thread.is_none() && self.parent.is_none() && self.q.is_none();
-        self.entity_id.as_deref().filter(|_| whole)
+        let RunFilter { revision, min_cost, model, .. } = self.filter;
+        let any = revision.is_none() && min_cost.is_none() && model.is_none() && self.q.is_none();
+        let whole = self.from == i64::MIN && self.to == i64::MAX && self.thread.is_none() && self.parent.is_none();
+        self.entity_id.as_deref().filter(|_| any && whole)
     }
 
     /// An index with the status in it is used.
@@ -196,7 +211,7 @@ fn newest(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunR
             run_columns!(),
             " FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
             bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $9"
+            " ORDER BY created_at DESC, no DESC LIMIT $12"
         ),
         &bounds.params(&way, [Param::from(limit as u64)]),
         of_row,
@@ -225,37 +240,37 @@ fn places_of(
     let place = |row: &Row<'_>| Ok(RunCursor { created_at: row.int(0)?, no: row.int(1)? });
     if let Some(parent) = &bounds.parent {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs WHERE parent = $9 AND ",
+            "SELECT created_at, no FROM #runs WHERE parent = $12 AND ",
             bounds!(),
-            " AND ($10 IS NULL OR entity_id = $10) ORDER BY created_at DESC, no DESC LIMIT $11"
+            " AND ($13 IS NULL OR entity_id = $13) ORDER BY created_at DESC, no DESC LIMIT $14"
         );
         tx.query(sql, &bounds.params(way, [parent.into(), entity, limit]), place)
     } else if bounds.thread.is_some() {
         let sql = concat!(
             "SELECT created_at, no FROM #runs {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ",
             bounds!(),
-            " AND ($9 IS NULL OR entity_id = $9) ORDER BY created_at DESC, no DESC LIMIT $10"
+            " AND ($12 IS NULL OR entity_id = $12) ORDER BY created_at DESC, no DESC LIMIT $13"
         );
         tx.query(sql, &bounds.params(way, [entity, limit]), place)
     } else if bounds.entity_id.is_some() {
         let sql = concat!(
-            "SELECT created_at, no FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $9 AND status = $7 AND ",
+            "SELECT created_at, no FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $12 AND status = $7 AND ",
             bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $10"
+            " ORDER BY created_at DESC, no DESC LIMIT $13"
         );
         tx.query(sql, &bounds.params(way, [entity, limit]), place)
     } else if way.status.is_some() {
         let sql = concat!(
             "SELECT created_at, no FROM #runs {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
             bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $9"
+            " ORDER BY created_at DESC, no DESC LIMIT $12"
         );
         tx.query(sql, &bounds.params(way, [limit]), place)
     } else {
         let sql = concat!(
             "SELECT created_at, no FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
             bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $9"
+            " ORDER BY created_at DESC, no DESC LIMIT $12"
         );
         tx.query(sql, &bounds.params(way, [limit]), place)
     }

@@ -11,6 +11,7 @@ use super::resource::Resource;
 use super::summaries::run_summary;
 use crate::error::{Error, Result};
 use crate::model::event::EntityKind;
+use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
 use crate::store::run_list::{self, RunFilter};
 
@@ -31,6 +32,12 @@ pub struct RunsQuery {
     pub from: Option<Timestamp>,
     /// Made at or before.
     pub to: Option<Timestamp>,
+    /// Of this version of its workflow.
+    pub revision: Option<i64>,
+    /// That cost at least this, with their child runs.
+    pub min_cost: Option<Picos>,
+    /// That asked this model, in a child run too.
+    pub model: Option<String>,
     /// Text and page.
     pub list: ListQuery,
 }
@@ -119,5 +126,8 @@ fn filter(tx: &mut crate::store::Tx<'_>, tenant: &str, query: &RunsQuery) -> Res
         from: query.from,
         to: query.to,
         q: query.list.q.clone(),
+        revision: query.revision,
+        min_cost: query.min_cost,
+        model: query.model.clone(),
     }))
 }

@@ -66,7 +66,7 @@ fn of_run(action: &str, route: impl FnOnce(String) -> Route) -> Route {
 
 /// What the list of all runs may be asked.
 const LIST: &[&str] =
-    &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "limit", "cursor"];
+    &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "model", "revision", "min_cost", "limit", "cursor"];
 
 fn reading() -> Vec<Route> {
     vec![

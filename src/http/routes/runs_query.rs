@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::http::call::Call;
 use crate::http::settings;
 use crate::model::event::EntityKind;
+use crate::model::usage::Picos;
 use crate::model::Timestamp;
 use crate::studio::RunsQuery;
 
@@ -28,6 +29,9 @@ pub(super) fn list(call: &Call) -> Result<RunsQuery> {
         parent_run_id: call.query("parent_run_id").filter(|id| *id != "none").map(str::to_owned),
         from: call.query("from").map(|text| bound("from", text, &zone, false)).transpose()?,
         to: call.query("to").map(|text| bound("to", text, &zone, true)).transpose()?,
+        revision: call.query("revision").map(revision).transpose()?,
+        min_cost: call.query("min_cost").map(cost).transpose()?,
+        model: call.query("model").map(str::to_owned),
         list: call.list()?,
     })
 }
@@ -37,6 +41,20 @@ pub(super) fn page(call: &Call) -> Result<(u64, u64, Vec<String>)> {
     let page = number("page", call.query("page"), 1)?;
     let per_page = number("per_page", call.query("per_page"), PER_PAGE.0)?.min(PER_PAGE.1);
     Ok((page, per_page, statuses(call.query("status"))?))
+}
+
+fn revision(text: &str) -> Result<i64> {
+    let number = text.parse().ok().filter(|number| *number >= 1);
+    number.ok_or_else(|| Error::field("revision", "revision must be an integer from 1"))
+}
+
+/// An amount of the currency as a decimal, such as `0.02`; digits behind the twelfth are left out.
+fn cost(text: &str) -> Result<Picos> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let picos = || format!("{whole}{part:0<12.12}").parse().ok();
+    let known = (digits(whole) && digits(part)).then(picos).flatten().map(Picos);
+    known.ok_or_else(|| Error::field("min_cost", "min_cost must be a decimal, such as `0.02`"))
 }
 
 fn number(name: &str, given: Option<&str>, usual: u64) -> Result<u64> {
@@ -96,10 +114,22 @@ mod tests {
     }
 
     #[test]
+    fn amounts_are_exact() {
+        let read = |text| cost(text).map(|picos| picos.0).ok();
+        assert_eq!(read("0.02"), Some(20_000_000_000));
+        assert_eq!(read("1"), Some(1_000_000_000_000));
+        assert_eq!(read("0.0000000000019"), Some(1));
+        for wrong in ["", ".5", "1.", "-1", "1,5", "1e3", "99999999999"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
     fn unknown_words_are_refused() {
         assert_eq!(statuses(Some("failed, queued,")).expect("statuses"), ["failed", "queued"]);
         assert!(statuses(Some("done")).is_err());
         assert!(entity(Some("tool")).is_err());
         assert!(number("page", Some("0"), 1).is_err());
+        assert!(revision("0").is_err() && revision("2").is_ok());
     }
 }

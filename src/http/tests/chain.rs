@@ -118,6 +118,17 @@ async fn a_refusal_is_a_problem_document() {
 }
 
 #[tokio::test]
+async fn the_pages_are_answered_in_the_language_they_are_read_in() {
+    let wanted = |host: &str, asked: &str| {
+        let theirs = with(request("GET", "/studio/api/agents/none", ""), "x-studio-locale", asked);
+        let studio = studio(json!({"locale": host}));
+        async move { ask(&studio, theirs).await.text().contains("não existe o agente") }
+    };
+    assert!(wanted("en", "pt_BR").await && !wanted("pt_BR", "en").await);
+    assert!(wanted("pt_BR", "fr").await && !wanted("en", "").await, "another one is the host's");
+}
+
+#[tokio::test]
 async fn every_answer_carries_version_and_no_store() {
     let studio = studio(json!({}));
     for path in [PATH, "/studio", "/studio/api/none", "/nowhere", "/api/studio/none"] {

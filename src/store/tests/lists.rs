@@ -1,8 +1,9 @@
 //! Tests of lists: every filter, in order, page by page.
 
 use super::*;
+use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
-use crate::store::db::Connection;
+use crate::store::db::{Connection, params};
 use crate::store::runs::{RunFilter, children, counts, list, page};
 
 const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
@@ -19,6 +20,8 @@ fn many(tx: &mut Tx<'_>) -> Result<(), StoreError> {
                 thread: id(800 + number % 5),
                 status: STATUSES[at % 3].into(),
                 created_at: Timestamp(i64::from(u32::try_from(number).unwrap()) / 2),
+                revision: (at % 7 != 0).then_some(i64::try_from(at % 3).unwrap()),
+                total: Usage { cost: Picos(i64::try_from(at).unwrap() * 1_000), ..Usage::default() },
                 input_preview: if at == 33 { "i".repeat(120) } else { format!("input {number}") },
                 ..run(number)
             },
@@ -29,6 +32,13 @@ fn many(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let failed = RunUpdate { error: Some(json!({"message": "Tool EXPLODED"})), started_at: None, reply: Some("Bye, Ana".into()), ..update("failed") };
     append(tx, &Append { row: failed, ..growth(34, 0, 0) })?;
     runs::insert(tx, &RunRow { parent: Some(id(60)), ..run(61) })?;
+    for (run, root, at, model) in [(8, 8, 4, "large"), (9, 9, 3, "large"), (61, 60, 90, "large"), (10, 10, 5, "small")] {
+        tx.execute(
+            "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+             VALUES ('s', 't', $1, $2, 'llm', 'p', $3, $4, 1, 0, 0, 0, 0, 0, 0, 0)",
+            params![i64::from(run), i64::from(root), model, i64::from(at)],
+        )?;
+    }
     runs::insert(tx, &RunRow { tenant: "other".into(), ..run(62) })?;
     Ok(())
 }
@@ -76,6 +86,13 @@ fn every_filter_pages_through_exactly_its_runs() {
         assert_eq!(numbers(tx, &RunFilter { q: Some("bye, ana".into()), ..any() })?, [34]);
         assert_eq!(numbers(tx, &RunFilter { q: Some("exploded".into()), ..any() })?, [34]);
         assert_eq!(numbers(tx, &RunFilter { q: Some("100_".into()), ..any() })?, [0usize; 0]);
+        assert_eq!(numbers(tx, &RunFilter { revision: Some(2), ..any() })?, expected(|n| n % 3 == 2 && n % 7 != 0));
+        assert_eq!(numbers(tx, &RunFilter { min_cost: Some(Picos(50_000)), ..any() })?, expected(|n| n >= 50));
+        let large = RunFilter { model: Some("large".into()), ..any() };
+        assert_eq!(numbers(tx, &large)?, [60, 8], "the call of run 9 was before it");
+        assert_eq!(numbers(tx, &RunFilter { entity_id: Some(id(902)), status: status(&["awaiting_input"]), ..large })?, [8]);
+        let both = RunFilter { min_cost: Some(Picos(50_000)), revision: Some(1), thread: Some(id(802)), ..any() };
+        assert_eq!(numbers(tx, &both)?, expected(|n| n >= 50 && n % 3 == 1 && n % 7 != 0 && n % 5 == 2));
         assert_eq!(numbers(tx, &RunFilter { parent: Some(id(60)), ..any() })?, [61]);
         assert_eq!(children(tx, "t", &id(60))?.len(), 1);
         let (rows, total) = page(tx, "t", &RunFilter { status: status(&["failed"]), ..any() }, 2, 15)?;

@@ -3,6 +3,7 @@ import { tellConnection } from './connection';
 import { early } from './early';
 import { offline, problemFrom } from './problem';
 import { apiUrl, csrfHeaders } from './root';
+import { locale } from '../i18n';
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
@@ -25,7 +26,7 @@ export function withQuery(path: string, query: Query = {}): string {
 }
 
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
-  const headers: Record<string, string> = { Accept: 'application/json', ...options.headers };
+  const headers: Record<string, string> = { Accept: 'application/json', 'X-Studio-Locale': locale, ...options.headers };
   if (method !== 'GET') Object.assign(headers, csrfHeaders(), { 'X-Requested-With': 'XMLHttpRequest' });
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;

@@ -1,4 +1,5 @@
 /** Owns asking for what a page will surely need while its scripts still load. */
+import { chosenLocale } from '../i18n';
 import { apiUrl, mount } from './root';
 
 const asked = new Map<string, Promise<Response>>();
@@ -13,7 +14,7 @@ export function firstRequests(path: string): string[] {
 
 export function askEarly(): void {
   for (const path of firstRequests(location.pathname.slice(mount.length))) {
-    const request = fetch(apiUrl(path), { headers: { Accept: 'application/json' }, credentials: 'same-origin' });
+    const request = fetch(apiUrl(path), { headers: { Accept: 'application/json', 'X-Studio-Locale': chosenLocale() }, credentials: 'same-origin' });
     request.catch(() => undefined);
     asked.set(apiUrl(path), request);
   }

@@ -6,6 +6,7 @@ import { LIMIT, tidyUp } from '../graph/layout';
 import { measure } from '../graph/measure';
 import { t } from '../i18n';
 import { say, toast } from '../parts/toast';
+import { glideTo } from './glide';
 import { usePanels } from './panel';
 import { act, select, useEditor } from './store';
 
@@ -57,7 +58,7 @@ export async function tidySelection(schema: GraphSchema): Promise<void> {
   const some = selection.length > 1 ? selection : null;
   if (!some && graph.nodes.length > LIMIT) { toast(t('tidy.toomany', { n: LIMIT })); return; }
   const positions = await tidyUp(graph, schema, some);
-  if (now().graph === graph) act({ kind: 'move', positions });
+  if (now().graph === graph) glideTo(positions);
 }
 
 export type Align = 'left' | 'center' | 'right' | 'top' | 'middle' | 'bottom' | 'spread-x' | 'spread-y';
@@ -90,7 +91,7 @@ export function align(how: Align, schema: GraphSchema): void {
       positions[b.id] = { x: Math.round(x), y: Math.round(y) };
     }
   }
-  act({ kind: 'move', positions });
+  glideTo(positions);
 }
 
 export function selectDownstream(id: string): void {

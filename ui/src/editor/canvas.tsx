@@ -15,6 +15,7 @@ import { fitAll } from './fit';
 import { edgeLooks, faceOf, flowEdges, FlowNodes } from './flow';
 import { useFollow } from './follow';
 import { useGestures } from './gestures';
+import { useGlide } from './glide';
 import { Guides } from './guides';
 import { useCanvasKeys } from './keyboard';
 import { laneBoxes, Lanes } from './lanes';
@@ -50,7 +51,8 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const faces = useMemo(() => graph.nodes.map((n) => faceOf(n, run)).join(), [graph, run]);
   const scene = useMemo(() => sceneOf(graph, schema, (node) => faceOf(node, run)), [graph, schema, faces]);
   show(scene, schema);
-  const { moved, why, guides, hover, held, on, onPointerMove, onDoubleClick } = useGestures(schema, scene, editable);
+  const { moved: dragged, why, guides, hover, held, on, onPointerMove, onDoubleClick } = useGestures(schema, scene, editable);
+  const moved = useGlide((s) => s.moved) ?? dragged;
   const [fitted, setFitted] = useState(false);
   const chosen = useMemo(() => new Set(selection), [selection]);
   const chosenEdges = useMemo(() => new Set(edgeSelection), [edgeSelection]);

@@ -40,16 +40,16 @@ function ConflictDialog(): ReactElement | null {
 const M = isMac ? '⌘' : 'Ctrl';
 const A = isMac ? '⌥' : 'Alt';
 const KEYS: [string, string][] = [
-  ['/', 'keys.add'], ['Tab  ⇧Tab', 'keys.walk'], ['→ ← ↑ ↓', 'keys.edges'], [`${A} → ← ↑ ↓`, 'keys.move'], ['Enter', 'keys.enter'], ['C', 'keys.connect'], ['E', 'keys.edge'], ['Del', 'keys.delete'],
-  [`${M} Z  ⇧${M} Z`, 'keys.undo'], [`${M} C X V D A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A  R', 'keys.ask'], ['F  1  +  −', 'keys.zoom'], ['⇧F', 'keys.zoomto'], ['L', 'keys.lock'], ['B', 'keys.break'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
-  ['P  F8', 'keys.problems'], [`${M} K`, 'keys.palette'], [`${M} F`, 'keys.find'], ['Esc', 'keys.esc'],
+  ['/', 'keys.add'], ['Tab|⇧ Tab', 'keys.walk'], ['→|←|↑|↓', 'keys.edges'], [`${A} →|←|↑|↓`, 'keys.move'], ['Enter', 'keys.enter'], ['C', 'keys.connect'], ['E', 'keys.edge'], ['Del', 'keys.delete'],
+  [`${M} Z|⇧ ${M} Z`, 'keys.undo'], [`${M} C|X|V|D|A`, 'keys.clip'], [`${M} S`, 'keys.save'], [`${M} Enter`, 'keys.run'], ['A|R', 'keys.ask'], ['F|1|+|−', 'keys.zoom'], ['⇧ F', 'keys.zoomto'], ['L', 'keys.lock'], ['B', 'keys.break'], ['M', 'keys.minimap'], ['O', 'keys.outline'], ['J', 'keys.json'],
+  ['P|F8', 'keys.problems'], [`${M} K`, 'keys.palette'], [`${M} F`, 'keys.find'], ['Esc', 'keys.esc'],
 ];
 
 function HelpDialog(): ReactElement {
   const help = usePanels((s) => s.help);
   return (
-    <Dialog open={help} onClose={() => panel({ help: false })} title={t('keys.title')}>
-      <table><tbody>{KEYS.map(([keys, text]) => <tr key={text}><td style={{ width: 150 }}><kbd>{keys}</kbd></td><td style={{ whiteSpace: 'normal' }}>{t(text as 'keys.add')}</td></tr>)}</tbody></table>
+    <Dialog open={help} onClose={() => panel({ help: false })} title={t('keys.title')} wide>
+      <dl className="keys">{KEYS.map(([keys, text]) => <div key={text}><dt>{keys.split('|').map((one, n) => <span key={n}>{one.split(' ').map((cap) => <kbd key={cap}>{cap}</kbd>)}</span>)}</dt><dd>{t(text as 'keys.add')}</dd></div>)}</dl>
     </Dialog>
   );
 }

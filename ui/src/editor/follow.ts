@@ -14,6 +14,9 @@ let touchedAt = -REST;
 /** Called when a person moves the view. */
 export const touchView = (at = performance.now()): void => { touchedAt = at; };
 
+/** Nobody has moved the view for a while. */
+export const untouched = (): boolean => performance.now() - touchedAt >= REST;
+
 export function useFollow(): void {
   const flow = useReactFlow();
   const on = usePanels((s) => s.follow);
@@ -22,7 +25,7 @@ export function useFollow(): void {
   useEffect(() => {
     const placed = node ? shown().byId.get(node) : undefined;
     const box = document.querySelector('#canvas .react-flow')?.getBoundingClientRect();
-    if (!placed || !box || performance.now() - touchedAt < REST) return;
+    if (!placed || !box || !untouched()) return;
     const a = flow.flowToScreenPosition({ x: placed.left, y: placed.top });
     const b = flow.flowToScreenPosition({ x: placed.right, y: placed.bottom });
     if (a.x >= box.left && a.y >= box.top && b.x <= box.right && b.y <= box.bottom - 60) return;

@@ -12,6 +12,7 @@ import { Segments, Tabs } from '../parts/tabs';
 import { duplicateSelection, removeSelection, selectDownstream } from './actions';
 import { NodeField } from './fields';
 import { JsonField } from './json-field';
+import { LastValues, useLastStep } from './last-values';
 import type { Stock } from './names';
 import { useStepOf } from './node';
 import { TINTS } from './note';
@@ -80,13 +81,14 @@ function Configure({ node, schema, stock, providers, disabled }: { node: GraphNo
   const focus = useEditor((s) => s.focusField);
   const keys = schema.node_types.find((x) => x.type === node.type)?.keys ?? [];
   const inline = isInline(node);
+  const last = useLastStep(node.id);
   const set = (data: Record<string, unknown>, group?: string): void => act({ kind: 'data', id: node.id, data }, { group: group ?? `data-${node.id}-${Object.keys(data).join()}` });
   const errorOf = (name: string): string | undefined => issues.find((i) => i.node_id === node.id && (i.field === `data.${name}` || i.field === name || i.field?.startsWith(`data.${name}.`)))?.message;
   const shown = keys.filter((k) => node.type !== 'agent' || (inline ? k.name !== 'agent_id' : !['model', 'provider', 'credential', 'instructions', 'parameters', 'tools'].includes(k.name)));
   const wanted = BASIC[node.type];
   const basic = wanted ? wanted.flatMap((name) => shown.find((k) => k.name === name) ?? []) : shown.filter((k) => !COMMON.has(k.name));
   const rest = shown.filter((k) => !basic.includes(k));
-  const field = (spec: SchemaKey): ReactElement => <div key={spec.name} data-field={spec.name}><NodeField node={node} spec={spec} schema={schema} stock={stock} providers={providers} set={set} error={errorOf(spec.name)} disabled={disabled} /></div>;
+  const field = (spec: SchemaKey): ReactElement => <div key={spec.name} data-field={spec.name}><NodeField node={node} spec={spec} schema={schema} stock={stock} providers={providers} set={set} error={errorOf(spec.name)} disabled={disabled} />{last && <LastValues node={node} field={spec.name} step={last} />}</div>;
   useEffect(() => {
     if (focus?.node !== node.id) return;
     const name = focus.field.replace(/^data\./, '').split('.')[0];

@@ -44,7 +44,7 @@ export function Outline({ schema, providers }: { schema: GraphSchema; providers?
                 {row.via && <span className="pill">{tx(`handle.${row.via}`, row.via)}</span>}
                 {row.again ? <span className="mut">→ {titleOf(row.node)}</span> : <><NodeTile type={row.node.type} /><span className="trunc">{titleOf(row.node)}</span><span className="sr">{describe(graph, row.node.id).slice(titleOf(row.node).length)}</span></>}
               </button>
-              {step && !row.again && <Status bare status={step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state} />}
+              {step && !row.again && <span className="row"><Status bare status={step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state} /></span>}
               {!row.again && !off && (
                 <MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${titleOf(row.node)}`} />} entries={[
                   { label: t('outline.after'), icon: Plus, onSelect: () => setAdding(row.node) },

@@ -3,14 +3,15 @@ import { useReactFlow } from '@xyflow/react';
 import { FileJson2, LayoutGrid, ListTree, PanelLeftOpen, Play, Redo2, Search, TriangleAlert, CircleAlert, Undo2, Keyboard } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
-import { findNode } from '../graph/document';
+import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';
 import { Button } from '../parts/button';
+import { NODE_LOOK } from '../parts/icons';
 import { Segments } from '../parts/tabs';
 import { say, toast, toastError } from '../parts/toast';
 import { useRun } from '../run/store';
-import { useOffer } from '../shell/commands';
+import { useCommands, useOffer } from '../shell/commands';
 import { mod, useWidth } from '../shell/place';
 import { shortId } from '../i18n/figures';
 import { Top } from '../shell/top';
@@ -18,7 +19,7 @@ import { align, pasteText, tidySelection, type Align } from './actions';
 import { Canvas } from './canvas';
 import { Dock } from './dock';
 import { saveVersion } from './draft';
-import { fitAll } from './fit';
+import { fitAll, fitNodes } from './fit';
 import { makeNode } from './make';
 import { useStock } from './names';
 import { Names } from './names-context';
@@ -28,7 +29,7 @@ import { panel, usePanels } from './panel';
 import { useGoTo } from './problems';
 import { QuickAddPanel } from './quick-add';
 import { openQuickAdd } from './quick-add-state';
-import { act, redoStep, tell, undoStep, useEditor, type Mode } from './store';
+import { act, redoStep, select, tell, undoStep, useEditor, type Mode } from './store';
 
 const JsonView = lazy(() => import('./json-view'));
 const loadInspector = () => import('./inspector');
@@ -46,6 +47,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   const width = useWidth();
   const goTo = useGoTo();
   const phone = width === 'phone';
+  const asked = useCommands((s) => s.open);
   const chosen = selection.length === 1 ? findNode(graph, selection[0] as string) : undefined;
   useRunVoice();
   useEffect(() => { const timer = setTimeout(() => void loadInspector(), 1500); return () => clearTimeout(timer); }, []);
@@ -79,7 +81,8 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
     { id: 'json', label: t('editor.json'), icon: FileJson2, keys: 'J', run: () => panel({ side: 'json' }) },
     { id: 'keys', label: t('keys.title'), icon: Keyboard, keys: '?', run: () => panel({ help: true }) },
     ...(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => ({ id: `align-${how}`, label: t(`align.${how}`), run: () => align(how, schema) })),
-  ], [schema]);
+    ...(asked ? graph.nodes.map((n) => ({ id: `node-${n.id}`, label: titleOf(n), group: t('palette.nodes'), icon: NODE_LOOK[n.type]?.icon, run: () => { select([n.id]); fitNodes(flow, [n.id]); document.getElementById('canvas')?.focus(); } })) : []),
+  ], [schema, asked]);
   useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
   const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Outline schema={schema} providers={providers} /></div></aside>;

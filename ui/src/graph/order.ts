@@ -102,6 +102,16 @@ export function keysBefore(graph: Graph, id: string): string[] {
 
 const PLACEHOLDER = /\{\{\s*(?:\["([^"]+)"\]|([A-Za-z_][A-Za-z0-9_-]*))/g;
 
+/** The state keys that a field of a node reads, and whether it names the key that the node writes. */
+export function keysOf(node: GraphNode, field: string): { reads: string[]; writes: string | null } {
+  const value = node.data[field];
+  if (field === 'output_key' || (node.type === 'set_state' && field === 'key')) return { reads: [], writes: writtenKey(node) };
+  if (field === 'state_key' || field === 'from_key') return { reads: typeof value === 'string' && value ? [value.split('.')[0] as string] : [], writes: null };
+  if (field === 'rules' && Array.isArray(value)) return { reads: [...new Set(value.flatMap((rule: { state_key?: unknown } | null) => (typeof rule?.state_key === 'string' ? [rule.state_key.split('.')[0] as string] : [])))], writes: null };
+  const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value).replaceAll('\\"', '"');
+  return { reads: [...new Set([...text.matchAll(PLACEHOLDER)].map((m) => m[1] ?? m[2] ?? ''))], writes: null };
+}
+
 /** Nodes whose data mentions a state key, as writer or reader. */
 export function whereUsed(graph: Graph, key: string): { writers: string[]; readers: string[] } {
   const writers = graph.nodes.filter((n) => writtenKey(n) === key).map((n) => n.id);

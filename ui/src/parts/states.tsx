@@ -34,10 +34,10 @@ export function SkeletonRows({ rows = 6, height = 34 }: { rows?: number; height?
   );
 }
 
-export function Empty({ icon, title, text, children }: { icon: IconType; title: string; text?: ReactNode; children?: ReactNode }): ReactElement {
+export function Empty({ icon, title, text, children, failed }: { icon: IconType; title: string; text?: ReactNode; children?: ReactNode; failed?: boolean }): ReactElement {
   return (
     <div className="empty">
-      <span className="tile flow"><Icon as={icon} /></span>
+      <span className={`tile ${failed ? 'failt' : 'flow'}`}><Icon as={icon} /></span>
       <h2 style={{ fontSize: 15 }}>{title}</h2>
       {text && <p className="mut">{text}</p>}
       <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>{children}</div>
@@ -65,7 +65,7 @@ export function Failure({ error, onRetry, id, list }: { error: unknown; onRetry?
     );
   }
   return (
-    <Empty icon={CircleAlert} title={t('error.title')} text={<>{textOf(error)}{problem?.requestId && <><br /><span className="mono">{t('error.request', { id: problem.requestId })}</span></>}</>}>
+    <Empty failed icon={CircleAlert} title={t('error.title')} text={<>{textOf(error)}{problem?.requestId && <><br /><span className="mono">{t('error.request', { id: problem.requestId })}</span></>}</>}>
       {onRetry && <Button onClick={onRetry}>{t('retry')}</Button>}
     </Empty>
   );
@@ -82,7 +82,7 @@ export class Guard extends Component<{ children: ReactNode; resetKey?: string },
   override render(): ReactNode {
     if (!this.state.error) return this.props.children;
     return (
-      <Empty icon={CircleAlert} title={t('error.crash')} text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}>
+      <Empty failed icon={CircleAlert} title={t('error.crash')} text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}>
         <Button onClick={() => this.setState({ error: null })}>{t('retry')}</Button>
       </Empty>
     );

@@ -60,13 +60,13 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
   return (
     <section className="appr" role="group" aria-labelledby={`${id}t`} onKeyDown={onKey} tabIndex={-1}>
       <div className="row"><span style={{ color: 'var(--wait)' }}><Icon as={Hand} /></span><h2 id={`${id}t`}>{t('ask.tools', { n: tools.length })}</h2><span className="sp" />{pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}</div>
-      <p className="ink2 small" style={{ margin: '4px 0 10px' }}>{t('ask.stopped', { name: tools.map((x) => x.name).join(', ') })}</p>
+      <p className="ink2 small" style={{ margin: '4px 0 10px' }}><Sentence text={t('ask.stopped', { name: '\n' })} name={tools.map((x) => x.name).join(', ')} /></p>
       <div className="col" style={{ gap: 8 }}>
         {tools.map((tool) => <Call key={tool.call_id} tool={tool} decision={each?.[tool.call_id]} onDecide={each ? (d) => setEach({ ...each, [tool.call_id]: d }) : undefined} />)}
       </div>
       <label className="eyebrow" htmlFor={id} style={{ display: 'block', margin: '12px 0 4px' }}>{t('ask.message')} <span style={{ fontWeight: 400 }}>{t('ask.message.hint')}</span></label>
       <textarea id={id} className="in" rows={2} style={{ minHeight: 52 }} value={message} disabled={busy} onChange={(e) => setMessage(e.target.value)} />
-      <div className="row wrap" style={{ marginTop: 10, gap: 4 }}>
+      <div className="row wrap" style={{ marginTop: 10 }}>
         {each ? <Button look="pri" disabled={busy || tools.some((x) => !each[x.call_id])} onClick={sendEach}>{busy && sent ? t('ask.sent.yes') : t('ask.send')}</Button> : (
           <>
             <Button look="pri" icon={Check} disabled={busy} onClick={() => decide('approve')}>{busy && sent === 'approve' ? t('ask.sent.yes') : t('ask.approve.all')}</Button>
@@ -76,9 +76,15 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
         {tools.length > 1 && !each && <Button look="ghost" disabled={busy} onClick={() => setEach({})}>{t('ask.each')}</Button>}
         <span className="sp" /><span className="row" style={{ gap: 3 }} aria-hidden="true"><kbd>A</kbd><kbd>R</kbd></span>
       </div>
-      {rejectedTo && <p className="mut small" style={{ marginTop: 8 }}>{t('ask.rejected', { handle: rejectedTo })}</p>}
+      {rejectedTo && <p className="mut small" style={{ marginTop: 8 }}><Sentence text={t('ask.rejected', { handle: '\n' })} name={rejectedTo} /></p>}
     </section>
   );
+}
+
+/** A sentence with a name in it, where its line break is. */
+function Sentence({ text, name }: { text: string; name: string }): ReactElement {
+  const [before, after] = text.split('\n');
+  return <>{before}<span className="mono">{name}</span>{after}</>;
 }
 
 function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Decision; onDecide?: (d: Decision) => void }): ReactElement {

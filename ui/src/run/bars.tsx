@@ -11,7 +11,7 @@ export const Bar = memo(function Bar({ row, start, span, now }: Props): ReactEle
   const from = at(row.start);
   const to = Math.max(from, at(end));
   const side = to < 78 ? { left: `calc(${to}% + 8px)` } : from > 16 ? { right: `calc(${100 - from}% + 8px)` } : { right: `calc(${100 - to}% + 6px)` };
-  const text = row.text ?? (row.state === 'reused' || row.end !== null || row.ms !== null ? duration(row.ms ?? end - row.start) : duration(end - row.start));
+  const text = row.text ?? duration(row.ms !== null && row.waits.length === 0 ? row.ms : end - row.start);
   return (
     <>
       {pieces(row, end).map((p, n) => (

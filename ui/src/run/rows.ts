@@ -1,5 +1,6 @@
 /** Owns the rows of a timeline from a live view, and the marks of its axis. */
 import { t } from '../i18n';
+import { count, duration } from '../i18n/figures';
 import { trialName } from './breaks';
 import type { RunView } from './view';
 
@@ -38,6 +39,9 @@ export function liveRows(view: RunView): Row[] {
     }];
   });
 }
+
+/** A mark of an axis: no more digits than it needs. */
+export const markOf = (ms: number): string => (ms === 0 ? '0' : ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${count(ms / 1000)} s` : duration(ms));
 
 /** Marks of an axis: round figures, about one per 110 px. */
 export function ticks(span: number, width: number): number[] {

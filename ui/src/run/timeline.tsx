@@ -1,10 +1,9 @@
 /** Owns the timeline of the dock: live rows on a growing axis. */
 import { useEffect, useMemo, useRef, useState, type ReactElement } from 'react';
 import { t } from '../i18n';
-import { duration } from '../i18n/figures';
 import { NodeTile } from '../parts/icons';
 import { Bar } from './bars';
-import { liveRows, ticks } from './rows';
+import { liveRows, markOf, ticks } from './rows';
 import { useRun } from './store';
 
 export function Timeline({ chosen, onChoose }: { chosen: string | null; onChoose: (nodeId: string) => void }): ReactElement {
@@ -23,7 +22,7 @@ export function Timeline({ chosen, onChoose }: { chosen: string | null; onChoose
   const span = Math.max(400, (end - view.start) * 1.3);
   return (
     <div className="tl scroll" ref={box} tabIndex={0} role="group" aria-label={t('tab.timeline')}>
-      <div className="ax" aria-hidden="true">{ticks(span, 640).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{ms === 0 ? '0' : duration(ms)}</span>)}</div>
+      <div className="ax" aria-hidden="true">{ticks(span, 640).filter((ms) => ms / span < 0.94).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{markOf(ms)}</span>)}</div>
       {rows.map((row) => {
         const node = view.steps[row.id]?.nodeId ?? '';
         return (

@@ -39,7 +39,7 @@ export function traceRows(answer: TraceAnswer): TraceRows {
   }
   tree.close();
   const last = tree.rows.reduce((most, r) => Math.max(most, r.end ?? r.start), start);
-  return { rows: tree.rows, byId: tree.byId, start, end: Math.max(start + 1, time(trace.finished_at) ?? Math.max(last, trace.status === 'running' ? Date.now() : 0)) };
+  return { rows: tree.rows, byId: tree.byId, start, end: Math.max(start + 1, time(trace.finished_at) ?? Math.max(last, trace.status === 'running' || trace.status.startsWith('awaiting') ? Date.now() : 0)) };
 }
 
 const NONE: Span[] = [];
@@ -135,9 +135,9 @@ function waitRow(row: Row, wait: Row['waits'][number], n: number): Row {
 }
 
 /** A finished step whose clock ran longer than its work was waiting: in the widest gap between its spans, else in the middle. */
-function waited(start: number, end: number | null, ms: number | null, own: Span[]): Row['waits'] {
+export function waited(start: number, end: number | null, ms: number | null, own: Span[]): Row['waits'] {
   const wait = end === null || ms === null ? 0 : end - start - ms;
-  if (end === null || ms === null || wait < 500) return [];
+  if (end === null || ms === null || wait < 20 || (wait < 500 && wait < ms * 4)) return [];
   let from = start + ms * 0.6;
   let widest = 0;
   let last = start;

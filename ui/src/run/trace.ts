@@ -1,5 +1,6 @@
 /** Owns turning a stored trace into the view a live run has. */
 import type { Step, TraceAnswer } from '../api/types';
+import { waited } from './trace-rows';
 import { blankStep, noRun, type NodeState, type RunView, type StepView } from './view';
 
 const STATES: Record<Step['status'], NodeState> = { running: 'running', paused: 'waiting', completed: 'done', failed: 'failed', cancelled: 'skipped' };
@@ -45,7 +46,7 @@ function stepOf(step: Step, view: RunView): StepView {
     ...blankStep(step.id, step.node_id, start),
     nodeType: step.node_type, title: step.node_title ?? null, branch: step.branch_path ?? [], iteration: step.iteration, attempt: step.attempt,
     state: step.checkpoint_hit ? 'reused' : STATES[step.status], end: time(step.finished_at), ms: step.duration_ms, handle: step.handle,
-    waits: pause ? [{ from: time(pause.created_at) ?? start, to: null }] : [],
+    waits: pause ? [{ from: time(pause.created_at) ?? start, to: null }] : waited(start, time(step.finished_at), step.duration_ms, []),
     tokens: step.total_tokens || null, prompt: step.prompt_tokens, completion: step.completion_tokens, cost: step.total_tokens ? step.estimated_cost : null,
     currency: step.currency ?? 'USD', unpriced: step.unpriced, chunks: step.chunk_count ?? null, score: step.top_score ?? null, changes: step.output ?? null, error: step.error,
   };

@@ -25,9 +25,9 @@ export async function fill() {
   const server = await named('/api/mcp-servers', 'Orders', { transport: 'http', url: 'https://mcp.example/mcp' });
   const knowledge = await named('/api/knowledge-bases', 'Refund policy', {});
   if ((await api(`/api/knowledge-bases/${knowledge.id}/documents`)).data.length === 0) await make(`/api/knowledge-bases/${knowledge.id}/documents`, { name: 'returns.md', text: 'A refund is possible within 30 days of delivery. Items broken on arrival count as a damage claim.\n\nDelivery takes two days.' });
-  let paused = (await first('/api/runs', '&status=awaiting_input'))[0]?.id;
+  let paused = (await first('/api/runs', '&status=awaiting_input')).find((r) => r.entity_id === workflow.id)?.id;
   if (!paused) paused = (await streamed(`/workflows/${workflow.id}/run/stream`, { message: 'Write to Ada about her order' })).trace;
-  let done = (await first('/api/runs', '&status=completed')).find((r) => r.entity_type === 'workflow')?.id;
+  let done = (await first('/api/runs', '&status=completed')).find((r) => r.entity_id === workflow.id)?.id;
   if (!done) {
     done = (await streamed(`/workflows/${workflow.id}/run/stream`, { message: 'Thank Grace for her patience' })).trace;
     await streamed(`/api/runs/${done}/resume/stream`, { message: 'Yes, send it' });

@@ -1,6 +1,7 @@
-/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, forms, loss, crowd, trials, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
+/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, forms, loss, editor, crowd, trials, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
 import { chat } from './chat.mjs';
 import { crowd } from './crowd.mjs';
+import { editor } from './editor.mjs';
 import { forms } from './forms.mjs';
 import { keyboard } from './keyboard.mjs';
 import { loss } from './loss.mjs';
@@ -9,7 +10,7 @@ import { scale } from './scale.mjs';
 import { trials } from './trials.mjs';
 import { welcome } from './welcome.mjs';
 
-const gates = { routes: () => routes({ light: process.env.LIGHT === '1' }), keyboard, chat, welcome, forms, loss, crowd, trials, scale };
+const gates = { routes: () => routes({ light: process.env.LIGHT === '1' }), keyboard, chat, welcome, forms, loss, editor, crowd, trials, scale };
 const wanted = process.argv.slice(2);
 let failed = 0;
 for (const [name, gate] of Object.entries(gates)) {

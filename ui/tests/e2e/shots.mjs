@@ -33,7 +33,7 @@ function states(all) {
     { name: 'tool-tried', path: path.tool, act: async (page) => { await page.locator('aside .btn').last().click(); await page.waitForTimeout(1500); } },
     { name: 'mcp-failed', path: path['mcp-server'], answer: [[/\/test$/, reply({ ok: false, protocol_version: null, tools: [], error: 'The server answered with status 503.' })]], act: first('aside .btn') },
     { name: 'mcp-tools', path: path['mcp-server'], answer: [[/\/test$/, reply({ ok: true, protocol_version: '2025-11-25', tools: [{ name: 'get_order', description: 'Reads one order by its number.', input_schema: {} }, { name: 'cancel_order', description: 'Cancels an order that was not sent yet.', input_schema: {} }], error: null })]], act: first('aside .btn') },
-    { name: 'knowledge-asked', path: path['knowledge-base'], act: async (page) => { await page.locator('aside textarea').fill('How long may I return a lamp?'); await page.locator('aside .btn.pri').click(); } },
+    { name: 'knowledge-asked', path: path['knowledge-base'], act: async (page) => { await page.locator('aside textarea').first().fill('How long may I return a lamp?'); await page.locator('aside .btn.pri').click(); } },
     { name: 'knowledge-write', path: path['knowledge-base'], act: first('.tools-line .btn >> nth=1') },
     { name: 'playground-variables', path: path.playground, act: first('.cmpz .btn >> nth=1') }, { name: 'playground-instructions', path: path.playground, act: first('.pside [role=tab] >> nth=1') },
     { name: 'playground-compare', path: path.playground, act: async (page) => { await page.locator('.top .btn[aria-pressed]').click(); await page.locator('#chatbox').fill('And when will it come?'); await page.keyboard.press('Enter'); } },

@@ -46,7 +46,7 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
             <section><h2>{t('agents.parameters')}</h2>
               <div className="grid2">
                 <NumberField label={t('param.temperature')} value={parameters.temperature as number | null} min={0} max={2} step="any" onChange={(n) => putParameter('temperature', n)} error={e('parameters.temperature')} disabled={locked} />
-                <NumberField label="top p" value={parameters.top_p as number | null} min={0} max={1} step="any" onChange={(n) => putParameter('top_p', n)} error={e('parameters.top_p')} disabled={locked} />
+                <NumberField label="Top p" value={parameters.top_p as number | null} min={0} max={1} step="any" onChange={(n) => putParameter('top_p', n)} error={e('parameters.top_p')} disabled={locked} />
                 <NumberField label={t('param.max_tokens')} value={parameters.max_tokens as number | null} min={1} onChange={(n) => putParameter('max_tokens', n)} error={e('parameters.max_tokens')} disabled={locked} />
                 <ChoiceField label={t('param.reasoning')} value={String(parameters.reasoning_effort ?? '')} onChange={(v) => putParameter('reasoning_effort', v || null)} choices={[{ value: '', label: t('default') }, ...['low', 'medium', 'high'].map((v) => ({ value: v, label: v }))]} disabled={locked} />
               </div>

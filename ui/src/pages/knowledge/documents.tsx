@@ -42,7 +42,7 @@ export function Documents({ id }: { id: string }): ReactElement {
         : data.length === 0 ? <div className="card" style={over ? { borderColor: 'var(--accent)' } : undefined}><Empty icon={FileText} title={q ? t('filtered.empty') : t('kb.nodocs')} text={t('kb.nodocs.text')}>{add}</Empty></div>
         : (
           <div className="card tablewrap" style={over ? { borderColor: 'var(--accent)' } : undefined}><table>
-            <thead><tr><th scope="col">{t('name')}</th><th scope="col">{t('status')}</th><th scope="col" className="num">{t('kb.chunks')}</th><th scope="col" className="num hide-s">{t('kb.size')}</th><th scope="col" className="num hide-m">{t('trace.tokens')}</th><th scope="col" className="hide-m">{t('updated')}</th><th scope="col"><span className="sr">{t('more')}</span></th></tr></thead>
+            <thead><tr><th scope="col">{t('name')}</th><th scope="col">{t('status')}</th><th scope="col" className="num">{t('kb.chunks')}</th><th scope="col" className="num hide-s">{t('kb.size')}</th><th scope="col" className="num hide-m">{t('trace.tokens')}</th><th scope="col" className="hide-m">{t('updated')}</th><th scope="col" style={{ width: 40 }}><span className="sr">{t('more')}</span></th></tr></thead>
             <tbody>{data.map((d) => (
               <tr key={d.id}>
                 <td style={{ maxWidth: 300 }}><span className="trunc" style={{ display: 'block', fontWeight: 560 }}>{d.name}</span>{d.error && <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>{typeof d.error === 'string' ? d.error : d.error.message}</span>}</td>

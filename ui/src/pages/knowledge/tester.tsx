@@ -26,8 +26,8 @@ export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
         <TextField label={t('key.query')} rows={2} value={query} onChange={setQuery} placeholder={t('kb.ask.hint')} />
         <div style={{ display: 'grid', gridTemplateColumns: '1fr 1fr 1fr', gap: 8 }}>
           <ChoiceField label={t('key.mode')} value={mode} onChange={setMode} choices={[{ value: '', label: t('default') }, { value: 'hybrid', label: t('value.hybrid') }, { value: 'vector', label: t('value.vector') }, { value: 'text', label: t('value.text') }]} />
-          <NumberField label="top k" value={topK} min={1} max={100} placeholder={String(base.retrieval_defaults?.top_k ?? 5)} onChange={setTopK} />
-          <NumberField label={t('kb.minscore')} value={threshold} min={0} max={1} step="any" placeholder={base.retrieval_defaults?.threshold == null ? '–' : String(base.retrieval_defaults.threshold)} onChange={setThreshold} />
+          <NumberField label={t('key.top_k')} value={topK} min={1} max={100} placeholder={String(base.retrieval_defaults?.top_k ?? 5)} onChange={setTopK} />
+          <NumberField label={t('key.threshold')} value={threshold} min={0} max={1} step="any" placeholder={base.retrieval_defaults?.threshold == null ? '–' : String(base.retrieval_defaults.threshold)} onChange={setThreshold} />
         </div>
         <details className="more" open={filtered || undefined}><summary>{t('kb.filter')}</summary><JsonField label={t('kb.filter.label')} hint={t('kb.filter.hint')} rows={3} value={filter} onChange={(v) => setFilter((v && typeof v === 'object' ? v : {}) as Record<string, unknown>)} /></details>
         <div><Button icon={Search} type="submit" look="pri" disabled={ask.isPending || !query.trim()}>{ask.isPending ? t('kb.asking') : t('kb.ask.do')}</Button></div>

@@ -13,11 +13,13 @@ import { Ask } from '../../run/ask';
 import { sayInstead } from './branch';
 import { Compare } from './compare';
 import { FileChip } from './file-chip';
+import { useThreadRuns } from './runs';
 import { TurnView } from './turn';
 import { answerTurn, sendTurn, stopTurn, useChat } from './turns';
 
 export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; comparing: boolean; onCompared: () => void }): ReactElement {
   const { turns, pause, busy, answering } = useChat();
+  const runs = useThreadRuns(agent.id).data?.data;
   const end = useRef<HTMLDivElement>(null);
   const log = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);
@@ -40,7 +42,7 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
       <div className="msgs scroll" ref={log} tabIndex={0} role="log" aria-label={t('chat.conversation')} aria-live="off" onScroll={(e) => { const el = e.currentTarget; stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
         <div className="msgcol" ref={column}>
           {turns.length === 0 && !asked && <Opening agent={agent} onSay={(text) => void sendTurn(agent.id, text, [])} />}
-          {turns.map((turn) => <TurnView key={turn.key} turn={turn} agent={agent} onSay={busy || asked ? undefined : turn.role === 'user' ? (text) => void sayInstead(agent.id, turn, text).catch(toastError) : last && turn === turns.at(-1) && !pause ? () => void sayInstead(agent.id, last, last.text).catch(toastError) : undefined} />)}
+          {turns.map((turn) => <TurnView key={turn.key} turn={turn} agent={agent} run={turn.trace ? runs?.find((r) => r.id === turn.trace) : undefined} onSay={busy || asked ? undefined : turn.role === 'user' ? (text) => void sayInstead(agent.id, turn, text).catch(toastError) : last && turn === turns.at(-1) && !pause ? () => void sayInstead(agent.id, last, last.text).catch(toastError) : undefined} />)}
           {pause && <Ask pause={pause} busy={answering} onAnswer={(a) => void answerTurn(agent.id, a).catch(toastError)} />}
           {asked && <Compare agent={agent} asked={asked} onKept={() => { setAsked(null); onCompared(); }} />}
           <div ref={end} />

@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get, patch } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
-import type { Agent, List, RunSummary, TraceAnswer } from '../../api/types';
+import type { Agent, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { count, decimal, duration } from '../../i18n/figures';
 import { ModelSelect } from '../../editor/pickers';
@@ -15,6 +15,7 @@ import { Status } from '../../parts/status';
 import { Tabs } from '../../parts/tabs';
 import { toast, toastError } from '../../parts/toast';
 import { readMessages } from '../traces/messages';
+import { useThreadRuns } from './runs';
 import { useChat } from './turns';
 
 type TabId = 'run' | 'instructions' | 'tools';
@@ -64,8 +65,7 @@ function Context({ agent }: { agent: Agent }): ReactElement | null {
 
 function Runs({ agent }: { agent: Agent }): ReactElement | null {
   const thread = useChat((s) => s.thread);
-  const busy = useChat((s) => s.busy);
-  const runs = useQuery({ queryKey: [`/agents/${agent.id}/chat/threads`, thread, 'runs', busy], queryFn: () => get<List<RunSummary>>(`/agents/${agent.id}/chat/threads/${thread}/runs`, { limit: 20 }), enabled: !!thread, placeholderData: (before) => before });
+  const runs = useThreadRuns(agent.id);
   if (!thread || !runs.data?.data.length) return null;
   return (
     <section>

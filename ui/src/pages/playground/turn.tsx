@@ -1,7 +1,7 @@
 /** Owns one message of a conversation, with its tool cards. */
 import { ChevronDown, ChevronRight, Copy, ListTree, Pencil, RotateCcw } from 'lucide-react';
 import { memo, useEffect, useState, type ReactElement } from 'react';
-import type { Agent } from '../../api/types';
+import type { Agent, RunSummary } from '../../api/types';
 import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
@@ -13,11 +13,13 @@ import type { ToolUse } from '../../run/view';
 import { FileChip } from './file-chip';
 import type { Turn } from './turns';
 
-export const TurnView = memo(function TurnView({ turn, agent, onSay }: { turn: Turn; agent: Agent; onSay?: (text: string) => void }): ReactElement {
+export const TurnView = memo(function TurnView({ turn, agent, run, onSay }: { turn: Turn; agent: Agent; run?: RunSummary; onSay?: (text: string) => void }): ReactElement {
   useEffect(() => { if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600)); if (turn.state === 'failed') say(turn.error?.message ?? ''); }, [turn.state]);
   if (turn.role === 'user') return <UserTurn turn={turn} onSay={onSay} />;
   if (turn.role === 'summary') return <details className="summary"><summary>{t('chat.summary')}</summary><Markdown text={turn.text} /></details>;
-  const figures = turn.usage ? [turn.end ? duration(turn.end - turn.start) : '', `${count(turn.usage.total_tokens)} ${t('tok')}`, turn.usage.unpriced ? t('usage.unpriced') : money(turn.usage.estimated_cost, turn.usage.currency)].filter(Boolean).join(' · ') : '';
+  const usage = turn.usage ?? run;
+  const took = turn.usage && turn.end ? turn.end - turn.start : run?.working_ms;
+  const figures = usage && turn.state !== 'streaming' && turn.state !== 'waiting' ? [took != null ? duration(took) : '', `${count(usage.total_tokens)} ${t('tok')}`, usage.unpriced ? t('usage.unpriced') : money(usage.estimated_cost, usage.currency)].filter(Boolean).join(' · ') : '';
   const thinking = turn.state === 'streaming' && !turn.text && turn.tools.every((u) => u.result !== null);
   return (
     <div className="am">

@@ -68,8 +68,8 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
         <Head answer={answer} made={made} zoom={zoom} onZoom={setZoom} title={title} />
         <section className="split" aria-label={t('tab.timeline')}>
           <div className="wf">
-            {view === 'graph' ? <Suspense fallback={<div className="cv" />}><Replay id={id} onChoose={(step) => setParams({ step })} /></Suspense>
-              : <Waterfall made={made} chosen={row?.id ?? null} zoom={zoom} onZoom={setZoom} onChoose={(step) => setParams({ step })} live={!atRest(trace.status)} />}
+            {view === 'graph' ? <Suspense fallback={<SkeletonRows rows={8} />}><Replay id={id} onChoose={(step) => setParams({ step })} /></Suspense>
+              : <Waterfall made={made} chosen={row?.id ?? null} zoom={zoom} onZoom={setZoom} onChoose={(step) => setParams({ step })} live={trace.finished_at === null} />}
           </div>
           <aside className="dt" aria-label={t('trace.step')}>
             <Pauses answer={answer} />
@@ -106,11 +106,20 @@ function Pauses({ answer }: { answer: TraceAnswer }): ReactElement | null {
   return <div className="pauses">{pauses.map((p) => <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} keep={kept(answer)} onAnswer={(a) => send(p, a)} />)}</div>;
 }
 
+/** Where nobody takes queued runs, they wait for ever. */
+const TAKEN = 30_000;
+
+function Queued({ since }: { since: number }): ReactElement {
+  return <div className={`note-box${since > TAKEN ? ' wait' : ''}`} role="status" style={{ marginTop: 10 }}>{t('trace.queued', { time: duration(Math.max(0, since)) })}{since > TAKEN && ` ${t('trace.queued.long')}`}</div>;
+}
+
 function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made: ReturnType<typeof traceRows>; zoom: [number, number] | null; onZoom: (z: [number, number] | null) => void; title: string }): ReactElement {
   const { trace, steps, spans } = answer;
   const models = new Set([...spans.map((s) => s.model), ...steps.map((s) => s.model)].filter(Boolean));
   const reused = steps.filter((s) => s.checkpoint_hit).length;
   const old = trace.total_tokens === undefined;
+  const paused = trace.status.startsWith('awaiting');
+  const waited = paused ? Math.max(0, (trace.duration_ms ?? 0) - (trace.working_ms ?? 0)) : trace.waiting_ms;
   return (
     <section className="hd">
       <div className="row wrap" style={{ gap: 12 }}>
@@ -118,8 +127,9 @@ function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made
         <span className="mut">{trace.workflow_revision ? `${t('version', { n: trace.workflow_revision })} · ` : trace.entity_type === 'workflow' ? `${t('history.draft')} · ` : ''}{trace.thread_id && <>{t('trace.thread')} <span className="mono">{shortId(trace.thread_id)}</span> · </>}{dateTime(trace.started_at ?? trace.created_at)}</span>
       </div>
       {trace.error && <div className="note-box fail" role="alert" style={{ marginTop: 10 }}><div><b>{trace.error.message}</b> <span className="mono mut">{trace.error.code}</span></div></div>}
+      {trace.status === 'queued' && <Queued since={Date.now() - Date.parse(trace.created_at)} />}
       <div className="kp">
-        <div><span className="eyebrow">{t('trace.duration')}</span><b>{duration(trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms)}</b><em>{trace.waiting_ms ? t('trace.waited', { time: duration(trace.waiting_ms) }) : t('trace.nowait')}</em></div>
+        <div><span className="eyebrow">{t('trace.duration')}</span><b>{duration(!paused && trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms)}</b><em>{waited ? t('trace.waited', { time: duration(waited) }) : t('trace.nowait')}</em></div>
         <div><span className="eyebrow">{t('trace.tokens')}</span><b>{old ? '–' : count(trace.total_tokens)}</b><em>{old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}</em></div>
         <div><span className="eyebrow">{t('usage.cost')}</span><b>{old ? '–' : trace.unpriced && !Number(trace.total_tokens) ? '–' : money(trace.estimated_cost, trace.currency)}</b><em>{trace.unpriced ? t('trace.partlyunpriced') : t('trace.models', { n: models.size })}</em></div>
         <div><span className="eyebrow">{t('trace.steps')}</span><b>{count(steps.filter((s) => !s.superseded).length)}</b><em>{reused ? t('trace.reused', { n: reused }) : t('trace.spans', { n: spans.length })}</em></div>

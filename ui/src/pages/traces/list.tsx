@@ -3,11 +3,11 @@ import { ListTree } from 'lucide-react';
 import { useState, type KeyboardEvent, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
 import { get } from '../../api/client';
-import { rows, useItem, useList } from '../../api/queries';
+import { rows, useItem, useList, useProviders } from '../../api/queries';
 import type { RunSummary, TraceAnswer, Workflow } from '../../api/types';
 import { isoDay } from '../../api/window';
 import { t, tx } from '../../i18n';
-import { ago, compact, dateTime, decimal, duration, micros } from '../../i18n/figures';
+import { ago, compact, dateTime, decimal, duration } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { saveFile } from '../../parts/file';
 import { EntityTile } from '../../parts/icons';
@@ -36,10 +36,12 @@ export default function Traces({ id }: { id: string }): ReactElement {
   const days = params.get('days');
   const minCost = params.get('cost') ?? '';
   const entity = params.get('agent') ? { entity_type: 'agent', entity_id: params.get('agent') } : id ? { entity_type: 'workflow', entity_id: id } : {};
-  const list = useList<RunSummary>('/api/runs', { ...entity, status, q, from: since(days) }, { poll: 4000 });
-  const data = rows(list).filter((r) => !minCost || micros(r.estimated_cost) >= micros(minCost));
-  const filtered = !!(status || q || days || minCost);
-  const clear = (): void => setParams({ status: null, q: null, days: null, cost: null });
+  const model = params.get('model') ?? '';
+  const version = params.get('version') ?? '';
+  const list = useList<RunSummary>('/api/runs', { ...entity, status, q, from: since(days), model, revision: version, min_cost: minCost }, { poll: 4000 });
+  const data = rows(list);
+  const filtered = !!(status || q || days || minCost || model || version);
+  const clear = (): void => setParams({ status: null, q: null, days: null, cost: null, model: null, version: null });
   const toggle = (run: string): void => setPicked((before) => (before.includes(run) ? before.filter((x) => x !== run) : [...before, run]));
   const exportAll = async (): Promise<void> => {
     try {
@@ -73,18 +75,25 @@ export default function Traces({ id }: { id: string }): ReactElement {
             <option value="">{t('traces.anytime')}</option>
             {Object.keys(WINDOWS).map((d) => <option key={d} value={d}>{t('traces.days', { n: Number(d) })}</option>)}
           </select>
-          <input className="in auto" style={{ width: 130 }} aria-label={t('traces.mincost')} placeholder={t('traces.mincost')} inputMode="decimal" defaultValue={minCost} onBlur={(e) => setParams({ cost: /^\d+([.,]\d*)?$/.test(e.target.value) ? e.target.value.replace(',', '.') : null })} />
+          <Models value={model} onChange={(v) => setParams({ model: v })} />
+          {id && workflow.data && (
+            <select className="in auto" aria-label={t('traces.version')} value={version} onChange={(e) => setParams({ version: e.target.value })}>
+              <option value="">{t('traces.anyversion')}</option>
+              {Array.from({ length: Math.min(100, workflow.data.revision) }, (_, n) => workflow.data.revision - n).map((n) => <option key={n} value={n}>{t('version', { n })}</option>)}
+            </select>
+          )}
+          <input key={minCost} className="in auto" style={{ width: 110 }} aria-label={t('traces.mincost')} placeholder={t('traces.mincost')} inputMode="decimal" defaultValue={minCost} onKeyDown={(e) => { if (e.key === 'Enter') e.currentTarget.blur(); }} onBlur={(e) => { const next = /^\d+([.,]\d+)?$/.test(e.target.value) ? e.target.value.replace(',', '.') : ''; if (next !== minCost) setParams({ cost: next || null }); }} />
           {filtered && <Button look="ghost" onClick={clear}>{t('clear.filters')}</Button>}
         </div>
         {list.isPending ? <div className="card"><SkeletonRows rows={8} /></div>
           : (list.isError && !list.data) || (workflow.isError && id) ? <Failure error={workflow.error ?? list.error} id={id} onRetry={() => void list.refetch()} list={{ to: '/traces', label: t('nav.traces') }} />
-          : data.length === 0 ? (filtered ? <FilteredEmpty onClear={clear} text={[status && tx(`status.${status}`, status), q && `“${q}”`].filter(Boolean).join(' · ')} />
+          : data.length === 0 ? (filtered ? <FilteredEmpty onClear={clear} text={[status && (status.includes(',') ? t('traces.waiting') : tx(`status.${status}`, status)), q && `“${q}”`, days && t('traces.days', { n: Number(days) }), model, version && t('version', { n: Number(version) }), minCost && `${t('traces.mincost')} ${minCost}`].filter(Boolean).join(' · ')} />
             : <Empty icon={ListTree} title={t('traces.empty')} text={t('traces.empty.text')}>{id ? <LinkButton to={`/workflows/${id}/edit`}>{t('traces.open')}</LinkButton> : <LinkButton to="/workflows">{t('nav.workflows')}</LinkButton>}</Empty>)
           : (
             <div className="card tablewrap" onKeyDown={onKey}>
               <table>
                 <thead><tr>
-                  <th scope="col" style={{ width: 30 }}><span className="sr">{t('traces.pick')}</span></th><th scope="col">{t('traces.input')}</th><th scope="col">{t('status')}</th>{!id && <th scope="col" className="hide-m">{t('traces.of')}</th>}
+                  <th scope="col" className="hide-s" style={{ width: 30 }}><span className="sr">{t('traces.pick')}</span></th><th scope="col">{t('traces.input')}</th><th scope="col">{t('status')}</th>{!id && <th scope="col" className="hide-m">{t('traces.of')}</th>}
                   <th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="hide-s">{t('trace.started')}</th><th scope="col" className="num hide-s">{t('trace.tokens')}</th><th scope="col" className="num hide-s">{t('trace.cost')}</th><th scope="col" className="hide-m">{t('traces.trigger')}</th>
                 </tr></thead>
                 <tbody>{data.map((r) => <TraceRow key={r.id} run={r} plain={!!id} picked={picked.includes(r.id)} onPick={() => toggle(r.id)} onOpen={() => go(`/traces/${r.id}`)} />)}</tbody>
@@ -97,12 +106,25 @@ export default function Traces({ id }: { id: string }): ReactElement {
   );
 }
 
+/** The models that can be asked, and one that is named in the address. */
+function Models({ value, onChange }: { value: string; onChange: (model: string) => void }): ReactElement {
+  const providers = (useProviders().data?.data ?? []).filter((p) => p.models.length > 0);
+  const known = providers.some((p) => p.models.some((m) => m.id === value));
+  return (
+    <select className="in auto" aria-label={t('key.model')} value={value} onChange={(e) => onChange(e.target.value)}>
+      <option value="">{t('usage.allmodels')}</option>
+      {value && !known && <option value={value}>{value}</option>}
+      {providers.map((p) => <optgroup key={p.id} label={p.label}>{p.models.map((m) => <option key={m.id} value={m.id}>{m.id}</option>)}</optgroup>)}
+    </select>
+  );
+}
+
 function TraceRow({ run, plain, picked, onPick, onOpen }: { run: RunSummary; plain: boolean; picked: boolean; onPick: () => void; onOpen: () => void }): ReactElement {
   const label = run.input_preview || t('traces.noinput');
   return (
     <tr className="click" onClick={(e) => { if (!(e.target as HTMLElement).closest('a,button,input')) onOpen(); }}>
-      <td><input type="checkbox" checked={picked} onChange={onPick} aria-label={t('traces.pick.one', { name: label })} style={{ width: 16, height: 16, display: 'block', accentColor: 'var(--accent)' }} /></td>
-      <td style={{ maxWidth: 300 }}><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
+      <td className="hide-s"><input type="checkbox" checked={picked} onChange={onPick} aria-label={t('traces.pick.one', { name: label })} style={{ width: 16, height: 16, display: 'block', accentColor: 'var(--accent)' }} /></td>
+      <td className="said"><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
       <td title={run.error ? `${run.error.code}: ${run.error.message}` : undefined}><Status status={run.status} bare /></td>
       {!plain && <td className="hide-m" style={{ maxWidth: 210 }}><span className="name2"><EntityTile type={run.entity_type} /><span className="trunc">{run.entity_name ?? t('traces.deleted')}</span></span></td>}
       <td className="num" title={run.waiting_ms ? t('traces.split', { work: duration(run.working_ms), wait: duration(run.waiting_ms) }) : undefined}>{run.working_ms != null && run.waiting_ms ? <>{duration(run.working_ms)} <span className="mut">+ {duration(run.waiting_ms)}</span></> : duration(run.duration_ms)}</td>

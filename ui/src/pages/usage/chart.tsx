@@ -26,7 +26,7 @@ export function Chart({ daily, measure, currency }: { daily: Daily; measure: Mea
   const y = (value: bigint): number => Number((value * BigInt(H * 100)) / top) / 100;
   const marks = [4n, 3n, 2n, 1n, 0n].map((n) => (top * n) / 4n);
   const every = Math.max(1, Math.ceil(daily.days.length / 7));
-  const small = top < 1_000_000n;
+  const digits = [0, 2, 3, 4, 5].find((d) => marks.every((m) => m % 10n ** BigInt(6 - d) === 0n)) ?? 6;
   const onKey = (e: KeyboardEvent): void => {
     const step = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
     if (step) { e.preventDefault(); setAt(Math.min(daily.days.length - 1, Math.max(0, (at ?? (step > 0 ? -1 : daily.days.length)) + step))); }
@@ -35,7 +35,7 @@ export function Chart({ daily, measure, currency }: { daily: Daily; measure: Mea
   return (
     <>
       <div className="plot">
-        <div className="yax" aria-hidden="true">{marks.map((m, n) => <span key={n}>{measure === 'cost' ? `${symbol(currency)} ${decimal(costText(m), small ? 4 : top < 20_000_000n ? 2 : 0)}` : compact(Number(m))}</span>)}</div>
+        <div className="yax" aria-hidden="true">{marks.map((m, n) => <span key={n}>{measure === 'cost' ? `${symbol(currency)} ${decimal(costText(m), digits)}` : compact(Number(m))}</span>)}</div>
         <div className="pl" tabIndex={0} role="img" aria-label={`${t(`usage.perday.${measure}`)}. ${at !== null ? `${day(daily.days[at] ?? '')}: ${figure(totals[at] ?? 0n, measure)}` : t('usage.chart.how')}`} onKeyDown={onKey} onBlur={() => setAt(null)} onMouseLeave={() => setAt(null)}>
           <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" aria-hidden="true">
             {marks.map((_, n) => <line key={n} x1="0" x2={W} y1={(H * n) / 4} y2={(H * n) / 4} stroke="var(--line)" vectorEffect="non-scaling-stroke" />)}

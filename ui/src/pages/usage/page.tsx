@@ -56,7 +56,7 @@ export default function Usage(): ReactElement {
       <div className="page"><div className="us">
         <Filters scope={scope} days={days} set={setParams} entity={params.get('entity') ?? ''} currency={currency} />
         {totals.isError && !totals.data ? <Failure error={totals.error} onRetry={() => void totals.refetch()} /> : !totals.data ? <div className="card"><SkeletonRows rows={8} /></div> : totals.data.totals.run_count === 0 && !runs.data?.length ? (
-          <Empty icon={Calendar} title={t('usage.empty')} text={t('usage.empty.text', { from: day(scope.from), to: day(scope.to) })}>{filtered && <Button onClick={() => setParams({ entity: null, model: null })}>{t('clear.filters')}</Button>}</Empty>
+          <Empty icon={Calendar} title={t('usage.empty')} text={t('usage.empty.text', { from: day(scope.from), to: day(scope.to) }).replace('..', '.')}>{filtered ? <Button onClick={() => setParams({ entity: null, model: null })}>{t('clear.filters')}</Button> : days !== '90' && <Button onClick={() => setParams({ days: '90', from: null, to: null })}>{t('days', { n: 90 })}</Button>}</Empty>
         ) : (
           <>
             <Figures totals={totals.data.totals} past={past.data?.totals} currency={currency} runs={runs.data ?? []} span={daysBetween(scope.from, scope.to).length} />

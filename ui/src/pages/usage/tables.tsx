@@ -3,6 +3,7 @@ import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
+import { useProviders } from '../../api/queries';
 import type { RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
 import { daysBetween } from '../../api/window';
 import { t } from '../../i18n';
@@ -18,6 +19,7 @@ const dear = <T extends { estimated_cost: string; total_tokens: number }>(list: 
 
 export function Models({ data, currency, total }: { data: UseQueryResult<UsageAnswer>; currency: string; total: string }): ReactElement {
   const list = dear(data.data?.breakdown ?? []);
+  const labels = new Map(useProviders().data?.data.map((p) => [p.id, p.label]));
   // What costs nothing is weighed by its tokens.
   const free = micros(total) === 0n;
   const weight = (m: UsageEntry): bigint => (free ? BigInt(m.total_tokens) : micros(m.estimated_cost));
@@ -28,7 +30,7 @@ export function Models({ data, currency, total }: { data: UseQueryResult<UsageAn
       <div className="hd2"><h2>{t('settings.models')}</h2></div>
       {data.isPending ? <SkeletonRows rows={4} height={50} /> : list.length === 0 ? <p className="mut" style={{ padding: '0 14px 14px' }}>{t('usage.nocalls')}</p> : list.slice(0, 6).map((m, n) => (
         <div key={`${m.provider}/${m.model}`} className="mr">
-          <div className="row"><i style={{ background: COLOURS[Math.min(n, 4)] }} /><span className="mono trunc">{m.model}</span><span className="mut small">{m.provider}</span><span className="sp" /><b>{m.unpriced && micros(m.estimated_cost) === 0n ? t('usage.unpriced') : money(m.estimated_cost, currency)}</b></div>
+          <div className="row"><i style={{ background: COLOURS[Math.min(n, 4)] }} /><span className="mono trunc">{m.model}</span><span className="mut small">{labels.get(m.provider ?? '') ?? m.provider}</span><span className="sp" /><b>{m.unpriced && micros(m.estimated_cost) === 0n ? t('usage.unpriced') : money(m.estimated_cost, currency)}</b></div>
           <div className="mb"><i style={{ width: `${most ? Number((weight(m) * 1000n) / most) / 10 : 0}%`, background: COLOURS[Math.min(n, 4)] }} /></div>
           <div className="row between mut small"><span>{compact(m.total_tokens)} {t('tokens')}</span><span>{m.unpriced && micros(m.estimated_cost) === 0n ? <Link className="link" to="/settings">{t('nav.settings')}</Link> : share(weight(m), whole)}</span></div>
         </div>

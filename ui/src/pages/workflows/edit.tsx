@@ -1,5 +1,5 @@
 /** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
-import { ReactFlowProvider } from '@xyflow/react';
+import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
@@ -10,7 +10,10 @@ import { Failure } from '../../parts/states';
 import { toast, toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
 import { clearComposer, useComposer } from '../../editor/composer';
+import { findNode } from '../../graph/document';
 import { flushDraft, openWorkflow } from '../../editor/draft';
+import { fitAll } from '../../editor/fit';
+import { untouched } from '../../editor/follow';
 import { panel } from '../../editor/panel';
 import { useEditor, tell, select } from '../../editor/store';
 import { oneWriter } from '../../editor/tabs-of-one';
@@ -65,6 +68,19 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
     openRun(trace).then((answer) => useComposer.setState({ said: answer.trace.input?.message ?? answer.trace.input_preview, sentFiles: answer.trace.input?.attachments ?? [] })).catch(toastError);
   }, [trace]);
   useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
+  const waiting = useRun((s) => s.view.pauses[0]?.node_id);
+  const flow = useReactFlow();
+  useEffect(() => {
+    const { selection, graph } = useEditor.getState();
+    if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return undefined;
+    select([waiting]);
+    const canvas = document.getElementById('canvas');
+    const grown = new ResizeObserver(() => { if (untouched()) fitAll(flow); });
+    if (canvas) grown.observe(canvas);
+    const timer = setTimeout(() => grown.disconnect(), 1500);
+    return () => { clearTimeout(timer); grown.disconnect(); };
+  }, [waiting, flow]);
+  useEffect(() => { if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true }); }, [waiting]);
   const again = params.get('again');
   useEffect(() => {
     if (!again) return;

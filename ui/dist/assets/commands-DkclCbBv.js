@@ -1,1 +1,0 @@
-import{i as e,n as t}from"./jsx-runtime-DyZJNswf.js";import{l as n}from"./i18n-CW66Vdsa.js";var r=e(t(),1),i=n(()=>({open:!1,commands:[]})),a=()=>i.setState({open:!0}),o=()=>i.setState({open:!1});function s(e,t){(0,r.useEffect)(()=>(i.setState({commands:e}),()=>i.setState({commands:[]})),t)}export{s as i,a as n,i as r,o as t};

@@ -1,1 +1,0 @@
-import{l as e}from"./i18n-CW66Vdsa.js";var t=e(()=>({text:``,files:[],said:``,sentFiles:[],state:{}})),n=()=>t.setState({text:``,files:[],said:``,sentFiles:[],state:{}});export{t as n,n as t};
