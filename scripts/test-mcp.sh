@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Speaks with MCP servers that others wrote, over both transports and both generations of the protocol, and plays the client in the
-# conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder. Left out of the suite
-# are its scenarios of OAuth, which is not offered, of skills, and of answering a form with its defaults: nobody was asked then.
+# conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder. In its scenarios
+# of OAuth tests/mcp/authorize.py plays the application that gets tokens. Left out of the suite are those of skills, and of answering a form
+# with its defaults: nobody was asked then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers="${CARGO_TARGET_DIR:-target}/peers"
@@ -51,6 +52,7 @@ begin everything "$everything_port" env PORT="$everything_port" "$node" "$everyt
 python_port=$(free_port)
 begin python "$python_port" "$peers/python/bin/python" tests/mcp/server.py "$python_port"
 
+export STUDIO_MCP_AUTHORIZE="$peers/python/bin/python $PWD/tests/mcp/authorize.py"
 export STUDIO_MCP_EVERYTHING="$node $everything/dist/index.js stdio" STUDIO_MCP_EVERYTHING_URL="http://127.0.0.1:$everything_port/mcp"
 export STUDIO_MCP_PYTHON="$peers/python/bin/python $PWD/tests/mcp/server.py" STUDIO_MCP_PYTHON_URL="http://127.0.0.1:$python_port/mcp"
 cargo="${CARGO:-cargo}"
@@ -61,7 +63,7 @@ conform() { # the suite, its version, revision of the protocol, scenarios
     local suite=$1 version=$2 revision=$3 scenario log
     shift 3
     for scenario in "$@"; do
-        log="$peers/conformance-$version-$revision-$scenario.log"
+        log="$peers/conformance-$version-$revision-${scenario//\//-}.log"
         MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" --spec-version "$revision" --timeout 120000 \
             --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 || { cat "$log"; exit 1; }
         echo "conformance $version, $revision, $scenario: passed"
@@ -71,3 +73,9 @@ conform "$conformance" "$conformance_version" 2025-11-25 initialize tools_call s
 conform "$conformance_next" "$conformance_next_version" 2025-11-25 initialize tools_call sse-retry json-schema-2020-12-preservation
 conform "$conformance_next" "$conformance_next_version" 2026-07-28 tools_call request-metadata sep-2322-client-request-state http-standard-headers \
     http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref json-schema-2020-12-preservation
+conform "$conformance" "$conformance_version" 2025-11-25 auth/metadata-default auth/metadata-var1 auth/metadata-var2 auth/metadata-var3 auth/basic-cimd \
+    auth/scope-from-www-authenticate auth/scope-from-scopes-supported auth/scope-omitted-when-undefined auth/scope-step-up auth/scope-retry-limit \
+    auth/token-endpoint-auth-basic auth/token-endpoint-auth-post auth/token-endpoint-auth-none auth/pre-registration
+conform "$conformance" "$conformance_version" 2025-03-26 auth/2025-03-26-oauth-metadata-backcompat auth/2025-03-26-oauth-endpoint-fallback
+conform "$conformance" "$conformance_version" draft auth/resource-mismatch auth/offline-access-scope auth/offline-access-not-supported
+conform "$conformance" "$conformance_version" extension auth/client-credentials-jwt auth/client-credentials-basic

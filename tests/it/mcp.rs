@@ -1,6 +1,7 @@
 //! MCP servers through the facade: a program that this test binary is itself, and one over HTTP.
 
 mod asked;
+mod authorized;
 mod cost;
 mod doubt;
 mod peer;

@@ -1,8 +1,13 @@
 //! Servers that others wrote; `scripts/test-mcp.sh` installs and starts them.
 
+use std::io::Write as _;
+use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 
 use super::support::{bench, call, result, run, until};
 use crate::support::Bench;
@@ -190,6 +195,24 @@ async fn a_web_server_is_started_again_between_calls() {
     drop(second.wait());
 }
 
+/// The application that gets tokens: a program of its own goes the way of OAuth.
+struct Application;
+
+impl Host for Application {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        Box::pin(async move {
+            let program = given("STUDIO_MCP_AUTHORIZE");
+            let (python, script) = program.split_once(' ').expect("a program and its script");
+            let command = std::process::Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let mut child = command.expect("a program");
+            child.stdin.take().expect("its input").write_all(call.payload.to_string().as_bytes()).expect("written");
+            let said = tokio::task::spawn_blocking(move || child.wait_with_output()).await.expect("a thread").expect("an end");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+            if said.status.success() { Ok(json!({"token": text(&said.stdout)})) } else { Err(HostFailure(text(&said.stderr))) }
+        })
+    }
+}
+
 /// The client that the conformance suite starts: the address is the last word of its command line, the scenario a variable.
 #[tokio::test]
 #[ignore = "the conformance suite starts it"]
@@ -197,8 +220,11 @@ async fn conforms() {
     let url = std::env::args().next_back().expect("an address");
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_default();
     let bench = bench(&[("suite", json!({"transport": "http", "url": url}))], json!({}));
+    let declaration = HostDeclaration { ops: vec![HostOp::McpAuthorize], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Application), declaration);
     let tried = bench.studio.test_mcp_server(&bench.scope, "suite").await.expect("an answer");
-    assert_eq!(tried["ok"], json!(true), "{tried}");
+    let futile = matches!(scenario.as_str(), "auth/scope-retry-limit" | "auth/resource-mismatch");
+    assert_eq!(tried["ok"], json!(!futile), "{tried}");
     match scenario.as_str() {
         "tools_call" => assert!(result(&bench, "suite", "add_numbers", json!({"a": 5, "b": 3})).await.to_string().contains('8')),
         "sse-retry" => drop(result(&bench, "suite", "test_reconnection", json!({})).await),
@@ -220,6 +246,10 @@ async fn conforms() {
         "json-schema-2020-12-preservation" => {
             let focal = tried["tools"].as_array().expect("tools").iter().find(|tool| tool["name"] == "json_schema_2020_12_tool").expect("a tool");
             drop(result(&bench, "suite", "json_schema_echo", json!({"schema": focal["input_schema"]})).await);
+        }
+        auth if auth.starts_with("auth/") && !futile => {
+            let tool = tried["tools"][0]["name"].as_str().expect("a tool").to_owned();
+            run(&bench, call("suite", &tool, json!({}))).await.expect("authorized");
         }
         _ => {}
     }
