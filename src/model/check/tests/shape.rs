@@ -122,6 +122,7 @@ fn data_keys_have_types_and_ranges() {
         ("agent", "config_mode", json!(["existing"]), json!(["other", 5])),
         ("agent", "tool_max_runs", json!([1, 100]), json!([0, 101])),
         ("agent", "parallel_tool_calls", json!([true, null]), json!(["no"])),
+        ("rag", "filter", json!([{}, {"a": 1, "b": {"gte": 2}, "c": "{{x}}"}, {"a": {"in": ["x"]}}]), json!([5, [], {"a": {"like": 1}}, {"a": {"in": "x"}}])),
         ("agent", "memory", json!(["own", "shared", "none"]), json!(["all", 1])),
         ("agent", "context_window", json!([256]), json!([255, "256"])),
         ("agent", "driver", json!(["database", "in_memory"]), json!(["file"])),
