@@ -71,3 +71,4 @@ install:
 	install -m 644 include/studio.h include/studio.ffi.h $(DESTDIR)$(PREFIX)/include/
 	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: studio\nDescription: Workflow Studio\nVersion: %s\nLibs: -L$${libdir} -lstudio\nCflags: -I$${includedir}\n' \
 		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/studio.pc
+	[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true

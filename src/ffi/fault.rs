@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::config::Config;
 use crate::error::{Error, Kind};
+use crate::http;
 
 /// The codes of faults. Append-only: hosts have the numbers compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,8 @@ pub(crate) struct Fault {
     pub(crate) code: i32,
     /// The problem document.
     pub(crate) problem: Value,
+    /// What it is of, when the document is still in English.
+    kind: Option<Kind>,
 }
 
 impl Fault {
@@ -54,7 +58,7 @@ impl Fault {
         let problem = json!({
             "type": format!("urn:studio:problem:{name}"), "title": title, "detail": message, "code": name, "message": message,
         });
-        Self { code: code as i32, problem }
+        Self { code: code as i32, problem, kind: None }
     }
 
     /// An argument that cannot be taken as it is.
@@ -89,7 +93,15 @@ impl Fault {
             400..=499 => Kind::ValidationFailed,
             _ => Kind::Internal,
         };
-        Self { code: code.c_code(), problem }
+        Self { code: code.c_code(), problem, kind: None }
+    }
+
+    /// The same in the language of the configuration. How the functions themselves are misused is told in English.
+    pub(crate) fn in_language_of(mut self, config: &Config) -> Self {
+        if let Some(kind) = self.kind.take() {
+            http::in_language_of(config, kind, &mut self.problem);
+        }
+        self
     }
 
     /// The problem document as text.
@@ -100,25 +112,9 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let code = error.kind.code();
-        let mut problem = json!({
-            "type": format!("urn:studio:problem:{code}"), "title": title(error.kind), "status": error.kind.status(),
-            "detail": error.message, "code": code, "message": error.message,
-        });
-        if let Value::Object(members) = &mut problem {
-            members.extend(error.members);
-        }
-        Self { code: error.kind.c_code(), problem }
+        let kind = error.kind;
+        Self { code: kind.c_code(), problem: http::document(error), kind: Some(kind) }
     }
-}
-
-/// `Validation failed` of `validation_failed`.
-fn title(kind: Kind) -> String {
-    let mut title = kind.code().replace('_', " ");
-    if let Some(first) = title.get_mut(..1) {
-        first.make_ascii_uppercase();
-    }
-    title
 }
 
 #[cfg(test)]
@@ -126,12 +122,22 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+    use crate::config::ConfigSources;
 
     #[test]
     fn a_public_error_keeps_its_members_and_its_c_code() {
-        let fault = Fault::from(Error::field("message", "is required"));
+        let fault = Fault::from(Error::field("message", "message is required"));
         assert_eq!(fault.code, -1);
-        expect![[r#"{"type":"urn:studio:problem:validation_failed","title":"Validation failed","status":422,"detail":"is required","code":"validation_failed","message":"is required","errors":{"message":["is required"]}}"#]]
+        expect![[r#"{"type":"urn:studio:problem:validation_failed","title":"Invalid request","status":422,"detail":"message is required","code":"validation_failed","message":"message is required","errors":{"message":["message is required"]}}"#]]
             .assert_eq(&fault.text());
+    }
+    #[test]
+    fn a_fault_is_told_in_the_language_of_the_configuration() {
+        let sources = ConfigSources { json: Some(json!({"locale": "pt_BR"})), ..ConfigSources::default() };
+        let config = Config::load(sources).expect("a configuration");
+        let fault = Fault::from(Error::field("message", "message is required")).in_language_of(&config);
+        expect![[r#"{"type":"urn:studio:problem:validation_failed","title":"Requisição inválida","status":422,"detail":"message é obrigatório","code":"validation_failed","message":"message é obrigatório","errors":{"message":["message é obrigatório"]}}"#]]
+            .assert_eq(&fault.text());
+        assert_eq!(Fault::closed().in_language_of(&config).text(), Fault::closed().text());
     }
 }

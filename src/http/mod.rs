@@ -30,6 +30,8 @@ mod settings;
 pub mod sse;
 mod table;
 
+pub(crate) use problem::{document, in_language_of};
+
 use std::convert::Infallible;
 
 use axum::body::Body;

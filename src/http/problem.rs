@@ -78,14 +78,38 @@ impl Asker {
     }
 }
 
+/// The document of an error in English, for doors that are no routes.
+pub(crate) fn document(error: Error) -> Value {
+    Asker { wants_page: false, portuguese: false }.document(error)
+}
+
+/// Tells a document of this kind in the language of the configuration, as routes do.
+pub(crate) fn in_language_of(config: &Config, kind: Kind, document: &mut Value) {
+    let Value::Object(members) = document else { return };
+    if !settings::in_portuguese(config) {
+        return;
+    }
+    members.insert("title".into(), titles(kind).1.into());
+    for name in ["detail", "message"] {
+        members.get_mut(name).into_iter().for_each(say);
+    }
+    say_fields(members);
+}
+
 /// The sentences of a problem in Portuguese, those of its fields too.
 fn translate(error: &mut Error) {
     error.message = details::portuguese(&error.message);
-    let fields = error.members.get_mut("errors").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
-    for text in fields.filter_map(Value::as_array_mut).flatten() {
-        if let Value::String(text) = text {
-            *text = details::portuguese(text);
-        }
+    say_fields(&mut error.members);
+}
+
+fn say_fields(members: &mut Map<String, Value>) {
+    let fields = members.get_mut("errors").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
+    fields.filter_map(Value::as_array_mut).flatten().for_each(say);
+}
+
+fn say(sentence: &mut Value) {
+    if let Value::String(text) = sentence {
+        *text = details::portuguese(text);
     }
 }
 

@@ -3,7 +3,6 @@
 pub mod base;
 pub mod chunk;
 mod codes;
-pub mod filter;
 mod ingest;
 mod rank;
 mod search;

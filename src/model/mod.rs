@@ -7,6 +7,7 @@ pub mod chat;
 pub mod check;
 pub mod condition;
 pub mod event;
+pub mod filter;
 pub mod graph;
 pub mod hex;
 pub mod ids;

@@ -67,7 +67,7 @@ fn shown(key: &Key, limits: &GraphLimits) -> Value {
         put("values", values);
     }
     put("required", key.required.into());
-    put("template", matches!(key.holds, KeyType::Template | KeyType::TemplateObject | KeyType::AnyTemplate).into());
+    put("template", matches!(key.holds, KeyType::Template | KeyType::TemplateObject | KeyType::Filter | KeyType::AnyTemplate).into());
     Value::Object(out)
 }
 
@@ -93,6 +93,7 @@ const fn type_name(holds: KeyType) -> &'static str {
         KeyType::Number(..) => "number",
         KeyType::Object
         | KeyType::TemplateObject
+        | KeyType::Filter
         | KeyType::Schema
         | KeyType::Retries
         | KeyType::Parameters
@@ -118,6 +119,7 @@ fn range(holds: KeyType, limits: &GraphLimits) -> Option<(Value, Value)> {
         | KeyType::TestPath
         | KeyType::Object
         | KeyType::TemplateObject
+        | KeyType::Filter
         | KeyType::AnyTemplate
         | KeyType::Any
         | KeyType::Schema
@@ -148,6 +150,7 @@ fn values(holds: KeyType) -> Option<Value> {
         | KeyType::TestPath
         | KeyType::Object
         | KeyType::TemplateObject
+        | KeyType::Filter
         | KeyType::AnyTemplate
         | KeyType::Any
         | KeyType::Schema

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::catalog::Catalog;
 use super::edits::{Edit, must_be_current, must_be_open, must_be_unused, must_drop_draft, prepared};
+use super::fields::object_of;
 use super::reach::{Refusal, user_id};
 use super::resource::{Definition, Resource, Written, expected_revision};
 use super::settle::settle;
@@ -18,6 +19,8 @@ use crate::store::{StoreError, Tx};
 
 /// How often a change that names no revision is tried again when another one came between.
 const ATTEMPTS: usize = 8;
+/// So often it is checked beside other writes, which is quick for everybody; after that nobody else writes meanwhile.
+const BESIDE: usize = 2;
 
 /// A stored definition by id or slug.
 pub(super) fn stored(tx: &mut Tx<'_>, tenant: &str, resource: Resource, id: &str) -> Result<Option<Definition>, StoreError> {
@@ -76,6 +79,30 @@ fn told(resource: Resource, found: &Definition, seen: Seen) -> Value {
     }
 }
 
+/// A change of one definition.
+struct Change {
+    resource: Resource,
+    id: String,
+    edit: Edit,
+    expected: Option<i64>,
+}
+
+impl Change {
+    /// Every check that comes before the write.
+    fn prepare(&self, tx: &mut Tx<'_>, writer: &Writer) -> Result<(Definition, Written, Seen), Refusal> {
+        prepared(tx, writer, self.resource, &self.id, &self.edit, self.expected)
+    }
+
+    /// The write; none when another one came between.
+    fn make(&self, tx: &mut Tx<'_>, writer: &Writer, before: &Definition, written: Written) -> Result<Option<Definition>, Refusal> {
+        let after = writer.replace(tx, self.resource, before, written)?;
+        if let Some(draft) = self.edit.draft().filter(|_| after.is_some()) {
+            must_drop_draft(tx, &writer.tenant, before.id, draft)?;
+        }
+        Ok(after)
+    }
+}
+
 impl Studio {
     pub(super) fn writer(&self, scope: &Scope) -> Writer {
         Writer { tenant: scope.tenant.clone(), user: user_id(scope), now: self.world().clock.now(), catalog: self.catalog() }
@@ -124,17 +151,23 @@ impl Studio {
 
     /// Replaces every writable field.
     pub async fn put(&self, scope: &Scope, resource: Resource, id: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        let expected = expected_revision(if_match, body, "revision")?;
+        let expected = self.read_for(scope, resource, id, expected_revision(if_match, body, "revision")).await?;
         self.change(scope, resource, id, Edit::Put(body.clone()), expected).await
     }
 
     /// Lays a merge patch over a definition.
     pub async fn patch(&self, scope: &Scope, resource: Resource, id: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
-        if !body.is_object() {
-            return Err(Error::field("body", "the body must be a JSON object"));
-        }
-        let expected = expected_revision(if_match, body, "revision")?;
+        let read = object_of(body).and_then(|_| expected_revision(if_match, body, "revision"));
+        let expected = self.read_for(scope, resource, id, read).await?;
         self.change(scope, resource, id, Edit::Patch(body.clone()), expected).await
+    }
+
+    /// What was read of a body. What is not there is told before what is wrong with the body.
+    pub(super) async fn read_for<T>(&self, scope: &Scope, resource: Resource, id: &str, read: Result<T>) -> Result<T> {
+        if read.is_err() {
+            self.get(scope, resource, id).await?;
+        }
+        read
     }
 
     /// Changes a definition; tried again when another write came between and the caller named no revision.
@@ -146,28 +179,39 @@ impl Studio {
         edit: Edit,
         expected: Option<i64>,
     ) -> Result<Value> {
-        let (id, edit) = (Arc::<str>::from(id), Arc::new(edit));
-        for _ in 0..ATTEMPTS {
-            let (writer, id, edit) = (self.writer_of(scope, resource).await, Arc::clone(&id), Arc::clone(&edit));
-            let checker = writer.clone();
-            let draft = edit.draft();
-            let (before, written, seen) = self.reading(move |tx| prepared(tx, &checker, resource, &id, &edit, expected)).await?;
-            let after = self
-                .writing(move |tx| {
-                    let after = writer.replace(tx, resource, &before, written.clone())?;
-                    if let Some(draft) = draft.filter(|_| after.is_some()) {
-                        must_drop_draft(tx, &writer.tenant, before.id, draft)?;
-                    }
-                    Ok(after)
-                })
-                .await?;
-            match after {
-                Some(after) if resource == Resource::KnowledgeBase => return self.get(scope, resource, &after.id.to_string()).await,
-                Some(after) => return Ok(told(resource, &after, seen)),
+        let change = Arc::new(Change { resource, id: id.to_owned(), edit, expected });
+        for attempt in 0..ATTEMPTS {
+            let writer = self.writer_of(scope, resource).await;
+            let changed = if attempt < BESIDE {
+                self.change_beside(writer, Arc::clone(&change)).await?
+            } else {
+                self.change_alone(writer, Arc::clone(&change)).await?
+            };
+            match changed {
+                Some((after, _)) if resource == Resource::KnowledgeBase => return self.get(scope, resource, &after.id.to_string()).await,
+                Some((after, seen)) => return Ok(told(resource, &after, seen)),
                 None => {}
             }
         }
         Err(restless())
+    }
+
+    /// Checks a change while others write; none when one of them came between.
+    async fn change_beside(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
+        let (checker, checked) = (writer.clone(), Arc::clone(&change));
+        let (before, written, seen) = self.reading(move |tx| checked.prepare(tx, &checker)).await?;
+        let after = self.writing(move |tx| change.make(tx, &writer, &before, written.clone())).await?;
+        Ok(after.map(|after| (after, seen)))
+    }
+
+    /// Checks and makes a change in one piece.
+    async fn change_alone(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
+        self.writing(move |tx| {
+            table::hold(tx, &writer.tenant)?;
+            let (before, written, seen) = change.prepare(tx, &writer)?;
+            Ok(change.make(tx, &writer, &before, written)?.map(|after| (after, seen)))
+        })
+        .await
     }
 
     /// Deletes a definition; refused while others refer to it, unless forced.
@@ -180,7 +224,7 @@ impl Studio {
         if_match: Option<i64>,
         force: bool,
     ) -> Result<()> {
-        let expected = expected_revision(if_match, body, "revision")?;
+        let expected = self.read_for(scope, resource, id, expected_revision(if_match, body, "revision")).await?;
         for _ in 0..ATTEMPTS {
             let (reader, id, tenant) = (self.writer(scope), id.to_owned(), scope.tenant.clone());
             let found = self
@@ -195,7 +239,7 @@ impl Studio {
                 })
                 .await?;
             let delete = move |tx: &mut Tx<'_>| {
-                let deleted = table::delete(tx, &tenant, resource.kind(), &found.id, Some(found.revision))?;
+                let deleted = table::delete(tx, &tenant, resource.kind(), &found.id, expected)?;
                 if deleted && resource == Resource::KnowledgeBase {
                     crate::store::documents::delete_all(tx, &tenant, &found.id)?;
                 }

@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::knowledge::Trouble;
 use crate::knowledge::base::Base;
-use crate::knowledge::filter::Filter;
 use crate::knowledge::text::DocumentKind;
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
@@ -181,10 +180,7 @@ fn question(base: &str, body: &Value) -> Result<SearchQuery> {
     let top_k = fields.integer("top_k", 1..=100).and_then(|top_k| u32::try_from(top_k).ok());
     let threshold = fields.number("threshold", 0.0..=1.0).and_then(Value::as_f64);
     let mode = fields.choice("mode", &["hybrid", "vector", "text"]).map(str::to_owned);
-    let filter = fields.maybe_object("filter").cloned();
-    if let Some(Err((key, told))) = filter.as_ref().map(Filter::parse) {
-        fields.wrong(&format!("filter.{key}"), &format!("is no filter: {told}"));
-    }
+    let filter = fields.value("filter").is_some().then(|| fields.filter("filter"));
     problems.into_result()?;
     Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, filter })
 }
@@ -219,12 +215,14 @@ impl Studio {
 
     /// Adds a document from `{name, text, mime_type?, metadata?}`.
     pub async fn add_text(&self, scope: &Scope, base: &str, body: &Value) -> Result<Value> {
-        self.add_document(scope, base, Incoming::of_text(body)?).await
+        let incoming = self.read_for(scope, Resource::KnowledgeBase, base, Incoming::of_text(body)).await?;
+        self.add_document(scope, base, incoming).await
     }
 
     /// Adds a document from a file.
     pub async fn add_file(&self, scope: &Scope, base: &str, file: &Upload, metadata: Option<&Value>) -> Result<Value> {
-        self.add_document(scope, base, Incoming::of_file(file, metadata)?).await
+        let incoming = self.read_for(scope, Resource::KnowledgeBase, base, Incoming::of_file(file, metadata)).await?;
+        self.add_document(scope, base, incoming).await
     }
 
     async fn add_document(&self, scope: &Scope, base: &str, incoming: Incoming) -> Result<Value> {
@@ -321,7 +319,7 @@ impl Studio {
 
     /// Answers a question to a base: `{knowledge_base_id, query, chunk_count, top_score, results}`.
     pub async fn search(&self, scope: &Scope, base: &str, body: &Value) -> Result<Value> {
-        let asked = question(base, body)?;
+        let asked = self.read_for(scope, Resource::KnowledgeBase, base, question(base, body)).await?;
         let (world, tenant) = (Arc::clone(self.world()), Arc::clone(&scope.tenant));
         self.on_runtime(async move {
             let mut of_no_run = Vec::new();

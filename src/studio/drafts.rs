@@ -107,8 +107,8 @@ impl Studio {
     /// Stores the draft of a workflow: `{graph, draft_revision?}`.
     pub async fn put_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
         let (writer, id) = (self.writer(scope), workflow.to_owned());
-        let expected = expected_revision(if_match, body, "draft_revision")?;
-        let graph = read_graph(body, &writer.catalog)?;
+        let read = read_graph(body, &writer.catalog).and_then(|graph| Ok((expected_revision(if_match, body, "draft_revision")?, graph)));
+        let (expected, graph) = self.read_for(scope, Resource::Workflow, workflow, read).await?;
         let reader = writer.clone();
         let stored = self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
@@ -137,8 +137,8 @@ impl Studio {
     /// Makes the draft the next revision of its workflow.
     pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
-        let of_draft = expected_revision(if_match, body, "draft_revision")?;
-        let of_workflow = expected_revision(None, body, "revision")?;
+        let read = || Ok((expected_revision(if_match, body, "draft_revision")?, expected_revision(None, body, "revision")?));
+        let (of_draft, of_workflow) = self.read_for(scope, Resource::Workflow, workflow, read()).await?;
         let draft = self
             .reading(move |tx| {
                 let workflow = reader.workflow(tx, &id)?;

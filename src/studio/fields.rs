@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::model::filter::Filter;
 
 /// What is wrong with a body, by dotted path, in the order in which it was found.
 #[derive(Debug, Default)]
@@ -156,6 +157,15 @@ impl<'a> Fields<'a> {
             self.wrong(key, "must be an object");
         }
         given.as_object()
+    }
+
+    /// A filter on the metadata of documents, empty when absent.
+    pub(super) fn filter(&mut self, key: &str) -> Map<String, Value> {
+        let given = self.object(key);
+        if let Err((name, told)) = Filter::parse(&given) {
+            self.wrong(&format!("{key}.{name}"), &format!("is no filter: {told}"));
+        }
+        given
     }
 
     /// An object of strings.

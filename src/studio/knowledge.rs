@@ -10,11 +10,11 @@ pub(super) const COUNTED: [&str; 4] = ["document_count", "chunk_count", "size_by
 
 /// Reads the writable fields of a base, in the order in which they are shown.
 pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
-    let (provider, model) = catalog.default_embeddings();
+    let (provider, model) = read_embeddings(fields, catalog);
     let mut body = Map::new();
     body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
-    body.insert("embeddings_provider".into(), fields.text("embeddings_provider", 255).unwrap_or(&provider).into());
-    body.insert("embeddings_model".into(), fields.text("embeddings_model", 255).unwrap_or(&model).into());
+    body.insert("embeddings_provider".into(), provider.into());
+    body.insert("embeddings_model".into(), model.into());
     body.insert("dimensions".into(), fields.integer("dimensions", 1..=65_536).into());
     body.insert("retrieval_defaults".into(), fields.nested("retrieval_defaults", |fields| read_retrieval(fields, catalog)));
     body.insert("chunking".into(), fields.nested("chunking", |fields| read_chunking(fields, catalog)));
@@ -23,13 +23,24 @@ pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Va
     body
 }
 
+/// Provider and model of embeddings; both absent are the configured defaults.
+fn read_embeddings(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, String) {
+    let (provider, model) = catalog.default_embeddings();
+    let given = fields.text("embeddings_provider", 255).filter(|text| !text.is_empty());
+    let wanted = fields.text("embeddings_model", 255).filter(|text| !text.is_empty());
+    if wanted.is_none() && given.is_some_and(|given| given != provider) {
+        fields.wrong("embeddings_model", "is required when embeddings_provider is given");
+    }
+    (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
+}
+
 fn read_retrieval(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
     let usual = &catalog.config().rag;
     let threshold = fields.number("threshold", 0.0..=1.0).cloned().or_else(|| usual.threshold.map(Value::from));
     json!({
         "mode": fields.choice("mode", &["hybrid", "vector", "text"]).unwrap_or(usual.mode.as_str()),
         "top_k": fields.integer("top_k", 1..=100).unwrap_or_else(|| i64::from(usual.top_k)),
-        "threshold": threshold, "filter": fields.object("filter"),
+        "threshold": threshold, "filter": fields.filter("filter"),
     })
 }
 

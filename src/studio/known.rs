@@ -42,9 +42,9 @@ impl<'a, 't> KnownInStore<'a, 't> {
 
     /// Does a reference of an agent lead to a tool whose calls a person approves?
     fn is_gated(&self, reference: &Value) -> bool {
-        let own = reference.get("require_approval").and_then(Value::as_bool);
-        let name = reference.get("ref").and_then(Value::as_str).unwrap_or_default();
-        own.unwrap_or_else(|| self.tool(name).is_some_and(|tool| tool.require_approval))
+        let own = reference.get("require_approval").and_then(Value::as_bool) == Some(true);
+        let tool = reference.get("ref").and_then(Value::as_str).and_then(|name| self.tool(name)).unwrap_or_default();
+        (own || tool.require_approval) && !tool.provider_native
     }
 }
 

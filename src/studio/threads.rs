@@ -114,12 +114,12 @@ impl Studio {
 
     /// Makes a thread that begins as this one does: with its messages before one that the user said, or with all of them.
     pub async fn branch_thread(&self, scope: &Scope, thread: &str, body: &Value) -> Result<Value> {
-        let before = before_of(body)?;
+        let body = body.clone();
         let (tenant, catalog, id, world) = (scope.tenant.clone(), self.catalog(), thread.to_owned(), self.world().clone());
         let made = world.clock.id();
         self.writing(move |tx| {
             let from = must_get(tx, &tenant, &id)?;
-            let place = match &before {
+            let place = match &before_of(&body)? {
                 Some(message) => place_in(tx, &tenant, &from.id, message)?,
                 None => i64::MAX,
             };

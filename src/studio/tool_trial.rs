@@ -5,6 +5,7 @@ use std::time::Instant;
 use serde_json::{Map, Value, json};
 
 use super::definitions::must_find;
+use super::fields::object_of;
 use super::{Resource, Scope, Studio};
 use crate::error::{Error, Result};
 use crate::model::chat::ToolCall;
@@ -16,13 +17,9 @@ impl Studio {
     /// # Errors
     /// There is no such tool, or the input is no object.
     pub async fn try_tool(&self, scope: &Scope, id: &str, body: &Value) -> Result<Value> {
-        let arguments = match body.get("input") {
-            None | Some(Value::Null) => Value::Object(Map::new()),
-            Some(Value::Object(input)) => Value::Object(input.clone()),
-            Some(_) => return Err(Error::field("input", "input must be an object")),
-        };
         let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
         let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, Resource::Tool, &id)).await?;
+        let arguments = input_of(body)?;
         let definition = Value::Object(found.show(Resource::Tool));
         let tool = self.world().tools.stored(&definition).ok_or_else(|| Error::internal("stored tools are not called here"))?;
         let run = self.world().clock.id();
@@ -33,6 +30,15 @@ impl Studio {
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let result = serde_json::from_str(&reply.text).unwrap_or(Value::String(reply.text));
         Ok(json!({"result": result, "is_error": reply.is_error, "duration_ms": took}))
+    }
+}
+
+/// The arguments of a body; none when it has no `input`.
+fn input_of(body: &Value) -> Result<Value> {
+    match object_of(body)?.get("input") {
+        None | Some(Value::Null) => Ok(Value::Object(Map::new())),
+        Some(Value::Object(input)) => Ok(Value::Object(input.clone())),
+        Some(_) => Err(Error::field("input", "input must be an object")),
     }
 }
 

@@ -90,7 +90,7 @@ fn read_config(fields: &mut Fields<'_>, kind: &str) -> Value {
         "rag" => json!({
             "knowledge_base_id": fields.required("knowledge_base_id", 80).unwrap_or_default(),
             "top_k": fields.integer("top_k", 1..=100), "threshold": fields.number("threshold", 0.0..=1.0),
-            "filter": fields.object("filter"),
+            "filter": fields.filter("filter"),
         }),
         _ => json!({}),
     }

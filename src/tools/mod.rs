@@ -330,8 +330,9 @@ fn named(list: &[String], name: &str) -> bool {
     list.iter().any(|one| one == name)
 }
 
+/// A use may ask for approval of its own accord, never do without the one that the tool itself asks for.
 fn told_by(mut tool: BoundTool, reference: &ToolRef) -> BoundTool {
-    tool.require_approval = reference.require_approval.unwrap_or(tool.require_approval);
+    tool.require_approval |= reference.require_approval == Some(true);
     tool.idempotent = reference.idempotent.unwrap_or(tool.idempotent);
     tool.config.extend(reference.config.clone());
     tool

@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod api;
 mod knowledge;
 mod mcp;
 mod memory;

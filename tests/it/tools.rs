@@ -52,6 +52,13 @@ fn graph(data: Value) -> Value {
     ], "edges": [{"id": "a", "source": "start", "target": "tool"}, {"id": "b", "source": "tool", "target": "stop"}]})
 }
 
+/// start -> rag node -> stop.
+pub fn rag_graph(data: Value) -> Value {
+    let mut all = graph(json!({}));
+    all["nodes"][1] = json!({"id": "tool", "type": "rag", "position": {"x": 0, "y": 0}, "data": data});
+    all
+}
+
 /// Runs a graph to its end; its trace.
 async fn run(bench: &Bench, graph: Value) -> Value {
     let workflow = bench.workflow(graph).await;

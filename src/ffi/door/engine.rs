@@ -235,7 +235,7 @@ impl Engine {
     fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         let runtime = self.runtime()?;
         let _context = runtime.enter();
-        block_on(work)
+        block_on(work).map_err(|fault| fault.in_language_of(self.studio.config()))
     }
 }
 

@@ -143,7 +143,7 @@ pub(super) fn is_approval_enabled(subject: &Subject<'_>, at: usize, agent: &Agen
 
 fn is_gated(subject: &Subject<'_>, tool: &ToolRef) -> bool {
     let known = subject.known.tool(&tool.reference).unwrap_or_default();
-    tool.require_approval.unwrap_or(known.require_approval) && !known.provider_native
+    (known.require_approval || tool.require_approval == Some(true)) && !known.provider_native
 }
 
 fn is_bound_gated(subject: &Subject<'_>, at: usize) -> bool {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::agent::{Parameters, ToolRef};
 use super::super::condition::{FlawKind, Test};
+use super::super::filter::Filter;
 use super::super::graph::NodeKind;
 use super::super::node::keys::{self, Key, KeyType};
 use super::super::node::{is_output_key, without_nulls};
@@ -115,6 +116,7 @@ fn fit(key: &Key, value: &Value) -> Fit {
         KeyType::KeyPath => fits(value.as_str().and_then(KeyPath::parse).is_some(), "expected.key_path"),
         KeyType::Path => fits(value.as_str().is_some_and(|text| text.is_empty() || Path::parse(text).is_some()), "expected.path"),
         KeyType::Object | KeyType::TemplateObject => fits(value.is_object(), "expected.object"),
+        KeyType::Filter => filter(value),
         KeyType::Schema => fits(value.is_object() || value.is_boolean(), "expected.schema"),
         KeyType::Retries => retries(value),
         KeyType::Parameters => parameters(value),
@@ -159,6 +161,11 @@ fn member(fields: &Map<String, Value>, name: &str, fit: impl Fn(&Value) -> Fit) 
 
 fn object(value: &Value) -> Result<&Map<String, Value>, Wrong> {
     value.as_object().map_or_else(|| wrong("expected.object"), Ok)
+}
+
+fn filter(value: &Value) -> Fit {
+    let found = Filter::parse(object(value)?);
+    found.map(|_| ()).or_else(|(key, _)| wrong("expected.filter").map_err(|wrong: Wrong| wrong.within(&key)))
 }
 
 fn retries(value: &Value) -> Fit {

@@ -33,6 +33,8 @@ pub enum KeyType {
     Object,
     /// An object whose texts have placeholders.
     TemplateObject,
+    /// A filter on the metadata of documents; texts have placeholders.
+    Filter,
     /// Any JSON; texts have placeholders.
     AnyTemplate,
     /// Any JSON.
@@ -148,7 +150,7 @@ const RAG: &[Key] = &[
     key("top_k", KeyType::Whole(1, 100), NONE),
     key("threshold", KeyType::Number(0.0, 1.0, false), NONE),
     key("mode", KeyType::Choice(&["hybrid", "vector", "text"]), NONE),
-    key("filter", KeyType::TemplateObject, NONE),
+    key("filter", KeyType::Filter, NONE),
     key("output_key", KeyType::OutputKey, r#""rag_context""#),
     key("checkpoint", KeyType::Flag, "false"),
 ];

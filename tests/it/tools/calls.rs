@@ -85,6 +85,22 @@ async fn a_use_of_a_tool_may_ask_for_approval() {
     assert!(bench.told(&resumed).await.contains(r#""agent_response":"{\"a\":2}""#));
 }
 
+#[tokio::test]
+async fn a_use_never_lifts_the_approval_that_the_tool_asks_for() {
+    let free = json!({"ref": "tool:careful", "require_approval": false});
+    for data in [json!({"tools": [free], "stream": true}), json!({"tools": [free], "stream": true, "require_tool_approval": false})] {
+        let bench = scripted(json!([{"tool_calls": [{"name": "careful", "arguments": {}}]}, {"text": "{{tool_result}}"}]));
+        let tool = json!({"name": "careful", "kind": "builder", "require_approval": true, "config": {"code": "return 'did it'"}});
+        super::stored(&bench, tool).await;
+        let workflow = bench.workflow(agent(data.clone())).await;
+        let warned = bench.studio.get(&bench.scope, studio::studio::Resource::Workflow, &workflow).await.expect("a workflow");
+        let started = bench.start(&workflow, json!({"message": "go"})).await;
+        let told = bench.told(&started).await;
+        assert!(told.contains("tool_approval_required") && !told.contains("did it"), "{data}: {told}");
+        assert_eq!(warned["warnings"][0]["code"], "stream_ignored", "{data}: {}", warned["warnings"]);
+    }
+}
+
 async fn pending(bench: &Bench, run: &str) -> Value {
     bench.trace(run).await["trace"]["pauses"][0]["pending_tools"][0]["call_id"].clone()
 }

@@ -134,10 +134,8 @@ fn a_specialist_never_waits_for_a_person() {
     says(&specialist("tools: [{ref: \"host:a\", require_approval: true}]", ""), &waits);
     says(&specialist("", "; tool_1{tool_ref: \"host:gated\"} => spec"), &waits);
     says(&specialist("", "; mcp_1{mcp_server: gated} => spec"), &waits);
-    fine(&specialist(
-        "require_tool_approval: false, tools: [{ref: \"host:gated\", require_approval: false}, {ref: \"provider:search\"}]",
-        "",
-    ));
+    says(&specialist("require_tool_approval: false, tools: [{ref: \"host:gated\", require_approval: false}]", ""), &waits);
+    fine(&specialist("require_tool_approval: false, tools: [{ref: \"host:a\", require_approval: false}, {ref: \"provider:search\"}]", ""));
     let stored = |data: &str| {
         said(&format!(
             "start -> boss:agent{{{INLINE}}} -> stop; spec:agent{{{data}, tool_mode: true, tool_exposure: {{slug: find, description: x}}}}.toolset => boss"

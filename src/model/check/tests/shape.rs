@@ -122,6 +122,7 @@ fn data_keys_have_types_and_ranges() {
         ("agent", "config_mode", json!(["existing"]), json!(["other", 5])),
         ("agent", "tool_max_runs", json!([1, 100]), json!([0, 101])),
         ("agent", "parallel_tool_calls", json!([true, null]), json!(["no"])),
+        ("rag", "filter", json!([{}, {"a": 1, "b": {"gte": 2}, "c": "{{x}}"}, {"a": {"in": ["x"]}}]), json!([5, []])),
         ("agent", "memory", json!(["own", "shared", "none"]), json!(["all", 1])),
         ("agent", "context_window", json!([256]), json!([255, "256"])),
         ("agent", "driver", json!(["database", "in_memory"]), json!(["file"])),
@@ -169,6 +170,8 @@ fn what_is_wrong_inside_a_value_is_pointed_to() {
         ("llm", "parameters", json!({"top_p": "1"}), "data.parameters.top_p"),
         ("llm", "parameters", json!({"max_tokens": 0}), "data.parameters.max_tokens"),
         ("llm", "parameters", json!({"stop": ["a", 5]}), "data.parameters.stop.1"),
+        ("rag", "filter", json!({"a": 1, "b": {"like": 1}}), "data.filter.b"),
+        ("rag", "filter", json!({"a": {"in": "x"}}), "data.filter.a"),
         ("agent", "tools", json!([{"ref": "host:a"}, {}]), "data.tools.1.ref"),
         ("agent", "tools", json!([{"ref": "host:a", "only": [1]}]), "data.tools.0.only.0"),
         (
