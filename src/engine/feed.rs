@@ -36,6 +36,10 @@ pub enum Found {
 /// The frames of one run that is driven here.
 #[derive(Debug)]
 pub struct Feed {
+    /// Whose run it is.
+    pub(super) tenant: Arc<str>,
+    /// Whether tails see text.
+    pub(super) progress: bool,
     inner: Mutex<Inner>,
     changed: Notify,
     taken: Notify,
@@ -103,12 +107,12 @@ impl Ring {
 impl Feed {
     /// A feed that goes on from what was told already.
     #[must_use]
-    pub fn new(mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
+    pub fn new(tenant: Arc<str>, progress: bool, mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
         telling.ordered.frames.clear();
         telling.live.frames.clear();
         let ordered = Ring::after(telling.ordered.last);
         let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None };
-        Self { inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
+        Self { tenant, progress, inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
     }
 
     /// Tells an entry; readers see it once it is durable.
@@ -188,6 +192,12 @@ impl Feed {
             Order::Ordered => inner.telling.ordered.last,
             Order::Live => inner.telling.live.last,
         }
+    }
+
+    /// Whether the run is at work, as far as it was told.
+    #[must_use]
+    pub fn at_work(&self) -> bool {
+        !self.inner.lock().telling.status().at_rest()
     }
 
     /// Whether the run rests and a position is at or past its last number: nothing follows.

@@ -81,8 +81,9 @@ impl EventStream {
         if let Some(feed) = &feed {
             from.after = from.after.min(feed.last(from.order));
         }
-        let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
-            (Source::Feed(Arc::clone(feed)), true)
+        let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work());
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
+            (Source::Feed(Arc::clone(feed)), feed.progress)
         } else if let Some(feed) = feed {
             let scope = Arc::clone(tenant);
             let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;

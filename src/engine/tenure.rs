@@ -136,13 +136,14 @@ pub(super) fn drive_here(
 ) -> Arc<Journal> {
     let told = start.told.first().map_or(run.head, |entry| entry.seq - 1);
     let limit = usize::try_from(world.config.limits.stream_buffer_kb).unwrap_or(1024) * 1024;
-    let feed = Arc::new(Feed::new(start.telling, told, token_rows, limit));
+    let queued = tenure.mode == "async";
+    let progress = !queued || world.config.async_progress.enabled;
+    let feed = Arc::new(Feed::new(Arc::clone(&tenant), progress, start.telling, told, token_rows, limit));
     for entry in &start.told {
         feed.stage(entry);
     }
     feed.release(run.head);
     let id = run.id;
-    let queued = tenure.mode == "async";
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.known);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };

@@ -8,7 +8,7 @@ use super::super::error::StoreError;
 use super::super::fork;
 use super::super::inspect::Found;
 use super::super::later::Later;
-use super::super::workers::{Engine, Reading, Work, Writing, caught};
+use super::super::workers::{Engine, Now, Reading, Work, Writing, caught};
 use super::super::StoreSettings;
 use super::{Session, Watch};
 use crate::sync::Mutex;
@@ -71,8 +71,12 @@ impl Engine for Sqlite {
     }
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
-        let replaced = self.replaced.load(Ordering::Relaxed);
-        Box::new(Reader { engine: self, session: None, replaced })
+        Box::new(Reader::new(self))
+    }
+
+    fn hand(self: Arc<Self>) -> Option<Box<dyn Reading + Send>> {
+        let open = self.reads_apart() && self.opening.try_lock().is_some_and(|opening| opening.ready);
+        open.then(|| Box::new(Reader::new(self)) as Box<dyn Reading + Send>)
     }
 }
 
@@ -137,7 +141,7 @@ struct Reader {
 }
 
 impl Reading for Reader {
-    fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         let _guard = fork::enter();
         let latest = self.engine.replaced.load(Ordering::Relaxed);
         if std::mem::replace(&mut self.replaced, latest) != latest {
@@ -152,7 +156,12 @@ impl Reading for Reader {
 }
 
 impl Reader {
-    fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn new(engine: Arc<Sqlite>) -> Self {
+        let replaced = engine.replaced.load(Ordering::Relaxed);
+        Self { engine, session: None, replaced }
+    }
+
+    fn read(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         if let Some(open) = &self.session {
             return seen(open, work);
         }
@@ -174,7 +183,7 @@ impl Reader {
 }
 
 /// Shows work one unchanging view.
-fn seen(open: &Session, work: &mut Work) -> Result<(), StoreError> {
+fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
     open.run("BEGIN")?;
     let result = caught(Connection::Sqlite(open), work).map(drop);
     let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
