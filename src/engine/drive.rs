@@ -15,6 +15,7 @@ use super::step;
 use super::world::World;
 use crate::model::agent::Definitions;
 use crate::model::event::{Event, Fault, FaultCode, LaneId, StepCompleted};
+use crate::model::node::Node;
 use crate::model::run::{At, BranchState, Run, Status};
 use crate::model::Id;
 
@@ -208,7 +209,11 @@ impl Drive {
         let (world, journal, definitions) =
             (Arc::clone(&self.world), Arc::clone(&self.journal), Arc::clone(&self.definitions));
         let cut = cut.clone();
+        let calls_only = journal.with(|run| calls_only(run, lane));
         Box::pin(async move {
+            if !calls_only && journal.begun().await.is_err() {
+                return (lane, StepOver::Lost);
+            }
             let over = step::run(&world, &journal, &definitions, lane, &cut).await;
             (lane, over)
         })
@@ -362,6 +367,12 @@ fn closable(run: &Run, parent: LaneId) -> Option<Id> {
     let step = run.lanes.get(&parent)?.step.as_deref()?;
     let fork = step.fork.as_deref()?;
     fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
+}
+
+/// Whether the node of a lane does nothing but calls, which wait for the log by themselves.
+fn calls_only(run: &Run, lane: LaneId) -> bool {
+    let at = run.lanes.get(&lane).map(|lane| lane.at);
+    matches!(at, Some(At::Node(at)) if matches!(run.plan.node(at).node, Node::Llm(_)))
 }
 
 fn node_at_work(run: &Run) -> Option<Arc<str>> {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::sync::Mutex;
 use tokio::sync::Notify;
@@ -9,6 +10,11 @@ use tokio::sync::Notify;
 use crate::model::Id;
 use crate::model::event::{Entry, LaneId, Seq};
 use crate::model::telling::{Frame, Telling, Told, Tokens};
+
+/// How long a reader is waited for that is behind.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one is waited for that was just told of its run.
+const SOON: Duration = Duration::from_millis(250);
 
 /// In which order a reader is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,16 +167,21 @@ impl Feed {
 
     /// Waits while the reader is so far behind that frames would be let go of; not for ever.
     pub async fn room(&self) {
-        self.wait_for_reader(Inner::crowded).await;
+        self.wait_for_reader(Inner::crowded, PATIENCE).await;
+    }
+
+    /// Waits until a reader has begun, who is on the way; not for long.
+    pub async fn found(&self) {
+        self.wait_for_reader(|inner| inner.taken.is_none(), SOON).await;
     }
 
     /// Waits until a reader has seen everything; not for ever.
     pub async fn read_out(&self) {
-        self.wait_for_reader(Inner::unread).await;
+        self.wait_for_reader(Inner::unread, PATIENCE).await;
     }
 
-    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool) {
-        let patience = tokio::time::sleep(std::time::Duration::from_secs(5));
+    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool, patience: Duration) {
+        let patience = tokio::time::sleep(patience);
         tokio::pin!(patience);
         loop {
             let taken = self.taken.notified();
@@ -198,6 +209,11 @@ impl Feed {
     #[must_use]
     pub fn at_work(&self) -> bool {
         !self.inner.lock().telling.status().at_rest()
+    }
+
+    /// The last entry that readers are shown.
+    pub(super) fn durable(&self) -> Seq {
+        self.inner.lock().durable
     }
 
     /// Whether the run rests and a position is at or past its last number: nothing follows.

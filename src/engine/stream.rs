@@ -84,15 +84,9 @@ impl EventStream {
         let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work());
         let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
             (Source::Feed(Arc::clone(feed)), feed.progress)
-        } else if let Some(feed) = feed {
-            let scope = Arc::clone(tenant);
-            let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
-            let row = row.ok_or_else(|| crate::Error::not_found("run", run))?;
-            let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
-            if rests && feed.over_at(from.order, from.after) {
-                return Ok(None);
-            }
-            (Source::Feed(feed), row.mode == "sync" || world.config.async_progress.enabled)
+        } else if let Some(found) = resting(world, tenant, id, feed, from).await? {
+            let Some((feed, progress)) = found else { return Ok(None) };
+            (Source::Feed(feed), progress)
         } else {
             let loaded = load::load(world, tenant, run).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
@@ -288,6 +282,29 @@ impl EventStream {
             }
         }
     }
+}
+
+/// The feed of a run that came to rest here, with whether its text is told, when the log did not go on elsewhere; none in it when
+/// nothing follows the position.
+async fn resting(
+    world: &World,
+    tenant: &Arc<str>,
+    run: Id,
+    feed: Option<Arc<Feed>>,
+    from: From,
+) -> Result<Option<Option<(Arc<Feed>, bool)>>> {
+    let Some(feed) = feed else { return Ok(None) };
+    let row = match world.store.look(|tx| runs::get(tx, tenant, &run)) {
+        Some(row) => row,
+        None => {
+            let scope = Arc::clone(tenant);
+            world.store.read(move |tx| runs::get(tx, &scope, &run)).await?
+        }
+    };
+    let Some(row) = row.filter(|row| row.head <= feed.durable()) else { return Ok(None) };
+    let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+    let progress = feed.progress;
+    Ok(Some((!(rests && feed.over_at(from.order, from.after))).then_some((feed, progress))))
 }
 
 impl LogReader {

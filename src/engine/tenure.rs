@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{Drive, Drove, Signals};
 use super::feed::Feed;
-use super::journal::{Boundary, Journal, Tenure};
+use super::journal::{Boundary, Journal, Stored, Tenure};
 use super::world::{Active, World};
 use crate::error::Result;
 use crate::knowledge::Worker;
@@ -22,7 +22,6 @@ use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
-use crate::store::log::Known;
 use crate::store::{Tx, queue};
 
 pub use working::{Finished, Working};
@@ -44,8 +43,8 @@ pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
     pub(super) failed: Option<(Fault, Arc<str>)>,
-    /// The run as it is stored.
-    pub(super) known: Option<Known>,
+    /// What is stored of it.
+    pub(super) stored: Stored,
 }
 
 /// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
@@ -75,7 +74,7 @@ impl Seat {
     fn leave(&self) {
         let fence = self.journal.tenure().fence;
         let mut active = self.world.active.lock();
-        if active.get(&self.journal.run).is_some_and(|active| active.fence == fence) {
+        if active.get(&self.journal.run).is_some_and(|active| active.journal.tenure().fence == fence) {
             active.remove(&self.journal.run);
         }
         drop(active);
@@ -142,17 +141,19 @@ pub(super) fn drive_here(
     for entry in &start.told {
         feed.stage(entry);
     }
-    feed.release(run.head);
+    let fresh = matches!(start.stored, Stored::Nothing(_));
+    if !fresh {
+        feed.release(run.head);
+    }
     let id = run.id;
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
-    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.known);
+    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.stored);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
     let active = Active {
         signals: signals.clone(),
         definitions: Arc::clone(&definitions),
-        fence: journal.tenure().fence,
-        broken: journal.broken_token().clone(),
+        journal: Arc::clone(&journal),
         over: over.clone(),
     };
     world.active.lock().insert(id, active);
@@ -192,6 +193,9 @@ pub(super) fn drive_here(
         if seat.world.keeps_nothing() {
             seat.leave();
             seat.feed.read_out().await;
+        } else if fresh {
+            seat.leave();
+            seat.feed.found().await;
         }
     });
     journal
@@ -256,16 +260,16 @@ impl World {
 
     /// Holds the runs that are driven here for longer; driving stops at once where somebody else has taken one.
     async fn renew_leases(&self) -> Result<()> {
-        let held: Vec<(Id, CancellationToken)> =
-            self.active.lock().iter().map(|(run, active)| (*run, active.broken.clone())).collect();
+        let stored: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
+        let held: Vec<Arc<Journal>> = stored.into_iter().filter(|journal| journal.is_begun()).collect();
         if held.is_empty() || self.keeps_nothing() {
             return Ok(());
         }
-        let runs: Vec<Id> = held.iter().map(|(run, _)| *run).collect();
+        let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
         let (owner, until) = (Arc::clone(&self.owner), lease(self).unwrap_or_default());
         let lost = self.store.write(move |tx| queue::renew(tx, &owner, &runs, until)).await?;
-        for (_, broken) in held.iter().filter(|(run, _)| lost.contains(run)) {
-            broken.cancel();
+        for journal in held.iter().filter(|journal| lost.contains(&journal.run)) {
+            journal.give_up();
         }
         Ok(())
     }
@@ -305,8 +309,8 @@ impl World {
             .lock()
             .iter()
             .map(|(run, active)| {
-                active.broken.cancel();
-                (*run, active.fence)
+                active.journal.give_up();
+                (*run, active.journal.tenure().fence)
             })
             .collect();
         if !self.keeps_nothing() {

@@ -22,7 +22,7 @@ impl Studio {
     pub async fn start(&self, scope: &Scope, entity: EntityKind, id: &str, body: RunRequest, queued: bool) -> Result<Started> {
         self.must_be_async(queued)?;
         let (studio, scope, id) = (self.clone(), scope.clone(), id.to_owned());
-        self.here_first(async move {
+        let begun = self.here_first(async move {
             let (source, attachments) = studio.source(&scope, entity, &id, &body).await?;
             let new = NewRun {
                 tenant: Arc::clone(&scope.tenant),
@@ -45,7 +45,8 @@ impl Studio {
             };
             crate::engine::create(studio.world(), new).await
         })
-        .await
+        .await?;
+        begun.stored().await
     }
 
     fn must_be_async(&self, queued: bool) -> Result<()> {

@@ -199,6 +199,10 @@ impl Drop for Reader {
 
 /// All jobs in one transaction; a job that fails takes back only its own work.
 fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    // To be able to go back, SQLite keeps a copy of every page that a job changes: the price is paid when a job failed.
+    if works.len() > 1 && together(session, works)? {
+        return Ok(vec![Ok(()); works.len()]);
+    }
     session.run("BEGIN IMMEDIATE")?;
     let alone = works.len() == 1;
     let mut results = Vec::with_capacity(works.len());
@@ -215,13 +219,29 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
         session.run("ROLLBACK")?;
         return Ok(results);
     }
-    if let Err(error) = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT")) {
-        if !session.ended() {
-            session.run("ROLLBACK")?;
-        }
-        return Err(error);
+    commit(session, &later).map(|()| results)
+}
+
+/// All jobs, or nothing: false when one of them failed.
+fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
+    session.run("BEGIN IMMEDIATE")?;
+    let mut later = Later::default();
+    let every = works.iter_mut().all(|work| caught(Connection::Sqlite(session), work).map(|more| later.join(more)).is_ok());
+    if every {
+        return commit(session, &later).map(|()| true);
     }
-    Ok(results)
+    if !session.ended() {
+        session.run("ROLLBACK")?;
+    }
+    Ok(false)
+}
+
+fn commit(session: &Session, later: &Later) -> Result<(), StoreError> {
+    let ended = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT"));
+    if ended.is_err() && !session.ended() {
+        session.run("ROLLBACK")?;
+    }
+    ended
 }
 
 fn apart(session: &Session, work: &mut Work) -> Result<Later, StoreError> {
