@@ -107,16 +107,16 @@ impl Drive {
                 return Drove::Lost;
             }
             if self.signals.cancel.is_cancelled() {
-                return self.end(stretch, Ending::Cancel).await;
+                return Box::pin(self.end(stretch, Ending::Cancel)).await;
             }
             if self.signals.stop.is_cancelled() {
-                return self.end(stretch, Ending::Stop).await;
+                return Box::pin(self.end(stretch, Ending::Stop)).await;
             }
             if self.advance_ready(&mut stretch) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
                 if tokio::time::Instant::now() >= until {
-                    return self.end(stretch, Ending::Timeout).await;
+                    return Box::pin(self.end(stretch, Ending::Timeout)).await;
                 }
                 continue;
             }
@@ -128,7 +128,7 @@ impl Drive {
                 () = self.signals.cancel.cancelled() => {}
                 () = self.signals.stop.cancelled() => {}
                 () = self.journal.broken() => {}
-                () = &mut deadline => return self.end(stretch, Ending::Timeout).await,
+                () = &mut deadline => return Box::pin(self.end(stretch, Ending::Timeout)).await,
                 Some((lane, over)) = stretch.busy.next() => self.step_over(&mut stretch, lane, over),
             }
         }
@@ -143,7 +143,7 @@ impl Drive {
     /// Lanes that can go on when driving begins.
     fn first_lanes(&self) -> VecDeque<LaneId> {
         let mut lanes: Vec<(Vec<usize>, LaneId)> = self.journal.with(|run| {
-            let goes = |lane: &&crate::model::run::Lane| lane.pause().is_none() && lane.fork().is_none();
+            let goes = |lane: &&Box<crate::model::run::Lane>| lane.pause().is_none() && lane.fork().is_none();
             run.lanes.values().filter(goes).map(|lane| (lane.order().to_vec(), lane.id)).collect()
         });
         lanes.sort();

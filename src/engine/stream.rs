@@ -84,11 +84,11 @@ impl EventStream {
         let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work());
         let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
             (Source::Feed(Arc::clone(feed)), feed.progress)
-        } else if let Some(found) = resting(world, tenant, id, feed, from).await? {
+        } else if let Some(found) = Box::pin(resting(world, tenant, id, feed, from)).await? {
             let Some((feed, progress)) = found else { return Ok(None) };
             (Source::Feed(feed), progress)
         } else {
-            let loaded = load::load(world, tenant, run).await?;
+            let loaded = Box::pin(load::load(world, tenant, run)).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
             let last = reader.last(from.order);
             let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
@@ -148,7 +148,7 @@ impl EventStream {
                     let feed = Arc::clone(feed);
                     self.follow_feed(&feed).await;
                 }
-                Source::Log(_) => self.follow_log().await,
+                Source::Log(_) => Box::pin(self.follow_log()).await,
             }
         }
     }
@@ -185,7 +185,7 @@ impl EventStream {
                 self.cut = true;
                 self.source = Source::Over;
             }
-            Found::Behind | Found::Closed => self.read_back().await,
+            Found::Behind | Found::Closed => Box::pin(self.read_back()).await,
         }
     }
 

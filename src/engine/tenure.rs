@@ -169,25 +169,24 @@ pub(super) fn drive_here(
     let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
     let began = std::time::Instant::now();
     world.spawn(async move {
-        let drive = drive_together(&seat.journal, drive);
-        let drove = std::panic::AssertUnwindSafe(drive).catch_unwind().await;
-        match drove {
+        // What is bound to a name before it is waited for is kept twice by the task, and what is rare need not have a place in it.
+        match std::panic::AssertUnwindSafe(drive_together(&seat.journal, drive)).catch_unwind().await {
             Ok(Drove::Requeued) => {
-                seat.hear_late_cancel().await;
+                Box::pin(seat.hear_late_cancel()).await;
                 seat.world.wake_workers();
                 seat.tell_end(Status::Queued, began);
             }
             Ok(Drove::Rested(status)) => {
                 if status.paused() {
-                    seat.hear_late_cancel().await;
+                    Box::pin(seat.hear_late_cancel()).await;
                 }
                 seat.tell_end(status, began);
             }
             Ok(Drove::Interrupted) => {}
-            Ok(Drove::Lost) => seat.hand_over().await,
+            Ok(Drove::Lost) => Box::pin(seat.hand_over()).await,
             Err(_) => {
                 tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
-                seat.hand_over().await;
+                Box::pin(seat.hand_over()).await;
             }
         }
         if seat.world.keeps_nothing() {

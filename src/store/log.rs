@@ -195,7 +195,9 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
 
 /// Appends what an earlier try may have stored without being able to say so.
 pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<Appended, StoreError> {
-    let Some(row) = runs::get(tx, &again.tenant, &again.run)? else { return Err(StoreError::Fenced) };
+    let Some(row) = runs::get(tx, &again.tenant, &again.run)? else {
+        return if again.made.is_some() { append(tx, again) } else { Err(StoreError::Fenced) };
+    };
     let head = again.expect_head + again.entries.len() as u64;
     if row.fence != again.expect_fence || row.head != head {
         return append(tx, again);

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::sync::Mutex;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::sources::Sources;
@@ -218,9 +219,8 @@ impl Studio {
 
     /// Begins a piece of work on the caller's own thread; if it has to wait, it goes on on the studio's runtime. For work that does
     /// little before it waits: whoever need not be woken is served sooner.
-    pub(super) async fn here_first<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    pub(super) async fn here_first<T: Send + 'static>(&self, mut work: BoxFuture<'static, Result<T>>) -> Result<T> {
         let runtime = self.runtime()?;
-        let mut work = Box::pin(work);
         let begun = {
             let _entered = runtime.enter();
             let begin = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
