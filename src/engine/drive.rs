@@ -143,8 +143,8 @@ impl Drive {
     /// Lanes that can go on when driving begins.
     fn first_lanes(&self) -> VecDeque<LaneId> {
         let mut lanes: Vec<(Vec<usize>, LaneId)> = self.journal.with(|run| {
-            let goes = |lane: &&Box<crate::model::run::Lane>| lane.pause().is_none() && lane.fork().is_none();
-            run.lanes.values().filter(goes).map(|lane| (lane.order().to_vec(), lane.id)).collect()
+            let going = run.lanes.values().filter(|lane| lane.pause().is_none() && lane.fork().is_none());
+            going.map(|lane| (lane.order().to_vec(), lane.id)).collect()
         });
         lanes.sort();
         let mut ready: VecDeque<LaneId> = lanes.into_iter().map(|(_, lane)| lane).collect();

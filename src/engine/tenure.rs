@@ -81,6 +81,40 @@ impl Seat {
         self.feed.close();
     }
 
+    /// Drives the run, and leaves. What is rare need not have a place in the task, and what is bound to a name before it is waited
+    /// for has two.
+    async fn serve(self, drive: Drive, fresh: bool) {
+        let began = std::time::Instant::now();
+        match std::panic::AssertUnwindSafe(drive_together(&self.journal, drive)).catch_unwind().await {
+            Ok(Drove::Requeued) => {
+                Box::pin(self.hear_late_cancel()).await;
+                self.world.wake_workers();
+                self.tell_end(Status::Queued, began);
+            }
+            Ok(Drove::Rested(status)) => {
+                if status.paused() {
+                    Box::pin(self.hear_late_cancel()).await;
+                }
+                self.tell_end(status, began);
+            }
+            Ok(Drove::Interrupted) => {}
+            Ok(Drove::Lost) => Box::pin(self.hand_over()).await,
+            Err(_) => {
+                tracing::error!(run = %self.journal.run, "driving a run panicked; it is left for a takeover");
+                Box::pin(self.hand_over()).await;
+            }
+        }
+        if self.world.keeps_nothing() {
+            self.leave();
+            self.feed.read_out().await;
+        } else if fresh {
+            self.leave();
+            self.over.cancel();
+            self.world.ended.notify_one();
+            self.feed.found().await;
+        }
+    }
+
     /// Says that this process has done with the run, to whoever wants to know.
     fn tell_end(&self, status: Status, began: std::time::Instant) {
         let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -167,36 +201,7 @@ pub(super) fn drive_here(
         world.queued.fetch_add(1, Ordering::Relaxed);
     }
     let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
-    let began = std::time::Instant::now();
-    world.spawn(async move {
-        // What is bound to a name before it is waited for is kept twice by the task, and what is rare need not have a place in it.
-        match std::panic::AssertUnwindSafe(drive_together(&seat.journal, drive)).catch_unwind().await {
-            Ok(Drove::Requeued) => {
-                Box::pin(seat.hear_late_cancel()).await;
-                seat.world.wake_workers();
-                seat.tell_end(Status::Queued, began);
-            }
-            Ok(Drove::Rested(status)) => {
-                if status.paused() {
-                    Box::pin(seat.hear_late_cancel()).await;
-                }
-                seat.tell_end(status, began);
-            }
-            Ok(Drove::Interrupted) => {}
-            Ok(Drove::Lost) => Box::pin(seat.hand_over()).await,
-            Err(_) => {
-                tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
-                Box::pin(seat.hand_over()).await;
-            }
-        }
-        if seat.world.keeps_nothing() {
-            seat.leave();
-            seat.feed.read_out().await;
-        } else if fresh {
-            seat.leave();
-            seat.feed.found().await;
-        }
-    });
+    world.spawn(seat.serve(drive, fresh));
     journal
 }
 

@@ -193,9 +193,9 @@ impl Run {
 
     /// Lanes of forks that the lane had opened are gone, but for the one that is put back.
     fn drop_lanes_under(&mut self, lane: LaneId, keep: Option<LaneId>) {
-        let inside = |other: &&Box<Lane>| other.branch.as_ref().is_some_and(|branch| branch.parent == lane);
-        let under: Vec<LaneId> =
-            self.lanes.values().filter(inside).map(|other| other.id).filter(|id| Some(*id) != keep).collect();
+        let inside = |other: &Lane| other.branch.as_ref().is_some_and(|branch| branch.parent == lane);
+        let under = self.lanes.values().filter(|other| inside(other) && Some(other.id) != keep);
+        let under: Vec<LaneId> = under.map(|other| other.id).collect();
         for other in under {
             self.drop_lanes_under(other, None);
             self.lanes.remove(&other);

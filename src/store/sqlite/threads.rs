@@ -138,6 +138,8 @@ struct Reader {
     engine: Arc<Sqlite>,
     session: Option<Session>,
     replaced: u64,
+    /// Where it was made. A copy in the child of a fork is let go without being closed.
+    process: u32,
 }
 
 impl Reading for Reader {
@@ -158,7 +160,7 @@ impl Reading for Reader {
 impl Reader {
     fn new(engine: Arc<Sqlite>) -> Self {
         let replaced = engine.replaced.load(Ordering::Relaxed);
-        Self { engine, session: None, replaced }
+        Self { engine, session: None, replaced, process: std::process::id() }
     }
 
     fn read(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
@@ -193,7 +195,10 @@ fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
 impl Drop for Reader {
     fn drop(&mut self) {
         let _guard = fork::enter();
-        self.session = None;
+        let session = self.session.take();
+        if std::process::id() != self.process {
+            std::mem::forget(session);
+        }
     }
 }
 
