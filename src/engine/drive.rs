@@ -211,8 +211,11 @@ impl Drive {
         let cut = cut.clone();
         let calls_only = journal.with(|run| calls_only(run, lane));
         Box::pin(async move {
-            if !calls_only && journal.begun().await.is_err() {
-                return (lane, StepOver::Lost);
+            if !calls_only {
+                tokio::select! {
+                    begun = journal.begun() => if begun.is_err() { return (lane, StepOver::Lost) },
+                    () = cut.cancelled() => return (lane, StepOver::Cut),
+                }
             }
             let over = step::run(&world, &journal, &definitions, lane, &cut).await;
             (lane, over)

@@ -211,6 +211,12 @@ impl Feed {
         !self.inner.lock().telling.status().at_rest()
     }
 
+    /// Whether the run is over, as readers are shown.
+    pub(super) fn ended(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.telling.status().terminal() && inner.durable >= inner.staged
+    }
+
     /// The last entry that readers are shown.
     pub(super) fn durable(&self) -> Seq {
         self.inner.lock().durable

@@ -81,8 +81,11 @@ impl EventStream {
         if let Some(feed) = &feed {
             from.after = from.after.min(feed.last(from.order));
         }
-        let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work());
+        let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work() || feed.ended());
         let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
+            if !world.keeps_nothing() && feed.ended() && feed.over_at(from.order, from.after) {
+                return Ok(None);
+            }
             (Source::Feed(Arc::clone(feed)), feed.progress)
         } else if let Some(found) = Box::pin(resting(world, tenant, id, feed, from)).await? {
             let Some((feed, progress)) = found else { return Ok(None) };
