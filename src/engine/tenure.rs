@@ -107,7 +107,7 @@ impl Seat {
         if self.world.keeps_nothing() {
             self.leave();
             self.feed.read_out().await;
-        } else if fresh {
+        } else if fresh && self.journal.is_begun() {
             self.leave();
             self.over.cancel();
             self.world.ended.notify_one();
@@ -141,7 +141,7 @@ impl Seat {
     /// Somebody else goes on at once with a run that cannot go on here.
     async fn hand_over(&self) {
         self.journal.give_up();
-        if self.world.keeps_nothing() {
+        if self.world.keeps_nothing() || !self.journal.is_begun() {
             return;
         }
         let (run, fence) = (self.journal.run, self.journal.tenure().fence);
