@@ -1,13 +1,15 @@
-//! Owns making a run: one transaction with its row, its graph, its first entries and its thread.
+//! Owns making a run: one transaction with its row, its graph, its first entries and its thread. Of a run that goes to work at
+//! once, what it does until it has to wait is stored with them.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 
-use super::journal::{Boundary, Tenure};
+use super::journal::{Beginning, Boundary, Stored, Tenure};
 use super::load::tell_all;
 use super::names;
-use super::started::Started;
+use super::started::{Begun, Started};
 use super::tenure;
 use super::world::World;
 use crate::error::{Error, Kind, Result};
@@ -18,9 +20,9 @@ use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::store::idempotency::{self, RequestKey};
-use crate::store::log::{self, Append, Appended, Known};
+use crate::store::log::{self, Append, Made};
 use crate::store::runs::{RunRow, RunUpdate};
-use crate::store::threads::{self, Begun, MessageRow};
+use crate::store::threads::MessageRow;
 use crate::store::{StoreError, Tx};
 
 /// A graph and the definitions that it uses, as they are kept with a run.
@@ -82,22 +84,23 @@ pub struct NewRun {
 ///
 /// # Errors
 /// A thread of another entity, a busy chat thread, too many runs, a key that is being accepted, the store.
-pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Started> {
+pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Begun> {
     must_have_room(world, new.queued)?;
     let fresh = Fresh::make(world, new)?;
     let started = fresh.started();
-    let known = if world.keeps_nothing() && started.status == Status::Running {
-        fresh.keep_key(world, &started).await?;
-        None
-    } else {
-        Some(fresh.store(world, &started).await?)
-    };
     if started.status == Status::Queued {
+        fresh.store(world, &started).await?;
         world.wake_workers();
+    } else if world.keeps_nothing() {
+        fresh.keep_key(world, &started).await?;
+        fresh.drive(world, Stored::Whole(None));
     } else {
-        fresh.drive(world, known);
+        let (told, stored) = oneshot::channel();
+        let beginning = fresh.beginning(world, &started, told);
+        fresh.drive(world, Stored::Nothing(Box::new(beginning)));
+        return Ok(Begun { started, stored: Some(stored) });
     }
-    Ok(started)
+    Ok(Begun { started, stored: None })
 }
 
 /// Refuses one more run at work when there are too many; queued ones wait.
@@ -149,35 +152,40 @@ impl Fresh {
         Started { run: run.id, thread: run.created.thread, pause: None, status: run.status, entity: run.created.entity, after: 0 }
     }
 
-    /// One transaction: all of the run, and the answer to whoever asks for it again.
-    async fn store(&self, world: &Arc<World>, started: &Started) -> Result<Known> {
-        let row = self.row(world);
-        let (stands, message) = (row.standing(), self.message(world));
-        let append = self.append(row);
-        let (hook, id, tenant, now) = (Arc::clone(world), self.run.id, Arc::clone(&self.tenant), self.run.created_at);
-        let kept = self.key.clone().map(|key| (key, started.told()));
-        let write = move |tx: &mut Tx<'_>| {
-            hook.boundary(Boundary::Before, id, 0);
-            let stored = store(tx, &tenant, &append, message.as_ref())?;
-            if let (Stored::Yes(_), Some((key, answer))) = (&stored, &kept) {
-                idempotency::keep(tx, &tenant, key, answer, now)?;
-            }
-            Ok(stored)
-        };
-        let (no, hash) = refused(&world.store.write(write).await?)?;
-        world.boundary(Boundary::After, id, self.run.head);
-        let created = &self.run.created;
-        Ok(Known { no, entity_type: created.entity, entity_id: created.entity_id, hash, stands })
-    }
-
-    fn append(&self, row: RunRow) -> Append {
+    /// One transaction: all of a run that waits for a worker, and the answer to whoever asks for it again.
+    async fn store(&self, world: &Arc<World>, started: &Started) -> Result<()> {
         let run = &self.run;
         let mut append = Append::new(run.id, Arc::clone(&self.tenant), 0, self.tenure.fence, RunUpdate::default());
-        append.made = Some(Box::new(row));
+        append.made = Some(Box::new(self.made(world, started)));
         append.entries.clone_from(&self.entries);
-        append.parts = vec![self.pinned.graph.clone(), self.pinned.definitions.clone()];
-        append.files = run.created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect();
-        append
+        append.parts = self.parts();
+        append.files = self.files();
+        let (hook, id) = (Arc::clone(world), run.id);
+        let write = move |tx: &mut Tx<'_>| {
+            hook.boundary(Boundary::Before, id, 0);
+            log::append(tx, &append)
+        };
+        world.store.write(write).await?;
+        world.boundary(Boundary::After, id, run.head);
+        Ok(())
+    }
+
+    /// What is stored of a run that goes to work at once, with all that it does until it has to wait.
+    fn beginning(&self, world: &World, started: &Started, told: oneshot::Sender<Result<(), StoreError>>) -> Beginning {
+        Beginning { entries: self.entries.clone(), made: self.made(world, started), parts: self.parts(), files: self.files(), told }
+    }
+
+    fn made(&self, world: &World, started: &Started) -> Made {
+        let key = self.key.clone().map(|key| (key, started.told()));
+        Made { row: self.row(world), reply: None, message: self.message(world), key }
+    }
+
+    fn parts(&self) -> Vec<(PartHash, Arc<str>)> {
+        vec![self.pinned.graph.clone(), self.pinned.definitions.clone()]
+    }
+
+    fn files(&self) -> Vec<Arc<str>> {
+        self.run.created.attachments.iter().map(|file| file.storage_key.as_str().into()).collect()
     }
 
     /// What people read of the beginning in the thread.
@@ -221,7 +229,7 @@ impl Fresh {
             owner: (!created.queued).then(|| tenure.owner.to_string()),
             lease_until: if created.queued { None } else { tenure::lease(world) },
             takeovers: 0,
-            last_event_id: self.told(world).ordered.last,
+            last_event_id: if created.queued { self.told(world).ordered.last } else { 0 },
             attempt: 1,
             own: run.own,
             total: run.own,
@@ -259,8 +267,8 @@ impl Fresh {
     }
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
-    fn drive(self, world: &Arc<World>, known: Option<Known>) {
-        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: None, known };
+    fn drive(self, world: &Arc<World>, stored: Stored) {
+        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: None, stored };
         tenure::drive_here(world, self.run, start, 0, self.tenant, self.tenure, self.pinned.read, Vec::new());
     }
 }
@@ -283,36 +291,5 @@ fn created(world: &World, new: NewRun) -> Created {
         instructions: new.instructions,
         context: new.context,
         parameters: new.parameters,
-    }
-}
-
-enum Stored {
-    Yes(Appended),
-    OtherThread,
-    Busy(Id),
-}
-
-fn store(tx: &mut Tx<'_>, tenant: &str, append: &Append, message: Option<&MessageRow>) -> Result<Stored, StoreError> {
-    let row = append.made.as_deref().ok_or_else(|| StoreError::Fault("a run begins without a row".to_owned()))?;
-    if row.entity_type == EntityKind::Agent
-        && let Some(busy) = threads::busy_with(tx, tenant, &row.thread)?
-    {
-        return Ok(Stored::Busy(busy));
-    }
-    let begun = Begun { entity: (row.entity_type, &row.entity_id), user_id: row.user_id.as_deref(), message };
-    let touched = threads::begin(tx, tenant, &row.thread, &begun, row.created_at);
-    if let Err(StoreError::Conflict(_)) = touched {
-        return Ok(Stored::OtherThread);
-    }
-    touched?;
-    log::append(tx, append).map(Stored::Yes)
-}
-
-fn refused(stored: &Stored) -> Result<Appended> {
-    match stored {
-        Stored::Yes(appended) => Ok(*appended),
-        Stored::OtherThread => Err(Error::field("thread_id", "the thread belongs to another agent or workflow")),
-        Stored::Busy(run) => Err(Error::new(Kind::ThreadBusy, "a turn is running on this thread; wait for its end or stop it")
-            .with("trace_id", run.to_string())),
     }
 }

@@ -15,6 +15,7 @@ use super::step;
 use super::world::World;
 use crate::model::agent::Definitions;
 use crate::model::event::{Event, Fault, FaultCode, LaneId, StepCompleted};
+use crate::model::node::Node;
 use crate::model::run::{At, BranchState, Run, Status};
 use crate::model::Id;
 
@@ -106,16 +107,16 @@ impl Drive {
                 return Drove::Lost;
             }
             if self.signals.cancel.is_cancelled() {
-                return self.end(stretch, Ending::Cancel).await;
+                return Box::pin(self.end(stretch, Ending::Cancel)).await;
             }
             if self.signals.stop.is_cancelled() {
-                return self.end(stretch, Ending::Stop).await;
+                return Box::pin(self.end(stretch, Ending::Stop)).await;
             }
             if self.advance_ready(&mut stretch) {
                 self.journal.keep_up().await;
                 tokio::task::yield_now().await;
                 if tokio::time::Instant::now() >= until {
-                    return self.end(stretch, Ending::Timeout).await;
+                    return Box::pin(self.end(stretch, Ending::Timeout)).await;
                 }
                 continue;
             }
@@ -127,7 +128,7 @@ impl Drive {
                 () = self.signals.cancel.cancelled() => {}
                 () = self.signals.stop.cancelled() => {}
                 () = self.journal.broken() => {}
-                () = &mut deadline => return self.end(stretch, Ending::Timeout).await,
+                () = &mut deadline => return Box::pin(self.end(stretch, Ending::Timeout)).await,
                 Some((lane, over)) = stretch.busy.next() => self.step_over(&mut stretch, lane, over),
             }
         }
@@ -142,8 +143,8 @@ impl Drive {
     /// Lanes that can go on when driving begins.
     fn first_lanes(&self) -> VecDeque<LaneId> {
         let mut lanes: Vec<(Vec<usize>, LaneId)> = self.journal.with(|run| {
-            let goes = |lane: &&crate::model::run::Lane| lane.pause().is_none() && lane.fork().is_none();
-            run.lanes.values().filter(goes).map(|lane| (lane.order().to_vec(), lane.id)).collect()
+            let going = run.lanes.values().filter(|lane| lane.pause().is_none() && lane.fork().is_none());
+            going.map(|lane| (lane.order().to_vec(), lane.id)).collect()
         });
         lanes.sort();
         let mut ready: VecDeque<LaneId> = lanes.into_iter().map(|(_, lane)| lane).collect();
@@ -208,7 +209,14 @@ impl Drive {
         let (world, journal, definitions) =
             (Arc::clone(&self.world), Arc::clone(&self.journal), Arc::clone(&self.definitions));
         let cut = cut.clone();
+        let calls_only = journal.with(|run| calls_only(run, lane));
         Box::pin(async move {
+            if !calls_only {
+                tokio::select! {
+                    begun = journal.begun() => if begun.is_err() { return (lane, StepOver::Lost) },
+                    () = cut.cancelled() => return (lane, StepOver::Cut),
+                }
+            }
             let over = step::run(&world, &journal, &definitions, lane, &cut).await;
             (lane, over)
         })
@@ -362,6 +370,12 @@ fn closable(run: &Run, parent: LaneId) -> Option<Id> {
     let step = run.lanes.get(&parent)?.step.as_deref()?;
     let fork = step.fork.as_deref()?;
     fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
+}
+
+/// Whether the node of a lane does nothing but calls, which wait for the log by themselves.
+fn calls_only(run: &Run, lane: LaneId) -> bool {
+    let at = run.lanes.get(&lane).map(|lane| lane.at);
+    matches!(at, Some(At::Node(at)) if matches!(run.plan.node(at).node, Node::Llm(_)))
 }
 
 fn node_at_work(run: &Run) -> Option<Arc<str>> {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::sync::Mutex;
 use tokio::sync::Notify;
@@ -9,6 +10,11 @@ use tokio::sync::Notify;
 use crate::model::Id;
 use crate::model::event::{Entry, LaneId, Seq};
 use crate::model::telling::{Frame, Telling, Told, Tokens};
+
+/// How long a reader is waited for that is behind.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one is waited for that was just told of its run.
+const SOON: Duration = Duration::from_millis(250);
 
 /// In which order a reader is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +42,10 @@ pub enum Found {
 /// The frames of one run that is driven here.
 #[derive(Debug)]
 pub struct Feed {
+    /// Whose run it is.
+    pub(super) tenant: Arc<str>,
+    /// Whether tails see text.
+    pub(super) progress: bool,
     inner: Mutex<Inner>,
     changed: Notify,
     taken: Notify,
@@ -103,12 +113,12 @@ impl Ring {
 impl Feed {
     /// A feed that goes on from what was told already.
     #[must_use]
-    pub fn new(mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
+    pub fn new(tenant: Arc<str>, progress: bool, mut telling: Telling, durable: Seq, token_rows: u64, limit: usize) -> Self {
         telling.ordered.frames.clear();
         telling.live.frames.clear();
         let ordered = Ring::after(telling.ordered.last);
         let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None };
-        Self { inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
+        Self { tenant, progress, inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
     }
 
     /// Tells an entry; readers see it once it is durable.
@@ -157,16 +167,21 @@ impl Feed {
 
     /// Waits while the reader is so far behind that frames would be let go of; not for ever.
     pub async fn room(&self) {
-        self.wait_for_reader(Inner::crowded).await;
+        self.wait_for_reader(Inner::crowded, PATIENCE).await;
+    }
+
+    /// Waits until a reader has begun, who is on the way; not for long.
+    pub async fn found(&self) {
+        self.wait_for_reader(|inner| inner.taken.is_none(), SOON).await;
     }
 
     /// Waits until a reader has seen everything; not for ever.
     pub async fn read_out(&self) {
-        self.wait_for_reader(Inner::unread).await;
+        self.wait_for_reader(Inner::unread, PATIENCE).await;
     }
 
-    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool) {
-        let patience = tokio::time::sleep(std::time::Duration::from_secs(5));
+    async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool, patience: Duration) {
+        let patience = tokio::time::sleep(patience);
         tokio::pin!(patience);
         loop {
             let taken = self.taken.notified();
@@ -188,6 +203,23 @@ impl Feed {
             Order::Ordered => inner.telling.ordered.last,
             Order::Live => inner.telling.live.last,
         }
+    }
+
+    /// Whether the run is at work, as far as it was told.
+    #[must_use]
+    pub fn at_work(&self) -> bool {
+        !self.inner.lock().telling.status().at_rest()
+    }
+
+    /// Whether the run is over, as readers are shown.
+    pub(super) fn ended(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.telling.status().terminal() && inner.durable >= inner.staged
+    }
+
+    /// The last entry that readers are shown.
+    pub(super) fn durable(&self) -> Seq {
+        self.inner.lock().durable
     }
 
     /// Whether the run rests and a position is at or past its last number: nothing follows.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::create::must_have_room;
-use super::journal::{Boundary, Tenure};
+use super::journal::{Boundary, Stored, Tenure};
 use super::load::Loaded;
 use super::projection;
 use super::started::Started;
@@ -64,7 +64,7 @@ pub(super) async fn go_on(
     } else {
         let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None, known: Some(known) };
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: None, stored: Stored::Whole(Some(known)) };
         tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))

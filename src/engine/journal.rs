@@ -1,5 +1,6 @@
 //! Owns the one way into a run's log: accept, fold, tell, store. Nothing else appends.
 
+mod beginning;
 mod writing;
 
 use std::collections::HashSet;
@@ -21,6 +22,8 @@ use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
 use crate::model::run::{Run, Status};
 use crate::model::telling::LOST_TOKENS;
 use crate::store::log::{Append, Known, TokenRow};
+
+pub(super) use beginning::{Beginning, Stored};
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +98,8 @@ pub struct Journal {
     core: Mutex<Core>,
     /// The run as it is stored up to an entry.
     known: Mutex<Option<(Seq, Known)>>,
+    /// What is stored with the first entries, until it is.
+    beginning: Mutex<Option<Box<Beginning>>>,
     /// What is being written, or waits to be written again.
     writing: Mutex<Option<Arc<Append>>>,
     /// Pieces of text that were told and are not stored.
@@ -107,17 +112,26 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal of a run whose log is stored up to its head. What is appended waits for the first [`Journal::together`].
-    #[must_use]
-    pub fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure, known: Option<Known>) -> Arc<Self> {
+    /// The journal of a run whose log is stored up to its head, or not at all. What is appended waits for the first
+    /// [`Journal::together`].
+    pub(super) fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure, stored: Stored) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
-        let pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
+        let mut pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
+        let (known, beginning) = match stored {
+            Stored::Whole(known) => (known, None),
+            Stored::Nothing(beginning) => (None, Some(beginning)),
+        };
+        if let Some(beginning) = &beginning {
+            (pending.stored_head, pending.wanted) = (0, true);
+            pending.entries.clone_from(&beginning.entries);
+        }
         let masking = Masking::of(&world, &run);
         Arc::new(Self {
             run: run.id,
             tenant,
-            durable: AtomicU64::new(run.head),
+            durable: AtomicU64::new(pending.stored_head),
             known: Mutex::new(known.map(|known| (run.head, known))),
+            beginning: Mutex::new(beginning),
             core: Mutex::new(Core { run, pending }),
             world,
             feed,
@@ -274,9 +288,9 @@ impl Journal {
         self.broken.cancel();
     }
 
-    /// Cancelled when nothing more can be written.
-    pub(super) const fn broken_token(&self) -> &CancellationToken {
-        &self.broken
+    /// Whether anything of it is stored.
+    pub(super) fn is_begun(&self) -> bool {
+        self.durable.load(Ordering::Acquire) > 0
     }
 
     /// Waits until everything appended so far is durable.
@@ -291,6 +305,14 @@ impl Journal {
         self.durable_to(head).await
     }
 
+    /// Waits until the run is stored: nothing that others could see happens before.
+    ///
+    /// # Errors
+    /// When it never will be.
+    pub(super) async fn begun(&self) -> Result<(), Lost> {
+        self.durable_to(1).await
+    }
+
     /// Shows what nobody stores; waits while a reader is far behind, since there is no log to read it back from.
     async fn show(&self, head: Seq) -> Result<(), Lost> {
         self.durable.store(head, Ordering::Release);
@@ -301,6 +323,9 @@ impl Journal {
     }
 
     async fn durable_to(&self, head: Seq) -> Result<(), Lost> {
+        if self.durable.load(Ordering::Acquire) >= head {
+            return Ok(());
+        }
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);

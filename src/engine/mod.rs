@@ -39,7 +39,7 @@ pub use create::{NewRun, Pinned, create};
 pub use feed::Order;
 pub use journal::Boundary;
 pub use load::{Loaded, load};
-pub use started::Started;
+pub use started::{Begun, Started};
 pub use stream::{EventStream, Follow, From};
 pub use tenure::{Finished, Working};
 pub use tool_calls::ToolEnd;

@@ -12,6 +12,11 @@ use crate::model::reads::input_hash as input_hash_of;
 use crate::model::Timestamp;
 use crate::store::checkpoints::{self, CheckpointRow};
 
+/// Whether results of the step's node are used again.
+pub(super) fn is_wanted(context: &StepContext) -> bool {
+    context.node().node.has_checkpoint() && context.world().config.checkpoints.enabled
+}
+
 /// Uses a stored result when there is one. True when the step is done with it.
 pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     let Some(input_hash) = input_hash(context) else { return Ok(false) };
@@ -59,10 +64,7 @@ pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
 }
 
 fn input_hash(context: &StepContext) -> Option<String> {
-    if !context.node().node.has_checkpoint() || !context.world().config.checkpoints.enabled {
-        return None;
-    }
-    Some(input_hash_of(&context.plan().reads(context.at()), context.state()))
+    is_wanted(context).then(|| input_hash_of(&context.plan().reads(context.at()), context.state()))
 }
 
 fn key(context: &StepContext, input_hash: &str) -> String {

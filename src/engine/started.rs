@@ -1,10 +1,13 @@
 //! Owns what a caller is told of a run that was started or goes on.
 
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
+use crate::error::Result;
 use crate::model::Id;
 use crate::model::event::EntityKind;
 use crate::model::run::Status;
+use crate::store::StoreError;
 
 /// A run that was started or goes on.
 #[derive(Clone, Debug)]
@@ -21,6 +24,25 @@ pub struct Started {
     pub entity: EntityKind,
     /// The position before the first event of this answer, in the order of branches.
     pub after: u64,
+}
+
+/// A run that was made, and is being stored.
+pub struct Begun {
+    pub(super) started: Started,
+    pub(super) stored: Option<oneshot::Receiver<std::result::Result<(), StoreError>>>,
+}
+
+impl Begun {
+    /// Waits until it is stored. It is at work already, and goes on whether anybody waits or not.
+    ///
+    /// # Errors
+    /// Why it could not be stored; then there is no run.
+    pub async fn stored(self) -> Result<Started> {
+        if let Some(stored) = self.stored {
+            stored.await.unwrap_or(Err(StoreError::Closed))?;
+        }
+        Ok(self.started)
+    }
 }
 
 impl Started {

@@ -31,10 +31,12 @@ pub(super) async fn run(
         Err(Lost) => return StepOver::Lost,
     }
     let Some(context) = StepContext::new(world, journal, definitions, lane, cut) else { return StepOver::Lost };
-    match super::reuse::hit(&context).await {
-        Ok(true) => return StepOver::Goes,
-        Ok(false) => {}
-        Err(Lost) => return StepOver::Lost,
+    if super::reuse::is_wanted(&context) {
+        match Box::pin(super::reuse::hit(&context)).await {
+            Ok(true) => return StepOver::Goes,
+            Ok(false) => {}
+            Err(Lost) => return StepOver::Lost,
+        }
     }
     let over = attempts(&context).await;
     if journal.lost() { StepOver::Lost } else { over }

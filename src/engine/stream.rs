@@ -81,19 +81,17 @@ impl EventStream {
         if let Some(feed) = &feed {
             from.after = from.after.min(feed.last(from.order));
         }
-        let (source, progress) = if let Some(feed) = feed.as_ref().filter(|_| world.keeps_nothing()) {
-            (Source::Feed(Arc::clone(feed)), true)
-        } else if let Some(feed) = feed {
-            let scope = Arc::clone(tenant);
-            let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
-            let row = row.ok_or_else(|| Error::not_found("run", run))?;
-            let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
-            if rests && feed.over_at(from.order, from.after) {
+        let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work() || feed.ended());
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
+            if !world.keeps_nothing() && feed.ended() && feed.over_at(from.order, from.after) {
                 return Ok(None);
             }
-            (Source::Feed(feed), row.mode == "sync" || world.config.async_progress.enabled)
+            (Source::Feed(Arc::clone(feed)), feed.progress)
+        } else if let Some(found) = Box::pin(resting(world, tenant, id, feed, from)).await? {
+            let Some((feed, progress)) = found else { return Ok(None) };
+            (Source::Feed(feed), progress)
         } else {
-            let loaded = load::load(world, tenant, run).await?;
+            let loaded = Box::pin(load::load(world, tenant, run)).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
             let last = reader.last(from.order);
             let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
@@ -153,7 +151,7 @@ impl EventStream {
                     let feed = Arc::clone(feed);
                     self.follow_feed(&feed).await;
                 }
-                Source::Log(_) => self.follow_log().await,
+                Source::Log(_) => Box::pin(self.follow_log()).await,
             }
         }
     }
@@ -190,7 +188,7 @@ impl EventStream {
                 self.cut = true;
                 self.source = Source::Over;
             }
-            Found::Behind | Found::Closed => self.read_back().await,
+            Found::Behind | Found::Closed => Box::pin(self.read_back()).await,
         }
     }
 
@@ -287,6 +285,29 @@ impl EventStream {
             }
         }
     }
+}
+
+/// The feed of a run that came to rest here, with whether its text is told, when the log did not go on elsewhere; none in it when
+/// nothing follows the position.
+async fn resting(
+    world: &World,
+    tenant: &Arc<str>,
+    run: Id,
+    feed: Option<Arc<Feed>>,
+    from: From,
+) -> Result<Option<Option<(Arc<Feed>, bool)>>> {
+    let Some(feed) = feed else { return Ok(None) };
+    let row = match world.store.look(|tx| runs::get(tx, tenant, &run)) {
+        Some(row) => row,
+        None => {
+            let scope = Arc::clone(tenant);
+            world.store.read(move |tx| runs::get(tx, &scope, &run)).await?
+        }
+    };
+    let Some(row) = row.filter(|row| row.head <= feed.durable()) else { return Ok(None) };
+    let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+    let progress = feed.progress;
+    Ok(Some((!(rests && feed.over_at(from.order, from.after))).then_some((feed, progress))))
 }
 
 impl LogReader {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{Drive, Drove, Signals};
 use super::feed::Feed;
-use super::journal::{Boundary, Journal, Tenure};
+use super::journal::{Boundary, Journal, Stored, Tenure};
 use super::world::{Active, World};
 use crate::error::Result;
 use crate::knowledge::Worker;
@@ -22,7 +22,6 @@ use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
-use crate::store::log::Known;
 use crate::store::{Tx, queue};
 
 pub use working::{Finished, Working};
@@ -44,8 +43,8 @@ pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
     pub(super) failed: Option<(Fault, Arc<str>)>,
-    /// The run as it is stored.
-    pub(super) known: Option<Known>,
+    /// What is stored of it.
+    pub(super) stored: Stored,
 }
 
 /// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
@@ -75,11 +74,45 @@ impl Seat {
     fn leave(&self) {
         let fence = self.journal.tenure().fence;
         let mut active = self.world.active.lock();
-        if active.get(&self.journal.run).is_some_and(|active| active.fence == fence) {
+        if active.get(&self.journal.run).is_some_and(|active| active.journal.tenure().fence == fence) {
             active.remove(&self.journal.run);
         }
         drop(active);
         self.feed.close();
+    }
+
+    /// Drives the run, and leaves. What is rare need not have a place in the task, and what is bound to a name before it is waited
+    /// for has two.
+    async fn serve(self, drive: Drive, fresh: bool) {
+        let began = std::time::Instant::now();
+        match std::panic::AssertUnwindSafe(drive_together(&self.journal, drive)).catch_unwind().await {
+            Ok(Drove::Requeued) => {
+                Box::pin(self.hear_late_cancel()).await;
+                self.world.wake_workers();
+                self.tell_end(Status::Queued, began);
+            }
+            Ok(Drove::Rested(status)) => {
+                if status.paused() {
+                    Box::pin(self.hear_late_cancel()).await;
+                }
+                self.tell_end(status, began);
+            }
+            Ok(Drove::Interrupted) => {}
+            Ok(Drove::Lost) => Box::pin(self.hand_over()).await,
+            Err(_) => {
+                tracing::error!(run = %self.journal.run, "driving a run panicked; it is left for a takeover");
+                Box::pin(self.hand_over()).await;
+            }
+        }
+        if self.world.keeps_nothing() {
+            self.leave();
+            self.feed.read_out().await;
+        } else if fresh && self.journal.is_begun() {
+            self.leave();
+            self.over.cancel();
+            self.world.ended.notify_one();
+            self.feed.found().await;
+        }
     }
 
     /// Says that this process has done with the run, to whoever wants to know.
@@ -108,7 +141,7 @@ impl Seat {
     /// Somebody else goes on at once with a run that cannot go on here.
     async fn hand_over(&self) {
         self.journal.give_up();
-        if self.world.keeps_nothing() {
+        if self.world.keeps_nothing() || !self.journal.is_begun() {
             return;
         }
         let (run, fence) = (self.journal.run, self.journal.tenure().fence);
@@ -136,22 +169,25 @@ pub(super) fn drive_here(
 ) -> Arc<Journal> {
     let told = start.told.first().map_or(run.head, |entry| entry.seq - 1);
     let limit = usize::try_from(world.config.limits.stream_buffer_kb).unwrap_or(1024) * 1024;
-    let feed = Arc::new(Feed::new(start.telling, told, token_rows, limit));
+    let queued = tenure.mode == "async";
+    let progress = !queued || world.config.async_progress.enabled;
+    let feed = Arc::new(Feed::new(Arc::clone(&tenant), progress, start.telling, told, token_rows, limit));
     for entry in &start.told {
         feed.stage(entry);
     }
-    feed.release(run.head);
+    let fresh = matches!(start.stored, Stored::Nothing(_));
+    if !fresh {
+        feed.release(run.head);
+    }
     let id = run.id;
-    let queued = tenure.mode == "async";
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
-    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.known);
+    let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.stored);
     let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
     let active = Active {
         signals: signals.clone(),
         definitions: Arc::clone(&definitions),
-        fence: journal.tenure().fence,
-        broken: journal.broken_token().clone(),
+        journal: Arc::clone(&journal),
         over: over.clone(),
     };
     world.active.lock().insert(id, active);
@@ -165,34 +201,7 @@ pub(super) fn drive_here(
         world.queued.fetch_add(1, Ordering::Relaxed);
     }
     let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
-    let began = std::time::Instant::now();
-    world.spawn(async move {
-        let drive = drive_together(&seat.journal, drive);
-        let drove = std::panic::AssertUnwindSafe(drive).catch_unwind().await;
-        match drove {
-            Ok(Drove::Requeued) => {
-                seat.hear_late_cancel().await;
-                seat.world.wake_workers();
-                seat.tell_end(Status::Queued, began);
-            }
-            Ok(Drove::Rested(status)) => {
-                if status.paused() {
-                    seat.hear_late_cancel().await;
-                }
-                seat.tell_end(status, began);
-            }
-            Ok(Drove::Interrupted) => {}
-            Ok(Drove::Lost) => seat.hand_over().await,
-            Err(_) => {
-                tracing::error!(run = %id, "driving a run panicked; it is left for a takeover");
-                seat.hand_over().await;
-            }
-        }
-        if seat.world.keeps_nothing() {
-            seat.leave();
-            seat.feed.read_out().await;
-        }
-    });
+    world.spawn(seat.serve(drive, fresh));
     journal
 }
 
@@ -255,16 +264,16 @@ impl World {
 
     /// Holds the runs that are driven here for longer; driving stops at once where somebody else has taken one.
     async fn renew_leases(&self) -> Result<()> {
-        let held: Vec<(Id, CancellationToken)> =
-            self.active.lock().iter().map(|(run, active)| (*run, active.broken.clone())).collect();
+        let stored: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
+        let held: Vec<Arc<Journal>> = stored.into_iter().filter(|journal| journal.is_begun()).collect();
         if held.is_empty() || self.keeps_nothing() {
             return Ok(());
         }
-        let runs: Vec<Id> = held.iter().map(|(run, _)| *run).collect();
+        let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
         let (owner, until) = (Arc::clone(&self.owner), lease(self).unwrap_or_default());
         let lost = self.store.write(move |tx| queue::renew(tx, &owner, &runs, until)).await?;
-        for (_, broken) in held.iter().filter(|(run, _)| lost.contains(run)) {
-            broken.cancel();
+        for journal in held.iter().filter(|journal| lost.contains(&journal.run)) {
+            journal.give_up();
         }
         Ok(())
     }
@@ -304,8 +313,8 @@ impl World {
             .lock()
             .iter()
             .map(|(run, active)| {
-                active.broken.cancel();
-                (*run, active.fence)
+                active.journal.give_up();
+                (*run, active.journal.tenure().fence)
             })
             .collect();
         if !self.keeps_nothing() {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
-use super::journal::Boundary;
+use super::journal::{Boundary, Journal};
 use super::tenure::Ends;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
@@ -95,10 +95,8 @@ pub struct World {
 pub(super) struct Active {
     pub(super) signals: Signals,
     pub(super) definitions: Arc<Definitions>,
-    /// The token of this stretch of driving.
-    pub(super) fence: i64,
-    /// Cancelled when the run is lost to this engine.
-    pub(super) broken: CancellationToken,
+    /// Its log.
+    pub(super) journal: Arc<Journal>,
     /// Cancelled when driving has ended.
     pub(super) over: CancellationToken,
 }

@@ -108,7 +108,7 @@ pub struct Run {
     /// Its last entry.
     pub head: Seq,
     /// Its lanes; the root is 0.
-    pub lanes: BTreeMap<LaneId, Lane>,
+    pub lanes: BTreeMap<LaneId, Box<Lane>>,
     /// The next lane's number.
     pub next_lane: LaneId,
     /// When it first began.
@@ -193,7 +193,7 @@ impl Run {
         }
         let at = plan.entry().map_or(At::End, At::Node);
         let mut lanes = BTreeMap::new();
-        lanes.insert(0, Lane::root(state, at));
+        lanes.insert(0, Box::new(Lane::root(state, at)));
         Self {
             id,
             created,
@@ -255,7 +255,7 @@ impl Run {
     /// All open pauses, earliest first: declaration order of branches, outermost fork first.
     #[must_use]
     pub fn pauses(&self) -> Vec<(&Lane, &Pause)> {
-        let mut open: Vec<_> = self.lanes.values().filter_map(|lane| Some((lane, lane.pause()?))).collect();
+        let mut open: Vec<_> = self.lanes.values().filter_map(|lane| Some((&**lane, lane.pause()?))).collect();
         open.sort_by(|left, right| left.0.order().cmp(right.0.order()));
         open
     }

@@ -135,8 +135,7 @@ impl Outbound {
     }
 
     async fn once(&self, client: &reqwest::Client, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
-        let attempt = tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle));
-        attempt.await.unwrap_or_else(|_| {
+        tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle)).await.unwrap_or_else(|_| {
             let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
             Err(Refused::last(ProviderFailure::new(FaultCode::ProviderTimeout, text)))
         })

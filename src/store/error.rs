@@ -3,6 +3,7 @@
 use rusqlite::{Error as SqliteError, ErrorCode, ffi};
 
 use crate::error::{Error, Kind};
+use crate::model::Id;
 
 /// Why the store did not do something. Nothing of the refused work was kept.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +34,12 @@ pub enum StoreError {
     /// A row that must be unique or unchanged is not.
     #[error("{0}")]
     Conflict(String),
+    /// A turn is running on the thread.
+    #[error("a turn is running on this thread; wait for its end or stop it")]
+    ThreadBusy(Id),
+    /// The thread is another entity's.
+    #[error("the thread belongs to another agent or workflow")]
+    OtherThread,
     /// Another request with the same key was accepted at the same time.
     #[error("the first request with this Idempotency-Key is still being accepted; nothing was done; send it again")]
     KeyTaken,
@@ -70,6 +77,8 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::ThreadBusy(_)
+            | Self::OtherThread
             | Self::KeyTaken
             | Self::Place(_)
             | Self::Closed
@@ -86,6 +95,8 @@ impl StoreError {
             | Self::Newer { .. }
             | Self::Fenced
             | Self::Conflict(_)
+            | Self::ThreadBusy(_)
+            | Self::OtherThread
             | Self::KeyTaken
             | Self::Place(_)
             | Self::Unknown
@@ -137,6 +148,8 @@ fn of_code(failure: ffi::Error, text: Option<String>) -> StoreError {
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
         let kind = match &error {
+            StoreError::OtherThread => return Self::field("thread_id", error.to_string()),
+            StoreError::ThreadBusy(run) => return Self::new(Kind::ThreadBusy, error.to_string()).with("trace_id", run.to_string()),
             StoreError::Full
             | StoreError::ReadOnly
             | StoreError::Busy

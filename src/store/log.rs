@@ -9,8 +9,9 @@ use super::checkpoints::{self, CheckpointRow};
 use super::db::{Row, Tx, params, to_json};
 use super::error::StoreError;
 use super::parts;
-use super::runs::{self, RunRow, RunUpdate, Standing};
-use super::threads::{self, MessageRow, Unsaid};
+use super::idempotency::{self, RequestKey};
+use super::runs::{self, RunRow, RunUpdate, Standing, Updated};
+use super::threads::{self, Begun, MessageRow, Unsaid};
 use super::usage::{self, SpanRow};
 use super::{attachments, outbox};
 use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
@@ -32,8 +33,8 @@ pub struct Append {
     pub expect_fence: i64,
     /// The entries, numbered from `expect_head` + 1; may be none.
     pub entries: Vec<Arc<Entry>>,
-    /// The run's row, when the run begins with this append; then `row` says nothing.
-    pub made: Option<Box<RunRow>>,
+    /// What is made beside the log, when the run begins with this append; its row is as it says, and `row` says nothing.
+    pub made: Option<Box<Made>>,
     /// What its owner knows of the run as it is stored; what is not known is read.
     pub known: Option<Known>,
     /// What the run is now.
@@ -87,6 +88,19 @@ impl Append {
     }
 }
 
+/// What is made when a run begins.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// Its row.
+    pub row: RunRow,
+    /// Its answer, if it has one already.
+    pub reply: Option<Arc<str>>,
+    /// What people read of the beginning in the thread.
+    pub message: Option<MessageRow>,
+    /// The key of a request that may be sent again, and its answer.
+    pub key: Option<(RequestKey, Value)>,
+}
+
 /// The hash of an entry: of its text, its place and the hash before it.
 pub type Hash = [u8; 32];
 
@@ -131,7 +145,7 @@ pub type Appended = (i64, Hash);
 pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> {
     let head = append.expect_head + append.entries.len() as u64;
     let run = match &append.made {
-        Some(row) => runs::make(tx, row, head)?,
+        Some(made) => begin(tx, &append.tenant, made, head)?,
         None => runs::update(tx, append, head)?,
     };
     let hash = append_entries(tx, run.no, append)?;
@@ -158,9 +172,32 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
     Ok((run.no, hash))
 }
 
+/// A run begins on its thread, with its row and the answer to whoever asks for it again.
+fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Updated, StoreError> {
+    let row = &made.row;
+    if row.entity_type == EntityKind::Agent
+        && let Some(busy) = threads::busy_with(tx, tenant, &row.thread)?
+    {
+        return Err(StoreError::ThreadBusy(busy));
+    }
+    let begun = Begun { entity: (row.entity_type, &row.entity_id), user_id: row.user_id.as_deref(), message: made.message.as_ref() };
+    match threads::begin(tx, tenant, &row.thread, &begun, row.created_at) {
+        Err(StoreError::Conflict(_)) => return Err(StoreError::OtherThread),
+        touched => touched?,
+    }
+    if let Some((key, answer)) = &made.key {
+        idempotency::keep(tx, tenant, key, answer, row.created_at)?;
+    }
+    let run = runs::make(tx, row, head)?;
+    runs::keep_reply(tx, run.no, made.reply.as_deref())?;
+    Ok(run)
+}
+
 /// Appends what an earlier try may have stored without being able to say so.
 pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<Appended, StoreError> {
-    let Some(row) = runs::get(tx, &again.tenant, &again.run)? else { return Err(StoreError::Fenced) };
+    let Some(row) = runs::get(tx, &again.tenant, &again.run)? else {
+        return if again.made.is_some() { append(tx, again) } else { Err(StoreError::Fenced) };
+    };
     let head = again.expect_head + again.entries.len() as u64;
     if row.fence != again.expect_fence || row.head != head {
         return append(tx, again);

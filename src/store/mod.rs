@@ -167,6 +167,17 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
+    /// Reads at once, on the caller's own thread. None where that would take long, or did not work: then [`Store::read`] is asked.
+    pub fn look<T>(&self, mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError>) -> Option<T> {
+        let mut found = None;
+        let mut look = |tx: &mut Tx<'_>| {
+            found = Some(work(tx)?);
+            Ok(())
+        };
+        let looked = self.0.threads.look(&mut look)?;
+        looked.ok().and(found)
+    }
+
     /// Writes, all or nothing; answers when it is committed. The work may be called again when the transaction was taken back.
     pub async fn write<T: Send + 'static>(
         &self,

@@ -17,7 +17,7 @@ use super::StoreSettings;
 use super::error::StoreError;
 use super::inspect::Found;
 use super::news::{Hear, News};
-use super::workers::{Engine, Reading, Work, Writing, caught};
+use super::workers::{Engine, Now, Reading, Writing, caught};
 use crate::model::Timestamp;
 use crate::sync::Mutex;
 
@@ -128,7 +128,7 @@ struct Reader {
 }
 
 impl Reading for Reader {
-    fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         let mut result = self.read(work);
         // A connection that breaks says nothing of the server, and looking twice does no harm.
         for _ in 1..LOOKS {
@@ -144,7 +144,7 @@ impl Reading for Reader {
 }
 
 impl Reader {
-    fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn read(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         let open = match &mut self.session {
             Some(open) => open,
             none => none.insert(self.engine.connect()?),

@@ -82,6 +82,37 @@ impl RunRow {
     }
 }
 
+impl RunRow {
+    /// The row of a run that went on before it was stored.
+    #[must_use]
+    pub fn with(&self, now: &RunUpdate) -> Self {
+        Self {
+            status: now.status.to_owned(),
+            started_at: now.started_at,
+            finished_at: now.finished_at,
+            working_ms: now.working_ms,
+            waiting_ms: now.waiting_ms,
+            rested_at: now.rested_at,
+            awaiting_node: now.awaiting_node.as_deref().map(str::to_owned),
+            awaiting_pause: now.awaiting_pause,
+            error: now.error.clone(),
+            fence: now.fence,
+            owner: now.owner.as_deref().map(str::to_owned),
+            lease_until: now.lease_until,
+            takeovers: now.takeovers,
+            last_event_id: now.last_event_id,
+            attempt: now.attempt,
+            own: now.own,
+            total: now.total,
+            mode: now.mode.to_owned(),
+            queue: now.queue.as_deref().map(str::to_owned),
+            available_at: now.available_at,
+            tries: now.tries,
+            ..self.clone()
+        }
+    }
+}
+
 /// What the rest of an append needs to know of its run.
 pub(super) struct Updated {
     pub(super) no: i64,
@@ -140,7 +171,7 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
         top: true,
         started_at: row.started_at,
     };
-    keep_reply(tx, known.no, row)?;
+    keep_reply(tx, known.no, row.reply.as_deref())?;
     count_beginning(tx, append, &updated, known.stands.started_at);
     Ok(updated)
 }
@@ -256,12 +287,12 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate) -> Result<(), Store
          owner = $9, lease_until = $10, mode = $11, queue = $12, available_at = $13, tries = $14 WHERE no = $1",
         &values,
     )?;
-    keep_reply(tx, no, row)
+    keep_reply(tx, no, row.reply.as_deref())
 }
 
 /// Keeps the reply for search.
-fn keep_reply(tx: &mut Tx<'_>, no: i64, row: &RunUpdate) -> Result<(), StoreError> {
-    let Some(reply) = &row.reply else { return Ok(()) };
+pub(super) fn keep_reply(tx: &mut Tx<'_>, no: i64, reply: Option<&str>) -> Result<(), StoreError> {
+    let Some(reply) = reply else { return Ok(()) };
     tx.send(
         "INSERT INTO #run_replies (run, reply) VALUES ($1, $2) ON CONFLICT (run) DO UPDATE SET reply = excluded.reply",
         params![no, reply],

@@ -16,6 +16,8 @@ use super::news::{Hear, News};
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
 pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
+/// Work that is called right away.
+pub(super) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
 /// What follows it, on the database thread.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
@@ -32,6 +34,10 @@ pub(super) trait Engine: Send + Sync {
     fn writer(self: Arc<Self>) -> Box<dyn Writing>;
     /// What a reader works with; nothing is opened before its first job.
     fn reader(self: Arc<Self>) -> Box<dyn Reading>;
+    /// What callers look with on their own threads; only where a look is quick, and the database is in use already.
+    fn hand(self: Arc<Self>) -> Option<Box<dyn Reading + Send>> {
+        None
+    }
     /// Looks at the database through a connection of its own; nothing is changed.
     fn inspect(&self) -> Result<Found, StoreError>;
     /// Tells other processes something.
@@ -61,7 +67,7 @@ pub(super) trait Writing {
 /// A reader's way to read.
 pub(super) trait Reading {
     /// Shows one job one unchanging view.
-    fn look(&mut self, work: &mut Work) -> Result<(), StoreError>;
+    fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError>;
 }
 
 pub(super) struct Job {
@@ -95,6 +101,8 @@ pub(super) struct Shared {
     read_comes: Condvar,
     threads: Mutex<usize>,
     thread_ends: Condvar,
+    /// What callers look with.
+    hand: Mutex<Option<Box<dyn Reading + Send>>>,
 }
 
 impl Shared {
@@ -109,6 +117,7 @@ impl Shared {
             read_comes: Condvar::new(),
             threads: Mutex::new(0),
             thread_ends: Condvar::new(),
+            hand: Mutex::new(None),
         })
     }
 
@@ -151,6 +160,15 @@ impl Shared {
         }
     }
 
+    /// Reads on the caller's own thread; none where that takes long, or while another caller does.
+    pub(super) fn look(self: &Arc<Self>, work: &mut Now<'_>) -> Option<Result<(), StoreError>> {
+        let mut hand = self.hand.try_lock()?;
+        if hand.is_none() && !self.queues.lock().closed {
+            *hand = Arc::clone(&self.engine).hand();
+        }
+        hand.as_mut().map(|reader| reader.look(work))
+    }
+
     /// No thread can be had: what waits is told so.
     fn refuse_all(&self, error: &std::io::Error) {
         let error = StoreError::Io(format!("no thread can be started: {error}"));
@@ -190,6 +208,7 @@ impl Shared {
     /// Nothing more is taken; the threads end when what waits is done.
     pub(super) fn close(&self) {
         self.queues.lock().closed = true;
+        *self.hand.lock() = None;
         self.engine.close();
         self.write_comes.iter().for_each(Condvar::notify_all);
         self.read_comes.notify_all();
@@ -273,7 +292,7 @@ impl Shared {
     fn read_all(&self) {
         let mut reader = Arc::clone(&self.engine).reader();
         while let Some(mut job) = self.next_read() {
-            let result = reader.look(&mut job.work);
+            let result = reader.look(&mut *job.work);
             let _ = catch_unwind(AssertUnwindSafe(|| (job.then)(result)));
         }
     }
@@ -292,7 +311,7 @@ impl Queues {
 }
 
 /// Runs work; what it adds to counters is written by the caller, at the end of the transaction.
-pub(super) fn caught(connection: Connection<'_>, work: &mut Work) -> Result<Later, StoreError> {
+pub(super) fn caught(connection: Connection<'_>, work: &mut Now<'_>) -> Result<Later, StoreError> {
     let run = || {
         let mut tx = Tx::new(connection);
         work(&mut tx)?;

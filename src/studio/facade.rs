@@ -1,11 +1,14 @@
 //! Owns the studio itself: what it is opened with, its runtime, its end.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::task::{Context, Poll, Waker};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::sync::Mutex;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::sources::Sources;
@@ -45,6 +48,9 @@ struct Inner {
     sources: Sources,
     mcp: Arc<McpServers>,
 }
+
+/// What is told of a panic.
+const FAULT: &str = "a fault in the studio stopped this request";
 
 impl Drop for Inner {
     fn drop(&mut self) {
@@ -207,7 +213,23 @@ impl Studio {
         match self.runtime()?.spawn(work).await {
             Ok(result) => result,
             Err(gone) if gone.is_cancelled() => Err(Error::new(Kind::ShuttingDown, "the studio is shutting down")),
-            Err(panic) => Err(Error::internal("a fault in the studio stopped this request").caused_by(panic)),
+            Err(panic) => Err(Error::internal(FAULT).caused_by(panic)),
+        }
+    }
+
+    /// Begins a piece of work on the caller's own thread; if it has to wait, it goes on on the studio's runtime. For work that does
+    /// little before it waits: whoever need not be woken is served sooner.
+    pub(super) async fn here_first<T: Send + 'static>(&self, mut work: BoxFuture<'static, Result<T>>) -> Result<T> {
+        let runtime = self.runtime()?;
+        let begun = {
+            let _entered = runtime.enter();
+            let begin = || work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+            std::panic::catch_unwind(AssertUnwindSafe(begin))
+        };
+        match begun {
+            Ok(Poll::Ready(result)) => result,
+            Ok(Poll::Pending) => self.on_runtime(work).await,
+            Err(_) => Err(Error::internal(FAULT)),
         }
     }
 

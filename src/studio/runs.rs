@@ -22,7 +22,7 @@ impl Studio {
     pub async fn start(&self, scope: &Scope, entity: EntityKind, id: &str, body: RunRequest, queued: bool) -> Result<Started> {
         self.must_be_async(queued)?;
         let (studio, scope, id) = (self.clone(), scope.clone(), id.to_owned());
-        self.on_runtime(async move {
+        let work = Box::pin(async move {
             let (source, attachments) = studio.source(&scope, entity, &id, &body).await?;
             let new = NewRun {
                 tenant: Arc::clone(&scope.tenant),
@@ -44,8 +44,8 @@ impl Studio {
                 key: body.key,
             };
             crate::engine::create(studio.world(), new).await
-        })
-        .await
+        });
+        self.here_first(work).await?.stored().await
     }
 
     fn must_be_async(&self, queued: bool) -> Result<()> {

@@ -21,6 +21,7 @@ use crate::model::agent::{Agent, Definitions};
 use crate::model::chat::Attachment;
 use crate::model::event::EntityKind;
 use crate::store::Tx;
+use crate::store::definitions::epoch;
 
 /// What runs of one workflow or agent are made from.
 pub(super) struct Source {
@@ -64,9 +65,10 @@ struct Kept {
 const MOST: usize = 256;
 
 impl Sources {
-    fn find(&self, key: &Key, epoch: &str, declaration: &Arc<HostDeclaration>) -> Option<Arc<Source>> {
-        let kept = self.0.lock().get(key).cloned()?;
-        (kept.epoch == epoch && Arc::ptr_eq(&kept.declaration, declaration)).then_some(kept.source)
+    /// What is kept, if the database still has that many changes; it is asked only when something is kept.
+    fn find(&self, key: &Key, declaration: &Arc<HostDeclaration>, epoch: impl FnOnce() -> Option<String>) -> Option<Arc<Source>> {
+        let kept = self.0.lock().get(key).filter(|kept| Arc::ptr_eq(&kept.declaration, declaration)).cloned()?;
+        (epoch()? == kept.epoch).then_some(kept.source)
     }
 
     fn keep(&self, key: Key, kept: Kept) {
@@ -92,14 +94,19 @@ impl Studio {
         let declaration = self.world().host.declaration();
         let wanted = Wanted { draft: body.draft, chosen: body.model.clone(), trial: body.trial.clone() };
         let files = body.attachments.clone();
-        let (source, attachments) = self
-            .reading(move |tx| {
+        let plain = wanted.is_plain() && files.is_empty();
+        let look = || self.world().store.look(epoch);
+        let ready = if plain { self.sources().find(&key, &declaration, look) } else { None };
+        let (source, attachments) = if let Some(source) = ready {
+            (source, Vec::new())
+        } else {
+            self.reading(move |tx| {
                 let attachments = files_of(tx, &scope, &files)?;
                 if !wanted.is_plain() {
                     return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?), attachments));
                 }
-                let epoch = crate::store::definitions::epoch(tx)?;
-                if let Some(source) = studio.sources().find(&key, &epoch, &declaration) {
+                let epoch = epoch(tx)?;
+                if let Some(source) = studio.sources().find(&key, &declaration, || Some(epoch.clone())) {
                     return Ok((source, attachments));
                 }
                 let source = Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?);
@@ -107,7 +114,8 @@ impl Studio {
                 studio.sources().keep(key.clone(), kept);
                 Ok((source, attachments))
             })
-            .await?;
+            .await?
+        };
         if let Some(schema) = &source.state_schema {
             fits(schema, &Value::Object(body.state.clone()))?;
         }

@@ -96,7 +96,13 @@ impl Profile {
 
     /// The profile of an llm node: no tools, no memory.
     pub(in crate::engine) async fn of_llm(context: &StepContext, node: &LlmNode) -> Self {
-        let (provider, model) = context.world().providers.default_model(&context.run().tenant).await;
+        let (provider, model) = match (&node.provider, &node.model) {
+            (Some(provider), Some(model)) => (provider.clone(), model.clone()),
+            (own_provider, own_model) => {
+                let (provider, model) = context.world().providers.default_model(&context.run().tenant).await;
+                (own_provider.clone().unwrap_or(provider), own_model.clone().unwrap_or(model))
+            }
+        };
         let memory = MemoryConfig { budget_rag: node.budget_rag, budget_state: node.budget_state, ..MemoryConfig::default() };
         let mut cuts = Vec::new();
         let instructions = render(&node.instructions, context, &memory, &mut cuts);
@@ -104,8 +110,8 @@ impl Profile {
             node_id: Arc::clone(&context.node().id),
             agent_id: None,
             slug: None,
-            provider: node.provider.clone().unwrap_or(provider),
-            model: node.model.clone().unwrap_or(model),
+            provider,
+            model,
             credential: node.credential.clone(),
             instructions,
             cuts,

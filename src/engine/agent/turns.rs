@@ -106,7 +106,7 @@ impl Speaker<'_> {
     /// Speaks until there is an answer, or a person must decide.
     pub(in crate::engine) async fn talk(&self, mut prompt: Vec<Message>) -> Result<Spoken, Fault> {
         let mut kept: Vec<Message> = prompt.last().cloned().into_iter().collect();
-        let Files { media, gone } = media::load(self.context, &mut prompt).await?;
+        let Files { media, gone } = Box::pin(media::load(self.context, &mut prompt)).await?;
         kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
         let mut conversation = Conversation { sent: prompt, kept, media };
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
@@ -123,7 +123,7 @@ impl Speaker<'_> {
             }
             ids.settle(number, &mut answer.message.tool_calls);
             let mut calls = approval::plan(self.context, self.tools, self.scope.parent.is_none(), &answer.message.tool_calls);
-            let results = match self.make(&mut calls).await? {
+            let results = match Box::pin(self.make(&mut calls)).await? {
                 Made::All(results) => results,
                 Made::Asks(reason) => return Ok(Spoken::Pause(reason)),
                 Made::Waits => return Ok(Spoken::Pause(self.pause(calls))),
@@ -160,7 +160,7 @@ impl Speaker<'_> {
     async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
         let Conversation { sent, kept: mut messages, media } = conversation;
         let (message, value) = match self.shape {
-            Some(shape) => shape.settle(self, number, answer, sent, &media).await.map(|(message, value)| (message, Some(value)))?,
+            Some(shape) => Box::pin(shape.settle(self, number, answer, sent, &media)).await.map(|(message, value)| (message, Some(value)))?,
             None => (answer.message, None),
         };
         let text = message.content.clone();

@@ -79,6 +79,11 @@ impl Journal {
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
+        if let Some(beginning) = &*self.beginning.lock() {
+            append.made = Some(beginning.made(&append.row));
+            rows.parts.extend(beginning.parts.iter().cloned());
+            rows.files.extend(beginning.files.iter().cloned());
+        }
         append.entries = std::mem::take(&mut core.pending.entries);
         append.tokens = std::mem::take(&mut core.pending.tokens);
         let known = self.known.lock();
@@ -107,6 +112,10 @@ impl Journal {
         self.unstored.fetch_sub(texts, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
+        let beginning = self.beginning.lock().take();
+        if let Some(beginning) = beginning {
+            beginning.tell(Ok(()));
+        }
         self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
         let pending = &core.pending;
@@ -120,6 +129,13 @@ impl Journal {
 
     /// Takes no lock of the run: it may be called from within `queue`.
     fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
+        let beginning = self.beginning.lock().take();
+        if let Some(beginning) = beginning {
+            beginning.tell(Err(error.clone()));
+            self.broken.cancel();
+            self.changed.notify_waiters();
+            return;
+        }
         if !error.passes() || self.world.hurry.is_cancelled() {
             tracing::error!(run = %self.run, %error, "the run's log could not be stored; it stops here");
             self.broken.cancel();

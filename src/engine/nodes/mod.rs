@@ -19,7 +19,7 @@ pub(super) async fn run(context: &StepContext) -> StepResult {
         Node::Agent(node) => Box::pin(agent::run(context, node)).await,
         Node::Llm(node) => Box::pin(llm::run(context, node)).await,
         Node::Tool(node) => Box::pin(tool::run(context, node)).await,
-        Node::Rag(node) => rag::run(context, node).await,
+        Node::Rag(node) => Box::pin(rag::run(context, node)).await,
         Node::Mcp(node) => Box::pin(mcp::run(context, node)).await,
         Node::Start
         | Node::Stop(_)

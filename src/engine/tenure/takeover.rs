@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::journal::{Boundary, Tenure};
+use super::super::journal::{Boundary, Stored, Tenure};
 use super::super::world::World;
 use super::super::load::{self, Loaded};
 use super::super::{answer, owner};
@@ -93,7 +93,7 @@ impl World {
             tries: row.tries,
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), known: loaded.known() };
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored: Stored::Whole(loaded.known()) };
         let began = run.status == Status::Queued || !taken_over;
         let (takeovers, doubts) = (row.takeovers, run.in_doubt());
         let first = if began { Event::Began } else { Event::TakenOver { count: takeovers } };

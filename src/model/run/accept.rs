@@ -56,6 +56,6 @@ impl Run {
     }
 
     fn lane(&self, lane: LaneId) -> Result<&Lane, Refusal> {
-        self.lanes.get(&lane).ok_or(Refusal("there is no such lane"))
+        self.lanes.get(&lane).map(Box::as_ref).ok_or(Refusal("there is no such lane"))
     }
 }

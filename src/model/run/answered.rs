@@ -67,8 +67,7 @@ impl Run {
     /// The lane that a retry begins in: the first with a failed step, else the first that can go on.
     fn first_to_run(&self) -> LaneId {
         let failed = |lane: &Lane| lane.step.as_ref().is_some_and(|step| step.failed);
-        let goes = |lane: &&Lane| matches!(lane.at, At::Node(_)) && lane.pause().is_none() && lane.fork().is_none();
-        let lanes = self.lanes.values().filter(goes);
+        let lanes = self.lanes.values().filter(|lane| matches!(lane.at, At::Node(_)) && lane.pause().is_none() && lane.fork().is_none());
         let first = lanes.min_by(|left, right| (!failed(left), left.order()).cmp(&(!failed(right), right.order())));
         first.map_or(0, |lane| lane.id)
     }

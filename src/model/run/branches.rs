@@ -41,11 +41,11 @@ impl Run {
         lane.id = id;
         lane.branch = Some(branch_of);
         lane.go(&plan, branch.first);
-        self.lanes.insert(id, lane);
+        self.lanes.insert(id, Box::new(lane));
     }
 
     pub(super) fn branch_ended(&mut self, id: LaneId) {
-        let Some(lane) = self.lanes.remove(&id) else { return };
+        let Some(lane) = self.lanes.remove(&id).map(|lane| *lane) else { return };
         let value = lane.result();
         let Some(branch) = lane.branch else { return };
         let done = BranchDone { id: Arc::clone(&branch.id), value, turns: lane.turns, reply: lane.reply };

@@ -75,7 +75,7 @@ impl Run {
         let spot = self.spot(lane);
         if let Some(lane) = self.lanes.get(&lane) {
             let memory = self.memory.len();
-            self.marks.kept.push(Mark { step, spot, completed: false, memory, chain: vec![lane.clone()] });
+            self.marks.kept.push(Mark { step, spot, completed: false, memory, chain: vec![(**lane).clone()] });
         }
     }
 
@@ -113,7 +113,7 @@ impl Run {
         for mark in &mut self.marks.kept {
             let branch = mark.chain.last().and_then(|last| last.branch.as_ref());
             if branch.is_some_and(|branch| branch.parent == closing && Some(branch.fork) == fork) {
-                mark.chain.push(lane.clone());
+                mark.chain.push((**lane).clone());
             }
         }
     }
@@ -131,7 +131,7 @@ impl Run {
         for lane in chain {
             let id = lane.id;
             self.drop_lanes_under(id, below);
-            self.lanes.insert(id, lane);
+            self.lanes.insert(id, Box::new(lane));
             if let Some(child) = below {
                 self.open_branch(child);
             }
@@ -173,7 +173,7 @@ impl Run {
         let mut at = lane.branch.clone();
         let mut number = lane.id;
         while let Some(branch) = at {
-            let above = chain.iter().find(|lane| lane.id == branch.parent).or_else(|| self.lanes.get(&branch.parent));
+            let above = chain.iter().find(|lane| lane.id == branch.parent).or_else(|| self.lanes.get(&branch.parent).map(Box::as_ref));
             links.push(BranchLink {
                 lane: number,
                 parent: branch.parent,
@@ -193,9 +193,9 @@ impl Run {
 
     /// Lanes of forks that the lane had opened are gone, but for the one that is put back.
     fn drop_lanes_under(&mut self, lane: LaneId, keep: Option<LaneId>) {
-        let inside = |other: &&Lane| other.branch.as_ref().is_some_and(|branch| branch.parent == lane);
-        let under: Vec<LaneId> =
-            self.lanes.values().filter(inside).map(|other| other.id).filter(|id| Some(*id) != keep).collect();
+        let inside = |other: &Lane| other.branch.as_ref().is_some_and(|branch| branch.parent == lane);
+        let under = self.lanes.values().filter(|other| inside(other) && Some(other.id) != keep);
+        let under: Vec<LaneId> = under.map(|other| other.id).collect();
         for other in under {
             self.drop_lanes_under(other, None);
             self.lanes.remove(&other);

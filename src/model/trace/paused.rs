@@ -54,10 +54,10 @@ pub fn checkpoint(run: &Run) -> Option<Value> {
 
 /// The lane that opened the outermost fork around a lane, and that fork's branch.
 fn outermost(run: &Run, lane: LaneId) -> Option<(LaneId, &Lane)> {
-    let mut at = run.lanes.get(&lane)?;
+    let mut at = &**run.lanes.get(&lane)?;
     let mut found = None;
     while let Some(branch) = &at.branch {
-        let parent = run.lanes.get(&branch.parent)?;
+        let parent = &**run.lanes.get(&branch.parent)?;
         found = Some((branch.parent, parent));
         at = parent;
     }

@@ -8,7 +8,7 @@ use super::super::error::StoreError;
 use super::super::fork;
 use super::super::inspect::Found;
 use super::super::later::Later;
-use super::super::workers::{Engine, Reading, Work, Writing, caught};
+use super::super::workers::{Engine, Now, Reading, Work, Writing, caught};
 use super::super::StoreSettings;
 use super::{Session, Watch};
 use crate::sync::Mutex;
@@ -71,8 +71,12 @@ impl Engine for Sqlite {
     }
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
-        let replaced = self.replaced.load(Ordering::Relaxed);
-        Box::new(Reader { engine: self, session: None, replaced })
+        Box::new(Reader::new(self))
+    }
+
+    fn hand(self: Arc<Self>) -> Option<Box<dyn Reading + Send>> {
+        let open = self.reads_apart() && self.opening.try_lock().is_some_and(|opening| opening.ready);
+        open.then(|| Box::new(Reader::new(self)) as Box<dyn Reading + Send>)
     }
 }
 
@@ -134,10 +138,12 @@ struct Reader {
     engine: Arc<Sqlite>,
     session: Option<Session>,
     replaced: u64,
+    /// Where it was made. A copy in the child of a fork is let go without being closed.
+    process: u32,
 }
 
 impl Reading for Reader {
-    fn look(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         let _guard = fork::enter();
         let latest = self.engine.replaced.load(Ordering::Relaxed);
         if std::mem::replace(&mut self.replaced, latest) != latest {
@@ -152,7 +158,12 @@ impl Reading for Reader {
 }
 
 impl Reader {
-    fn read(&mut self, work: &mut Work) -> Result<(), StoreError> {
+    fn new(engine: Arc<Sqlite>) -> Self {
+        let replaced = engine.replaced.load(Ordering::Relaxed);
+        Self { engine, session: None, replaced, process: std::process::id() }
+    }
+
+    fn read(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         if let Some(open) = &self.session {
             return seen(open, work);
         }
@@ -174,7 +185,7 @@ impl Reader {
 }
 
 /// Shows work one unchanging view.
-fn seen(open: &Session, work: &mut Work) -> Result<(), StoreError> {
+fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
     open.run("BEGIN")?;
     let result = caught(Connection::Sqlite(open), work).map(drop);
     let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
@@ -184,12 +195,19 @@ fn seen(open: &Session, work: &mut Work) -> Result<(), StoreError> {
 impl Drop for Reader {
     fn drop(&mut self) {
         let _guard = fork::enter();
-        self.session = None;
+        let session = self.session.take();
+        if std::process::id() != self.process {
+            std::mem::forget(session);
+        }
     }
 }
 
 /// All jobs in one transaction; a job that fails takes back only its own work.
 fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+    // To be able to go back, SQLite keeps a copy of every page that a job changes: the price is paid when a job failed.
+    if works.len() > 1 && together(session, works)? {
+        return Ok(vec![Ok(()); works.len()]);
+    }
     session.run("BEGIN IMMEDIATE")?;
     let alone = works.len() == 1;
     let mut results = Vec::with_capacity(works.len());
@@ -206,13 +224,29 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
         session.run("ROLLBACK")?;
         return Ok(results);
     }
-    if let Err(error) = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT")) {
-        if !session.ended() {
-            session.run("ROLLBACK")?;
-        }
-        return Err(error);
+    commit(session, &later).map(|()| results)
+}
+
+/// All jobs, or nothing: false when one of them failed.
+fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
+    session.run("BEGIN IMMEDIATE")?;
+    let mut later = Later::default();
+    let every = works.iter_mut().all(|work| caught(Connection::Sqlite(session), work).map(|more| later.join(more)).is_ok());
+    if every {
+        return commit(session, &later).map(|()| true);
     }
-    Ok(results)
+    if !session.ended() {
+        session.run("ROLLBACK")?;
+    }
+    Ok(false)
+}
+
+fn commit(session: &Session, later: &Later) -> Result<(), StoreError> {
+    let ended = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT"));
+    if ended.is_err() && !session.ended() {
+        session.run("ROLLBACK")?;
+    }
+    ended
 }
 
 fn apart(session: &Session, work: &mut Work) -> Result<Later, StoreError> {

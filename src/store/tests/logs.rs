@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::*;
 use crate::model::usage::Picos;
-use crate::store::log::{self, TokenRow};
+use crate::store::log::{self, Made, TokenRow};
 use crate::store::usage::SpanRow;
-use crate::store::{Param, parts};
+use crate::store::{Param, parts, threads};
 
 #[test]
 fn what_is_appended_is_read_back() {
@@ -69,6 +69,27 @@ fn what_may_have_been_stored_is_not_stored_twice() {
     .unwrap();
     let late = Append { expect_fence: 2, ..growth(1, 5, 1) };
     assert_eq!(write(&store, move |tx| log::append_again(tx, &late)), Err(StoreError::Fenced));
+}
+
+#[test]
+fn a_run_begins_with_what_it_did_once_however_often_it_is_tried() {
+    let store = fresh();
+    let made = |number| Some(Box::new(Made { row: run(number), reply: Some("Done.".into()), message: None, key: None }));
+    let begins = Append { made: made(1), ..growth(1, 0, 3) };
+    for _ in 0..2 {
+        let again = begins.clone();
+        write(&store, move |tx| log::append_again(tx, &again)).unwrap();
+    }
+    assert!(matches!(write(&store, move |tx| log::append(tx, &begins)), Err(StoreError::Conflict(_))));
+    read(&store, |tx| {
+        assert_eq!(runs::get(tx, "t", &id(1))?.map(|row| row.head), Some(3));
+        assert_eq!(threads::get(tx, "t", &run(1).thread)?.map(|thread| thread.run_count), Some(1));
+        log::verify(tx, "t", &id(1))
+    })
+    .unwrap();
+    let busy = Append { made: Some(Box::new(Made { row: RunRow { entity_type: EntityKind::Agent, ..run(2) }, ..*made(2).unwrap() })), ..growth(2, 0, 1) };
+    assert_eq!(write(&store, move |tx| log::append(tx, &busy)).map(drop), Err(StoreError::ThreadBusy(id(1))));
+    assert_eq!(read(&store, |tx| runs::get(tx, "t", &id(2))).unwrap(), None);
 }
 
 #[test]

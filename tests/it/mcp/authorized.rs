@@ -35,7 +35,7 @@ fn giving(bench: &Bench, tokens: &[&'static str]) -> Arc<Giver> {
 
 #[tokio::test]
 async fn the_application_is_asked_until_its_token_is_taken() {
-    for manner in [Manner::Stateless, Manner::Legacy] {
+    for manner in [Manner::Modern, Manner::Legacy] {
         let (_, address) = site(manner).await;
         let url = format!("{address}/mcp");
         let bench = bench(&[("peer", at(url.clone(), json!({"token": null})))], json!({}));
@@ -50,7 +50,7 @@ async fn the_application_is_asked_until_its_token_is_taken() {
 
 #[tokio::test]
 async fn a_server_that_is_content_asks_nobody() {
-    let (_, address) = site(Manner::Stateless).await;
+    let (_, address) = site(Manner::Modern).await;
     let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));
     let giver = giving(&bench, &[]);
     assert!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
@@ -59,7 +59,7 @@ async fn a_server_that_is_content_asks_nobody() {
 
 #[tokio::test]
 async fn what_the_application_says_instead_of_a_token_is_told_and_nothing_is_done() {
-    let (_, address) = site(Manner::Stateless).await;
+    let (_, address) = site(Manner::Modern).await;
     let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({"token": null})))], json!({}));
     let giver = giving(&bench, &["tok-stale"]);
     let refused = run(&bench, call("peer", "add", json!({}))).await.expect_err("refused");

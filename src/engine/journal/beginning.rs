@@ -1,0 +1,44 @@
+//! Owns how a run is stored for the first time: with all that it did until it had to wait, so that a short run is one write.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::model::event::{Entry, PartHash};
+use crate::store::StoreError;
+use crate::store::log::{Known, Made};
+use crate::store::runs::RunUpdate;
+
+/// What the store has of a run when it goes to work here.
+pub(in crate::engine) enum Stored {
+    /// Its log, and what its owner knows of it.
+    Whole(Option<Known>),
+    /// Nothing yet.
+    Nothing(Box<Beginning>),
+}
+
+/// What is stored with the first entries of a run.
+pub(in crate::engine) struct Beginning {
+    /// The entries that it begins with.
+    pub(in crate::engine) entries: Vec<Arc<Entry>>,
+    /// Its row as it was made, its thread, its key.
+    pub(in crate::engine) made: Made,
+    /// Its graph and definitions.
+    pub(in crate::engine) parts: Vec<(PartHash, Arc<str>)>,
+    /// Storage keys of the files of its message.
+    pub(in crate::engine) files: Vec<Arc<str>>,
+    /// Who starts it waits for this.
+    pub(in crate::engine) told: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Beginning {
+    /// What is made, as the run is now.
+    pub(super) fn made(&self, now: &RunUpdate) -> Box<Made> {
+        Box::new(Made { row: self.made.row.with(now), reply: now.reply.clone(), ..self.made.clone() })
+    }
+
+    /// Says how it ended.
+    pub(super) fn tell(self, stored: Result<(), StoreError>) {
+        let _nobody_waits_any_more = self.told.send(stored);
+    }
+}
