@@ -39,6 +39,8 @@ pub mod usage;
 mod usage_calls;
 pub mod usage_rebuild;
 pub mod usage_report;
+mod usage_sums;
+mod usage_waiting;
 mod usage_window;
 mod workers;
 
