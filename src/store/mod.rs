@@ -30,6 +30,7 @@ pub mod purge;
 pub mod queue;
 pub mod readings;
 pub mod run_delete;
+pub mod run_line;
 pub mod run_list;
 mod run_update;
 pub mod runs;
