@@ -77,7 +77,7 @@ impl Sum {
     }
 }
 
-/// An hour of UTC of a tenant's agent or workflow: what sums are added up from.
+/// An hour of UTC of a tenant's agent or workflow, which sums are added up from; of a sum also a day, and no entity for all of the type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hour {
     pub(super) tenant: String,
@@ -147,26 +147,27 @@ impl Counted {
 /// Puts everything that waits into the sums.
 pub(super) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.alone("usage", "")?;
-    let mut runs: BTreeMap<(String, String, String, i64, i64), Sum> = BTreeMap::new();
-    let mut calls: BTreeMap<(String, String, String, i64, i64, String, String), Sum> = BTreeMap::new();
+    let (mut runs, mut calls) = (BTreeMap::new(), BTreeMap::new());
     usage_waiting::take(tx, &mut |tenant, item| {
         for (entity_id, width) in [(item.entity_id, HOUR), (item.entity_id, DAY), ("", HOUR), ("", DAY)] {
-            let (tenant, kind, id) = (tenant.to_owned(), item.entity_type.to_owned(), entity_id.to_owned());
-            let start = item.start - item.start.rem_euclid(width);
-            let sum = match item.model {
-                None => runs.entry((tenant, kind, id, width, start)).or_default(),
-                Some((provider, model)) => {
-                    calls.entry((tenant, kind, id, width, start, provider.to_owned(), model.to_owned())).or_default()
-                }
+            let of = Hour {
+                tenant: tenant.to_owned(),
+                entity_type: item.entity_type.to_owned(),
+                entity_id: entity_id.to_owned(),
+                start: item.start - item.start.rem_euclid(width),
+            };
+            let sum: &mut Sum = match item.model {
+                None => runs.entry((of, width)).or_default(),
+                Some((provider, model)) => calls.entry((of, width, provider.to_owned(), model.to_owned())).or_default(),
             };
             sum.add(&item.sum);
         }
     })?;
-    for ((tenant, kind, id, width, start), sum) in &runs {
-        add_runs(tx, params![tenant, kind, id, *width, *start], sum)?;
+    for ((of, width), sum) in &runs {
+        add_runs(tx, params![&of.tenant, &of.entity_type, &of.entity_id, *width, of.start], sum)?;
     }
-    for ((tenant, kind, id, width, start, provider, model), sum) in &calls {
-        add_calls(tx, params![tenant, kind, id, *width, *start, provider, model], sum)?;
+    for ((of, width, provider, model), sum) in &calls {
+        add_calls(tx, params![&of.tenant, &of.entity_type, &of.entity_id, *width, of.start, provider, model], sum)?;
     }
     Ok(())
 }
