@@ -7,8 +7,14 @@ use serde_json::Value;
 
 /// JSON with a status.
 pub(super) fn json(status: StatusCode, value: &Value) -> Response {
-    let mut response = Response::new(Body::from(serde_json::to_vec(value).unwrap_or_default()));
+    let mut response = written(serde_json::to_vec(value).unwrap_or_default());
     *response.status_mut() = status;
+    response
+}
+
+/// 200 with JSON that is written already.
+pub(super) fn written(text: Vec<u8>) -> Response {
+    let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -49,13 +49,42 @@ impl Timestamp {
     #[must_use]
     pub fn rfc3339(self) -> String {
         let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
-        let utc = at.to_zoned(jiff::tz::TimeZone::UTC);
-        utc.strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00").to_string()
+        let at = jiff::tz::TimeZone::UTC.to_datetime(at);
+        let mut text = *b"0000-00-00T00:00:00.000+00:00";
+        let mut write = |places: std::ops::Range<usize>, number: i16| {
+            let mut rest = number.unsigned_abs();
+            for digit in text[places].iter_mut().rev() {
+                *digit += u8::try_from(rest % 10).unwrap_or(0);
+                rest /= 10;
+            }
+        };
+        write(0..4, at.year());
+        write(20..23, at.millisecond());
+        for (place, number) in [(5, at.month()), (8, at.day()), (11, at.hour()), (14, at.minute()), (17, at.second())] {
+            write(place..place + 2, number.into());
+        }
+        String::from_utf8(text.to_vec()).unwrap_or_default()
     }
 
     /// Milliseconds from `earlier` to this, not below zero.
     #[must_use]
     pub fn since(self, earlier: Self) -> u64 {
         u64::try_from(self.0 - earlier.0).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn times_are_written_as_the_calendar_has_them(millis in prop_oneof![-62_167_219_200_000..253_402_200_000_000i64, i64::MAX - 9..i64::MAX]) {
+            let at = jiff::Timestamp::from_millisecond(millis).unwrap_or_default();
+            let wanted = at.strftime("%Y-%m-%dT%H:%M:%S%.3f+00:00").to_string();
+            prop_assert_eq!(Timestamp(millis).rfc3339(), wanted);
+        }
     }
 }

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use super::db::Tx;
 use super::error::StoreError;
-use super::usage::{self, CallsOf, RunsOf, Sum};
+use super::usage_sums::Counted;
 use super::{parts, usage_rebuild};
 
 /// What counters are changed by.
 #[derive(Debug, Default)]
 pub(super) struct Later {
-    runs: BTreeMap<RunsOf, Sum>,
-    calls: BTreeMap<CallsOf, Sum>,
+    counted: Counted,
     /// How many more runs use a part.
     parts: BTreeMap<i64, i64>,
     /// All sums are made again, instead of added to: what is counted is stored by then.
@@ -20,14 +19,9 @@ pub(super) struct Later {
 }
 
 impl Later {
-    /// Adds to the sums of runs.
-    pub(super) fn runs(&mut self, of: RunsOf, sum: &Sum) {
-        self.runs.entry(of).or_default().add(sum);
-    }
-
-    /// Adds to the sums of calls.
-    pub(super) fn calls(&mut self, of: CallsOf, sum: &Sum) {
-        self.calls.entry(of).or_default().add(sum);
+    /// What runs and calls add to the sums of usage.
+    pub(super) const fn counted(&mut self) -> &mut Counted {
+        &mut self.counted
     }
 
     /// More or fewer runs use a part.
@@ -42,12 +36,7 @@ impl Later {
 
     /// What another job adds, too.
     pub(super) fn join(&mut self, other: Self) {
-        for (of, sum) in other.runs {
-            self.runs(of, &sum);
-        }
-        for (of, sum) in other.calls {
-            self.calls(of, &sum);
-        }
+        self.counted.join(other.counted);
         for (part, more) in other.parts {
             self.part(part, more);
         }
@@ -62,9 +51,6 @@ impl Later {
         if self.again {
             return usage_rebuild::rebuild(tx);
         }
-        for (of, sum) in &self.runs {
-            usage::add_runs(tx, of, sum)?;
-        }
-        self.calls.iter().try_for_each(|(of, sum)| usage::add_calls(tx, of, sum))
+        self.counted.store(tx)
     }
 }

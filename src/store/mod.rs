@@ -30,6 +30,7 @@ pub mod purge;
 pub mod queue;
 pub mod readings;
 pub mod run_delete;
+pub mod run_line;
 pub mod run_list;
 mod run_update;
 pub mod runs;
@@ -39,6 +40,8 @@ pub mod usage;
 mod usage_calls;
 pub mod usage_rebuild;
 pub mod usage_report;
+mod usage_sums;
+mod usage_waiting;
 mod usage_window;
 mod workers;
 

@@ -2,12 +2,16 @@
 
 use std::str::FromStr;
 
-use super::db::{Param, Row, Tx, params};
+use super::db::{Param, Row, Tx, params, to_json};
 use super::error::StoreError;
+use super::run_line::{RunLine, line_columns};
 use super::runs::{RunRow, of_row, run_columns};
 use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
+
+/// A page looks for a text, a model, a version or a cost in so many runs, and says where to go on: nobody waits for what no run has.
+const SEARCHED: u64 = if cfg!(test) { 20 } else { 20_000 };
 
 /// Every status that a run can have.
 const STATUSES: [&str; 7] =
@@ -47,11 +51,10 @@ pub struct RunCursor {
     no: i64,
 }
 
-impl RunRow {
-    /// The place right behind this run.
-    #[must_use]
-    pub const fn cursor(&self) -> RunCursor {
-        RunCursor { created_at: self.created_at.0, no: self.no }
+impl RunCursor {
+    /// The place right behind a run.
+    pub(super) const fn after(created_at: Timestamp, no: i64) -> Self {
+        Self { created_at: created_at.0, no }
     }
 }
 
@@ -84,6 +87,37 @@ macro_rules! bounds {
     };
 }
 
+/// The statement of each index that lists are read from; `$12` is an entity, `$13` a parent, then come limit and offset.
+macro_rules! statements {
+    ($($columns:tt)*) => {
+        [
+            concat!(
+                "SELECT ", $($columns)*, " FROM #runs WHERE parent = $13 AND ", bounds!(),
+                " AND ($12 IS NULL OR entity_id = $12) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
+            concat!(
+                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ", bounds!(),
+                " AND ($12 IS NULL OR entity_id = $12) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
+            concat!(
+                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $12 AND status = $7 AND ",
+                bounds!(), " AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
+            concat!(
+                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
+                bounds!(), " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
+            concat!(
+                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ", bounds!(),
+                " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
+        ]
+    };
+}
+
+static PLACES: [&str; 5] = statements!("created_at, no");
+static LINES: [&str; 5] = statements!(line_columns!());
+
 /// What a way into the table fixes, beside the bounds.
 struct Way<'a> {
     entity_type: Option<&'a str>,
@@ -91,6 +125,7 @@ struct Way<'a> {
 }
 
 /// Bounds with their texts, so that parameters can borrow them.
+#[derive(Clone)]
 struct Bounds<'a> {
     tenant: &'a str,
     from: i64,
@@ -100,6 +135,9 @@ struct Bounds<'a> {
     thread: Option<String>,
     parent: Option<String>,
     q: Option<String>,
+    revision: Option<i64>,
+    min_cost: Option<i64>,
+    model: Option<&'a str>,
     filter: &'a RunFilter,
 }
 
@@ -119,12 +157,15 @@ impl<'a> Bounds<'a> {
             thread: filter.thread.map(|id| id.to_string()),
             parent: filter.parent.map(|id| id.to_string()),
             q: filter.q.as_deref().map(pattern),
+            revision: filter.revision,
+            min_cost: filter.min_cost.map(|cost| cost.0),
+            model: filter.model.as_deref(),
             filter,
         }
     }
 
-    fn params<'s>(&'s self, way: &Way<'s>, last: impl IntoIterator<Item = Param<'s>>) -> Vec<Param<'s>> {
-        let mut values = vec![
+    fn params<'s>(&'s self, way: &Way<'s>, limit: usize, skipped: u64) -> [Param<'s>; 15] {
+        [
             self.tenant.into(),
             self.from.into(),
             self.to.into(),
@@ -133,12 +174,44 @@ impl<'a> Bounds<'a> {
             self.thread.as_ref().into(),
             way.status.into(),
             self.q.as_ref().into(),
-            self.filter.revision.into(),
-            self.filter.min_cost.map(|cost| cost.0).into(),
-            self.filter.model.as_ref().into(),
-        ];
-        values.extend(last);
-        values
+            self.revision.into(),
+            self.min_cost.into(),
+            self.model.into(),
+            self.entity_id.as_ref().into(),
+            self.parent.as_ref().into(),
+            (limit as u64).into(),
+            skipped.into(),
+        ]
+    }
+
+    /// Which of the statements is the way's.
+    const fn statement(&self, way: &Way<'_>) -> usize {
+        match (&self.parent, &self.thread, &self.entity_id, way.status) {
+            (Some(_), ..) => 0,
+            (None, Some(_), ..) => 1,
+            (None, None, Some(_), _) => 2,
+            (None, None, None, Some(_)) => 3,
+            (None, None, None, None) => 4,
+        }
+    }
+
+    /// Something is wanted that no index leads to.
+    const fn searches(&self) -> bool {
+        self.q.is_some() || self.revision.is_some() || self.min_cost.is_some() || self.model.is_some()
+    }
+
+    /// The last run that is looked at, when there are more.
+    fn end_of_search(&self, tx: &mut Tx<'_>) -> Result<Option<RunCursor>, StoreError> {
+        if !self.searches() {
+            return Ok(None);
+        }
+        let any = Self { q: None, revision: None, min_cost: None, model: None, ..self.clone() };
+        let mut end = None;
+        for way in any.ways() {
+            let places = places_of(tx, &any, &way, 2, SEARCHED - 1)?;
+            end = end.max(places.first().copied().filter(|_| places.len() == 2));
+        }
+        Ok(end)
     }
 
     /// The ways that together lead to every wanted run, each in order.
@@ -160,10 +233,8 @@ impl<'a> Bounds<'a> {
 
     /// The one agent or workflow whose runs are wanted, if nothing but their status matters.
     fn counted(&self) -> Option<&str> {
-        let RunFilter { revision, min_cost, model, .. } = self.filter;
-        let any = revision.is_none() && min_cost.is_none() && model.is_none() && self.q.is_none();
         let whole = self.from == i64::MIN && self.to == i64::MAX && self.thread.is_none() && self.parent.is_none();
-        self.entity_id.as_deref().filter(|_| any && whole)
+        self.entity_id.as_deref().filter(|_| whole && !self.searches())
     }
 
     /// An index with the status in it is used.
@@ -187,42 +258,46 @@ pub(super) fn pattern(text: &str) -> String {
     pattern
 }
 
-/// Runs, newest first, after `cursor`, at most `limit`.
+/// Shows runs, newest first, after `cursor`, at most `limit`; gives the place behind which there may be more.
 pub fn list(
     tx: &mut Tx<'_>,
     tenant: &str,
     filter: &RunFilter,
     cursor: Option<RunCursor>,
     limit: usize,
-) -> Result<Vec<RunRow>, StoreError> {
-    let bounds = Bounds::new(tenant, filter, cursor);
-    if bounds.parent.is_none() && bounds.thread.is_none() && !bounds.by_status() {
-        return newest(tx, &bounds, limit);
+    show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
+) -> Result<Option<RunCursor>, StoreError> {
+    let mut bounds = Bounds::new(tenant, filter, cursor);
+    let end = bounds.end_of_search(tx)?;
+    bounds.from = end.map_or(bounds.from, |end| end.created_at);
+    let (mut shown, mut last, mut more) = (0, None, false);
+    let mut take = |line: &RunLine<'_>| {
+        if end.is_some_and(|end| line.cursor() < end) {
+            return Ok(());
+        }
+        more = shown == limit;
+        if more {
+            return Ok(());
+        }
+        shown += 1;
+        last = Some(line.cursor());
+        show(line)
+    };
+    if let [way] = bounds.ways().as_slice() {
+        let values = bounds.params(way, limit.saturating_add(1), 0);
+        tx.query_each(LINES[bounds.statement(way)], &values, &mut |row| take(&RunLine::of_row(row)?))?;
+    } else {
+        let places = places(tx, &bounds, limit.saturating_add(1))?;
+        lines(tx, &places, &mut take)?;
     }
-    let places = places(tx, &bounds, limit)?;
-    rows(tx, &places)
-}
-
-fn newest(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunRow>, StoreError> {
-    let way = Way { entity_type: None, status: None };
-    tx.query(
-        concat!(
-            "SELECT ",
-            run_columns!(),
-            " FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
-            bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $12"
-        ),
-        &bounds.params(&way, [Param::from(limit as u64)]),
-        of_row,
-    )
+    Ok(if more { last } else { end })
 }
 
 /// The places of wanted runs, newest first, merged from every way.
 fn places(tx: &mut Tx<'_>, bounds: &Bounds<'_>, limit: usize) -> Result<Vec<RunCursor>, StoreError> {
     let mut found = Vec::new();
     for way in bounds.ways() {
-        found.extend(places_of(tx, bounds, &way, limit)?);
+        found.extend(places_of(tx, bounds, &way, limit, 0)?);
     }
     found.sort_unstable_by(|one, other| other.cmp(one));
     found.truncate(limit);
@@ -234,68 +309,44 @@ fn places_of(
     bounds: &Bounds<'_>,
     way: &Way<'_>,
     limit: usize,
+    skipped: u64,
 ) -> Result<Vec<RunCursor>, StoreError> {
-    let limit = Param::from(limit as u64);
-    let entity = Param::from(bounds.entity_id.as_ref());
     let place = |row: &Row<'_>| Ok(RunCursor { created_at: row.int(0)?, no: row.int(1)? });
-    if let Some(parent) = &bounds.parent {
-        let sql = concat!(
-            "SELECT created_at, no FROM #runs WHERE parent = $12 AND ",
-            bounds!(),
-            " AND ($13 IS NULL OR entity_id = $13) ORDER BY created_at DESC, no DESC LIMIT $14"
-        );
-        tx.query(sql, &bounds.params(way, [parent.into(), entity, limit]), place)
-    } else if bounds.thread.is_some() {
-        let sql = concat!(
-            "SELECT created_at, no FROM #runs {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ",
-            bounds!(),
-            " AND ($12 IS NULL OR entity_id = $12) ORDER BY created_at DESC, no DESC LIMIT $13"
-        );
-        tx.query(sql, &bounds.params(way, [entity, limit]), place)
-    } else if bounds.entity_id.is_some() {
-        let sql = concat!(
-            "SELECT created_at, no FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $12 AND status = $7 AND ",
-            bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $13"
-        );
-        tx.query(sql, &bounds.params(way, [entity, limit]), place)
-    } else if way.status.is_some() {
-        let sql = concat!(
-            "SELECT created_at, no FROM #runs {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
-            bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $12"
-        );
-        tx.query(sql, &bounds.params(way, [limit]), place)
-    } else {
-        let sql = concat!(
-            "SELECT created_at, no FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ",
-            bounds!(),
-            " ORDER BY created_at DESC, no DESC LIMIT $12"
-        );
-        tx.query(sql, &bounds.params(way, [limit]), place)
-    }
+    tx.query(PLACES[bounds.statement(way)], &bounds.params(way, limit, skipped), place)
 }
 
-fn rows(tx: &mut Tx<'_>, places: &[RunCursor]) -> Result<Vec<RunRow>, StoreError> {
-    let mut found = Vec::with_capacity(places.len());
-    for place in places {
-        found.extend(tx.query_one(
-            concat!("SELECT ", run_columns!(), " FROM #runs WHERE no = $1"),
-            params![place.no],
-            of_row,
-        )?);
+/// Shows the runs of places.
+fn lines(
+    tx: &mut Tx<'_>,
+    places: &[RunCursor],
+    show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    if places.is_empty() {
+        return Ok(());
     }
-    Ok(found)
+    let numbers: Vec<i64> = places.iter().map(|place| place.no).collect();
+    tx.query_each(
+        concat!(
+            "SELECT ",
+            line_columns!(),
+            " FROM (SELECT {key AS place, value AS wanted FROM json_each($1)|\
+             place, CAST(value AS BIGINT) AS wanted FROM jsonb_array_elements_text(CAST($1 AS JSONB)) WITH ORDINALITY AS w(value, place)}) w \
+             {CROSS JOIN|JOIN} #runs ON no = wanted ORDER BY place"
+        ),
+        params![&to_json(&numbers)?],
+        &mut |row| show(&RunLine::of_row(row)?),
+    )
 }
 
-/// One page by number, from 1, with the number of all wanted runs.
+/// Shows one page by number, from 1; gives the number of all wanted runs.
 pub fn page(
     tx: &mut Tx<'_>,
     tenant: &str,
     filter: &RunFilter,
     page: usize,
     per_page: usize,
-) -> Result<(Vec<RunRow>, u64), StoreError> {
+    show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
+) -> Result<u64, StoreError> {
     let bounds = Bounds::new(tenant, filter, None);
     let skipped = page.saturating_sub(1).saturating_mul(per_page);
     let found = match bounds.counted() {
@@ -306,7 +357,8 @@ pub fn page(
     let most = found.map_or(usize::MAX, |_| skipped.saturating_add(per_page)).min(usize::try_from(i64::MAX).unwrap_or(usize::MAX));
     let places = places(tx, &bounds, most)?;
     let wanted: Vec<_> = places.iter().skip(skipped).take(per_page).copied().collect();
-    Ok((rows(tx, &wanted)?, found.unwrap_or(places.len() as u64)))
+    lines(tx, &wanted, show)?;
+    Ok(found.unwrap_or(places.len() as u64))
 }
 
 /// How many top-level runs an agent or a workflow has.

@@ -1,15 +1,11 @@
-//! Owns metered calls and their sums by hour and day.
+//! Owns metered calls: storing one, and what runs and calls add to the sums.
 
 use super::db::{Param, Tx, params};
 use super::error::StoreError;
 use super::runs::{Updated, usage_at, usage_params};
+use super::usage_sums::{Hour, Sum};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
-
-/// Milliseconds.
-pub(super) const HOUR: i64 = 3_600_000;
-/// Milliseconds.
-pub(super) const DAY: i64 = 86_400_000;
 
 /// A model or embedding call that ended; also one that failed or had no report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +71,9 @@ fn add_call(
     sum: Sum,
 ) {
     let entity = (root.entity_type.as_str(), root.entity_id.as_str());
-    add_to_models(tx, tenant, at, entity, model, &sum);
+    tx.later().counted().call(Hour::of(tenant, entity, at), model, &sum);
     if let Some(started) = root.started_at {
-        add_to_runs(tx, tenant, started, entity, &sum.uncounted());
+        tx.later().counted().run(Hour::of(tenant, entity, started), &sum.uncounted());
     }
 }
 
@@ -113,54 +109,6 @@ pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreE
     })
 }
 
-/// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls. Money is kept in
-/// two columns, since a sum of it in 10⁻¹² of a small currency can be larger than a column.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sum([i64; 9]);
-
-/// How many of the smallest parts are one of the larger parts of a cost.
-const PARTS: i64 = 1_000_000_000;
-
-/// A cost of its two columns.
-pub(super) fn whole_cost(milli: i64, pico: i64) -> i128 {
-    i128::from(milli) * i128::from(PARTS) + i128::from(pico)
-}
-
-impl Sum {
-    fn new(n: i64, usage: &Usage) -> Self {
-        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let tokens = &usage.tokens;
-        Self([
-            n,
-            count(tokens.prompt),
-            count(tokens.completion),
-            count(tokens.cached),
-            count(tokens.cache_write),
-            count(tokens.reasoning),
-            i64::from(usage.unpriced),
-            usage.cost.0 / PARTS,
-            usage.cost.0 % PARTS,
-        ])
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        for (figure, more) in self.0.iter_mut().zip(other.0) {
-            *figure += more;
-        }
-    }
-
-    /// The same with the other sign.
-    fn negated(self) -> Self {
-        Self(self.0.map(|figure| -figure))
-    }
-
-    /// The figures without the number.
-    fn uncounted(mut self) -> Self {
-        self.0[0] = 0;
-        self
-    }
-}
-
 /// A top-level run began, or is removed (`count` = -1).
 pub(super) fn count_run(
     tx: &mut Tx<'_>,
@@ -169,75 +117,7 @@ pub(super) fn count_run(
     entity: (&str, &str),
     count: i64,
 ) {
-    add_to_runs(tx, tenant, started, entity, &Sum::new(count, &Usage::default()));
-}
-
-/// The sums of runs of a tenant, an entity's or its type's, in an hour or a day.
-pub(super) type RunsOf = (String, String, String, i64, i64);
-/// The sums of calls of the same, by provider and model.
-pub(super) type CallsOf = (RunsOf, String, String);
-
-fn sums_of(tenant: &str, entity: (&str, &str), at: Timestamp) -> [RunsOf; 4] {
-    scopes(entity.1).map(|(scope, width)| {
-        (tenant.to_owned(), entity.0.to_owned(), scope.to_owned(), width, at.0 - at.0.rem_euclid(width))
-    })
-}
-
-/// Adds to the sums of the hour and the day in which a top-level run began, of its entity and of all of its type.
-fn add_to_runs(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), sum: &Sum) {
-    for of in sums_of(tenant, entity, at) {
-        tx.later().runs(of, sum);
-    }
-}
-
-/// Adds to the sums of a model in the hour and the day in which a call began, of the entity and of all of its type.
-fn add_to_models(tx: &mut Tx<'_>, tenant: &str, at: Timestamp, entity: (&str, &str), model: (&str, &str), sum: &Sum) {
-    for of in sums_of(tenant, entity, at) {
-        tx.later().calls((of, model.0.to_owned(), model.1.to_owned()), sum);
-    }
-}
-
-/// Writes what was added to sums of runs.
-pub(super) fn add_runs(tx: &mut Tx<'_>, of: &RunsOf, sum: &Sum) -> Result<(), StoreError> {
-    let (tenant, entity_type, entity_id, width, start) = of;
-    let mut values = params![tenant, entity_type, entity_id, *width, *start].to_vec();
-    values.extend(sum.0.map(Param::from));
-    tx.send(
-        "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
-         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-         ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
-         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-        &values,
-    )?;
-    Ok(())
-}
-
-/// Writes what was added to sums of calls.
-pub(super) fn add_calls(tx: &mut Tx<'_>, of: &CallsOf, sum: &Sum) -> Result<(), StoreError> {
-    let ((tenant, entity_type, entity_id, width, start), provider, model) = of;
-    let mut values = params![tenant, entity_type, entity_id, *width, *start, provider, model].to_vec();
-    values.extend(sum.0.map(Param::from));
-    tx.send(
-        "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
-         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
-         ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
-         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-        &values,
-    )?;
-    Ok(())
-}
-
-/// The sums that something counts for: its entity's and its type's, by hour and by day.
-fn scopes(entity_id: &str) -> [(&str, i64); 4] {
-    [(entity_id, HOUR), (entity_id, DAY), ("", HOUR), ("", DAY)]
+    tx.later().counted().run(Hour::of(tenant, entity, started), &Sum::new(count, &Usage::default()));
 }
 
 /// A stored call.

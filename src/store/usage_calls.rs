@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::db::{Row, Tx, params};
 use super::error::StoreError;
 use super::runs::entity_kind;
-use super::usage_report::{GroupBy, Of, Totals, UsageQuery, figures, is_wanted, scopes, summed};
+use super::runs::usage_at;
+use super::usage_report::{GroupBy, Of, Totals, UsageQuery, days, figures, is_wanted, scopes};
+use super::usage_sums::Sum;
+use super::usage_waiting::Item;
 use super::usage_window::{Pieces, Window};
 
-/// How many calls a model had, and their figures.
-type Models = BTreeMap<(String, String), (i64, Totals)>;
+/// Sums of calls by provider and model.
+type Models = BTreeMap<(String, String), Sum>;
 
-fn add(found: &mut Models, row: &Row<'_>, calls: i64, totals: &Totals) -> Result<(), StoreError> {
-    let entry = found.entry((row.text(0)?.to_owned(), row.text(1)?.to_owned())).or_default();
-    entry.0 += calls;
-    entry.1.add(totals);
-    Ok(())
+fn add(found: &mut Models, (provider, model): (&str, &str), sum: &Sum) {
+    found.entry((provider.to_owned(), model.to_owned())).or_default().add(sum);
 }
 
 /// Calls that began in a window, nested ones too, by model; of one model if the query names one.
@@ -24,6 +24,7 @@ pub(super) fn models_in(
     tenant: &str,
     query: &UsageQuery,
     window: Window,
+    waiting: &[Item<'_>],
 ) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Models::new();
     let pieces = Pieces::of(window);
@@ -36,8 +37,15 @@ pub(super) fn models_in(
                  WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6 \
                  AND ($7 IS NULL OR model = $7)",
                 params![tenant, kind.as_str(), id, *width, piece.from, piece.to, query.model.as_ref()],
-                &mut |row| add(&mut found, row, row.int(2)?, &summed(row, 3, 0)?),
+                &mut |row| {
+                    add(&mut found, (row.text(0)?, row.text(1)?), &Sum::at(row, 2)?);
+                    Ok(())
+                },
             )?;
+        }
+        for item in waiting.iter().filter(|item| pieces.sum_up(item.start) && item.is_of(*kind, id)) {
+            let model = item.model.filter(|(_, name)| query.model.as_ref().is_none_or(|wanted| wanted == name));
+            model.into_iter().for_each(|model| add(&mut found, model, &item.sum));
         }
     }
     let models = match &query.model {
@@ -48,18 +56,20 @@ pub(super) fn models_in(
     for (model, piece) in models.iter().flat_map(|model| pieces.rows.iter().map(move |piece| (model, piece))) {
         tx.query_each(
             "SELECT s.provider, s.model, r.entity_type, r.entity_id, \
-             s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.unpriced, s.cost \
+             s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.cost, s.unpriced \
              FROM #spans s JOIN #runs r ON r.no = s.root \
              WHERE s.tenant = $1 AND s.model = $2 AND s.started_at >= $3 AND s.started_at < $4",
             params![tenant, model, piece.from, piece.to],
             &mut |row| {
-                let counts = is_wanted(&wanted, row.text(2)?, row.text(3)?);
-                if counts { add(&mut found, row, 1, &figures(row, 4, 0)?) } else { Ok(()) }
+                if is_wanted(&wanted, row.text(2)?, row.text(3)?) {
+                    add(&mut found, (row.text(0)?, row.text(1)?), &Sum::new(1, &usage_at(row, 4)?));
+                }
+                Ok(())
             },
         )?;
     }
-    let entry = |((provider, model), (_, totals))| (Of::Model { provider, model }, totals);
-    Ok(found.into_iter().filter(|(_, (calls, _))| *calls > 0).map(entry).collect())
+    let entry = |((provider, model), sum): (_, Sum)| Ok((Of::Model { provider, model }, Totals::of(&sum.uncounted())?));
+    found.into_iter().filter(|(_, sum)| sum.0[0] > 0).map(entry).collect()
 }
 
 /// The models that ever had a call: one step through the index each.
@@ -127,8 +137,9 @@ fn of_model_summed(
     query: &UsageQuery,
     model: &str,
     window: Window,
+    waiting: &[Item<'_>],
 ) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
-    let entries = models_in(tx, tenant, query, window)?;
+    let entries = models_in(tx, tenant, query, window, waiting)?;
     let mut totals = Totals::default();
     entries.iter().for_each(|(_, entry)| totals.add(entry));
     let runs = tx.query_one(
@@ -137,7 +148,31 @@ fn of_model_summed(
         |row| row.count(0),
     )?;
     totals.run_count = runs.unwrap_or(0);
-    Ok((totals, if query.group_by.is_some() { entries } else { Vec::new() }))
+    let breakdown = match query.group_by {
+        None | Some(GroupBy::Entity | GroupBy::Thread) => Vec::new(),
+        Some(GroupBy::Model) => entries,
+        Some(GroupBy::Day) => days_of_model(tx, tenant, query, model, waiting)?,
+    };
+    Ok((totals, breakdown))
+}
+
+/// Calls of one model by the day on which they began, whoever asked it.
+fn days_of_model(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    model: &str,
+    waiting: &[Item<'_>],
+) -> Result<Vec<(Of, Totals)>, StoreError> {
+    let mut found = Vec::new();
+    let whole = UsageQuery { group_by: None, ..query.clone() };
+    for day in days(query) {
+        let (totals, _) = of_model_summed(tx, tenant, &whole, model, Window::days(day, day, &query.zone)?, waiting)?;
+        if totals.run_count > 0 {
+            found.push((Of::Day { date: day.to_string() }, totals));
+        }
+    }
+    Ok(found)
 }
 
 /// Calls of one model that began in a window, nested ones too, credited to their top-level runs.
@@ -147,11 +182,12 @@ pub(super) fn of_model(
     query: &UsageQuery,
     model: &str,
     window: Window,
+    waiting: &[Item<'_>],
 ) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
     let wanted = scopes(query);
     let everybody = wanted.len() == 2 && wanted.iter().all(|(_, id)| id.is_empty());
-    if everybody && matches!(query.group_by, None | Some(GroupBy::Model)) {
-        return of_model_summed(tx, tenant, query, model, window);
+    if everybody && matches!(query.group_by, None | Some(GroupBy::Model | GroupBy::Day)) {
+        return of_model_summed(tx, tenant, query, model, window, waiting);
     }
     let mut groups = Groups::default();
     tx.query_each(

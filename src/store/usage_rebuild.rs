@@ -2,7 +2,7 @@
 
 use super::db::{Tx, params};
 use super::error::StoreError;
-use super::usage::{DAY, HOUR};
+use super::usage_window::{DAY, HOUR};
 
 /// Makes all sums of usage again at the end of the transaction.
 pub const fn again(tx: &mut Tx<'_>) {
@@ -11,7 +11,9 @@ pub const fn again(tx: &mut Tx<'_>) {
 
 /// Makes all sums again. Whoever stores a call meanwhile waits, so none is lost and none counts twice.
 pub(super) fn rebuild(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.execute("{DELETE FROM #usage_runs WHERE 0|LOCK TABLE #usage_runs, #usage_models IN EXCLUSIVE MODE}", &[])?;
+    // What waits is locked first: whoever has added to it may be about to put it into the sums.
+    tx.execute("{DELETE FROM #usage_waiting WHERE 0|LOCK TABLE #usage_waiting, #usage_runs, #usage_models IN EXCLUSIVE MODE}", &[])?;
+    tx.execute("DELETE FROM #usage_waiting", &[])?;
     tx.execute("DELETE FROM #usage_runs", &[])?;
     tx.execute("DELETE FROM #usage_models", &[])?;
     for (width, all) in [(HOUR, false), (HOUR, true), (DAY, false), (DAY, true)] {

@@ -1,14 +1,15 @@
 //! Owns the usage of a window of time: totals and breakdowns, from sums by hour and day where they suffice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::db::{Row, Tx, params};
 use super::error::StoreError;
-use super::usage;
 use super::usage_calls::{models_in, of_model};
+use super::usage_sums::Sum;
+use super::usage_waiting::{Item, Waiting};
 use super::usage_window::{Pieces, Window};
 use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
@@ -56,6 +57,23 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// The figures of a sum; what it counts are runs.
+    pub(super) fn of(sum: &Sum) -> Result<Self, StoreError> {
+        let count = |at: usize| {
+            u64::try_from(sum.0[at]).map_err(|_| StoreError::damaged("a sum of usage is negative; make them again with `usage.rebuild`"))
+        };
+        Ok(Self {
+            prompt: count(1)?,
+            completion: count(2)?,
+            cached: count(3)?,
+            cache_write: count(4)?,
+            reasoning: count(5)?,
+            unpriced: count(6)? > 0,
+            cost: sum.cost(),
+            run_count: count(0)?,
+        })
+    }
+
     pub(super) fn add(&mut self, other: &Self) {
         self.prompt += other.prompt;
         self.completion += other.completion;
@@ -95,19 +113,27 @@ pub struct UsageReport {
 /// The database; a day that is too far away.
 pub fn report(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery) -> Result<UsageReport, StoreError> {
     let window = Window::days(query.from, query.to, &query.zone)?;
+    let waiting = Waiting::read(tx, tenant)?;
+    let waiting = waiting.items()?;
     let (totals, breakdown) = match &query.model {
-        Some(model) => of_model(tx, tenant, query, model, window)?,
-        None => (runs_in(tx, tenant, query, window)?, breakdown(tx, tenant, query, window)?),
+        Some(model) => of_model(tx, tenant, query, model, window, &waiting)?,
+        None => (runs_in(tx, tenant, query, window, &waiting)?, breakdown(tx, tenant, query, window, &waiting)?),
     };
     Ok(UsageReport { window: (Timestamp(window.from), Timestamp(window.to - 1)), totals, breakdown })
 }
 
-fn breakdown(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, window: Window) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn breakdown(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    window: Window,
+    waiting: &[Item<'_>],
+) -> Result<Vec<(Of, Totals)>, StoreError> {
     match query.group_by {
         None => Ok(Vec::new()),
-        Some(GroupBy::Model) => models_in(tx, tenant, query, window),
-        Some(GroupBy::Entity) => entities_in(tx, tenant, query, window),
-        Some(GroupBy::Day) => days_in(tx, tenant, query),
+        Some(GroupBy::Model) => models_in(tx, tenant, query, window, waiting),
+        Some(GroupBy::Entity) => entities_in(tx, tenant, query, window, waiting),
+        Some(GroupBy::Day) => days_in(tx, tenant, query, waiting),
         Some(GroupBy::Thread) => threads_in(tx, tenant, query, window),
     }
 }
@@ -119,17 +145,6 @@ pub(super) fn scopes(query: &UsageQuery) -> Vec<(EntityKind, String)> {
 
 /// Figures of one run or call: five counts, whether unpriced, cost.
 pub(super) fn figures(row: &Row<'_>, first: usize, run_count: u64) -> Result<Totals, StoreError> {
-    let cost = i128::from(row.int(first + 6)?);
-    counts(row, first, run_count, cost)
-}
-
-/// Figures of a sum: five counts, how many unpriced, cost in two parts.
-pub(super) fn summed(row: &Row<'_>, first: usize, run_count: u64) -> Result<Totals, StoreError> {
-    let cost = usage::whole_cost(row.int(first + 6)?, row.int(first + 7)?);
-    counts(row, first, run_count, cost)
-}
-
-fn counts(row: &Row<'_>, first: usize, run_count: u64, cost: i128) -> Result<Totals, StoreError> {
     Ok(Totals {
         prompt: row.count(first)?,
         completion: row.count(first + 1)?,
@@ -137,34 +152,50 @@ fn counts(row: &Row<'_>, first: usize, run_count: u64, cost: i128) -> Result<Tot
         cache_write: row.count(first + 3)?,
         reasoning: row.count(first + 4)?,
         unpriced: row.int(first + 5)? > 0,
-        cost,
+        cost: i128::from(row.int(first + 6)?),
         run_count,
     })
 }
 
 /// Top-level runs that began in a window.
-fn runs_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, window: Window) -> Result<Totals, StoreError> {
+fn runs_in(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    window: Window,
+    waiting: &[Item<'_>],
+) -> Result<Totals, StoreError> {
     let mut totals = Totals::default();
     for (kind, id) in scopes(query) {
-        totals.add(&runs_of(tx, tenant, kind, &id, window)?);
+        totals.add(&runs_of(tx, tenant, kind, &id, window, waiting)?);
     }
     Ok(totals)
 }
 
-fn runs_of(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind, id: &str, window: Window) -> Result<Totals, StoreError> {
-    let mut totals = Totals::default();
+fn runs_of(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    kind: EntityKind,
+    id: &str,
+    window: Window,
+    waiting: &[Item<'_>],
+) -> Result<Totals, StoreError> {
+    let mut sum = Sum::default();
     let pieces = Pieces::of(window);
-    for (width, piece) in pieces.sums {
+    for (width, piece) in &pieces.sums {
         tx.query_each(
             "SELECT n, prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico FROM #usage_runs \
              WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6",
-            params![tenant, kind.as_str(), id, width, piece.from, piece.to],
+            params![tenant, kind.as_str(), id, *width, piece.from, piece.to],
             &mut |row| {
-                totals.add(&summed(row, 1, row.count(0)?)?);
+                sum.add(&Sum::at(row, 0)?);
                 Ok(())
             },
         )?;
     }
+    let runs = waiting.iter().filter(|item| item.model.is_none() && pieces.sum_up(item.start) && item.is_of(kind, id));
+    runs.for_each(|item| sum.add(&item.sum));
+    let mut totals = Totals::of(&sum)?;
     for piece in pieces.rows {
         tx.query_each(
             "SELECT total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_unpriced, total_cost \
@@ -181,12 +212,18 @@ fn runs_of(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind, id: &str, window: Wi
 }
 
 /// Top-level runs that began in a window, by agent or workflow.
-fn entities_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, window: Window) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn entities_in(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    query: &UsageQuery,
+    window: Window,
+    waiting: &[Item<'_>],
+) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Vec::new();
     for (kind, wanted) in scopes(query) {
-        let ids = if wanted.is_empty() { entity_ids(tx, tenant, kind)? } else { vec![wanted] };
+        let ids = if wanted.is_empty() { entity_ids(tx, tenant, kind, waiting)? } else { BTreeSet::from([wanted]) };
         for entity_id in ids {
-            let totals = runs_of(tx, tenant, kind, &entity_id, window)?;
+            let totals = runs_of(tx, tenant, kind, &entity_id, window, waiting)?;
             if totals.run_count > 0 {
                 found.push((Of::Entity { entity_type: kind.as_str(), entity_id }, totals));
             }
@@ -196,8 +233,8 @@ fn entities_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, window: Window
 }
 
 /// The entities that ever had a run, in order: one step through the index each.
-fn entity_ids(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind) -> Result<Vec<String>, StoreError> {
-    let mut ids = Vec::new();
+fn entity_ids(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind, waiting: &[Item<'_>]) -> Result<BTreeSet<String>, StoreError> {
+    let mut ids: BTreeSet<String> = waiting.iter().filter(|item| item.is_of(kind, "")).map(|item| item.entity_id.to_owned()).collect();
     let mut last = String::new();
     while let Some(id) = tx.query_one(
         "SELECT entity_id FROM #usage_runs WHERE tenant = $1 AND entity_type = $2 AND entity_id > $3 ORDER BY entity_id LIMIT 1",
@@ -205,21 +242,27 @@ fn entity_ids(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind) -> Result<Vec<Str
         |row| Ok(row.text(0)?.to_owned()),
     )? {
         last.clone_from(&id);
-        ids.push(id);
+        ids.insert(id);
     }
     Ok(ids)
 }
 
 /// Top-level runs by the day on which they began.
-fn days_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn days_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, waiting: &[Item<'_>]) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Vec::new();
-    for day in query.from.series(jiff::Span::new().days(1)).take_while(|day| *day <= query.to) {
-        let totals = runs_in(tx, tenant, query, Window::days(day, day, &query.zone)?)?;
+    for day in days(query) {
+        let totals = runs_in(tx, tenant, query, Window::days(day, day, &query.zone)?, waiting)?;
         if totals.run_count > 0 {
             found.push((Of::Day { date: day.to_string() }, totals));
         }
     }
     Ok(found)
+}
+
+/// The days of a window.
+pub(super) fn days(query: &UsageQuery) -> impl Iterator<Item = Date> {
+    let to = query.to;
+    query.from.series(jiff::Span::new().days(1)).take_while(move |day| *day <= to)
 }
 
 /// Top-level runs by thread, in order of the first run.

@@ -4,7 +4,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::error::StoreError;
-use super::usage::{DAY, HOUR};
+
+/// Milliseconds.
+pub(super) const HOUR: i64 = 3_600_000;
+/// Milliseconds.
+pub(super) const DAY: i64 = 86_400_000;
 
 /// From the first up to, without, the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,11 @@ impl Pieces {
             pieces.hours(window);
         }
         pieces
+    }
+
+    /// Whether sums cover the hour that begins then.
+    pub(super) fn sum_up(&self, hour: i64) -> bool {
+        self.sums.iter().any(|(_, window)| window.from <= hour && hour < window.to)
     }
 
     fn hours(&mut self, window: Window) {

@@ -6,7 +6,7 @@ use super::catalog::Catalog;
 use super::lists::{ListQuery, Page};
 use super::reach::Refusal;
 use super::resource::{Definition, Resource};
-use super::summaries::run_summary;
+use super::summaries::{RunSummary, members};
 use super::{Scope, Studio, documents, workflows};
 use crate::error::{Error, Result};
 use crate::model::Timestamp;
@@ -75,9 +75,13 @@ impl Lister<'_> {
         out.insert("agents".into(), workflows::agents_of(tx, self.tenant, graph)?.into());
         out.insert("node_count".into(), workflows::node_count(graph).into());
         let filter = RunFilter { entity_id: Some(found.id), ..RunFilter::default() };
-        let latest = runs::list(tx, self.tenant, &filter, None, 1)?.into_iter().next();
         let currency = self.catalog.config().usage.currency.as_str();
-        out.insert("last_run".into(), latest.map(|run| Value::Object(run_summary(&run, self.now, currency))).into());
+        let mut latest = None;
+        runs::list(tx, self.tenant, &filter, None, 1, &mut |run| {
+            latest = Some(members(&RunSummary::of(run, self.now, currency)));
+            Ok(())
+        })?;
+        out.insert("last_run".into(), latest.into());
         Ok(out)
     }
 }

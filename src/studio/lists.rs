@@ -1,10 +1,14 @@
 //! Owns pages of lists: what a list may be asked, opaque cursors, the answer.
 
+use std::fmt::Display;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::store::StoreError;
 
 /// How many items a page has when nothing else is said.
 const USUAL: usize = 25;
@@ -101,6 +105,50 @@ impl Page {
     #[must_use]
     pub fn into_json(self) -> Value {
         json!({"data": self.data, "next_cursor": self.next_cursor})
+    }
+}
+
+/// One page of a list that is written item by item: the text that is answered.
+#[derive(Clone, Debug, Default)]
+pub struct WrittenPage {
+    items: Vec<u8>,
+    next_cursor: Option<String>,
+}
+
+/// What a page begins with.
+const BEGINNING: &[u8] = b"{\"data\":[";
+
+impl WrittenPage {
+    pub(super) fn add(&mut self, item: &impl Serialize) -> std::result::Result<(), StoreError> {
+        if self.items.is_empty() {
+            self.items.reserve(32 << 10);
+            self.items.extend(BEGINNING);
+        } else {
+            self.items.push(b',');
+        }
+        serde_json::to_writer(&mut self.items, item).map_err(|error| StoreError::Fault(format!("an item has no JSON form: {error}")))
+    }
+
+    /// There may be more behind this place.
+    pub(super) fn go_on(&mut self, next: Option<impl Display>) {
+        self.next_cursor = next.map(|place| seal(&place.to_string()));
+    }
+
+    /// As it is answered: JSON.
+    #[must_use]
+    pub fn into_bytes(mut self) -> Vec<u8> {
+        let next = self.next_cursor.map_or_else(|| "null".to_owned(), |next| format!("\"{next}\""));
+        if self.items.is_empty() {
+            self.items.extend(BEGINNING);
+        }
+        self.items.extend(format!("],\"next_cursor\":{next}}}").into_bytes());
+        self.items
+    }
+
+    /// As it is answered, read.
+    #[must_use]
+    pub fn into_json(self) -> Value {
+        serde_json::from_slice(&self.into_bytes()).unwrap_or_default()
     }
 }
 

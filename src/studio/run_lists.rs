@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::definitions;
 use super::facade::{Scope, Studio};
-use super::lists::{ListQuery, Page};
+use super::lists::{ListQuery, WrittenPage};
 use super::resource::Resource;
-use super::summaries::run_summary;
+use super::summaries::{RunSummary, members};
 use crate::error::{Error, Result};
 use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
@@ -47,15 +47,18 @@ impl Studio {
     ///
     /// # Errors
     /// A bad cursor; the store.
-    pub async fn runs(&self, scope: &Scope, query: RunsQuery) -> Result<Page> {
+    pub async fn runs(&self, scope: &Scope, query: RunsQuery) -> Result<WrittenPage> {
         let (tenant, limit, now) = (Arc::clone(&scope.tenant), query.list.limit, self.world().clock.now());
         let currency = self.config().usage.currency.clone();
         let after = query.list.after.as_deref().map(str::parse).transpose();
         let after = after.map_err(|_| Error::field("cursor", "cursor is not one that a list gave"))?;
         self.reading(move |tx| {
-            let Some(filter) = filter(tx, &tenant, &query)? else { return Ok(Page::default()) };
-            let rows = run_list::list(tx, &tenant, &filter, after, limit + 1)?;
-            Ok(Page::of(rows, limit, |run| run.cursor().to_string(), |run| Value::Object(run_summary(&run, now, &currency))))
+            let mut page = WrittenPage::default();
+            if let Some(filter) = filter(tx, &tenant, &query)? {
+                let next = run_list::list(tx, &tenant, &filter, after, limit, &mut |run| page.add(&RunSummary::of(run, now, &currency)))?;
+                page.go_on(next);
+            }
+            Ok(page)
         })
         .await
     }
@@ -77,8 +80,11 @@ impl Studio {
             };
             let number = usize::try_from(page).unwrap_or(usize::MAX);
             let size = usize::try_from(per_page).unwrap_or(100);
-            let (rows, total) = run_list::page(tx, &tenant, &filter, number, size)?;
-            let data: Vec<Value> = rows.iter().map(|run| Value::Object(run_summary(run, now, &currency))).collect();
+            let mut data = Vec::new();
+            let total = run_list::page(tx, &tenant, &filter, number, size, &mut |run| {
+                data.push(members(&RunSummary::of(run, now, &currency)));
+                Ok(())
+            })?;
             let last_page = total.div_ceil(per_page.max(1)).max(1);
             let meta = json!({"current_page": page, "last_page": last_page, "per_page": per_page, "total": total});
             Ok(json!({"data": data, "meta": meta}))

@@ -6,15 +6,16 @@ use super::attachments::remove_files;
 use super::catalog::Catalog;
 use super::definitions::must_find;
 use super::fields::{Fields, Problems, object_of};
-use super::lists::{ListQuery, Page};
+use super::lists::{ListQuery, Page, WrittenPage};
 use super::messages::shown_messages;
 use super::reach::Refusal;
 use super::resource::Resource;
-use super::summaries::run_summary;
+use super::summaries::RunSummary;
 use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
 use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
+use crate::store::run_line::RunLine;
 use crate::store::runs::{self, RunFilter};
 use crate::store::threads::{self, ThreadFilter, ThreadRow};
 use crate::store::{StoreError, Tx, branches};
@@ -172,20 +173,23 @@ impl Studio {
     }
 
     /// The runs on a thread, newest first.
-    pub async fn chat_runs(&self, scope: &Scope, entity: EntityKind, id: &str, thread: &str, query: ListQuery) -> Result<Page> {
+    pub async fn chat_runs(&self, scope: &Scope, entity: EntityKind, id: &str, thread: &str, query: ListQuery) -> Result<WrittenPage> {
         let (tenant, catalog, id, name) = (scope.tenant.clone(), self.catalog(), id.to_owned(), thread.to_owned());
         let now = self.world().clock.now();
         self.reading(move |tx| {
             let found = must_find(tx, &tenant, &catalog, resource_of(entity), &id)?;
-            let Ok(thread) = name.parse::<Id>() else { return Ok(Page::default()) };
+            let mut page = WrittenPage::default();
+            let Ok(thread) = name.parse::<Id>() else { return Ok(page) };
             let cursor = match query.after.as_deref() {
                 Some(key) => Some(key.parse().map_err(|_| Error::field("cursor", "cursor is not one that this list gave"))?),
                 None => None,
             };
             let filter = RunFilter { entity_id: Some(found.id), thread: Some(thread), q: query.q.clone(), ..RunFilter::default() };
-            let rows = runs::list(tx, &tenant, &filter, cursor, query.limit + 1)?;
             let currency = catalog.config().usage.currency.as_str();
-            Ok(Page::of(rows, query.limit, |run| run.cursor().to_string(), |run| Value::Object(run_summary(&run, now, currency))))
+            let show = &mut |run: &RunLine<'_>| page.add(&RunSummary::of(run, now, currency));
+            let next = runs::list(tx, &tenant, &filter, cursor, query.limit, show)?;
+            page.go_on(next);
+            Ok(page)
         })
         .await
     }

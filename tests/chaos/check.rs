@@ -11,7 +11,7 @@ use studio::engine::load;
 use studio::model::Id;
 use studio::model::event::{CallKind, CallOutcome, DoubtAction, Entry, Event, PureOutcome};
 use studio::model::run::Run;
-use studio::store::log;
+use studio::store::{StoreError, log};
 use studio::store::run_list::{self, RunFilter};
 use uuid::Uuid;
 
@@ -81,10 +81,13 @@ async fn ids(studio: &Studio) -> Vec<Id> {
     let found = studio.world().store.read(|tx| {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = run_list::list(tx, "", &RunFilter::default(), after, 500)?;
-            let Some(last) = page.last() else { return Ok(found) };
-            after = Some(last.cursor());
-            found.extend(page.iter().map(|run| run.id));
+            after = run_list::list(tx, "", &RunFilter::default(), after, 500, &mut |run| {
+                found.push(run.id.parse().map_err(|_| StoreError::Fault("no id".to_owned()))?);
+                Ok(())
+            })?;
+            if after.is_none() {
+                return Ok(found);
+            }
         }
     });
     found.await.expect("runs")

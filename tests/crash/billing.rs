@@ -11,14 +11,13 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use studio::clock::{Clock, SystemClock};
 use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::model::event::EntityKind;
 use studio::model::{Id, Timestamp};
 use studio::store::outbox;
-use studio::store::run_list::{self, RunFilter};
+use studio::store::run_list;
 use studio::studio::{Options, Resource, Scope, Studio, UsageWindow};
 
 use crate::program::{Program, say};
-use crate::support::{Bench, Tick, config, folder, graph, mark, marks};
+use crate::support::{Bench, Tick, config, folder, graph, mark, marks, workflow_runs};
 
 /// A host that writes down what it is told.
 struct Biller {
@@ -85,12 +84,6 @@ async fn workflows(bench: &Bench) -> [String; 2] {
     [bench.workflow("failing", failing).await, bench.workflow("waiting", waiting).await]
 }
 
-async fn top_runs(bench: &Bench) -> Vec<Id> {
-    let filter = RunFilter { entity_type: Some(EntityKind::Workflow), ..RunFilter::default() };
-    let rows = bench.studio.world().store.read(move |tx| run_list::list(tx, "", &filter, None, 1000)).await;
-    rows.expect("runs").into_iter().map(|row| row.id).collect()
-}
-
 /// Retries and cancels until the run is over for good.
 async fn finish(bench: &Bench, run: &Id) {
     for _ in 0..30_000 {
@@ -119,7 +112,7 @@ pub async fn program(folder: &Path, given: &Value) {
     let hook = Arc::clone(&tick);
     let bench = open(folder, Options { on_append: Some(Arc::new(move |_, _, _| hook())), ..Options::default() }, tick);
     bench.studio.take_over().await.expect("a studio");
-    for run in top_runs(&bench).await {
+    for run in workflow_runs(&bench).await {
         finish(&bench, &run).await;
     }
     for workflow in workflows(&bench).await {
@@ -138,7 +131,7 @@ pub async fn program(folder: &Path, given: &Value) {
 /// Rows of runs and their children as a bill shows them. A child run that ended stays as it was told when its run is tried again.
 async fn owed(bench: &Bench) -> BTreeMap<String, Value> {
     let mut owed = BTreeMap::new();
-    for run in top_runs(bench).await {
+    for run in workflow_runs(bench).await {
         let children = bench.studio.world().store.read(move |tx| run_list::children(tx, "", &run)).await.expect("children");
         for row in children.into_iter().chain([bench.row(&run).await]) {
             let attempt = row.parent.is_none().then_some(row.attempt);

@@ -84,8 +84,8 @@ async fn prepared(bench: &Bench, act: &str, workflow: &str) -> String {
 
 /// How often the log of the only run says that this was done.
 async fn done(bench: &Bench, act: &str) -> usize {
-    let runs = bench.studio.runs(&bench.scope, RunsQuery::default()).await.expect("runs");
-    let ids: Vec<Id> = runs.data.iter().map(|run| run["id"].as_str().expect("an id").parse().expect("an id")).collect();
+    let runs = bench.studio.runs(&bench.scope, RunsQuery::default()).await.expect("runs").into_json();
+    let ids: Vec<Id> = runs["data"].as_array().expect("a list").iter().map(|run| run["id"].as_str().expect("an id").parse().expect("an id")).collect();
     assert_eq!(ids.len(), 1, "one request is one run");
     let loaded = load(bench.studio.world(), "", &ids[0].to_string()).await.expect("a run");
     let fits = |event: &Event| match act {

@@ -12,6 +12,7 @@ use studio::config::{Config, ConfigSources};
 use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use studio::model::Id;
 use studio::model::event::EntityKind;
+use studio::store::run_list::{self, RunFilter};
 use studio::store::runs::{self, RunRow};
 use studio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
 use studio::studio::{Options, Resource, Scope, Started, Studio};
@@ -226,4 +227,18 @@ pub fn graph(nodes: &[(&str, &str, Value)], edges: &[(&str, &str)]) -> Value {
 /// One node between start and stop.
 pub fn single(kind: &str, data: Value) -> Value {
     graph(&[("start", "start", json!({})), ("work", kind, data), ("stop", "stop", json!({}))], &[("start", "work"), ("work", "stop")])
+}
+
+/// The runs of workflows that nobody called, newest first.
+pub async fn workflow_runs(bench: &Bench) -> Vec<Id> {
+    let filter = RunFilter { entity_type: Some(EntityKind::Workflow), ..RunFilter::default() };
+    let found = bench.studio.world().store.read(move |tx| {
+        let mut found = Vec::new();
+        run_list::list(tx, "", &filter, None, 1000, &mut |run| {
+            found.push(run.id.parse().expect("an id"));
+            Ok(())
+        })?;
+        Ok(found)
+    });
+    found.await.expect("runs")
 }

@@ -7,13 +7,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use studio::model::Id;
-use studio::model::event::EntityKind;
-use studio::store::run_list::{self, RunFilter};
 use studio::studio::Options;
 
 use crate::program::{Program, say};
 use crate::record::record;
-use crate::support::{Bench, answer_of, folder, graph, mark, marks};
+use crate::support::{Bench, answer_of, folder, graph, mark, marks, workflow_runs};
 
 fn everything() -> Value {
     graph(
@@ -65,7 +63,7 @@ pub async fn program(folder: &Path, given: &Value) {
     let options = Options { on_append: Some(Arc::new(move |_, _, _| hook())), ..Options::default() };
     let bench = Bench::open_with(folder, given["settings"].clone(), options, tick);
     bench.studio.take_over().await.expect("a studio");
-    for run in all(&bench).await {
+    for run in workflow_runs(&bench).await {
         finish(&bench, &run).await;
     }
     verify(&bench, folder).await;
@@ -79,12 +77,6 @@ pub async fn program(folder: &Path, given: &Value) {
     let borders = count.swap(u64::MAX / 2, Ordering::SeqCst);
     verify(&bench, folder).await;
     say(&format!("ran {borders}"));
-}
-
-async fn all(bench: &Bench) -> Vec<Id> {
-    let filter = RunFilter { entity_type: Some(EntityKind::Workflow), ..RunFilter::default() };
-    let rows = bench.studio.world().store.read(move |tx| run_list::list(tx, "", &filter, None, 1000)).await;
-    rows.expect("runs").into_iter().map(|row| row.id).collect()
 }
 
 /// Answers, decides and retries until the run is over.
@@ -133,7 +125,7 @@ fn decisions(bench: &Bench, row: &studio::store::runs::RunRow) -> Vec<Value> {
 async fn verify(bench: &Bench, folder: &Path) {
     let seen = folder.join("seen");
     let known = marks(&seen);
-    for run in all(bench).await {
+    for run in workflow_runs(bench).await {
         if !known.contains(&run.to_string()) {
             say(&record(bench, &run).await.to_string());
             mark(&seen, &run.to_string());

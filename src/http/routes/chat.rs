@@ -44,5 +44,5 @@ async fn messages(call: Call, entity: EntityKind) -> Result<Response> {
 
 async fn runs(call: Call, entity: EntityKind) -> Result<Response> {
     let page = call.studio.chat_runs(&call.scope, entity, call.part("id"), call.part("thread"), call.list()?).await?;
-    Ok(answer::ok(&page.into_json()))
+    Ok(answer::written(page.into_bytes()))
 }

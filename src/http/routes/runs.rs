@@ -128,7 +128,7 @@ async fn step(call: Call) -> Result<Response> {
 
 async fn list(call: Call) -> Result<Response> {
     let query = runs_query::list(&call)?;
-    Ok(answer::ok(&call.studio.runs(&call.scope, query).await?.into_json()))
+    Ok(answer::written(call.studio.runs(&call.scope, query).await?.into_bytes()))
 }
 
 async fn counts(call: Call) -> Result<Response> {

@@ -48,10 +48,15 @@ fn numbers(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Vec<usize>, StoreError
     let mut found = Vec::new();
     let mut cursor = None;
     loop {
-        let rows = list(tx, "t", filter, cursor, 7)?;
-        let Some(last) = rows.last() else { return Ok(found) };
-        cursor = Some(last.cursor().to_string().parse().unwrap());
-        found.extend(rows.iter().map(|row| usize::try_from(row.no).unwrap()));
+        let before = found.len();
+        let next = list(tx, "t", filter, cursor, 7, &mut |run| {
+            found.push(usize::try_from(run.no).unwrap());
+            Ok(())
+        })?;
+        let Some(next) = next else { return Ok(found) };
+        // A page ends early only where a text was looked for in as many runs as one page may take.
+        assert!(found.len() == before + 7 || filter.q.is_some(), "a page with more behind it is full");
+        cursor = Some(next.to_string().parse().unwrap());
     }
 }
 
@@ -95,10 +100,41 @@ fn every_filter_pages_through_exactly_its_runs() {
         assert_eq!(numbers(tx, &both)?, expected(|n| n >= 50 && n % 3 == 1 && n % 7 != 0 && n % 5 == 2));
         assert_eq!(numbers(tx, &RunFilter { parent: Some(id(60)), ..any() })?, [61]);
         assert_eq!(children(tx, "t", &id(60))?.len(), 1);
-        let (rows, total) = page(tx, "t", &RunFilter { status: status(&["failed"]), ..any() }, 2, 15)?;
-        assert_eq!((rows.iter().map(|row| row.no).collect::<Vec<_>>(), total), (vec![13, 10, 7, 4, 1], 20));
+        let mut shown = Vec::new();
+        let total = page(tx, "t", &RunFilter { status: status(&["failed"]), ..any() }, 2, 15, &mut |run| {
+            shown.push(run.no);
+            Ok(())
+        })?;
+        assert_eq!((shown, total), (vec![13, 10, 7, 4, 1], 20));
         let counts = counts(tx, "t")?;
         assert_eq!((counts.running, counts.awaiting_input), (0, 20));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_text_is_looked_for_in_so_many_runs_at_once() {
+    let store = fresh();
+    write(&store, |tx| {
+        many(tx)?;
+        let status = vec!["failed".to_owned(), "completed".into()];
+        for (filter, pages) in [
+            (RunFilter { q: Some("nowhere".into()), ..RunFilter::default() }, 3),
+            (RunFilter { q: Some("nowhere".into()), thread: Some(id(803)), ..RunFilter::default() }, 1),
+            (RunFilter { q: Some("nowhere".into()), from: Some(Timestamp(20)), ..RunFilter::default() }, 2),
+            (RunFilter { q: Some("nowhere".into()), status, ..RunFilter::default() }, 1),
+        ] {
+            let (mut cursor, mut asked) = (None, 0);
+            loop {
+                cursor = list(tx, "t", &filter, cursor, 7, &mut |run| panic!("{}", run.no))?;
+                asked += 1;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            assert_eq!(asked, pages, "{filter:?}");
+        }
         Ok(())
     })
     .unwrap();
@@ -117,7 +153,7 @@ fn lists_walk_an_index_and_sort_nothing() {
             RunFilter { entity_id: Some(id(901)), ..any() },
             RunFilter { thread: Some(id(803)), ..any() },
         ] {
-            list(tx, "t", &filter, None, 5)?;
+            list(tx, "t", &filter, None, 5, &mut |_| Ok(()))?;
         }
         let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();

@@ -10,7 +10,7 @@ use super::*;
 use crate::model::chat::Tokens;
 use crate::model::usage::Picos;
 use crate::store::usage::SpanRow;
-use crate::store::usage_rebuild;
+use crate::store::{usage_rebuild, usage_sums};
 use crate::store::usage_report::{GroupBy, Of, Totals, UsageQuery, report};
 
 const HOUR: i64 = 3_600_000;
@@ -30,6 +30,8 @@ struct Made {
     /// So many calls were made before it failed and was tried again.
     first: usize,
     deleted: bool,
+    /// What waits is put into the sums after it was stored.
+    folded: bool,
 }
 
 /// Any moment of those days, or one beside a midnight.
@@ -46,10 +48,11 @@ const MODELS: [(&str, &str); 3] = [("a", "small"), ("b", "small"), ("b", "large"
 fn made() -> impl Strategy<Value = Made> {
     let call = (prop_oneof![0..40 * HOUR, Just(0)], 0..3usize, 0..1000u64, any::<bool>());
     let calls = prop::collection::vec(call, 0..5);
-    (moment(), any::<bool>(), 900..903u64, 800..803u64, calls, 0..5usize, prop::bool::weighted(0.2)).prop_map(
-        |(started, agent, entity, thread, calls, first, deleted)| {
+    let sometimes = prop::bool::weighted;
+    (moment(), any::<bool>(), 900..903u64, 800..803u64, calls, 0..5usize, sometimes(0.2), sometimes(0.3)).prop_map(
+        |(started, agent, entity, thread, calls, first, deleted, folded)| {
             let calls = calls.into_iter().map(|(after, model, tokens, unpriced)| (started + after, model, tokens, unpriced));
-            Made { started, agent, entity, thread, calls: calls.collect(), first, deleted }
+            Made { started, agent, entity, thread, calls: calls.collect(), first, deleted, folded }
         },
     )
 }
@@ -180,6 +183,7 @@ fn queries() -> Vec<UsageQuery> {
 
 /// Every row of the sums that is not all zero, as text.
 fn sums(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
+    usage_sums::fold(tx)?;
     let mut found = tx.query(
         "SELECT tenant, entity_type, entity_id, width, start, n, prompt, completion, cached, cache_write, reasoning, unpriced, \
          cost_milli * 1000000000 + cost_pico, '', '' FROM #usage_runs UNION ALL \
@@ -196,6 +200,21 @@ fn sums(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
     Ok(found.into_iter().flatten().collect())
 }
 
+fn tells_what_adding_up_tells(tx: &mut Tx<'_>, kept: &[Made]) -> Result<(), StoreError> {
+    for query in queries() {
+        let told = report(tx, "t", &query)?;
+        let (totals, groups) = plain(kept, &query, (told.window.0.0, told.window.1.0));
+        assert_eq!(told.totals, totals, "{query:?}");
+        let breakdown: BTreeMap<String, Totals> = told.breakdown.iter().map(|(of, totals)| (key(of), *totals)).collect();
+        assert_eq!(breakdown.len(), told.breakdown.len());
+        assert_eq!(breakdown, groups, "{query:?}");
+        if query.group_by != Some(GroupBy::Thread) {
+            assert!(told.breakdown.is_sorted_by(|one, other| one.0 < other.0));
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
@@ -205,6 +224,10 @@ proptest! {
         write(&store, move |tx| {
             for (number, made) in (1..).zip(&all) {
                 store_run(tx, number, made)?;
+                if made.folded {
+                    tx.settle()?;
+                    usage_sums::fold(tx)?;
+                }
             }
             for (number, _) in (1..).zip(&all).filter(|(_, made)| made.deleted) {
                 tx.settle()?;
@@ -212,17 +235,9 @@ proptest! {
             }
             tx.settle()?;
             let kept: Vec<Made> = all.iter().filter(|made| !made.deleted).cloned().collect();
-            for query in queries() {
-                let told = report(tx, "t", &query)?;
-                let (totals, groups) = plain(&kept, &query, (told.window.0.0, told.window.1.0));
-                assert_eq!(told.totals, totals, "{query:?}");
-                let breakdown: BTreeMap<String, Totals> = told.breakdown.iter().map(|(of, totals)| (key(of), *totals)).collect();
-                assert_eq!(breakdown.len(), told.breakdown.len());
-                assert_eq!(breakdown, groups, "{query:?}");
-                if query.group_by != Some(GroupBy::Thread) {
-                    assert!(told.breakdown.is_sorted_by(|one, other| one.0 < other.0));
-                }
-            }
+            tells_what_adding_up_tells(tx, &kept)?;
+            usage_sums::fold(tx)?;
+            tells_what_adding_up_tells(tx, &kept)?;
             let before = sums(tx)?;
             usage_rebuild::again(tx);
             tx.settle()?;

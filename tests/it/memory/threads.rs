@@ -85,8 +85,8 @@ async fn a_turn_overrides_its_agent_and_only_for_itself() {
     let thread = trace["trace"]["thread_id"].as_str().unwrap().to_owned();
     let turn = super::chat(&story, &agent, &thread, "again".into()).await;
     assert_eq!(whole(&story, &turn.id).await["spans"][0]["input"][0]["content"], "Be kind.");
-    let runs = story.bench.studio.chat_runs(&story.bench.scope, EntityKind::Agent, &agent, &thread, ListQuery::default()).await.expect("runs");
-    let told: Vec<_> = runs.data.iter().map(|run| (run["id"].clone(), run["status"].clone(), run["input_preview"].clone())).collect();
+    let runs = story.bench.studio.chat_runs(&story.bench.scope, EntityKind::Agent, &agent, &thread, ListQuery::default()).await.expect("runs").into_json();
+    let told: Vec<_> = runs["data"].as_array().unwrap().iter().map(|run| (run["id"].clone(), run["status"].clone(), run["input_preview"].clone())).collect();
     assert_eq!(told[0], (json!(turn.id), json!("completed"), json!("again")), "newest first");
     assert_eq!(told.len(), 2);
 }
