@@ -1,10 +1,12 @@
-//! Owns the test that no function reaches another tenant's rows.
+//! Owns the tests that no function reaches another tenant's rows, or its runs.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::engine::{Follow, From};
 use crate::model::event::EntityKind;
+use crate::studio::requests::RunRequest;
 use crate::studio::{ListQuery, Upload};
 
 #[tokio::test]
@@ -46,4 +48,20 @@ async fn nothing_of_another_tenant_is_seen_or_changed() {
     assert_eq!(refusal(studio.attachment(&other, &key).await), "not_found");
     assert_eq!(refusal(studio.delete_attachment(&other, &key).await), "not_found");
     assert_eq!(studio.attachment(&home, &key).await.expect("there").bytes, "hello");
+}
+
+#[tokio::test]
+async fn a_run_that_leaves_nothing_behind_is_followed_by_its_tenant_alone() {
+    let studio = studio_with(&json!({"database": {"durability": "none"}}));
+    let other = Scope { tenant: "other".into(), ..Scope::default() };
+    let node = |id: &str| json!({"id": id, "type": id, "position": {"x": 0, "y": 0}, "data": {}});
+    let edge = json!({"id": "e", "source": "start", "sourceHandle": "default", "target": "stop", "targetHandle": "default"});
+    let graph = json!({"version": 1, "nodes": [node("start"), node("stop")], "edges": [edge]});
+    let made = make(&studio, Resource::Workflow, json!({"name": "Short", "graph": graph})).await;
+    let body = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a body");
+    let started = studio.start(&scope(), EntityKind::Workflow, text(&made, "id"), body, false).await.expect("a run");
+    let run = started.run.to_string();
+    assert_eq!(refusal(studio.events(&other, &run, From::default(), Follow::Tail).await.map(drop)), "not_found");
+    let mut stream = studio.events(&scope(), &run, From::default(), Follow::Tail).await.expect("known").expect("a stream");
+    assert!(stream.next_batch().await.is_some());
 }
