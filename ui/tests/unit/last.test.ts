@@ -6,7 +6,7 @@ vi.stubGlobal('location', { href: 'http://a.example/studio' });
 vi.stubGlobal('document', { documentElement: { lang: 'en' }, querySelector: () => null });
 const { keysOf } = await import('../../src/graph/order');
 const { markOf, ticks } = await import('../../src/run/rows');
-const { waited } = await import('../../src/run/trace-rows');
+const { waited } = await import('../../src/run/waited');
 
 const node = (type: string, data: Record<string, unknown>): GraphNode => ({ id: 'n', type, position: { x: 0, y: 0 }, data }) as GraphNode;
 
