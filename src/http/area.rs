@@ -47,9 +47,14 @@ impl Area {
         Self { place, rest: if bare.is_empty() { "/".into() } else { bare.into() }, prefix, slashes }
     }
 
+    /// How many segments a page's path has below the studio's root.
+    pub(super) fn depth(&self) -> usize {
+        segments(&self.rest).count() + self.slashes
+    }
+
     /// From a page to the studio's root, relative to the page's depth; a base URL helps where there is nothing else.
     pub(super) fn root(&self, base_url: Option<&str>) -> String {
-        match (segments(&self.rest).count() + self.slashes, segments(&self.prefix).last(), base_url.map(path_of)) {
+        match (self.depth(), segments(&self.prefix).last(), base_url.map(path_of)) {
             (0, Some(last), _) => format!("./{last}/"),
             (0, None, Some(path)) if !path.is_empty() => format!("{path}/"),
             (0 | 1, ..) => "./".into(),

@@ -17,6 +17,8 @@ pub(super) struct Asker {
     pub(super) wants_page: bool,
     /// In Portuguese rather than English.
     pub(super) portuguese: bool,
+    /// How deep below the studio's root the page is that was asked for.
+    pub(super) depth: usize,
 }
 
 impl Asker {
@@ -24,7 +26,7 @@ impl Asker {
     pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area) -> Self {
         let api = area.rest == "/api" || area.rest.starts_with("/api/");
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
-        Self { wants_page, portuguese: in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config)) }
+        Self { wants_page, depth: area.depth(), portuguese: in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config)) }
     }
 
     /// The language of pages, as HTML names it.

@@ -10,8 +10,9 @@ use super::resource::{Definition, Resource};
 use super::uses::{self, Use};
 use super::{Scope, Studio, definitions};
 use crate::error::{Error, Kind, Result};
-use crate::model::check::{self, Issue, Severity};
+use crate::model::check::{self, GraphLimits, Issue, Severity};
 use crate::model::palette;
+use crate::model::texts::Locale;
 use crate::store::Tx;
 
 /// What is known of a graph beside itself.
@@ -59,8 +60,20 @@ pub(super) fn check(
     graph: &Value,
     state_schema: Option<&Value>,
 ) -> Result<Vec<Issue>, Refusal> {
+    check_within(tx, tenant, catalog, graph, state_schema, &catalog.graph_limits())
+}
+
+/// What is wrong with a graph, told in the language of the limits.
+fn check_within(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    graph: &Value,
+    state_schema: Option<&Value>,
+    limits: &GraphLimits,
+) -> Result<Vec<Issue>, Refusal> {
     let known = KnownInStore::new(tx, tenant, catalog, state_schema);
-    let issues = check::check(graph, &known, &catalog.graph_limits());
+    let issues = check::check(graph, &known, limits);
     known.into_result()?;
     Ok(issues)
 }
@@ -120,7 +133,7 @@ pub(super) fn show(workflow: &Definition, seen: Seen) -> Value {
 
 impl Studio {
     /// What validation says of a graph that need not be stored: `{valid, errors, warnings, issues}`.
-    pub async fn validate_graph(&self, scope: &Scope, body: &Value) -> Result<Value> {
+    pub async fn validate_graph(&self, scope: &Scope, body: &Value, locale: Locale) -> Result<Value> {
         let (tenant, catalog, body) = (scope.tenant.clone(), self.catalog(), body.clone());
         self.reading(move |tx| {
             let given = object_of(&body)?;
@@ -131,7 +144,8 @@ impl Studio {
                 Some(id) => definitions::must_find(tx, &tenant, &catalog, Resource::Workflow, id)?.body.shift_remove("state_schema"),
                 None => None,
             };
-            let issues = check(tx, &tenant, &catalog, graph, schema.as_ref())?;
+            let limits = GraphLimits { locale, ..catalog.graph_limits() };
+            let issues = check_within(tx, &tenant, &catalog, graph, schema.as_ref(), &limits)?;
             Ok(verdict(&issues))
         })
         .await

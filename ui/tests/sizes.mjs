@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 const dist = join(fileURLToPath(new URL('.', import.meta.url)), '../dist');
 const assets = join(dist, 'assets');
 const files = readdirSync(assets);
-const size = (name) => (/\.(woff2)$/.test(name) ? readFileSync(join(assets, name)).length : gzipSync(readFileSync(join(assets, name)), { level: 9 }).length) / 1024;
+const size = (name) => (/\.(woff2)$/.test(name) ? readFileSync(join(assets, name)).length : gzipSync(readFileSync(join(assets, name)), { level: 9 }).length) / 1000;
 const text = (name) => readFileSync(join(assets, name), 'utf8');
 const named = (pattern) => files.filter((f) => pattern.test(f));
 

@@ -98,7 +98,16 @@ fn render(html: &str, visit: &Visit) -> String {
 pub(super) fn problem_page(asker: Asker, status: u16, title: &str, detail: &str) -> Response {
     let html = PROBLEM.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
     let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());
+    let root = if asker.depth > 1 { "../".repeat(asker.depth - 1) } else { "./".into() };
+    let html = html.replace("{{style}}", &style(asker.depth, &root)).replace("{{root}}", &root);
     document(&html.replace("{{detail}}", &escape(detail)))
+}
+
+/// The link to the application's style sheet; the studio's own root has no way to it that needs no name.
+fn style(depth: usize, root: &str) -> String {
+    let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
+    let link = index.and_then(|html| html.lines().find(|line| line.contains("rel=\"stylesheet\""))).filter(|_| depth > 0);
+    link.map_or_else(String::new, |link| link.trim().replace("\"./assets/", &format!("\"{root}assets/")))
 }
 
 fn document(html: &str) -> Response {

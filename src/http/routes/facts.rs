@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
+use crate::model::texts::Locale;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -24,7 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn validate(call: Call) -> Result<Response> {
-    Ok(answer::ok(&call.studio.validate_graph(&call.scope, &call.body).await?))
+    let locale = if call.visit.asker.portuguese { Locale::PtBr } else { Locale::En };
+    Ok(answer::ok(&call.studio.validate_graph(&call.scope, &call.body, locale).await?))
 }
 
 async fn schema(call: Call) -> Result<Response> {

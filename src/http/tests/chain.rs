@@ -129,6 +129,16 @@ async fn the_pages_are_answered_in_the_language_they_are_read_in() {
 }
 
 #[tokio::test]
+async fn the_page_of_a_problem_looks_like_the_others() {
+    let asked = with(request("GET", "/studio/workflows/x/nowhere", ""), "accept", "text/html");
+    let answer = ask(&studio(json!({})), asked).await;
+    assert_eq!(answer.status, 404);
+    let page = answer.text();
+    assert!(page.contains(r#"href="../../assets/index-"#) && page.contains(r#"href="../../workflows""#), "{page}");
+    assert!(!page.contains("{{"), "{page}");
+}
+
+#[tokio::test]
 async fn every_answer_carries_version_and_no_store() {
     let studio = studio(json!({}));
     for path in [PATH, "/studio", "/studio/api/none", "/nowhere", "/api/studio/none"] {

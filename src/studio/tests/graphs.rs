@@ -4,6 +4,7 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::texts::Locale;
 use crate::studio::{ListQuery, pinning};
 
 /// A graph from start over one node to stop.
@@ -44,12 +45,13 @@ async fn a_workflow_tells_its_warnings_and_its_agents() {
 #[tokio::test]
 async fn graphs_are_validated_without_being_stored() {
     let (studio, scope) = (studio(), scope());
-    let told = studio.validate_graph(&scope, &json!({"graph": graph_of("rag", &json!({}))})).await.expect("a verdict");
+    let told = studio.validate_graph(&scope, &json!({"graph": graph_of("rag", &json!({}))}), Locale::En).await.expect("a verdict");
     assert_eq!((&told["valid"], told["warnings"].as_array().map(Vec::len)), (&json!(true), Some(1)));
-    let told = studio.validate_graph(&scope, &json!({"graph": {"version": 1, "nodes": [], "edges": []}})).await.expect("a verdict");
+    let told = studio.validate_graph(&scope, &json!({"graph": {"version": 1, "nodes": [], "edges": []}}), Locale::PtBr).await.expect("a verdict");
     assert_eq!(told["valid"], false);
-    assert_eq!(refusal(studio.validate_graph(&scope, &json!({})).await), "validation_failed graph");
-    assert_eq!(refusal(studio.validate_graph(&scope, &json!({"graph": {}, "workflow_id": "x"})).await), "not_found");
+    assert!(told["errors"].to_string().contains("O grafo não tem nó de parada"), "in the language that was asked for: {told}");
+    assert_eq!(refusal(studio.validate_graph(&scope, &json!({}), Locale::En).await), "validation_failed graph");
+    assert_eq!(refusal(studio.validate_graph(&scope, &json!({"graph": {}, "workflow_id": "x"}), Locale::En).await), "not_found");
 }
 
 #[tokio::test]

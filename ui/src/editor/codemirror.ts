@@ -1,7 +1,7 @@
 /** Owns CodeMirror inside a shadow root, where its styles pass the content policy. */
 import { standardKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
-import { foldGutter, HighlightStyle, syntaxHighlighting } from '@codemirror/language';
+import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
 import { linter, lintGutter } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
@@ -16,7 +16,6 @@ const theme = EditorView.theme({
   '&.cm-focused .cm-selectionBackground, .cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
   '.cm-cursor': { borderLeftColor: 'var(--ink)' },
   '.cm-tooltip': { backgroundColor: 'var(--surface)', border: '1px solid var(--line-2)', borderRadius: '8px', color: 'var(--ink)' },
-  '.cm-foldPlaceholder': { backgroundColor: 'var(--sunken)', border: 'none', color: 'var(--ink-3)' },
 });
 const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: 'var(--ink)' },
@@ -34,7 +33,7 @@ export function codeBox(host: HTMLElement, text: string, options: { label: strin
     state: EditorState.create({
       doc: text,
       extensions: [
-        lineNumbers(), foldGutter(), history(), json(), linter(jsonParseLinter(), { delay: 200 }), lintGutter(), theme, syntaxHighlighting(colours),
+        lineNumbers(), history(), json(), linter(jsonParseLinter(), { delay: 200 }), lintGutter(), theme, syntaxHighlighting(colours),
         keymap.of([...standardKeymap, ...historyKeymap, indentWithTab]), EditorView.lineWrapping, EditorState.readOnly.of(options.readOnly),
         EditorView.contentAttributes.of({ 'aria-label': options.label }),
         EditorView.updateListener.of((update) => { if (update.docChanged && !quiet) options.onChange(update.state.doc.toString()); }),

@@ -1,5 +1,5 @@
 /** Owns the composer beside the timeline: message, files, initial state. */
-import { Paperclip, Send, Square, X } from 'lucide-react';
+import { EyeOff, Paperclip, Send, Square, X } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import type { Attachment } from '../api/types';
 import { t } from '../i18n';
@@ -8,14 +8,14 @@ import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { Tabs } from '../parts/tabs';
-import { toastError } from '../parts/toast';
+import { toast, toastError } from '../parts/toast';
 import { FileButton, sendFiles } from '../parts/files';
 import { Ask } from '../run/ask';
-import { answerPause, cancelRun, useRun } from '../run/store';
+import { answerPause, cancelRun, leaveRun, useRun } from '../run/store';
 import { JsonField } from './json-field';
 import { useComposer } from './composer';
 import { usePanels } from './panel';
-import { useEditor } from './store';
+import { tell, useEditor } from './store';
 import { clearTrials, useTrials } from './trials';
 
 export function DockChat({ onRun, open }: { onRun: (message: string) => void; open: boolean }): ReactElement {
@@ -27,6 +27,13 @@ export function DockChat({ onRun, open }: { onRun: (message: string) => void; op
       {open && (tab === 'chat' ? <Chat onRun={onRun} /> : <div className="scroll" style={{ padding: 12 }}><JsonField label={t('run.initial')} hint={t('run.initial.hint')} value={composer.state} rows={5} onChange={(v) => useComposer.setState({ state: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> })} /></div>)}
     </div>
   );
+}
+
+/** Closes the stream; the run goes on. */
+function unwatch(): void {
+  leaveRun();
+  tell({ mode: 'design' });
+  toast(t('run.unwatched'));
 }
 
 function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
@@ -66,6 +73,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         <textarea rows={1} id="composer" aria-label={t('run.message')} placeholder={blocked ? t('run.paused') : human ? t('ask.answer') : t('run.message')} value={text} disabled={!!blocked}
           onChange={(e) => useComposer.setState({ text: e.target.value })} onPaste={(e) => { if (e.clipboardData.files.length) { e.preventDefault(); attach([...e.clipboardData.files]); } }}
           onKeyDown={(e) => { e.stopPropagation(); if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } if (e.key === 'Escape') document.getElementById('canvas')?.focus(); }} />
+        {streaming && <Button look="ghost" small icon={EyeOff} label={t('run.unwatch')} onClick={unwatch} />}
         {streaming ? <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void cancelRun().catch(toastError)} /> : <Button look="ghost" small icon={Send} label={t('run.send')} type="submit" disabled={!!blocked} />}
       </form>
     </>

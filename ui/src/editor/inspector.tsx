@@ -59,7 +59,7 @@ export function Inspector({ node, schema, stock, providers }: { node: GraphNode;
       <div className="ib" id="insp-panel" role="tabpanel" tabIndex={-1}>
         {tab === 'configure' && <Configure node={node} schema={schema} stock={stock} providers={providers} disabled={readOnly || mode !== 'design'} />}
         {tab === 'run' && <RunTab node={node} step={step} />}
-        {tab === 'state' && <StateTab step={step} />}
+        {tab === 'state' && <StateTab node={node} step={step} />}
         {tab === 'json' && <NodeJson node={node} disabled={readOnly || mode !== 'design'} />}
       </div>
     </aside>

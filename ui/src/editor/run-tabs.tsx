@@ -16,6 +16,7 @@ import { pauseAt } from '../run/breaks';
 import { answerPause, retryRun, useRun } from '../run/store';
 import type { StepView } from '../run/view';
 import { JsonField } from './json-field';
+import { useLastStep } from './last-values';
 import { useEditor } from './store';
 import { canBreak, toggleBreak, useTrials } from './trials';
 
@@ -28,16 +29,18 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
   const graph = useEditor((s) => s.graph);
   const broken = useTrials((s) => s.breaks.includes(node.id));
   const [editing, setEditing] = useState(false);
+  const stored = useLastStep(node.id);
   if (!step) return <p className="mut">{t('run.notreached')}</p>;
+  const used = step.tokens ? step : stored?.total_tokens ? { prompt: stored.prompt_tokens, completion: stored.completion_tokens, cost: stored.estimated_cost, currency: stored.currency, unpriced: stored.unpriced } : null;
   return (
     <>
       {pause && <Ask pause={pause} busy={busy} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
       {step.error && <div className="note-box fail" role="alert"><div><b>{step.error.message}</b><div className="mono mut">{step.error.code}</div></div></div>}
       {step.text && <section><h2>{t('run.output')}</h2><div style={{ marginTop: 6 }}><Markdown text={step.text} cursor={step.state === 'streaming'} /></div></section>}
       {step.tools.length > 0 && <section><h2>{t('run.tools')}</h2>{step.tools.map((use) => <details key={use.callId} className="more"><summary className="mono"><b>{use.name}</b>({callText(use.inputs, 40)}) {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}</summary><Code value={use.result ?? ''} maxHeight={200} /></details>)}</section>}
-      <StateTab step={step} />
+      <StateTab node={node} step={step} />
       <section><h2>{t('run.usage')}</h2>
-        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{step.tokens ? count(step.prompt) : '–'}</dd><dt>{t('usage.completion')}</dt><dd>{step.tokens ? count(step.completion) : '–'}</dd><dt>{t('usage.cost')}</dt><dd>{step.unpriced ? t('usage.unpriced') : money(step.cost, step.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms)}</dd></dl>
+        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{used ? count(used.prompt) : '–'}</dd><dt>{t('usage.completion')}</dt><dd>{used ? count(used.completion) : '–'}</dd><dt>{t('usage.cost')}</dt><dd>{used?.unpriced ? t('usage.unpriced') : money(used?.cost, used?.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms ?? stored?.duration_ms)}</dd></dl>
       </section>
       <section><h2>{t('run.from')}</h2><div className="acts">
         <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}><Icon as={RotateCcw} />{t('run.rerun')}</button>
@@ -59,8 +62,11 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
   );
 }
 
-export function StateTab({ step }: { step?: StepView }): ReactElement | null {
-  if (step && step.end === null && !step.changes) return null;
-  if (!step?.changes || Object.keys(step.changes).length === 0) return step ? <p className="mut small">{t('state.nochange')}</p> : null;
-  return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={{}} after={step.changes} /></div></section>;
+export function StateTab({ node, step }: { node: GraphNode; step?: StepView }): ReactElement | null {
+  const found = useLastStep(node.id)?.state_snapshot;
+  if (!step) return null;
+  const changed = step.changes && Object.keys(step.changes).length > 0 ? step.changes : null;
+  if (step.end === null && !changed) return found ? <section><h2>{t('state.at')}</h2><div style={{ marginTop: 8 }}><Code value={found} maxHeight={260} /></div></section> : null;
+  if (!changed) return <p className="mut small">{t('state.nochange')}</p>;
+  return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={found ?? {}} after={{ ...found, ...changed }} /></div></section>;
 }

@@ -66,7 +66,7 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
       </div>
       <label className="eyebrow" htmlFor={id} style={{ display: 'block', margin: '12px 0 4px' }}>{t('ask.message')} <span style={{ fontWeight: 400 }}>{t('ask.message.hint')}</span></label>
       <textarea id={id} className="in" rows={2} style={{ minHeight: 52 }} value={message} disabled={busy} onChange={(e) => setMessage(e.target.value)} />
-      <div className="row wrap" style={{ marginTop: 10 }}>
+      <div className="row wrap" style={{ marginTop: 10, gap: 6 }}>
         {each ? <Button look="pri" disabled={busy || tools.some((x) => !each[x.call_id])} onClick={sendEach}>{busy && sent ? t('ask.sent.yes') : t('ask.send')}</Button> : (
           <>
             <Button look="pri" icon={Check} disabled={busy} onClick={() => decide('approve')}>{busy && sent === 'approve' ? t('ask.sent.yes') : t('ask.approve.all')}</Button>

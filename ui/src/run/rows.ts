@@ -40,13 +40,17 @@ export function liveRows(view: RunView): Row[] {
   });
 }
 
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const LONG = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440].map((n) => n * MINUTE);
+
 /** A mark of an axis: no more digits than it needs. */
-export const markOf = (ms: number): string => (ms === 0 ? '0' : ms < 1000 ? `${ms} ms` : ms < 60_000 ? `${count(ms / 1000)} s` : duration(ms));
+export const markOf = (ms: number): string => (ms === 0 ? '0' : ms < 1000 ? `${ms} ms` : ms < MINUTE ? `${count(ms / 1000)} s` : ms % HOUR === 0 ? `${ms / HOUR} h` : ms % MINUTE === 0 && ms < HOUR ? `${ms / MINUTE} min` : duration(ms));
 
 /** Marks of an axis: round figures, about one per 110 px. */
 export function ticks(span: number, width: number): number[] {
   const rough = span / Math.max(2, Math.floor(width / 110));
   const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
-  const step = [1, 2, 3, 5, 10].map((n) => n * power).find((n) => n >= rough) ?? power * 10;
+  const step = (rough > 30_000 ? LONG : [1, 2, 3, 5, 10].map((n) => n * power)).find((n) => n >= rough) ?? power * 10;
   return Array.from({ length: Math.min(40, Math.floor(span / step) + 1) }, (_, n) => n * step);
 }

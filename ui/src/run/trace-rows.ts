@@ -4,6 +4,7 @@ import { t } from '../i18n';
 import { fromMicros, micros } from '../i18n/figures';
 import { trialName } from './breaks';
 import type { Row } from './rows';
+import { waited } from './waited';
 
 export interface TraceRows { rows: Row[]; byId: Map<string, Row>; start: number; end: number }
 
@@ -132,21 +133,6 @@ const STATES: Record<Step['status'], Row['state']> = { running: 'run', paused: '
 
 function waitRow(row: Row, wait: Row['waits'][number], n: number): Row {
   return { ...blank, id: `w:${row.id}:${n}`, kind: 'wait', stepId: row.stepId, type: 'wait', label: t('trace.waiting.approval'), depth: row.depth + 1, state: 'wait', start: wait.from, end: wait.to, waits: [wait], parent: row.id, ms: wait.to === null ? null : wait.to - wait.from };
-}
-
-/** A finished step whose clock ran longer than its work was waiting: in the widest gap between its spans, else in the middle. */
-export function waited(start: number, end: number | null, ms: number | null, own: Span[]): Row['waits'] {
-  const wait = end === null || ms === null ? 0 : end - start - ms;
-  if (end === null || ms === null || wait < 20 || (wait < 500 && wait < ms * 4)) return [];
-  let from = start + ms * 0.6;
-  let widest = 0;
-  let last = start;
-  for (const span of [...own].sort((a, b) => (time(a.started_at) ?? 0) - (time(b.started_at) ?? 0))) {
-    const began = time(span.started_at) ?? last;
-    if (began - last > widest && began - last >= wait * 0.7) { widest = began - last; from = last; }
-    last = Math.max(last, time(span.finished_at) ?? began);
-  }
-  return [{ from, to: Math.min(end, from + wait) }];
 }
 
 function spanRow(span: Span, stepId: string, above: Row): Row {

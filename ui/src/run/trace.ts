@@ -1,6 +1,6 @@
 /** Owns turning a stored trace into the view a live run has. */
 import type { Step, TraceAnswer } from '../api/types';
-import { waited } from './trace-rows';
+import { waited } from './waited';
 import { blankStep, noRun, type NodeState, type RunView, type StepView } from './view';
 
 const STATES: Record<Step['status'], NodeState> = { running: 'running', paused: 'waiting', completed: 'done', failed: 'failed', cancelled: 'skipped' };

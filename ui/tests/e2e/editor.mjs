@@ -44,6 +44,15 @@ export async function editor() {
     await page.locator('.react-flow__node[data-id="stop_1"]').waitFor();
     const jumped = await path(page, 'stop_1');
     expect(jumped.length <= 2 && jumped.at(-1) === glided.at(-1), `and jump where motion is unwanted (${jumped.join(', ')} after ${glided.at(-1)})`);
+    const asked = [];
+    page.on('request', (request) => { if (request.method() === 'POST') asked.push(request.url()); });
+    await page.route(/run\/stream/, () => new Promise(() => undefined));
+    await page.locator('#composer').fill('slowly');
+    await page.locator('#composer').press('Enter');
+    await page.getByRole('button', { name: /Stop watching/ }).click();
+    await page.getByText('The run goes on.').waitFor();
+    expect(await page.locator('#composer').isEnabled() && await page.getByRole('radio', { name: 'Design', checked: true }).count() === 1 && !asked.some((url) => /cancel/.test(url)), 'who stops watching does not stop the run');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     const listed = async (query) => { await page.goto(`${base}/workflows/${workflow.id}/traces?${query}`); await page.locator('td a.rowlink, .empty').first().waitFor(); return page.locator('td a.rowlink').count(); };
     expect(await listed(`model=${model}&version=1&cost=0`) === 1, 'traces are filtered by model, version and cost');
     expect(await listed('model=another') === 0 && await listed('cost=1000') === 0 && await listed('version=7') === 0, 'by the host, and what does not match is not there');

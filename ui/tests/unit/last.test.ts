@@ -6,7 +6,7 @@ vi.stubGlobal('location', { href: 'http://a.example/studio' });
 vi.stubGlobal('document', { documentElement: { lang: 'en' }, querySelector: () => null });
 const { keysOf } = await import('../../src/graph/order');
 const { markOf, ticks } = await import('../../src/run/rows');
-const { waited } = await import('../../src/run/trace-rows');
+const { waited } = await import('../../src/run/waited');
 
 const node = (type: string, data: Record<string, unknown>): GraphNode => ({ id: 'n', type, position: { x: 0, y: 0 }, data }) as GraphNode;
 
@@ -31,5 +31,7 @@ it('tells waiting from work', () => {
 
 it('marks an axis with as few digits as it needs', () => {
   expect([0, 20, 500, 1000, 1500, 20_000, 90_000].map(markOf)).toEqual(['0', '20 ms', '500 ms', '1 s', '1.5 s', '20 s', '1 min 30 s']);
+  expect([300_000, 3_600_000, 5_400_000].map(markOf)).toEqual(['5 min', '1 h', '1 h 30 min']);
+  expect(ticks(2_000_000, 640).map(markOf)).toEqual(['0', '10 min', '20 min', '30 min']);
   expect(ticks(4000, 640).map(markOf)).toEqual(['0', '1 s', '2 s', '3 s', '4 s']);
 });

@@ -13,13 +13,13 @@ import { Top } from '../../shell/top';
 
 export default function Tools(): ReactElement {
   const registry = useRegistry().data?.data ?? [];
-  const fresh = <LinkButton to="/tools/new" look="pri" icon={Plus}>{t('toolspage.new')}</LinkButton>;
+  const fresh = (look?: string): ReactElement => <LinkButton to="/tools/new" look={look} icon={Plus}>{t('toolspage.new')}</LinkButton>;
   return (
     <>
-      <Top crumbs={[{ label: t('nav.tools') }]} title={t('nav.tools')}>{fresh}</Top>
+      <Top crumbs={[{ label: t('nav.tools') }]} title={t('nav.tools')}>{fresh('pri')}</Top>
       <Listing<Tool>
         path="/api/tools" nameLabel={t('name')} href={(x) => `/tools/${x.id}`} tile={() => <EntityTile type="tool" />}
-        empty={<Empty icon={Wrench} title={t('toolspage.empty')} text={t('toolspage.empty.text')}>{fresh}</Empty>}
+        empty={<Empty icon={Wrench} title={t('toolspage.empty')} text={t('toolspage.empty.text')}>{fresh()}</Empty>}
         below={<Registry rows={registry} />}
         columns={[
           { label: t('toolspage.kind'), cell: (x) => tx(`toolkind.${x.kind}`, x.kind) },

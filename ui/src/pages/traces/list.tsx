@@ -94,7 +94,7 @@ export default function Traces({ id }: { id: string }): ReactElement {
               <table>
                 <thead><tr>
                   <th scope="col" className="hide-s" style={{ width: 30 }}><span className="sr">{t('traces.pick')}</span></th><th scope="col">{t('traces.input')}</th><th scope="col">{t('status')}</th>{!id && <th scope="col" className="hide-m">{t('traces.of')}</th>}
-                  <th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="hide-s">{t('trace.started')}</th><th scope="col" className="num hide-s">{t('trace.tokens')}</th><th scope="col" className="num hide-s">{t('trace.cost')}</th><th scope="col" className="hide-m">{t('traces.trigger')}</th>
+                  <th scope="col" className="num hide-s">{t('trace.duration')}</th><th scope="col" className="hide-s">{t('trace.started')}</th><th scope="col" className="num hide-s">{t('trace.tokens')}</th><th scope="col" className="num hide-s">{t('trace.cost')}</th><th scope="col" className="hide-m">{t('traces.trigger')}</th>
                 </tr></thead>
                 <tbody>{data.map((r) => <TraceRow key={r.id} run={r} plain={!!id} picked={picked.includes(r.id)} onPick={() => toggle(r.id)} onOpen={() => go(`/traces/${r.id}`)} />)}</tbody>
               </table>
@@ -127,7 +127,7 @@ function TraceRow({ run, plain, picked, onPick, onOpen }: { run: RunSummary; pla
       <td className="said"><Link to={`/traces/${run.id}`} className="rowlink"><span className="trunc">{label}</span></Link></td>
       <td title={run.error ? `${run.error.code}: ${run.error.message}` : undefined}><Status status={run.status} bare /></td>
       {!plain && <td className="hide-m" style={{ maxWidth: 210 }}><span className="name2"><EntityTile type={run.entity_type} /><span className="trunc">{run.entity_name ?? t('traces.deleted')}</span></span></td>}
-      <td className="num" title={run.waiting_ms ? t('traces.split', { work: duration(run.working_ms), wait: duration(run.waiting_ms) }) : undefined}>{run.working_ms != null && run.waiting_ms ? <>{duration(run.working_ms)} <span className="mut">+ {duration(run.waiting_ms)}</span></> : duration(run.duration_ms)}</td>
+      <td className="num hide-s" title={run.waiting_ms ? t('traces.split', { work: duration(run.working_ms), wait: duration(run.waiting_ms) }) : undefined}>{run.working_ms != null && run.waiting_ms ? <>{duration(run.working_ms)} <span className="mut">+ {duration(run.waiting_ms)}</span></> : duration(run.duration_ms)}</td>
       <td className="hide-s mut" title={dateTime(run.started_at ?? run.created_at)}>{ago(run.started_at ?? run.created_at)}</td>
       <td className="num hide-s">{run.total_tokens ? compact(run.total_tokens) : '–'}</td>
       <td className="num hide-s mono">{run.unpriced ? <span className="mut" title={t('usage.unpriced')}>{t('usage.unpriced')}</span> : decimal(run.estimated_cost)}</td>
