@@ -82,7 +82,7 @@ impl Asker {
 
 /// The document of an error in English, for doors that are no routes.
 pub(crate) fn document(error: Error) -> Value {
-    Asker { wants_page: false, portuguese: false }.document(error)
+    Asker { wants_page: false, portuguese: false, depth: 0 }.document(error)
 }
 
 /// Tells a document of this kind in the language of the configuration, as routes do.
