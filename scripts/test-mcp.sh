@@ -52,7 +52,7 @@ begin everything "$everything_port" env PORT="$everything_port" "$node" "$everyt
 python_port=$(free_port)
 begin python "$python_port" "$peers/python/bin/python" tests/mcp/server.py "$python_port"
 
-export STUDIO_MCP_AUTHORIZE="$peers/python/bin/python $PWD/tests/mcp/authorize.py"
+export STUDIO_MCP_AUTHORIZE="$peers/python/bin/python $PWD/tests/mcp/authorize.py" STUDIO_MCP_SCOPES="$peers/scopes"
 export STUDIO_MCP_EVERYTHING="$node $everything/dist/index.js stdio" STUDIO_MCP_EVERYTHING_URL="http://127.0.0.1:$everything_port/mcp"
 export STUDIO_MCP_PYTHON="$peers/python/bin/python $PWD/tests/mcp/server.py" STUDIO_MCP_PYTHON_URL="http://127.0.0.1:$python_port/mcp"
 cargo="${CARGO:-cargo}"
@@ -64,6 +64,7 @@ conform() { # the suite, its version, revision of the protocol, scenarios
     shift 3
     for scenario in "$@"; do
         log="$peers/conformance-$version-$revision-${scenario//\//-}.log"
+        rm -f "$STUDIO_MCP_SCOPES"
         MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" --spec-version "$revision" --timeout 120000 \
             --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 || { cat "$log"; exit 1; }
         echo "conformance $version, $revision, $scenario: passed"

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import re
 import secrets
 import sys
@@ -140,12 +141,21 @@ def by_a_person(server, context, form):
     return token(server, {**more, **{key: form[key] for key in form if key == "resource"}}, who, secret, way)
 
 
+def widened(scope):
+    """What was granted before stays granted: the scopes asked for so far, and these."""
+    path = pathlib.Path(os.environ["STUDIO_MCP_SCOPES"])
+    before = path.read_text().split() if path.exists() else []
+    scopes = before + [one for one in scope.split() if one not in before]
+    path.write_text(" ".join(scopes))
+    return " ".join(scopes)
+
+
 def main():
     wanted = json.load(sys.stdin)
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     resource = protected(wanted["url"], wanted["challenge"])
     server = authority(wanted["url"], resource)
-    scope = said(wanted["challenge"], "scope") or " ".join(resource.get("scopes_supported") or [])
+    scope = widened(said(wanted["challenge"], "scope") or " ".join(resource.get("scopes_supported") or []))
     form = {"resource": resource.get("resource", wanted["url"])} if resource else {}
     if scope:
         form["scope"] = scope
