@@ -13,6 +13,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpPostResponse,
 };
 use rmcp::transport::WorkerTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use sse_stream::Sse;
 
 use super::authorization::Authorization;
@@ -21,6 +22,8 @@ use super::wire::{Broken, MESSAGE_LIMIT};
 use crate::providers::outbound;
 use crate::tools::guard::{self, Guard};
 
+/// A stream that broke off is looked for so many times, for seven seconds; then the server is taken for dead.
+const RESUMED: usize = 3;
 /// More redirects than this lead nowhere.
 const REDIRECTS: usize = 5;
 /// One request asks for this many tokens at most: to be known, and to be allowed more.
@@ -91,6 +94,9 @@ pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<S
     let (client, url) = client(address, guard)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).max_sse_event_size(MESSAGE_LIMIT);
     config = config.custom_headers(headers(address)?);
+    let mut again = ExponentialBackoff::default();
+    again.max_times = Some(RESUMED);
+    config.retry_config = Arc::new(again);
     if let Some(token) = &address.token {
         config = config.auth_header(&**token);
     }

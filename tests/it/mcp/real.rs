@@ -151,6 +151,8 @@ async fn everything_is_killed_in_mid_call_and_the_next_call_works() {
             }
             tokio::task::yield_now().await;
         }
+        // Long enough for the stream of its answer to have begun: it is looked for again before the server is taken for dead.
+        tokio::time::sleep(Duration::from_millis(1500)).await;
         if server == "web" {
             drop(web.kill());
             drop(web.wait());
