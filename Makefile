@@ -1,4 +1,4 @@
-# `make run` opens the studio in a small web application, `make test` proves everything. Both install what they need.
+# `make run` serves the studio in a small web application, `make test` proves everything. Both install what they need.
 
 PREFIX ?= /usr/local
 PORT ?= 8787

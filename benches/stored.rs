@@ -13,7 +13,7 @@ use studio::model::{Id, Timestamp};
 use studio::store::log::{self, Append};
 use studio::store::runs::{self, RunRow, RunUpdate};
 use studio::store::usage::SpanRow;
-use studio::store::{StoreError, Tx};
+use studio::store::{Param, StoreError, Tx};
 use studio::studio::requests::RunRequest;
 use studio::studio::{ListQuery, Resource, RunsQuery, Scope, Studio, TraceQuery, UsageWindow};
 
@@ -49,7 +49,7 @@ pub fn build(database: &str, n: u64) {
         let pattern = pattern(&studio).await;
         for from in (0..n).step_by(BATCH as usize) {
             let pattern = Arc::clone(&pattern);
-            let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n, true));
+            let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n, Metered::Whole));
             studio.world().store.write(batch).await.expect("runs are stored");
         }
         studio.shutdown(std::time::Duration::from_secs(60)).await;
@@ -58,21 +58,34 @@ pub fn build(database: &str, n: u64) {
     emit("W7build", "sqlite-normal", n, n, &[sample.stop()], json!({"db_bytes_per_unit": bytes}));
 }
 
-/// What the calls of a run and their sums cost to store: `n` runs in one transaction each, without calls and with two.
-pub fn metered(database: &str, n: u64) {
+/// How much of two calls of a run is stored.
+#[derive(Clone, Copy)]
+enum Metered {
+    /// Nothing.
+    Nothing,
+    /// Their rows, without what they add to sums.
+    Rows,
+    /// Everything.
+    Whole,
+}
+
+/// What the calls of a run and their sums cost to store: the last `n` of `of` runs over 90 days in one transaction each, without calls,
+/// with the rows of two, and with their sums too. The sums of the calls are the difference of the last two.
+pub fn metered(database: &str, n: u64, of: u64) {
+    let of = of.max(n);
     let path = Path::new(database);
-    for calls in [false, true] {
+    for (variant, calls) in [("no calls", Metered::Nothing), ("rows of two calls", Metered::Rows), ("two calls", Metered::Whole)] {
         measure::remove(path);
         wait(async {
             let studio = open(path);
             let pattern = pattern(&studio).await;
             let sample = Sample::start();
-            for number in 0..n {
+            for number in of - n..of {
                 let pattern = Arc::clone(&pattern);
-                let store = move |tx: &mut Tx<'_>| pattern.store(tx, number, n, calls);
+                let store = move |tx: &mut Tx<'_>| pattern.store(tx, number, of, calls);
                 studio.world().store.write(store).await.expect("a run is stored");
             }
-            emit("W7metered", if calls { "two calls" } else { "no calls" }, n, n, &[sample.stop()], json!({}));
+            emit("W7metered", variant, n, n, &[sample.stop()], json!({"of": of}));
             studio.shutdown(std::time::Duration::from_secs(60)).await;
         });
     }
@@ -113,7 +126,7 @@ fn usage(number: u64) -> Usage {
 }
 
 impl Pattern {
-    fn store(&self, tx: &mut Tx<'_>, number: u64, n: u64, metered: bool) -> Result<(), StoreError> {
+    fn store(&self, tx: &mut Tx<'_>, number: u64, n: u64, metered: Metered) -> Result<(), StoreError> {
         let back = i64::try_from((n - number) as u128 * (DAYS * DAY) as u128 / u128::from(n)).unwrap_or(0);
         let at = Timestamp(END - back);
         let agent = number % 2 == 1;
@@ -141,8 +154,17 @@ impl Pattern {
         total.add(&calls[1]);
         let mut append = Append::new(row.id, Arc::clone(&row.tenant), 0, 1, self.update(at, number, total));
         append.entries.clone_from(&self.entries);
-        append.spans = (0..).zip(calls).filter(|_| metered).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
-        log::append(tx, &append).map(drop)
+        let spans: Vec<_> = (0..).zip(calls).map(|(place, usage)| span(&row, place, number, at, usage)).collect();
+        let rows = match metered {
+            Metered::Nothing => Vec::new(),
+            Metered::Rows => spans,
+            Metered::Whole => {
+                append.spans = spans;
+                Vec::new()
+            }
+        };
+        let (run, _) = log::append(tx, &append)?;
+        rows.iter().try_for_each(|span| row_alone(tx, run, span))
     }
 
     fn update(&self, at: Timestamp, number: u64, total: Usage) -> RunUpdate {
@@ -175,6 +197,35 @@ impl Pattern {
     }
 }
 
+/// The row that the store makes of a call, without its part of the sums.
+fn row_alone(tx: &mut Tx<'_>, run: i64, span: &SpanRow) -> Result<(), StoreError> {
+    let (id, tokens) = (span.id.to_string(), span.usage.tokens);
+    let values = [
+        Param::from(&id),
+        "".into(),
+        run.into(),
+        run.into(),
+        span.kind.into(),
+        (&span.provider).into(),
+        (&span.model).into(),
+        span.started_at.0.into(),
+        span.traced.into(),
+        tokens.prompt.into(),
+        tokens.completion.into(),
+        tokens.cached.into(),
+        tokens.cache_write.into(),
+        tokens.reasoning.into(),
+        span.usage.cost.0.into(),
+        span.usage.unpriced.into(),
+    ];
+    tx.send(
+        "INSERT INTO #spans (id, tenant, run, root, kind, provider, model, started_at, traced, \
+         prompt, completion, cached, cache_write, reasoning, cost, unpriced) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+        &values,
+    )
+}
+
 fn span(run: &RunRow, place: u64, number: u64, at: Timestamp, usage: Usage) -> SpanRow {
     SpanRow {
         id: id(at.0.unsigned_abs() + 1, number * 2 + place),
@@ -188,19 +239,24 @@ fn span(run: &RunRow, place: u64, number: u64, at: Timestamp, usage: Usage) -> S
     }
 }
 
-/// What is asked of it: each question so many times.
-pub fn query(database: &str, reps: u64) {
+/// What is asked of it: each question so many times, or only the one of a name.
+pub fn query(database: &str, reps: u64, only: Option<&str>) {
+    let wanted = |variant: &str| only.is_none_or(|only| only == variant);
     wait(async {
         let studio = open(Path::new(database));
         let scope = Scope::default();
         let entity = id(2, 7).to_string();
         let page = studio.runs(&scope, RunsQuery::default()).await.expect("runs").into_json();
         let run = page["data"][10]["id"].as_str().expect("an id").to_owned();
-        for (variant, query) in lists(&studio, &scope, &run).await {
+        for (variant, query) in lists(&studio, &scope, &run).await.into_iter().filter(|(variant, _)| wanted(variant)) {
             ask(variant, reps, async || studio.runs(&scope, query.clone()).await.expect("runs").into_bytes()).await;
         }
-        ask("counts", reps, async || studio.run_counts(&scope).await.expect("counts")).await;
-        ask("trace", reps, async || studio.trace(&scope, &run, TraceQuery::default()).await.expect("a trace")).await;
+        if wanted("counts") {
+            ask("counts", reps, async || studio.run_counts(&scope).await.expect("counts")).await;
+        }
+        if wanted("trace") {
+            ask("trace", reps, async || studio.trace(&scope, &run, TraceQuery::default()).await.expect("a trace")).await;
+        }
         for (variant, more) in [
             ("usage", json!({})),
             ("usage-by-model", json!({"group_by": "model"})),
@@ -210,7 +266,10 @@ pub fn query(database: &str, reps: u64) {
             ("usage-by-thread", json!({"group_by": "thread"})),
             ("usage-of-model", json!({"model": "model-3"})),
             ("usage-of-model-by-day", json!({"model": "model-3", "group_by": "day"})),
-        ] {
+        ]
+        .into_iter()
+        .filter(|(variant, _)| wanted(variant))
+        {
             let mut asked = json!({"from": "2026-10-15", "to": "2026-11-13"});
             if let (Value::Object(asked), Value::Object(more)) = (&mut asked, more) {
                 asked.extend(more);

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the machine lacks to build (`build`), to test (`test`), or to test the pages (`ui`): Debian packages; the Rust toolchain must be there.
+# Installs what the machine lacks to build (`build`), to test (`test`), to test against programs of others (`peers`), or to test the pages (`ui`):
+# Debian packages; the Rust toolchain must be there.
 set -euo pipefail
 command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs)" >&2; exit 1; }
 
@@ -9,14 +10,15 @@ need() { # what to look for, package
 }
 need gcc gcc
 need /usr/include/stdlib.h libc6-dev
-if [ "${1:-build}" = test ]; then
+if [ "${1:-build}" = test ] || [ "${1:-build}" = peers ]; then
     need g++ g++
     need curl curl
+    need /bin/kill procps
     need valgrind valgrind
-    need npm npm
     need /usr/include/microhttpd.h libmicrohttpd-dev
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3 python3-venv)
 fi
+[ "${1:-build}" != peers ] || need npm npm
 if [ "${1:-build}" = ui ]; then
     need chromium chromium
     need nginx nginx-light
@@ -25,7 +27,7 @@ if [ "${1:-build}" = ui ]; then
 fi
 # Debian's Node.js is older than the pages' tools and a mock of model providers ask for; the registry of its packages has a newer one.
 newer_node() {
-    [ "${1:-build}" != build ] || return 0
+    [ "$1" = peers ] || [ "$1" = ui ] || return 0
     node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' && return 0
     npm install --silent --no-fund --no-audit --prefix "${CARGO_TARGET_DIR:-target}/node" node@22
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Speaks with MCP servers that others wrote, over both transports and both generations of the protocol, and plays the client in the
 # conformance suite: server-everything and conformance (npm), mcp (PyPI), installed under the target folder. In its scenarios
-# of OAuth tests/mcp/authorize.py plays the application that gets tokens. Left out of the suite are those of skills, and of answering a form
-# with its defaults: nobody was asked then.
+# of OAuth tests/mcp/authorize.py plays the application that gets tokens. All client scenarios run but those of two extensions: DPoP, where each
+# request is signed, and skills.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 peers="${CARGO_TARGET_DIR:-target}/peers"
@@ -59,24 +59,36 @@ cargo="${CARGO:-cargo}"
 "$cargo" test --quiet ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it mcp::real -- --include-ignored --skip mcp::real::conforms "$@"
 
 program=$("$cargo" test ${STUDIO_FEATURES:+--features "$STUDIO_FEATURES"} --test it --no-run 2>&1 | sed -n 's/.*(\(.*\/it-[0-9a-f]*\))/\1/p')
-conform() { # the suite, its version, revision of the protocol, scenarios
+conform() { # the suite, its version, revision of the protocol or nothing for extensions, scenarios
     local suite=$1 version=$2 revision=$3 scenario log
     shift 3
     for scenario in "$@"; do
-        log="$peers/conformance-$version-$revision-${scenario//\//-}.log"
+        log="$peers/conformance-$version-${revision:-extension}-${scenario//\//-}.log"
         rm -f "$STUDIO_MCP_SCOPES"
-        MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" --spec-version "$revision" --timeout 120000 \
+        MCP_CONFORMANCE_SCENARIO=$scenario "$node" "$suite/dist/index.js" client --scenario "$scenario" ${revision:+--spec-version "$revision"} --timeout 120000 \
             --command "$(realpath "$program") --exact mcp::real::conforms --ignored" >"$log" 2>&1 || { cat "$log"; exit 1; }
-        echo "conformance $version, $revision, $scenario: passed"
+        echo "conformance $version, ${revision:-extension}, $scenario: passed"
     done
 }
-conform "$conformance" "$conformance_version" 2025-11-25 initialize tools_call sse-retry
-conform "$conformance_next" "$conformance_next_version" 2025-11-25 initialize tools_call sse-retry json-schema-2020-12-preservation
-conform "$conformance_next" "$conformance_next_version" 2026-07-28 tools_call request-metadata sep-2322-client-request-state http-standard-headers \
-    http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref json-schema-2020-12-preservation
-conform "$conformance" "$conformance_version" 2025-11-25 auth/metadata-default auth/metadata-var1 auth/metadata-var2 auth/metadata-var3 auth/basic-cimd \
-    auth/scope-from-www-authenticate auth/scope-from-scopes-supported auth/scope-omitted-when-undefined auth/scope-step-up auth/scope-retry-limit \
-    auth/token-endpoint-auth-basic auth/token-endpoint-auth-post auth/token-endpoint-auth-none auth/pre-registration
-conform "$conformance" "$conformance_version" 2025-03-26 auth/2025-03-26-oauth-metadata-backcompat auth/2025-03-26-oauth-endpoint-fallback
-conform "$conformance" "$conformance_version" draft auth/resource-mismatch auth/offline-access-scope auth/offline-access-not-supported
-conform "$conformance" "$conformance_version" extension auth/client-credentials-jwt auth/client-credentials-basic
+oauth="auth/metadata-default auth/metadata-var1 auth/metadata-var2 auth/metadata-var3 auth/basic-cimd auth/scope-from-www-authenticate
+    auth/scope-from-scopes-supported auth/scope-omitted-when-undefined auth/scope-step-up auth/scope-retry-limit auth/token-endpoint-auth-basic
+    auth/token-endpoint-auth-post auth/token-endpoint-auth-none auth/pre-registration"
+oauth_of_old="auth/2025-03-26-oauth-metadata-backcompat auth/2025-03-26-oauth-endpoint-fallback"
+oauth_of_new="auth/resource-mismatch auth/offline-access-scope auth/offline-access-not-supported"
+extensions="auth/client-credentials-jwt auth/client-credentials-basic"
+older="initialize tools_call elicitation-sep1034-client-defaults sse-retry"
+# shellcheck disable=SC2086 # lists of names
+{
+    conform "$conformance" "$conformance_version" 2025-11-25 $older $oauth
+    conform "$conformance" "$conformance_version" 2025-06-18 initialize tools_call
+    conform "$conformance" "$conformance_version" 2025-03-26 $oauth_of_old
+    conform "$conformance" "$conformance_version" draft $oauth_of_new
+    conform "$conformance" "$conformance_version" extension $extensions auth/cross-app-access-complete-flow
+    conform "$conformance_next" "$conformance_next_version" 2025-11-25 $older json-schema-2020-12-preservation $oauth
+    conform "$conformance_next" "$conformance_next_version" 2025-03-26 $oauth_of_old
+    conform "$conformance_next" "$conformance_next_version" 2026-07-28 tools_call request-metadata sep-2322-client-request-state \
+        http-standard-headers http-custom-headers http-invalid-tool-headers json-schema-ref-no-deref json-schema-2020-12-preservation $oauth $oauth_of_new \
+        auth/authorization-server-migration auth/iss-supported auth/iss-not-advertised auth/iss-supported-missing auth/iss-wrong-issuer \
+        auth/iss-unexpected auth/iss-normalized auth/metadata-issuer-mismatch
+    conform "$conformance_next" "$conformance_next_version" "" $extensions auth/enterprise-managed-authorization auth/wif-jwt-bearer
+}

@@ -9,7 +9,7 @@ mkdir -p "$logs"
 suites=("$@")
 [ ${#suites[@]} -gt 0 ] || suites=(prices knowledge mcp providers)
 
-scripts/prepare.sh test
+scripts/prepare.sh peers
 failed=()
 for suite in "${suites[@]}"; do
     began=$SECONDS

@@ -27,6 +27,9 @@ cd "$root"
 
 "${CARGO:-cargo}" build --quiet --example axum --features "${STUDIO_FEATURES:-header,bindgen}"
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# Pictures of what failed.
+export SHOTS=$work/pictures
+mkdir -p "$SHOTS"
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
 host() { # port, prefix: the example host on a database of its own
@@ -57,7 +60,11 @@ events {}
 http {
   access_log off;
   client_body_temp_path $work/nginx; proxy_temp_path $work/nginx; fastcgi_temp_path $work/nginx; uwsgi_temp_path $work/nginx; scgi_temp_path $work/nginx;
-  server { listen 127.0.0.1:$proxy; location /tenant-7/ai/ { proxy_pass http://127.0.0.1:$port/studio/; proxy_set_header Host \$http_host; } }
+  server {
+    listen 127.0.0.1:$proxy;
+    location / { return 404; } # not what files it may read here
+    location /tenant-7/ai/ { proxy_pass http://127.0.0.1:$port/studio/; proxy_set_header Host \$http_host; }
+  }
 }
 CONF
 nginx -c "$work/nginx.conf" -p "$work" 2>/dev/null &

@@ -12,7 +12,7 @@ pub enum HostOp {
     /// Run a tool: `{name, arguments, call_id, idempotency_key, trace_id, node_id, tenant, user}`.
     #[serde(rename = "tool.call")]
     ToolCall,
-    /// A tool's result is no longer wanted: `{call_id}`.
+    /// A tool's result, or the answer to a question, is no longer wanted: `{call_id}`.
     #[serde(rename = "tool.cancel")]
     ToolCancel,
     /// May this user come in: `{gate, user, tenant, method, path}` gives `{allow}`.
@@ -24,6 +24,10 @@ pub enum HostOp {
     /// A token for an MCP server that wants authorization: `{server, url, tenant, status, challenge}` gives `{token}`.
     #[serde(rename = "mcp.authorize")]
     McpAuthorize,
+    /// A server asks a person in the middle of a call: `{server, tool, tenant, user, trace_id, node_id, call_id, message, schema, problems,
+    /// timeout_ms}` gives `{action, content}`.
+    #[serde(rename = "mcp.elicit")]
+    McpElicit,
     /// A model that the host provides.
     #[serde(rename = "provider.chat")]
     ProviderChat,
@@ -45,6 +49,7 @@ impl HostOp {
             Self::Gate => "gate",
             Self::SecretGet => "secret.get",
             Self::McpAuthorize => "mcp.authorize",
+            Self::McpElicit => "mcp.elicit",
             Self::ProviderChat => "provider.chat",
             Self::UsageRecorded => "usage.recorded",
             Self::Log => "log",

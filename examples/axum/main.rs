@@ -49,9 +49,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn serve(studio: Studio, port: u16) -> Result<(), Box<dyn Error>> {
-    let own = Router::new().route("/", get(|| async { Redirect::to("/studio") }));
+    let prefix = studio.config().route_prefix.trim_matches('/').to_owned();
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
-    writeln!(std::io::stdout(), "Workflow Studio: open http://{}/studio", listener.local_addr()?)?;
+    writeln!(std::io::stdout(), "Workflow Studio: open http://{}/{prefix}", listener.local_addr()?)?;
+    let own = match prefix.as_str() {
+        "" => Router::new(),
+        prefix => Router::new().route("/", get(Redirect::to(&format!("/{prefix}")))),
+    };
     axum::serve(listener, own.merge(studio::http::router(studio))).await?;
     Ok(())
 }

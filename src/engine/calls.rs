@@ -145,11 +145,32 @@ impl StepContext {
     ///
     /// # Errors
     /// The provider's failure; a cancel; the store.
-    pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
+    pub async fn model(&self, key: &str, mut call: ModelCall) -> Result<ModelAnswer, Fault> {
         if let Some(answer) = self.answer(key).await? {
             return Ok(answer);
         }
-        let ModelCall { name, provider, mut request, tell } = call;
+        let span = self.begin_call(key, &mut call)?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let spent = Mutex::new(None);
+        let result = tokio::select! {
+            result = self.ask(&call, &spent) => result,
+            () = self.cancelled().cancelled() => {
+                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
+                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
+                Err(ProviderFailure { tokens: Some(tokens), ..cut })
+            }
+        };
+        if self.world().observer.wants_content() {
+            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
+            self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
+        }
+        self.answered(key, &call, result, (began, started.elapsed()))
+    }
+
+    /// Records that a model is about to be asked; the span of the call.
+    fn begin_call(&self, key: &str, call: &mut ModelCall) -> Result<Id, Fault> {
+        let ModelCall { name, provider, request, tell } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
         if let Some(asker) = &asker {
             let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
@@ -163,40 +184,25 @@ impl StepContext {
             key: key.to_owned(),
             kind: CallKind::Model,
             span,
-            name: name.to_owned(),
+            name: (*name).to_owned(),
             call_id: None,
             arguments: None,
             repeatable: true,
-            streams: tell != Tell::Silent,
+            streams: *tell != Tell::Silent,
             provider: Some(provider.clone()),
             model: Some(request.model.clone()),
             prompt,
             asker,
         })))?;
-        self.journal().durable().await.map_err(|Lost| lost())?;
-        let (started, began) = (Instant::now(), self.world().clock.now());
-        let spent = Mutex::new(None);
-        let result = tokio::select! {
-            result = self.ask(&provider, &request, tell, &spent) => result,
-            () = self.cancelled().cancelled() => {
-                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
-                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
-                Err(ProviderFailure { tokens: Some(tokens), ..cut })
-            }
-        };
-        if self.world().observer.wants_content() {
-            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
-            self.journal().watch().hear(span, std::mem::take(&mut request.messages), answer);
-        }
-        self.answered(key, &provider, &request.model, result, (began, started.elapsed()))
+        Ok(span)
     }
 
-    async fn ask(&self, provider: &str, request: &ChatRequest, tell: Tell, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
-        let provider = self.world().providers.get(provider)?;
+    async fn ask(&self, call: &ModelCall, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
+        let provider = self.world().providers.get(&call.provider)?;
         let (journal, lane, step) = (self.journal(), self.lane(), self.step());
         let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
         let say = |text: &str| {
-            if let Tell::Tokens { publish_reply } = tell
+            if let Tell::Tokens { publish_reply } = call.tell
                 && !text.is_empty()
             {
                 journal.token(lane, step, publish_reply, text);
@@ -208,7 +214,7 @@ impl StepContext {
             Delta::Reasoning(_) => {}
             Delta::Spent(tokens) => *spent.lock() = Some(tokens),
         };
-        let reply = provider.chat(request, &hear).await;
+        let reply = provider.chat(&call.request, &hear).await;
         say(&std::mem::take(&mut *held.lock()));
         reply
     }
@@ -216,8 +222,7 @@ impl StepContext {
     fn answered(
         &self,
         key: &str,
-        provider: &str,
-        model: &str,
+        asked: &ModelCall,
         result: Result<ChatReply, ProviderFailure>,
         (began, took): (Timestamp, Duration),
     ) -> Result<ModelAnswer, Fault> {
@@ -231,6 +236,7 @@ impl StepContext {
             structured: None,
             finish: None,
         };
+        let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
             Ok(reply) => {
                 let reply = reply.storable();

@@ -98,9 +98,9 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Begun> {
         let (told, stored) = oneshot::channel();
         let beginning = fresh.beginning(world, &started, told);
         fresh.drive(world, Stored::Nothing(Box::new(beginning)));
-        return Ok(Begun { started, stored: Some(stored) });
+        return Ok(Begun { started, stored: Some(stored), stopping: world.stopping.clone() });
     }
-    Ok(Begun { started, stored: None })
+    Ok(Begun { started, stored: None, stopping: world.stopping.clone() })
 }
 
 /// Refuses one more run at work when there are too many; queued ones wait.

@@ -9,7 +9,7 @@ use crate::model::chat::{Attachment, ToolCall};
 use crate::model::event::{Answer, OpenQuestion, PauseReason, Question, Said};
 use crate::model::texts::{Locale, text};
 use crate::tools::BoundTool;
-use crate::tools::schema::argument_problems;
+use crate::tools::schema::filled;
 
 /// More fields than this are not listed one by one.
 const LISTED: usize = 40;
@@ -238,17 +238,8 @@ impl<'a> Form<'a> {
     }
 
     /// The answer with what the form gives for fields that were left out.
-    fn accepted(&self, mut content: Map<String, Value>) -> std::result::Result<Value, Vec<String>> {
-        for field in &self.fields {
-            if let Some(usual) = field.schema.get("default")
-                && !content.contains_key(field.name)
-            {
-                content.insert(field.name.to_owned(), usual.clone());
-            }
-        }
-        let content = Value::Object(content);
-        let problems = argument_problems(self.schema, &content);
-        if problems.is_empty() { Ok(json!({"action": "accept", "content": content})) } else { Err(problems) }
+    fn accepted(&self, content: Map<String, Value>) -> std::result::Result<Value, Vec<String>> {
+        filled(self.schema, content).map(|content| json!({"action": "accept", "content": content}))
     }
 }
 

@@ -27,12 +27,20 @@ struct Watched {
     facts: Option<Arc<RunFacts>>,
     begun: HashMap<Id, Timestamp>,
     said: HashMap<Id, Said>,
+    /// Pieces of a run that is not stored yet.
+    early: Vec<Piece>,
 }
 
 impl Watch {
     /// What a model was sent, until its call ends.
     pub(super) fn hear(&self, span: Id, sent: Vec<Message>, answer: Option<Message>) {
         self.0.lock().said.insert(span, Said::Chat { sent, answer });
+    }
+
+    /// The run is stored: others may know of it.
+    pub(super) fn begun(&self, world: &World) {
+        let mut watched = self.0.lock();
+        std::mem::take(&mut watched.early).into_iter().for_each(|piece| world.observer.take(piece));
     }
 }
 
@@ -97,7 +105,12 @@ impl Teller<'_> {
                 masks.text(message);
             }
         });
-        self.world.observer.take(piece);
+        let mut watched = self.journal.watch().0.lock();
+        if self.world.keeps_nothing() || self.journal.is_begun() {
+            self.world.observer.take(piece);
+        } else {
+            watched.early.push(piece);
+        }
     }
 
     fn facts(&self) -> Arc<RunFacts> {

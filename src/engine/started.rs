@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
 use crate::model::Id;
@@ -30,6 +31,7 @@ pub struct Started {
 pub struct Begun {
     pub(super) started: Started,
     pub(super) stored: Option<oneshot::Receiver<std::result::Result<(), StoreError>>>,
+    pub(super) stopping: CancellationToken,
 }
 
 impl Begun {
@@ -37,11 +39,19 @@ impl Begun {
     ///
     /// # Errors
     /// Why it could not be stored; then there is no run.
-    pub async fn stored(self) -> Result<Started> {
-        if let Some(stored) = self.stored {
-            stored.await.unwrap_or(Err(StoreError::Closed))?;
+    pub async fn stored(mut self) -> Result<Started> {
+        if let Some(stored) = self.stored.take() {
+            stored.await.unwrap_or_else(|_| Err(self.broke()))?;
         }
         Ok(self.started)
+    }
+
+    /// Why nobody says how it was stored.
+    fn broke(&self) -> StoreError {
+        if self.stopping.is_cancelled() {
+            return StoreError::Closed;
+        }
+        StoreError::Fault("the run broke before it was stored; nothing of it was kept".to_owned())
     }
 }
 

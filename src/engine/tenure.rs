@@ -98,10 +98,10 @@ impl Seat {
                 self.tell_end(status, began);
             }
             Ok(Drove::Interrupted) => {}
-            Ok(Drove::Lost) => Box::pin(self.hand_over()).await,
+            Ok(Drove::Lost) => self.hand_over(),
             Err(_) => {
                 tracing::error!(run = %self.journal.run, "driving a run panicked; it is left for a takeover");
-                Box::pin(self.hand_over()).await;
+                self.hand_over();
             }
         }
         if self.world.keeps_nothing() {
@@ -139,13 +139,11 @@ impl Seat {
     }
 
     /// Somebody else goes on at once with a run that cannot go on here.
-    async fn hand_over(&self) {
+    fn hand_over(&self) {
         self.journal.give_up();
-        if self.world.keeps_nothing() || !self.journal.is_begun() {
-            return;
+        if !self.world.keeps_nothing() {
+            self.world.give_back(self.journal.run, self.journal.tenure().fence);
         }
-        let (run, fence) = (self.journal.run, self.journal.tenure().fence);
-        let _taken_over_when_the_lease_ends = self.world.store.write(move |tx| queue::release(tx, &run, fence)).await;
     }
 }
 
@@ -182,7 +180,7 @@ pub(super) fn drive_here(
     let id = run.id;
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.stored);
-    let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
+    let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.clone() };
     let over = CancellationToken::new();
     let active = Active {
         signals: signals.clone(),
@@ -318,11 +316,14 @@ impl World {
             })
             .collect();
         if !self.keeps_nothing() {
-            for (run, fence) in held {
-                let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
-                self.store.write_then(run, Box::new(release), Box::new(|_| ()));
-            }
+            held.into_iter().for_each(|(run, fence)| self.give_back(run, fence));
         }
+    }
+
+    /// Gives a lease back, behind what the run still writes; when that is not possible, it ends by itself.
+    fn give_back(&self, run: Id, fence: i64) {
+        let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
+        self.store.write_then(run, Box::new(release), Box::new(|_| ()));
     }
 
     async fn work_queue(self: Arc<Self>) {

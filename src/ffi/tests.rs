@@ -55,3 +55,34 @@ fn each_operation_answers_the_same_through_c_and_uniffi() {
     assert_eq!(unsafe { studio_engine_close(c, 5000) }, 0);
     assert_eq!(by_uniffi(&uniffi, "ops", "").0, -5);
 }
+
+#[test]
+fn what_is_not_there_is_told_before_what_is_wrong_with_a_request() {
+    let engine = StudioEngine::shared("existence before shape".into(), CONFIG.into()).expect("an engine");
+    let code = |failed: Result<_, StudioError>| match failed {
+        Ok(_) => "ok".to_owned(),
+        Err(StudioError::Failed { problem, .. }) => serde_json::from_str::<serde_json::Value>(&problem).expect("JSON")["code"].as_str().unwrap_or_default().to_owned(),
+    };
+    let made = engine.call("workflow.save".into(), r#"{"name":"Known"}"#.into()).expect("a workflow");
+    assert!(made.contains("\"slug\":\"known\""), "{made}");
+    for (request, wanted) in [
+        (r#"{"workflow":"none","message":5}"#, "not_found"),
+        (r#"{"agent":"none","message":5}"#, "not_found"),
+        (r#"{"workflow":"known","message":5}"#, "validation_failed"),
+    ] {
+        assert_eq!(code(engine.run(request.into()).map(drop)), wanted, "{request}");
+    }
+    for request in [r#"{"trace_id":"none","approval":"perhaps"}"#, r#"{"trace_id":"0199a000-0000-7000-8000-000000000000","message":5}"#] {
+        assert_eq!(code(engine.resume(request.into()).map(drop)), "not_found", "{request}");
+    }
+}
+
+#[test]
+fn the_list_of_runs_takes_the_filters_of_its_route() {
+    let engine = StudioEngine::shared("filters of its route".into(), CONFIG.into()).expect("an engine");
+    for (name, wrong) in [("revision", "\"x\""), ("min_cost", "\"much\""), ("status", "\"odd\"")] {
+        let listed = engine.call("trace.list".into(), format!("{{\"{name}\":{wrong}}}"));
+        assert!(matches!(listed, Err(StudioError::Failed { ref problem, .. }) if problem.contains(name)), "{name}: {listed:?}");
+    }
+    assert!(engine.call("trace.list".into(), r#"{"model":"script-1","min_cost":"0.5","revision":1}"#.into()).is_ok());
+}

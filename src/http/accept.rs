@@ -13,7 +13,7 @@ use crate::error::{Error, Kind, Result};
 use crate::model::event::EntityKind;
 use crate::store::idempotency::RequestKey;
 use crate::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use crate::studio::{Resource, Scope, Started, Studio};
+use crate::studio::{Scope, Started, Studio};
 
 /// What is to be accepted, and of what.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +51,7 @@ impl Act {
     /// Refuses what is asked of something that there is not.
     async fn must_be_there(self, studio: &Studio, scope: &Scope, id: &str) -> Result<()> {
         match self {
-            Self::Start(EntityKind::Workflow) => studio.get(scope, Resource::Workflow, id).await.map(drop),
-            Self::Start(EntityKind::Agent) => studio.get(scope, Resource::Agent, id).await.map(drop),
+            Self::Start(entity) => studio.must_know_entity(scope, entity, id).await,
             Self::Resume | Self::Retry => studio.must_know_run(scope, id).await,
         }
     }

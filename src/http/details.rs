@@ -40,6 +40,7 @@ fn filled(pattern: &str, gaps: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
 
     use super::*;
 
@@ -56,6 +57,80 @@ mod tests {
             let first = SENTENCES.iter().position(|(pattern, _)| gaps(pattern, &said).is_some());
             assert_eq!(first, Some(at), "{english} is hidden by an earlier one");
         }
+    }
+
+    /// What refusals are made with.
+    const MAKERS: [&str; 8] =
+        ["Error::field(", "Error::new(", "Error::internal(", ".wrong(", "Fault::invalid(", "Fault::new(", "let text = ", "let told = "];
+    /// Sentences made of others, each of which has a pattern as a whole.
+    const COMPOSED: [&str; 4] =
+        ["{path} {text}", "{told}; nothing was stored", "trial.{field} names the node `{node}`, {why}", "{field}: {text}"];
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.file_name().and_then(|name| name.to_str()) {
+                Some("tests" | "tests.rs" | "doctor" | "details.rs") => {}
+                _ if path.is_dir() => sources(&path, found),
+                _ => found.push(path),
+            }
+        }
+    }
+
+    /// The texts of one expression, as far as its bracket or its statement goes.
+    fn texts(code: &str) -> Vec<String> {
+        let (mut found, mut deep, mut rest) = (Vec::new(), 1_usize, code.chars());
+        while let Some(letter) = rest.next() {
+            match letter {
+                '(' | '[' | '{' => deep += 1,
+                ')' | ']' | '}' => deep -= 1,
+                ';' if deep == 1 => break,
+                '"' => {
+                    let mut text = String::new();
+                    while let Some(letter) = rest.next().filter(|letter| *letter != '"') {
+                        text.push(if letter == '\\' { rest.next().unwrap_or(letter) } else { letter });
+                    }
+                    found.push(text);
+                }
+                _ => {}
+            }
+            if deep == 0 {
+                break;
+            }
+        }
+        found
+    }
+
+    /// A text of the code as it is said, with something in its gaps.
+    fn said(text: &str) -> String {
+        let mut parts = text.split('{');
+        let begin = parts.next().unwrap_or_default().to_owned();
+        parts.fold(begin, |said, part| said + "x" + part.split_once('}').map_or(part, |(_, after)| after))
+    }
+
+    #[test]
+    fn every_refusal_has_a_translation() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        for folder in ["http", "studio", "ffi"] {
+            sources(&root.join(folder), &mut files);
+        }
+        files.extend(["engine/answer.rs", "engine/create.rs", "engine/load.rs", "engine/question.rs"].map(|file| root.join(file)));
+        let (mut seen, mut missing) = (0, Vec::new());
+        for file in files {
+            let code = std::fs::read_to_string(&file).expect("a source");
+            let code = code.split("#[cfg(test)]").next().unwrap_or_default();
+            let made = MAKERS.iter().flat_map(|maker| code.match_indices(maker).map(|(at, _)| texts(&code[at + maker.len()..])));
+            for text in made.flatten().filter(|text| text.trim().contains(' ') && !COMPOSED.contains(&text.as_str())) {
+                seen += 1;
+                let said = said(&text);
+                if [said.clone(), format!("x {said}")].iter().all(|said| portuguese(said) == *said) {
+                    missing.push(format!("{}: {text}", file.display()));
+                }
+            }
+        }
+        assert!(seen > 100, "{seen}");
+        assert_eq!(missing, Vec::<String>::new());
     }
 
     #[test]

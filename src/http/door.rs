@@ -31,9 +31,10 @@ pub(super) struct Visit {
 pub(super) async fn answer(studio: &Studio, mut request: Request<Body>) -> Response {
     let marks = request.extensions_mut().remove::<HostMarks>().unwrap_or_default();
     let area = Area::of(studio.config(), request.uri().path());
-    let asker = Asker::of(studio.config(), request.headers(), &area);
+    let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
+    let asker = Asker::of(studio.config(), request.headers(), &area, base_url.as_deref());
     let head_only = request.method() == Method::HEAD;
-    let entered = AssertUnwindSafe(enter(studio, marks, area, asker, request)).catch_unwind().await;
+    let entered = AssertUnwindSafe(enter(studio, marks, area, base_url, asker.clone(), request)).catch_unwind().await;
     let result = entered.unwrap_or_else(|_| Err(Error::internal("the request could not be answered")));
     let mut response = result.unwrap_or_else(|error| asker.tell(error));
     if head_only {
@@ -47,11 +48,11 @@ async fn enter(
     studio: &Studio,
     mut marks: HostMarks,
     area: Area,
+    base_url: Option<String>,
     asker: Asker,
     mut request: Request<Body>,
 ) -> Result<Response> {
     marks.user = marks.user.filter(|user| !user.is_null());
-    let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
         Place::Export => {
@@ -68,7 +69,7 @@ async fn enter(
     let exported = area.place == Place::Export;
     *request.uri_mut() = within(&area, request.uri())?;
     let scope = Scope { tenant: Arc::from(marks.tenant), user: marks.user };
-    request.extensions_mut().insert(Visit { studio: studio.clone(), scope, area, asker, base_url });
+    request.extensions_mut().insert(Visit { studio: studio.speaking(asker.locale()), scope, area, asker, base_url });
     Ok(if exported { table::route_export(request).await } else { table::route(request).await })
 }
 

@@ -31,6 +31,7 @@ pub mod sse;
 mod table;
 
 pub(crate) use problem::{document, in_language_of};
+pub(crate) use routes::RUN_FILTERS;
 
 use std::convert::Infallible;
 

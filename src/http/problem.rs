@@ -9,41 +9,49 @@ use super::area::{Area, Place};
 use super::{details, pages, settings};
 use crate::config::Config;
 use crate::error::{Error, Kind};
+use crate::model::texts::Locale;
 
 /// How the one who asks wants to be answered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Asker {
     /// A browser that shows a page.
     pub(super) wants_page: bool,
     /// In Portuguese rather than English.
     pub(super) portuguese: bool,
-    /// How deep below the studio's root the page is that was asked for.
-    pub(super) depth: usize,
+    /// From the page that was asked for to the studio's root.
+    pub(super) root: String,
 }
 
 impl Asker {
     /// Pages are for those who name HTML, and never under `/api` or the export prefix.
-    pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area) -> Self {
+    pub(super) fn of(config: &Config, headers: &HeaderMap, area: &Area, base_url: Option<&str>) -> Self {
         let api = area.rest == "/api" || area.rest.starts_with("/api/");
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
-        Self { wants_page, depth: area.depth(), portuguese: in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config)) }
+        let portuguese = in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config));
+        Self { wants_page, portuguese, root: area.root(base_url) }
+    }
+
+    /// The language in which the studio is to speak.
+    pub(super) const fn locale(&self) -> Locale {
+        if self.portuguese { Locale::PtBr } else { Locale::En }
     }
 
     /// The language of pages, as HTML names it.
-    pub(super) const fn language(self) -> &'static str {
+    pub(super) const fn language(&self) -> &'static str {
         if self.portuguese { "pt-BR" } else { "en" }
     }
 
     /// The answer that tells an error.
-    pub(super) fn tell(self, mut error: Error) -> Response {
+    pub(super) fn tell(&self, mut error: Error) -> Response {
         if self.portuguese {
             translate(&mut error);
         }
+        number_fault(&mut error);
         let kind = error.kind;
         let status = StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = if self.wants_page {
             let title = self.title(kind);
-            pages::problem_page(self, status.as_u16(), title, &error.message)
+            pages::problem_page(self, status.as_u16(), title, &error)
         } else {
             let body = serde_json::to_vec(&self.document(error)).unwrap_or_default();
             let mut response = Response::new(Body::from(body));
@@ -57,12 +65,12 @@ impl Asker {
         response
     }
 
-    fn title(self, kind: Kind) -> &'static str {
+    fn title(&self, kind: Kind) -> &'static str {
         let (english, portuguese) = titles(kind);
         if self.portuguese { portuguese } else { english }
     }
 
-    fn document(self, error: Error) -> Value {
+    fn document(&self, error: Error) -> Value {
         let mut out = Map::new();
         out.insert("type".into(), format!("urn:studio:problem:{}", error.kind.code()).into());
         out.insert("title".into(), self.title(error.kind).into());
@@ -70,19 +78,24 @@ impl Asker {
         out.insert("detail".into(), error.message.as_str().into());
         out.insert("code".into(), error.kind.code().into());
         out.insert("message".into(), error.message.as_str().into());
-        if error.kind == Kind::Internal && !error.members.contains_key("request_id") {
-            let request_id = uuid::Uuid::new_v4().to_string();
-            tracing::error!(request_id, cause = ?error.source, "{}", error.message);
-            out.insert("request_id".into(), request_id.into());
-        }
         out.extend(error.members);
         Value::Object(out)
     }
 }
 
 /// The document of an error in English, for doors that are no routes.
-pub(crate) fn document(error: Error) -> Value {
-    Asker { wants_page: false, portuguese: false, depth: 0 }.document(error)
+pub(crate) fn document(mut error: Error) -> Value {
+    number_fault(&mut error);
+    Asker { wants_page: false, portuguese: false, root: String::new() }.document(error)
+}
+
+/// A fault of ours gets a number under which the log tells its cause.
+fn number_fault(error: &mut Error) {
+    if error.kind == Kind::Internal && !error.members.contains_key("request_id") {
+        let request_id = uuid::Uuid::new_v4().to_string();
+        tracing::error!(request_id, cause = ?error.source, "{}", error.message);
+        error.members.insert("request_id".into(), request_id.into());
+    }
 }
 
 /// Tells a document of this kind in the language of the configuration, as routes do.
@@ -115,13 +128,24 @@ fn say(sentence: &mut Value) {
     }
 }
 
-/// The language that the pages ask for: a person may read them in another one than the host's.
+/// The language that a person chose, who may read in another one than the host's: the pages ask for it, an address
+/// that a browser opens brings it as a cookie.
 fn in_portuguese(headers: &HeaderMap) -> Option<bool> {
-    match headers.get("x-studio-locale")?.to_str().ok()? {
+    let asked = headers.get("x-studio-locale").and_then(|value| value.to_str().ok()).and_then(portuguese);
+    asked.or_else(|| cookies(headers).filter_map(|cookie| cookie.strip_prefix("studio_locale=")).find_map(portuguese))
+}
+
+fn portuguese(locale: &str) -> Option<bool> {
+    match locale {
         "pt_BR" => Some(true),
         "en" => Some(false),
         _ => None,
     }
+}
+
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let sent = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    sent.flat_map(|value| value.split(';')).map(str::trim)
 }
 
 /// Is `text/html` named, and not with `q=0`?

@@ -48,6 +48,10 @@ pub(super) struct Route {
     pub(super) reads: Reads,
     pub(super) gives: Vec<(u16, Gives)>,
     pub(super) query: &'static [&'static str],
+    /// Headers that it heeds, beside those of every request.
+    pub(super) heeds: Vec<&'static str>,
+    /// Headers that say more of what it gives.
+    pub(super) answers: Vec<&'static str>,
     handler: Handler,
 }
 
@@ -65,6 +69,8 @@ impl Route {
             reads: Reads::Nothing,
             gives: Vec::new(),
             query: &[],
+            heeds: Vec::new(),
+            answers: Vec::new(),
             handler: Box::new(move |call| Box::pin(handler(call))),
         }
     }
@@ -103,7 +109,17 @@ impl Route {
 
     /// Tells a run as events, from a position; 204 when there is nothing to tell.
     pub(super) fn tells(self) -> Self {
-        self.query(&["order", "after"]).gives(200, Gives::Events).gives(204, Gives::Nothing)
+        self.query(&["order", "after"]).heeds("Last-Event-ID").gives(200, Gives::Events).gives(204, Gives::Nothing)
+    }
+
+    pub(super) fn heeds(mut self, header: &'static str) -> Self {
+        self.heeds.push(header);
+        self
+    }
+
+    pub(super) fn answers(mut self, header: &'static str) -> Self {
+        self.answers.push(header);
+        self
     }
 
     pub(super) const fn query(mut self, names: &'static [&'static str]) -> Self {
@@ -164,7 +180,7 @@ fn entrance(route: &Arc<Route>) -> MethodRouter {
 
 async fn enter(route: Arc<Route>, mut request: Request<Body>) -> Response {
     let Some(visit) = request.extensions_mut().remove::<Visit>() else { return Response::default() };
-    let asker = visit.asker;
+    let asker = visit.asker.clone();
     let answered = match Call::receive(&route, visit, request).await {
         Ok(call) => (route.handler)(call).await,
         Err(error) => Err(error),

@@ -2,7 +2,9 @@
 
 mod chain;
 mod description;
+mod drafts;
 mod facade;
 mod mounted;
 mod support;
+mod told;
 mod walk;

@@ -48,6 +48,11 @@ impl Timestamp {
     /// `2026-11-20T20:39:54.123+00:00`.
     #[must_use]
     pub fn rfc3339(self) -> String {
+        String::from_utf8(self.written().to_vec()).unwrap_or_default()
+    }
+
+    /// The same, as bytes.
+    pub(crate) fn written(self) -> [u8; 29] {
         let at = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
         let at = jiff::tz::TimeZone::UTC.to_datetime(at);
         let mut text = *b"0000-00-00T00:00:00.000+00:00";
@@ -63,7 +68,7 @@ impl Timestamp {
         for (place, number) in [(5, at.month()), (8, at.day()), (11, at.hour()), (14, at.minute()), (17, at.second())] {
             write(place..place + 2, number.into());
         }
-        String::from_utf8(text.to_vec()).unwrap_or_default()
+        text
     }
 
     /// Milliseconds from `earlier` to this, not below zero.

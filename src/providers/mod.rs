@@ -15,6 +15,7 @@ pub mod instruct;
 mod mock;
 pub mod ollama;
 pub mod openai;
+mod opening;
 pub mod outbound;
 mod own;
 pub mod refusal;

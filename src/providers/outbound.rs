@@ -9,7 +9,7 @@ use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::sync::Mutex;
 
-use super::ProviderFailure;
+use super::{ProviderFailure, opening};
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
 use crate::model::event::FaultCode;
@@ -100,7 +100,7 @@ impl Outbound {
         answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {url}: {}", error.without_url()))
     }
 
-    /// Sends a request and waits for the first byte of its answer, again when that may help and nothing came yet.
+    /// Sends a request and waits for the beginning of its answer, again when that may help and nothing of an answer came yet.
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
@@ -135,13 +135,15 @@ impl Outbound {
     }
 
     async fn once(&self, client: &reqwest::Client, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
-        tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle)).await.unwrap_or_else(|_| {
+        let begun = tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle)).await;
+        let (answer, headers) = begun.unwrap_or_else(|_| {
             let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
             Err(Refused::last(ProviderFailure::new(FaultCode::ProviderTimeout, text)))
-        })
+        })?;
+        opening::look(answer, &headers, self.clock.now()).await
     }
 
-    async fn first_byte(&self, client: &reqwest::Client, request: &Request, idle: Duration) -> Result<Answer, Refused> {
+    async fn first_byte(&self, client: &reqwest::Client, request: &Request, idle: Duration) -> Result<(Answer, HeaderMap), Refused> {
         let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
         for (name, value) in &request.headers {
             call = call.header(name, value);
@@ -160,7 +162,7 @@ impl Outbound {
             Some(Err(cause)) => return Err(broken(&cause, true)),
             None => None,
         };
-        Ok(answer)
+        Ok((answer, headers))
     }
 
     async fn refusal(&self, status: u16, headers: &HeaderMap, answer: Answer) -> Refused {
@@ -207,6 +209,12 @@ impl Answer {
         };
         self.left = self.left.checked_sub(piece.len()).ok_or_else(too_much)?;
         Ok(Some(piece))
+    }
+
+    /// Gives bytes back that were read, to be read again.
+    pub(super) fn unread(&mut self, bytes: Bytes) {
+        self.left += bytes.len();
+        self.first = (!bytes.is_empty()).then_some(bytes);
     }
 
     /// The whole answer.

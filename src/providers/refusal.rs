@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::ProviderFailure;
 use crate::model::Timestamp;
@@ -37,11 +37,7 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
     let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let told = Said::of(&json);
     let text = told.text.clone().unwrap_or_else(|| shorten(&String::from_utf8_lossy(body)));
-    let code = code(status, &told);
-    let passing = matches!(status, 408 | 409 | 429) || status >= 500;
-    let for_good = matches!(code, FaultCode::ContextOverflow | FaultCode::ProviderContentFiltered) || told.mentions(&QUOTA_MARKS);
-    let unwanted = headers.get("x-should-retry").is_some_and(|wanted| wanted == "false");
-    let retry = passing && !for_good && !unwanted;
+    let (code, retry) = (code(status, &told), told.may_pass(status, headers));
     let text = match (status, text.is_empty()) {
         (300..400, _) => format!("the provider answered {status}: it points elsewhere, which is not followed; set `base_url` to where it is"),
         (_, true) => format!("the provider answered {status}"),
@@ -53,11 +49,24 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
 /// What an error inside an answer says; `error` is the object that tells it.
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
-    let told = Said::of(&serde_json::json!({ "error": error }));
-    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
-    let status = status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or_else(|| told.status());
+    let (status, told) = inside(error);
     let text = told.text.clone().unwrap_or_else(|| shorten(&error.to_string()));
     ProviderFailure::new(code(status, &told), format!("the provider broke off: {text}"))
+}
+
+/// What an error says that comes before anything else of an answer: it is as good as an error status.
+#[must_use]
+pub fn read_opening(error: &Value, headers: &HeaderMap, now: Timestamp) -> Refused {
+    let (status, told) = inside(error);
+    let wait = wait(headers, now).or_else(|| wait_inside(&json!({ "error": error })));
+    Refused { failure: read_inside(error), retry: told.may_pass(status, headers), wait }
+}
+
+/// The status that an error inside an answer stands for, and what it says.
+fn inside(error: &Value) -> (u16, Said) {
+    let told = Said::of(&json!({ "error": error }));
+    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    (status.or_else(|| error.get("code")?.as_str()?.parse().ok()).unwrap_or_else(|| told.status()), told)
 }
 
 fn code(status: u16, told: &Said) -> FaultCode {
@@ -142,6 +151,14 @@ impl Said {
     fn status(&self) -> u16 {
         let named = NAMED.iter().find(|named| self.mentions(&[named.0])).map(|named| named.1);
         named.unwrap_or(if self.mentions(&CONTEXT_MARKS) { 400 } else { 500 })
+    }
+
+    /// Asking again may help.
+    fn may_pass(&self, status: u16, headers: &HeaderMap) -> bool {
+        let passing = matches!(status, 408 | 409 | 429) || status >= 500;
+        let for_good = matches!(code(status, self), FaultCode::ContextOverflow | FaultCode::ProviderContentFiltered) || self.mentions(&QUOTA_MARKS);
+        let unwanted = headers.get("x-should-retry").is_some_and(|wanted| wanted == "false");
+        passing && !for_good && !unwanted
     }
 
     fn mentions(&self, any: &[&str]) -> bool {

@@ -84,8 +84,12 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 /// No report of tokens is larger: sums of such figures stay far below what a number can hold.
 pub(super) const MOST_TOKENS: u64 = 1_000_000_000_000;
 
+/// What is at a path of keys.
+pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value, |value, key| value.get(key))
+}
+
 /// A count of tokens at a path.
 pub(super) fn count(value: &Value, path: &[&str]) -> Option<u64> {
-    let figure = path.iter().try_fold(value, |value, key| value.get(key))?;
-    figure.as_u64().map(|count| count.min(MOST_TOKENS))
+    at(value, path)?.as_u64().map(|count| count.min(MOST_TOKENS))
 }

@@ -25,15 +25,22 @@ impl Lines {
     /// # Errors
     /// A line is over the limit.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<String>, TooLong> {
-        let mut lines = Vec::new();
-        for &byte in bytes {
-            let after_return = std::mem::replace(&mut self.after_return, byte == b'\r');
-            match byte {
-                b'\n' if after_return => {}
-                b'\n' | b'\r' => lines.push(self.cut()),
-                _ if self.pending.len() >= self.limit => return Err(TooLong(self.limit)),
-                _ => self.pending.push(byte),
+        let (mut lines, mut rest) = (Vec::new(), bytes);
+        while let Some(first) = rest.first() {
+            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+                rest = &rest[1..];
+                continue;
             }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let text = &rest[..end.unwrap_or(rest.len())];
+            if self.pending.len() + text.len() > self.limit {
+                return Err(TooLong(self.limit));
+            }
+            self.pending.extend_from_slice(text);
+            let Some(end) = end else { break };
+            self.after_return = rest[end] == b'\r';
+            lines.push(self.cut());
+            rest = &rest[end + 1..];
         }
         Ok(lines)
     }

@@ -52,11 +52,12 @@ impl Wire {
         Ok(Some((name, value)))
     }
 
-    /// Sends JSON. Configured headers win over the family's own.
-    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: &Value) -> Result<Answer, ProviderFailure> {
+    /// Sends JSON, of which only the text is kept while the provider is waited for. Configured headers win over the family's own.
+    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: Value) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
         headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
         let request = Request { url, headers, body: Bytes::from(body.to_string()) };
+        drop(body);
         self.outbound.open(&request, &self.patience).await
     }
 }

@@ -216,6 +216,16 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Stores a new row and gives its number. The statement ends with `{| RETURNING no}`: SQLite knows the number without being asked,
+    /// and would fill a table with the answer first.
+    pub fn insert(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        match self.connection {
+            Connection::Sqlite(session) => session.insert(sql, params),
+            #[cfg(feature = "postgres")]
+            Connection::Postgres(_) => self.query_one(sql, params, |row| row.int(0))?.ok_or_else(|| StoreError::damaged("a row was not stored")),
+        }
+    }
+
     /// Hands each row of an answer to `take`.
     pub fn query_each(
         &mut self,

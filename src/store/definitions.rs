@@ -323,7 +323,7 @@ pub struct DraftRow {
 /// The draft of a workflow.
 pub fn draft(tx: &mut Tx<'_>, tenant: &str, definition: &Id) -> Result<Option<DraftRow>, StoreError> {
     tx.query_one(
-        "SELECT graph, revision, based_on, updated_at FROM #drafts WHERE tenant = $1 AND definition = $2",
+        "SELECT graph, revision, based_on, updated_at FROM #drafts WHERE tenant = $1 AND definition = $2 AND graph <> ''",
         params![tenant, &definition.to_string()],
         |row| {
             Ok(DraftRow {
@@ -337,6 +337,7 @@ pub fn draft(tx: &mut Tx<'_>, tenant: &str, definition: &Id) -> Result<Option<Dr
 }
 
 /// Stores a draft over the one of `expected` revision (none = whatever is there); gives its new revision, or none when stale.
+/// Revisions of a workflow's drafts never come again: who knows one of a draft that is gone cannot take a later one for it.
 pub fn put_draft(
     tx: &mut Tx<'_>,
     tenant: &str,
@@ -351,19 +352,19 @@ pub fn put_draft(
     if expected.is_some_and(|expected| expected != found.unwrap_or(0)) {
         return Ok(None);
     }
-    let next = found.unwrap_or(0) + 1;
-    tx.execute(
-        "INSERT INTO #drafts (tenant, definition, revision, based_on, updated_at, graph) VALUES ($1, $2, $3, $4, $5, $6) \
-         ON CONFLICT (tenant, definition) DO UPDATE SET revision = excluded.revision, updated_at = excluded.updated_at, graph = excluded.graph",
-        params![tenant, &definition.to_string(), next, based_on, now.0, &to_json(graph)?],
-    )?;
-    Ok(Some(next))
+    tx.query_one(
+        "INSERT INTO #drafts AS d (tenant, definition, revision, based_on, updated_at, graph) VALUES ($1, $2, 1, $3, $4, $5) \
+         ON CONFLICT (tenant, definition) DO UPDATE SET revision = d.revision + 1, updated_at = excluded.updated_at, graph = excluded.graph, \
+         based_on = CASE WHEN d.graph = '' THEN excluded.based_on ELSE d.based_on END RETURNING revision",
+        params![tenant, &definition.to_string(), based_on, now.0, &to_json(graph)?],
+        |row| row.int(0),
+    )
 }
 
-/// Removes a draft; false when there is none, or not of `expected` revision.
+/// Removes a draft, not the count of its revisions; false when there is none, or not of `expected` revision.
 pub fn delete_draft(tx: &mut Tx<'_>, tenant: &str, definition: &Id, expected: Option<i64>) -> Result<bool, StoreError> {
     let removed = tx.execute(
-        "DELETE FROM #drafts WHERE tenant = $1 AND definition = $2 AND ($3 IS NULL OR revision = $3)",
+        "UPDATE #drafts SET graph = '' WHERE tenant = $1 AND definition = $2 AND graph <> '' AND ($3 IS NULL OR revision = $3)",
         params![tenant, &definition.to_string(), expected],
     )?;
     Ok(removed > 0)

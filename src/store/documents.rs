@@ -98,10 +98,10 @@ fn of_row(row: &Row<'_>) -> Result<DocumentRow, StoreError> {
 
 /// Stores a document with its bytes; gives its number.
 pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &DocumentRow, content: &[u8]) -> Result<i64, StoreError> {
-    let made = tx.query_one(
+    let no = tx.insert(
         "INSERT INTO #documents (id, tenant, base, name, source_type, mime_type, size, metadata, created_at, updated_at, prompt, \
          completion, cached, cache_write, reasoning, cost, unpriced) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0) RETURNING no",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0, 0, 0, 0, 0, 0){| RETURNING no}",
         params![
             &row.id.to_string(),
             tenant,
@@ -114,9 +114,7 @@ pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &DocumentRow, content: &[u8]) 
             row.created_at.0,
             row.updated_at.0,
         ],
-        |row| row.int(0),
     )?;
-    let no = made.ok_or_else(|| StoreError::Fault("a document was not stored".to_owned()))?;
     tx.execute("INSERT INTO #document_contents (document, content) VALUES ($1, $2)", params![no, content])?;
     Ok(no)
 }

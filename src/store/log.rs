@@ -33,7 +33,7 @@ pub struct Append {
     pub expect_fence: i64,
     /// The entries, numbered from `expect_head` + 1; may be none.
     pub entries: Vec<Arc<Entry>>,
-    /// What is made beside the log, when the run begins with this append; its row is as it says, and `row` says nothing.
+    /// What is made beside the log, when the run begins with this append; its row holds what `row` says.
     pub made: Option<Box<Made>>,
     /// What its owner knows of the run as it is stored; what is not known is read.
     pub known: Option<Known>,

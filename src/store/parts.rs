@@ -12,39 +12,34 @@ use crate::model::hex::hex;
 pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
     for (hash, body) in parts {
         let hash = bytes_of(hash)?;
-        let mut added = add_use(tx, tenant, run, &hash)?;
-        if added.is_none() && !is_used(tx, tenant, run, &hash)? {
-            tx.send(
-                "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3) \
-                     ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses",
-                params![tenant, &hash[..], body],
-            )?;
-            added = add_use(tx, tenant, run, &hash)?;
-        }
-        if let Some(part) = added {
-            tx.later().part(part, 1);
-        }
+        let part = match find(tx, tenant, run, &hash)? {
+            Some((_, true)) => continue,
+            Some((part, false)) => part,
+            None => make(tx, tenant, &hash, body)?,
+        };
+        tx.send("INSERT INTO #run_parts (run, part) VALUES ($1, $2)", params![run, part])?;
+        tx.later().part(part, 1);
     }
     Ok(())
 }
 
-/// The run uses a part that is stored; none when there is no such part, or it is used already.
-fn add_use(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<Option<i64>, StoreError> {
+/// A part that is stored, which nobody removes meanwhile, and whether the run uses it.
+fn find(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<Option<(i64, bool)>, StoreError> {
     tx.query_one(
-        "INSERT INTO #run_parts (run, part) SELECT $1, no FROM #parts WHERE tenant = $2 AND hash = $3{| FOR KEY SHARE} \
-         ON CONFLICT (run, part) DO NOTHING RETURNING part",
+        "SELECT p.no, (SELECT COUNT(*) FROM #run_parts u WHERE u.run = $1 AND u.part = p.no) \
+         FROM #parts p WHERE p.tenant = $2 AND p.hash = $3{| FOR KEY SHARE OF p}",
         params![run, tenant, &hash[..]],
-        |row| row.int(0),
+        |row| Ok((row.int(0)?, row.truth(1)?)),
     )
 }
 
-fn is_used(tx: &mut Tx<'_>, tenant: &str, run: i64, hash: &[u8; 32]) -> Result<bool, StoreError> {
-    let found = tx.query_one(
-        "SELECT 1 FROM #run_parts u JOIN #parts p ON p.no = u.part WHERE u.run = $1 AND p.tenant = $2 AND p.hash = $3",
-        params![run, tenant, &hash[..]],
-        |_| Ok(()),
-    )?;
-    Ok(found.is_some())
+/// Stores a part that was not there; somebody else may have stored it since.
+fn make(tx: &mut Tx<'_>, tenant: &str, hash: &[u8; 32], body: &Arc<str>) -> Result<i64, StoreError> {
+    tx.insert(
+        "INSERT INTO #parts AS p (tenant, hash, uses, body) VALUES ($1, $2, 0, $3)\
+         {| ON CONFLICT (tenant, hash) DO UPDATE SET uses = p.uses RETURNING no}",
+        params![tenant, &hash[..], body],
+    )
 }
 
 /// The text of a part.

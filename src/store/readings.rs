@@ -71,9 +71,9 @@ pub fn ask(tx: &mut Tx<'_>, wanted: &Wanted<'_>) -> Result<i64, StoreError> {
         "UPDATE #readings SET state = 'gone', owner = NULL WHERE document = $1 AND edition = $2 AND state IN ('waiting', 'working', 'failed')",
         params![wanted.document, wanted.edition],
     )?;
-    let made = tx.query_one(
+    tx.insert(
         "INSERT INTO #readings (tenant, base, document, edition, state, max_words, overlap_words, done, fence, tries, available_at) \
-         VALUES ($1, $2, $3, $4, 'waiting', $5, $6, 0, 0, 0, $7) RETURNING no",
+         VALUES ($1, $2, $3, $4, 'waiting', $5, $6, 0, 0, 0, $7){| RETURNING no}",
         params![
             wanted.tenant,
             &wanted.base.to_string(),
@@ -83,9 +83,7 @@ pub fn ask(tx: &mut Tx<'_>, wanted: &Wanted<'_>) -> Result<i64, StoreError> {
             wanted.overlap_words,
             wanted.due.0,
         ],
-        |row| row.int(0),
-    )?;
-    made.ok_or_else(|| StoreError::Fault("a reading was not stored".to_owned()))
+    )
 }
 
 /// Takes the reading that has waited longest of those that are due; of one document, due or not, when it is named.

@@ -12,6 +12,8 @@ use crate::model::{Id, Timestamp};
 
 /// A page looks for a text, a model, a version or a cost in so many runs, and says where to go on: nobody waits for what no run has.
 const SEARCHED: u64 = if cfg!(test) { 20 } else { 20_000 };
+/// What many runs have fills a page from so many of them, and the others are not even counted.
+const SEARCHED_FIRST: u64 = if cfg!(test) { 8 } else { 500 };
 
 /// Every status that a run can have.
 const STATUSES: [&str; 7] =
@@ -72,18 +74,23 @@ impl FromStr for RunCursor {
     }
 }
 
-/// The conditions that every list has; `$1` to `$11`. The calls of a run lie between its making and its end.
+/// The conditions that every list has; `$1` to `$11`. The calls of a run are its own and those of its child runs, which have none.
+/// SQLite's `LIKE` does not tell the letters apart that its `lower` changes. A NUL inside JSON, which ends a text in one database and is
+/// refused by the other, stands as the letter that `pattern` has for it.
 macro_rules! bounds {
     () => {
         "tenant = $1 AND created_at >= $2 AND created_at <= $3 AND (created_at < $3 OR no < $4) \
          AND ($5 IS NULL OR entity_type = $5) AND ($6 IS NULL OR thread = $6) AND ($7 IS NULL OR status = $7) \
-         AND ($8 IS NULL OR lower(input_preview) LIKE $8 ESCAPE '\\' OR lower(error) LIKE $8 ESCAPE '\\' \
-              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND lower(t.reply) LIKE $8 ESCAPE '\\') \
+         AND ($8 IS NULL OR {input_preview|lower(input_preview)} LIKE $8 ESCAPE '\\' \
+              OR {json_extract(replace(error, '\\u0000', '\\ufffd'), '$.message')\
+                  |lower(CAST(replace(error, '\\u0000', '\\ufffd') AS JSON) ->> 'message')} LIKE $8 ESCAPE '\\' \
+              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND {t.reply|lower(t.reply)} LIKE $8 ESCAPE '\\') \
               OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
-                  AND lower({json_extract(l.body, '$.created.message')|CAST(l.body AS JSON) -> 'created' ->> 'message'}) LIKE $8 ESCAPE '\\'))) \
+                  AND {json_extract(replace(l.body, '\\u0000', '\\ufffd'), '$.created.message')\
+                       |lower(CAST(replace(l.body, '\\u0000', '\\ufffd') AS JSON) -> 'created' ->> 'message')} LIKE $8 ESCAPE '\\'))) \
          AND ($9 IS NULL OR revision = $9) AND ($10 IS NULL OR total_cost >= $10) \
-         AND ($11 IS NULL OR EXISTS (SELECT 1 FROM #spans s WHERE s.tenant = $1 AND s.model = $11 AND s.started_at >= created_at \
-              AND s.started_at <= COALESCE(finished_at, 9223372036854775807) AND s.root = no))"
+         AND ($11 IS NULL OR EXISTS (SELECT 1 FROM #spans s WHERE s.run = r.no AND s.model = $11) \
+              OR EXISTS (SELECT 1 FROM #runs c, #spans s WHERE c.parent = r.id AND s.run = c.no AND s.model = $11))"
     };
 }
 
@@ -92,23 +99,23 @@ macro_rules! statements {
     ($($columns:tt)*) => {
         [
             concat!(
-                "SELECT ", $($columns)*, " FROM #runs WHERE parent = $13 AND ", bounds!(),
+                "SELECT ", $($columns)*, " FROM #runs r WHERE parent = $13 AND ", bounds!(),
                 " AND ($12 IS NULL OR entity_id = $12) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
             concat!(
-                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ", bounds!(),
+                "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_thread|} WHERE parent IS NULL AND thread = $6 AND ", bounds!(),
                 " AND ($12 IS NULL OR entity_id = $12) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
             concat!(
-                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $12 AND status = $7 AND ",
+                "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_entity|} WHERE parent IS NULL AND entity_id = $12 AND status = $7 AND ",
                 bounds!(), " AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
             concat!(
-                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
+                "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_status|} WHERE parent IS NULL AND entity_type = $5 AND status = $7 AND ",
                 bounds!(), " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
             concat!(
-                "SELECT ", $($columns)*, " FROM #runs {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ", bounds!(),
+                "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ", bounds!(),
                 " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
         ]
@@ -200,15 +207,12 @@ impl<'a> Bounds<'a> {
         self.q.is_some() || self.revision.is_some() || self.min_cost.is_some() || self.model.is_some()
     }
 
-    /// The last run that is looked at, when there are more.
-    fn end_of_search(&self, tx: &mut Tx<'_>) -> Result<Option<RunCursor>, StoreError> {
-        if !self.searches() {
-            return Ok(None);
-        }
+    /// The last of so many runs that are looked at, when there are more.
+    fn end_of_search(&self, tx: &mut Tx<'_>, looked_at: u64) -> Result<Option<RunCursor>, StoreError> {
         let any = Self { q: None, revision: None, min_cost: None, model: None, ..self.clone() };
         let mut end = None;
         for way in any.ways() {
-            let places = places_of(tx, &any, &way, 2, SEARCHED - 1)?;
+            let places = places_of(tx, &any, &way, 2, looked_at - 1)?;
             end = end.max(places.first().copied().filter(|_| places.len() == 2));
         }
         Ok(end)
@@ -245,10 +249,10 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Lower case, with what means something to `LIKE` escaped.
+/// Lower case, with what means something to `LIKE` escaped. A NUL would end it for SQLite; PostgreSQL keeps the same letter for it.
 pub(super) fn pattern(text: &str) -> String {
     let mut pattern = String::from("%");
-    for letter in text.to_lowercase().chars() {
+    for letter in text.to_lowercase().replace('\0', "\u{fffd}").chars() {
         if matches!(letter, '%' | '_' | '\\') {
             pattern.push('\\');
         }
@@ -267,30 +271,63 @@ pub fn list(
     limit: usize,
     show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
 ) -> Result<Option<RunCursor>, StoreError> {
-    let mut bounds = Bounds::new(tenant, filter, cursor);
-    let end = bounds.end_of_search(tx)?;
-    bounds.from = end.map_or(bounds.from, |end| end.created_at);
-    let (mut shown, mut last, mut more) = (0, None, false);
+    let bounds = Bounds::new(tenant, filter, cursor);
+    if !bounds.searches() {
+        return Ok(show_part(tx, &bounds, None, limit, show)?.next);
+    }
+    let (mut left, mut behind) = (limit, cursor);
+    for looked_at in [SEARCHED_FIRST, SEARCHED - SEARCHED_FIRST] {
+        let mut bounds = Bounds::new(tenant, filter, behind);
+        let end = bounds.end_of_search(tx, looked_at)?;
+        bounds.from = end.map_or(bounds.from, |end| end.created_at);
+        let part = show_part(tx, &bounds, end, left, show)?;
+        left -= part.shown;
+        if left == 0 || part.next.is_some() || end.is_none() {
+            return Ok(part.next.or(end));
+        }
+        behind = end;
+    }
+    Ok(behind)
+}
+
+/// What was shown of a list.
+#[derive(Default)]
+struct Part {
+    shown: usize,
+    last: Option<RunCursor>,
+    /// The last of these, when there are more.
+    next: Option<RunCursor>,
+}
+
+/// Shows wanted runs, at most `limit`, up to and with the one at `end`.
+fn show_part(
+    tx: &mut Tx<'_>,
+    bounds: &Bounds<'_>,
+    end: Option<RunCursor>,
+    limit: usize,
+    show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
+) -> Result<Part, StoreError> {
+    let mut part = Part::default();
     let mut take = |line: &RunLine<'_>| {
         if end.is_some_and(|end| line.cursor() < end) {
             return Ok(());
         }
-        more = shown == limit;
-        if more {
+        if part.shown == limit {
+            part.next = part.last;
             return Ok(());
         }
-        shown += 1;
-        last = Some(line.cursor());
+        part.shown += 1;
+        part.last = Some(line.cursor());
         show(line)
     };
     if let [way] = bounds.ways().as_slice() {
         let values = bounds.params(way, limit.saturating_add(1), 0);
         tx.query_each(LINES[bounds.statement(way)], &values, &mut |row| take(&RunLine::of_row(row)?))?;
     } else {
-        let places = places(tx, &bounds, limit.saturating_add(1))?;
+        let places = places(tx, bounds, limit.saturating_add(1))?;
         lines(tx, &places, &mut take)?;
     }
-    Ok(if more { last } else { end })
+    Ok(part)
 }
 
 /// The places of wanted runs, newest first, merged from every way.

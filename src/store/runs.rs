@@ -181,7 +181,7 @@ pub fn insert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
              queue, available_at, tries, cancel_requested, root, tokens_kept) VALUES (\
              $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, \
              $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, \
-             (SELECT COALESCE(p.root, p.no) FROM #runs p WHERE p.id = $8), 0) RETURNING no"
+             (SELECT COALESCE(p.root, p.no) FROM #runs p WHERE p.id = $8), 0){| RETURNING no}"
         ),
     )
 }
@@ -269,9 +269,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
     values.extend(usage_params(&run.own));
     values.extend(usage_params(&run.total));
     values.extend([run.queue.as_ref().into(), time(run.available_at), run.tries.into(), run.cancel_requested.into()]);
-    let no = tx
-        .query_one(sql, &values, |row| row.int(0))?
-        .ok_or_else(|| StoreError::damaged("a run was not stored"))?;
+    let no = tx.insert(sql, &values)?;
     if run.parent.is_none() && let Some(started) = run.started_at {
         usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1);
     }

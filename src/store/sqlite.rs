@@ -107,6 +107,8 @@ fn hardened(connection: Connection, settings: &StoreSettings) -> Result<Session,
     connection.busy_timeout(settings.busy_timeout)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Else a statement with `LIKE $n` is made anew each time that it is given another text.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000;")?;
     Ok(Session::new(connection, Arc::clone(&settings.prefix)))
 }

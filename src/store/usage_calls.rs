@@ -6,10 +6,9 @@ use super::db::{Row, Tx, params};
 use super::error::StoreError;
 use super::runs::entity_kind;
 use super::runs::usage_at;
-use super::usage_report::{GroupBy, Of, Totals, UsageQuery, days, figures, is_wanted, scopes};
+use super::usage_report::{Asked, GroupBy, Of, Totals, UsageQuery, days, figures, is_wanted, scopes};
 use super::usage_sums::Sum;
-use super::usage_waiting::Item;
-use super::usage_window::{Pieces, Window};
+use super::usage_window::Pieces;
 
 /// Sums of calls by provider and model.
 type Models = BTreeMap<(String, String), Sum>;
@@ -19,15 +18,10 @@ fn add(found: &mut Models, (provider, model): (&str, &str), sum: &Sum) {
 }
 
 /// Calls that began in a window, nested ones too, by model; of one model if the query names one.
-pub(super) fn models_in(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<Vec<(Of, Totals)>, StoreError> {
+pub(super) fn models_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Models::new();
-    let pieces = Pieces::of(window);
+    let query = asked.query;
+    let pieces = Pieces::of(asked.window);
     let wanted = scopes(query);
     for (kind, id) in &wanted {
         for (width, piece) in &pieces.sums {
@@ -36,14 +30,14 @@ pub(super) fn models_in(
                  FROM #usage_models \
                  WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6 \
                  AND ($7 IS NULL OR model = $7)",
-                params![tenant, kind.as_str(), id, *width, piece.from, piece.to, query.model.as_ref()],
+                params![asked.tenant, kind.as_str(), id, *width, piece.from, piece.to, query.model.as_ref()],
                 &mut |row| {
                     add(&mut found, (row.text(0)?, row.text(1)?), &Sum::at(row, 2)?);
                     Ok(())
                 },
             )?;
         }
-        for item in waiting.iter().filter(|item| pieces.sum_up(item.start) && item.is_of(*kind, id)) {
+        for item in asked.waiting.iter().filter(|item| pieces.sum_up(item.start) && item.is_of(*kind, id)) {
             let model = item.model.filter(|(_, name)| query.model.as_ref().is_none_or(|wanted| wanted == name));
             model.into_iter().for_each(|model| add(&mut found, model, &item.sum));
         }
@@ -51,7 +45,7 @@ pub(super) fn models_in(
     let models = match &query.model {
         _ if pieces.rows.is_empty() => Vec::new(),
         Some(model) => vec![model.clone()],
-        None => models(tx, tenant)?,
+        None => models(tx, asked.tenant)?,
     };
     for (model, piece) in models.iter().flat_map(|model| pieces.rows.iter().map(move |piece| (model, piece))) {
         tx.query_each(
@@ -59,7 +53,7 @@ pub(super) fn models_in(
              s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.cost, s.unpriced \
              FROM #spans s JOIN #runs r ON r.no = s.root \
              WHERE s.tenant = $1 AND s.model = $2 AND s.started_at >= $3 AND s.started_at < $4",
-            params![tenant, model, piece.from, piece.to],
+            params![asked.tenant, model, piece.from, piece.to],
             &mut |row| {
                 if is_wanted(&wanted, row.text(2)?, row.text(3)?) {
                     add(&mut found, (row.text(0)?, row.text(1)?), &Sum::new(1, &usage_at(row, 4)?));
@@ -131,43 +125,30 @@ impl Groups {
 }
 
 /// Calls of one model that began in a window, whoever asked it: from sums, and the number of their top-level runs from an index.
-fn of_model_summed(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    model: &str,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
-    let entries = models_in(tx, tenant, query, window, waiting)?;
+fn of_model_summed(tx: &mut Tx<'_>, asked: &Asked<'_>, model: &str) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
+    let entries = models_in(tx, asked)?;
     let mut totals = Totals::default();
     entries.iter().for_each(|(_, entry)| totals.add(entry));
     let runs = tx.query_one(
         "SELECT COUNT(DISTINCT root) FROM #spans WHERE tenant = $1 AND model = $2 AND started_at >= $3 AND started_at < $4",
-        params![tenant, model, window.from, window.to],
+        params![asked.tenant, model, asked.window.from, asked.window.to],
         |row| row.count(0),
     )?;
     totals.run_count = runs.unwrap_or(0);
-    let breakdown = match query.group_by {
+    let breakdown = match asked.query.group_by {
         None | Some(GroupBy::Entity | GroupBy::Thread) => Vec::new(),
         Some(GroupBy::Model) => entries,
-        Some(GroupBy::Day) => days_of_model(tx, tenant, query, model, waiting)?,
+        Some(GroupBy::Day) => days_of_model(tx, asked, model)?,
     };
     Ok((totals, breakdown))
 }
 
 /// Calls of one model by the day on which they began, whoever asked it.
-fn days_of_model(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    model: &str,
-    waiting: &[Item<'_>],
-) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn days_of_model(tx: &mut Tx<'_>, asked: &Asked<'_>, model: &str) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Vec::new();
-    let whole = UsageQuery { group_by: None, ..query.clone() };
-    for day in days(query) {
-        let (totals, _) = of_model_summed(tx, tenant, &whole, model, Window::days(day, day, &query.zone)?, waiting)?;
+    let whole = UsageQuery { group_by: None, ..asked.query.clone() };
+    for day in days(&whole) {
+        let (totals, _) = of_model_summed(tx, &Asked { query: &whole, ..*asked }.on(day)?, model)?;
         if totals.run_count > 0 {
             found.push((Of::Day { date: day.to_string() }, totals));
         }
@@ -176,18 +157,12 @@ fn days_of_model(
 }
 
 /// Calls of one model that began in a window, nested ones too, credited to their top-level runs.
-pub(super) fn of_model(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    model: &str,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
+pub(super) fn of_model(tx: &mut Tx<'_>, asked: &Asked<'_>, model: &str) -> Result<(Totals, Vec<(Of, Totals)>), StoreError> {
+    let query = asked.query;
     let wanted = scopes(query);
     let everybody = wanted.len() == 2 && wanted.iter().all(|(_, id)| id.is_empty());
     if everybody && matches!(query.group_by, None | Some(GroupBy::Model | GroupBy::Day)) {
-        return of_model_summed(tx, tenant, query, model, window, waiting);
+        return of_model_summed(tx, asked, model);
     }
     let mut groups = Groups::default();
     tx.query_each(
@@ -195,7 +170,7 @@ pub(super) fn of_model(
          s.prompt, s.completion, s.cached, s.cache_write, s.reasoning, s.unpriced, s.cost \
          FROM #spans s JOIN #runs r ON r.no = s.root \
          WHERE s.tenant = $1 AND s.model = $2 AND s.started_at >= $3 AND s.started_at < $4",
-        params![tenant, model, window.from, window.to],
+        params![asked.tenant, model, asked.window.from, asked.window.to],
         &mut |row| {
             if is_wanted(&wanted, row.text(3)?, row.text(4)?) {
                 let run = (row.opt_int(6)?.unwrap_or_default(), row.int(1)?);

@@ -96,6 +96,22 @@ pub enum Of {
     Thread { thread_id: String },
 }
 
+/// What is asked of a window of time, and what waits to be put into the sums.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) tenant: &'a str,
+    pub(super) query: &'a UsageQuery,
+    pub(super) window: Window,
+    pub(super) waiting: &'a [Item<'a>],
+}
+
+impl Asked<'_> {
+    /// The same of one day.
+    pub(super) fn on(&self, day: Date) -> Result<Self, StoreError> {
+        Ok(Self { window: Window::days(day, day, &self.query.zone)?, ..*self })
+    }
+}
+
 /// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsageReport {
@@ -114,27 +130,21 @@ pub struct UsageReport {
 pub fn report(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery) -> Result<UsageReport, StoreError> {
     let window = Window::days(query.from, query.to, &query.zone)?;
     let waiting = Waiting::read(tx, tenant)?;
-    let waiting = waiting.items()?;
+    let asked = Asked { tenant, query, window, waiting: &waiting.items()? };
     let (totals, breakdown) = match &query.model {
-        Some(model) => of_model(tx, tenant, query, model, window, &waiting)?,
-        None => (runs_in(tx, tenant, query, window, &waiting)?, breakdown(tx, tenant, query, window, &waiting)?),
+        Some(model) => of_model(tx, &asked, model)?,
+        None => (runs_in(tx, &asked)?, breakdown(tx, &asked)?),
     };
     Ok(UsageReport { window: (Timestamp(window.from), Timestamp(window.to - 1)), totals, breakdown })
 }
 
-fn breakdown(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<Vec<(Of, Totals)>, StoreError> {
-    match query.group_by {
+fn breakdown(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
+    match asked.query.group_by {
         None => Ok(Vec::new()),
-        Some(GroupBy::Model) => models_in(tx, tenant, query, window, waiting),
-        Some(GroupBy::Entity) => entities_in(tx, tenant, query, window, waiting),
-        Some(GroupBy::Day) => days_in(tx, tenant, query, waiting),
-        Some(GroupBy::Thread) => threads_in(tx, tenant, query, window),
+        Some(GroupBy::Model) => models_in(tx, asked),
+        Some(GroupBy::Entity) => entities_in(tx, asked),
+        Some(GroupBy::Day) => days_in(tx, asked),
+        Some(GroupBy::Thread) => threads_in(tx, asked),
     }
 }
 
@@ -158,42 +168,29 @@ pub(super) fn figures(row: &Row<'_>, first: usize, run_count: u64) -> Result<Tot
 }
 
 /// Top-level runs that began in a window.
-fn runs_in(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<Totals, StoreError> {
+fn runs_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Totals, StoreError> {
     let mut totals = Totals::default();
-    for (kind, id) in scopes(query) {
-        totals.add(&runs_of(tx, tenant, kind, &id, window, waiting)?);
+    for (kind, id) in scopes(asked.query) {
+        totals.add(&runs_of(tx, asked, kind, &id)?);
     }
     Ok(totals)
 }
 
-fn runs_of(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    kind: EntityKind,
-    id: &str,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<Totals, StoreError> {
+fn runs_of(tx: &mut Tx<'_>, asked: &Asked<'_>, kind: EntityKind, id: &str) -> Result<Totals, StoreError> {
     let mut sum = Sum::default();
-    let pieces = Pieces::of(window);
+    let pieces = Pieces::of(asked.window);
     for (width, piece) in &pieces.sums {
         tx.query_each(
             "SELECT n, prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico FROM #usage_runs \
              WHERE tenant = $1 AND entity_type = $2 AND entity_id = $3 AND width = $4 AND start >= $5 AND start < $6",
-            params![tenant, kind.as_str(), id, *width, piece.from, piece.to],
+            params![asked.tenant, kind.as_str(), id, *width, piece.from, piece.to],
             &mut |row| {
                 sum.add(&Sum::at(row, 0)?);
                 Ok(())
             },
         )?;
     }
-    let runs = waiting.iter().filter(|item| item.model.is_none() && pieces.sum_up(item.start) && item.is_of(kind, id));
+    let runs = asked.waiting.iter().filter(|item| item.model.is_none() && pieces.sum_up(item.start) && item.is_of(kind, id));
     runs.for_each(|item| sum.add(&item.sum));
     let mut totals = Totals::of(&sum)?;
     for piece in pieces.rows {
@@ -201,7 +198,7 @@ fn runs_of(
             "SELECT total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_unpriced, total_cost \
              FROM #runs WHERE parent IS NULL AND tenant = $1 AND started_at >= $2 AND started_at < $3 \
              AND entity_type = $4 AND ($5 = '' OR entity_id = $5)",
-            params![tenant, piece.from, piece.to, kind.as_str(), id],
+            params![asked.tenant, piece.from, piece.to, kind.as_str(), id],
             &mut |row| {
                 totals.add(&figures(row, 0, 1)?);
                 Ok(())
@@ -212,18 +209,12 @@ fn runs_of(
 }
 
 /// Top-level runs that began in a window, by agent or workflow.
-fn entities_in(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    query: &UsageQuery,
-    window: Window,
-    waiting: &[Item<'_>],
-) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn entities_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Vec::new();
-    for (kind, wanted) in scopes(query) {
-        let ids = if wanted.is_empty() { entity_ids(tx, tenant, kind, waiting)? } else { BTreeSet::from([wanted]) };
+    for (kind, wanted) in scopes(asked.query) {
+        let ids = if wanted.is_empty() { entity_ids(tx, asked, kind)? } else { BTreeSet::from([wanted]) };
         for entity_id in ids {
-            let totals = runs_of(tx, tenant, kind, &entity_id, window, waiting)?;
+            let totals = runs_of(tx, asked, kind, &entity_id)?;
             if totals.run_count > 0 {
                 found.push((Of::Entity { entity_type: kind.as_str(), entity_id }, totals));
             }
@@ -233,12 +224,12 @@ fn entities_in(
 }
 
 /// The entities that ever had a run, in order: one step through the index each.
-fn entity_ids(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind, waiting: &[Item<'_>]) -> Result<BTreeSet<String>, StoreError> {
-    let mut ids: BTreeSet<String> = waiting.iter().filter(|item| item.is_of(kind, "")).map(|item| item.entity_id.to_owned()).collect();
+fn entity_ids(tx: &mut Tx<'_>, asked: &Asked<'_>, kind: EntityKind) -> Result<BTreeSet<String>, StoreError> {
+    let mut ids: BTreeSet<String> = asked.waiting.iter().filter(|item| item.is_of(kind, "")).map(|item| item.entity_id.to_owned()).collect();
     let mut last = String::new();
     while let Some(id) = tx.query_one(
         "SELECT entity_id FROM #usage_runs WHERE tenant = $1 AND entity_type = $2 AND entity_id > $3 ORDER BY entity_id LIMIT 1",
-        params![tenant, kind.as_str(), &last],
+        params![asked.tenant, kind.as_str(), &last],
         |row| Ok(row.text(0)?.to_owned()),
     )? {
         last.clone_from(&id);
@@ -248,10 +239,10 @@ fn entity_ids(tx: &mut Tx<'_>, tenant: &str, kind: EntityKind, waiting: &[Item<'
 }
 
 /// Top-level runs by the day on which they began.
-fn days_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, waiting: &[Item<'_>]) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn days_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found = Vec::new();
-    for day in days(query) {
-        let totals = runs_in(tx, tenant, query, Window::days(day, day, &query.zone)?, waiting)?;
+    for day in days(asked.query) {
+        let totals = runs_in(tx, &asked.on(day)?)?;
         if totals.run_count > 0 {
             found.push((Of::Day { date: day.to_string() }, totals));
         }
@@ -266,15 +257,15 @@ pub(super) fn days(query: &UsageQuery) -> impl Iterator<Item = Date> {
 }
 
 /// Top-level runs by thread, in order of the first run.
-fn threads_in(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery, window: Window) -> Result<Vec<(Of, Totals)>, StoreError> {
+fn threads_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
     let mut found: Vec<(Of, Totals)> = Vec::new();
     let mut places = BTreeMap::new();
-    let wanted = scopes(query);
+    let wanted = scopes(asked.query);
     tx.query_each(
         "SELECT thread, entity_type, entity_id, \
          total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_unpriced, total_cost \
          FROM #runs WHERE parent IS NULL AND tenant = $1 AND started_at >= $2 AND started_at < $3 ORDER BY started_at, no",
-        params![tenant, window.from, window.to],
+        params![asked.tenant, asked.window.from, asked.window.to],
         &mut |row| {
             if !is_wanted(&wanted, row.text(1)?, row.text(2)?) {
                 return Ok(());

@@ -13,10 +13,10 @@ use super::usage_window::{DAY, HOUR};
 use crate::model::Timestamp;
 use crate::model::usage::Usage;
 
-/// So many records may wait, so that reading them takes less than a millisecond.
+/// About so many records may wait, so that reading them takes less than a millisecond.
 const MOST: i64 = 1024;
 /// One in so many transactions looks how many wait; so does each that adds more than so many.
-const LOOK: u64 = 16;
+const LOOK: u64 = 64;
 /// Records of one row.
 const CHUNK: usize = 64;
 
@@ -56,7 +56,7 @@ impl Sum {
 
     pub(super) fn add(&mut self, other: &Self) {
         for (figure, more) in self.0.iter_mut().zip(other.0) {
-            *figure += more;
+            *figure = figure.saturating_add(more);
         }
     }
 

@@ -29,6 +29,7 @@ pub struct Catalog {
     toolkits: Arc<Toolkits>,
     mcp: Arc<McpServers>,
     host_has_openai: bool,
+    locale: Locale,
 }
 
 impl Studio {
@@ -43,6 +44,7 @@ impl Studio {
             toolkits: Arc::new(toolkits),
             mcp: Arc::clone(self.mcp()),
             host_has_openai: false,
+            locale: self.locale(),
         }
     }
 
@@ -122,7 +124,7 @@ impl Catalog {
             fork_branches: size(limits.fork_branches),
             loop_max_steps: limits.loop_max_steps,
             loop_default_steps: u64::from(self.config.loops.default_max_steps),
-            locale: Locale::named(&self.config.locale).unwrap_or_default(),
+            locale: self.locale,
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::catalog::Catalog;
-use super::edits::{Edit, must_be_current, must_be_open, must_be_unused, must_drop_draft, prepared};
+use super::edits::{Edit, must_be_current, must_be_open, must_be_unused, prepared};
 use super::fields::object_of;
 use super::reach::{Refusal, user_id};
 use super::resource::{Definition, Resource, Written, expected_revision};
 use super::settle::settle;
 use super::workflows::Seen;
 use super::writing::{Origin, Writer};
-use super::{Scope, Studio, documents, tools, workflows};
+use super::{Scope, Studio, documents, drafts, tools, workflows};
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
 use crate::store::{StoreError, Tx};
@@ -97,7 +97,7 @@ impl Change {
     fn make(&self, tx: &mut Tx<'_>, writer: &Writer, before: &Definition, written: Written) -> Result<Option<Definition>, Refusal> {
         let after = writer.replace(tx, self.resource, before, written)?;
         if let Some(draft) = self.edit.draft().filter(|_| after.is_some()) {
-            must_drop_draft(tx, &writer.tenant, before.id, draft)?;
+            drafts::must_drop(tx, writer, before, draft)?;
         }
         Ok(after)
     }
@@ -193,7 +193,7 @@ impl Studio {
                 None => {}
             }
         }
-        Err(restless())
+        Err(self.restless(scope, resource, id).await)
     }
 
     /// Checks a change while others write; none when one of them came between.
@@ -249,7 +249,7 @@ impl Studio {
                 return Ok(());
             }
         }
-        Err(restless())
+        Err(self.restless(scope, resource, id).await)
     }
 
     /// Makes a copy with a name and a slug of its own.
@@ -262,6 +262,15 @@ impl Studio {
         self.create(scope, resource, &Value::Object(copy)).await
     }
 
+    /// The refusal of a change that others always came before.
+    async fn restless(&self, scope: &Scope, resource: Resource, id: &str) -> Error {
+        let text = "others keep changing this definition; nothing was changed; try again";
+        match self.get(scope, resource, id).await {
+            Ok(current) => Error::new(Kind::RevisionConflict, text).with("current", current),
+            Err(error) => error,
+        }
+    }
+
     /// Builder tools are made and changed only where that is allowed.
     fn builder_gate(&self, resource: Resource, kind: Option<&Value>) -> Result<()> {
         if resource != Resource::Tool {
@@ -269,10 +278,6 @@ impl Studio {
         }
         tools::builder_gate(self.config().allow_builder_tools, kind.and_then(Value::as_str))
     }
-}
-
-fn restless() -> Error {
-    Error::new(Kind::RevisionConflict, "others keep changing this definition; nothing was changed; try again")
 }
 
 /// The name of a copy; names of tools are words.

@@ -61,15 +61,28 @@ fn must_be_current(
     if expected.is_none_or(|expected| expected == found) {
         return Ok(());
     }
-    let current = match draft {
-        Some(draft) => show(tx, &writer.tenant, &writer.catalog, workflow, draft)?,
-        None => Value::Null,
+    Err(stale(tx, writer, workflow, draft)?)
+}
+
+/// The refusal of what began from another draft than the one that there is.
+fn stale(tx: &mut Tx<'_>, writer: &Writer, workflow: &Definition, draft: Option<&DraftRow>) -> Result<Refusal, Refusal> {
+    let (current, text) = match draft {
+        Some(draft) => {
+            let text = format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision);
+            (show(tx, &writer.tenant, &writer.catalog, workflow, draft)?, text)
+        }
+        None => (Value::Null, "the draft was saved or deleted meanwhile".to_owned()),
     };
-    let text = match draft {
-        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
-        None => "the draft was saved or deleted meanwhile".to_owned(),
-    };
-    Err(Error::new(Kind::RevisionConflict, text).with("current", current).into())
+    Ok(Error::new(Kind::RevisionConflict, text).with("current", current).into())
+}
+
+/// Removes a draft of this revision; refused when another hand went on with it meanwhile.
+pub(super) fn must_drop(tx: &mut Tx<'_>, writer: &Writer, workflow: &Definition, revision: i64) -> Result<(), Refusal> {
+    if table::delete_draft(tx, &writer.tenant, &workflow.id, Some(revision))? {
+        return Ok(());
+    }
+    let draft = writer.draft(tx, workflow)?;
+    Err(stale(tx, writer, workflow, draft.as_ref())?)
 }
 
 impl Writer {
@@ -122,14 +135,18 @@ impl Studio {
         self.reading(move |tx| show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)).await
     }
 
-    /// Throws the draft of a workflow away.
-    pub async fn delete_draft(&self, scope: &Scope, workflow: &str) -> Result<()> {
+    /// Throws the draft of a workflow away: `{draft_revision?}`.
+    pub async fn delete_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<()> {
         let (writer, id) = (self.writer(scope), workflow.to_owned());
+        let read = expected_revision(if_match, body, "draft_revision");
+        let expected = self.read_for(scope, Resource::Workflow, workflow, read).await?;
         self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
-            writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
-            table::delete_draft(tx, &writer.tenant, &workflow.id, None)?;
-            Ok(())
+            match expected {
+                Some(revision) => must_drop(tx, &writer, &workflow, revision),
+                None if table::delete_draft(tx, &writer.tenant, &workflow.id, None)? => Ok(()),
+                None => Err(no_draft(&id)),
+            }
         })
         .await
     }
@@ -142,9 +159,9 @@ impl Studio {
         let draft = self
             .reading(move |tx| {
                 let workflow = reader.workflow(tx, &id)?;
-                let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
-                must_be_current(tx, &reader, &workflow, Some(&draft), of_draft)?;
-                Ok(draft)
+                let draft = reader.draft(tx, &workflow)?;
+                must_be_current(tx, &reader, &workflow, draft.as_ref(), of_draft)?;
+                draft.ok_or_else(|| no_draft(&id))
             })
             .await?;
         let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };

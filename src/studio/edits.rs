@@ -10,7 +10,6 @@ use super::workflows::Seen;
 use super::writing::Writer;
 use super::{tools, uses};
 use crate::error::{Error, Kind, Result};
-use crate::model::Id;
 use crate::store::Tx;
 use crate::store::definitions as table;
 
@@ -64,15 +63,6 @@ impl Edit {
             }
         }
     }
-}
-
-/// A draft that was saved goes, unless another hand went on with it meanwhile.
-pub(super) fn must_drop_draft(tx: &mut Tx<'_>, tenant: &str, workflow: Id, revision: i64) -> Result<(), Refusal> {
-    if table::delete_draft(tx, tenant, &workflow, Some(revision))? {
-        return Ok(());
-    }
-    let text = "the draft was changed while it was saved; nothing was changed; try again";
-    Err(Error::new(Kind::RevisionConflict, text).into())
 }
 
 /// A definition keeps its slug when a body names none: others refer to it.

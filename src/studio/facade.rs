@@ -19,6 +19,7 @@ use crate::error::{Error, Kind, Result};
 use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
 use crate::model::prices::PriceTable;
+use crate::model::texts::Locale;
 use crate::observe::Observer;
 use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
@@ -38,7 +39,7 @@ pub struct Scope {
 
 /// The studio: one method per capability. Cloning it is cheap; all clones are one studio.
 #[derive(Clone)]
-pub struct Studio(Arc<Inner>);
+pub struct Studio(Arc<Inner>, Locale);
 
 struct Inner {
     world: Arc<World>,
@@ -120,7 +121,7 @@ impl Studio {
         let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
-        let mcp = McpServers::new(Arc::clone(&config), Secrets::new(Arc::clone(&config), host.clone()))
+        let mcp = McpServers::new(Arc::clone(&config), Secrets::new(Arc::clone(&config), host.clone()), host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("mcp.allow_private".to_owned(), problem))))?;
         let mcp = Arc::new(mcp);
         let prices = prices(&config)?;
@@ -143,6 +144,7 @@ impl Studio {
             host,
             config,
         });
+        let locale = Locale::named(&world.config.locale).unwrap_or_default();
         let inner = Inner {
             world: Arc::new(world),
             runtime: Mutex::new(None),
@@ -151,13 +153,23 @@ impl Studio {
             sources: Sources::default(),
             mcp,
         };
-        Ok(Self(Arc::new(inner)))
+        Ok(Self(Arc::new(inner), locale))
     }
 
     /// The configuration.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.0.world.config
+    }
+
+    /// The same studio for one who reads another language than the configuration's.
+    #[must_use]
+    pub fn speaking(&self, locale: Locale) -> Self {
+        Self(Arc::clone(&self.0), locale)
+    }
+
+    pub(super) const fn locale(&self) -> Locale {
+        self.1
     }
 
     /// What the engine works with.

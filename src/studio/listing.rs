@@ -6,7 +6,7 @@ use super::catalog::Catalog;
 use super::lists::{ListQuery, Page};
 use super::reach::Refusal;
 use super::resource::{Definition, Resource};
-use super::summaries::{RunSummary, members};
+use super::summaries::RunSummary;
 use super::{Scope, Studio, documents, workflows};
 use crate::error::{Error, Result};
 use crate::model::Timestamp;
@@ -78,7 +78,7 @@ impl Lister<'_> {
         let currency = self.catalog.config().usage.currency.as_str();
         let mut latest = None;
         runs::list(tx, self.tenant, &filter, None, 1, &mut |run| {
-            latest = Some(members(&RunSummary::of(run, self.now, currency)));
+            latest = Some(RunSummary::of(run, self.now, currency).members());
             Ok(())
         })?;
         out.insert("last_run".into(), latest.into());

@@ -4,14 +4,14 @@ use std::fmt::Display;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
-use crate::store::StoreError;
 
 /// How many items a page has when nothing else is said.
 const USUAL: usize = 25;
+/// How much text can be looked for.
+const LONGEST: usize = 1000;
 /// More than this is never sent at once.
 const MOST: usize = 100;
 
@@ -45,7 +45,7 @@ impl ListQuery {
         let mut query = Self { limit: usual, ..Self::default() };
         for (name, text) in pairs {
             match name {
-                "q" => query.q = Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+                "q" => query.q = searched(text.trim())?,
                 "limit" if !text.is_empty() => query.limit = limit(text)?,
                 "cursor" if !text.is_empty() => query.after = Some(open(text)?),
                 "include" => query.include = text.split(',').map(|part| part.trim().to_owned()).collect(),
@@ -60,6 +60,14 @@ impl ListQuery {
     pub fn includes(&self, part: &str) -> bool {
         self.include.iter().any(|wanted| wanted == part)
     }
+}
+
+/// A text to look for; a database refuses very long ones.
+fn searched(text: &str) -> Result<Option<String>> {
+    if text.chars().count() > LONGEST {
+        return Err(Error::field("q", format!("q must have at most {LONGEST} characters")));
+    }
+    Ok(Some(text.to_owned()).filter(|text| !text.is_empty()))
 }
 
 fn limit(text: &str) -> Result<usize> {
@@ -119,14 +127,15 @@ pub struct WrittenPage {
 const BEGINNING: &[u8] = b"{\"data\":[";
 
 impl WrittenPage {
-    pub(super) fn add(&mut self, item: &impl Serialize) -> std::result::Result<(), StoreError> {
+    /// Adds an item, which writes itself.
+    pub(super) fn add(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if self.items.is_empty() {
-            self.items.reserve(32 << 10);
+            self.items.reserve(48 << 10);
             self.items.extend(BEGINNING);
         } else {
             self.items.push(b',');
         }
-        serde_json::to_writer(&mut self.items, item).map_err(|error| StoreError::Fault(format!("an item has no JSON form: {error}")))
+        write(&mut self.items);
     }
 
     /// There may be more behind this place.
@@ -161,6 +170,8 @@ mod tests {
         let limit = |text| ListQuery::parse([("limit", text)]).map(|query| query.limit).ok();
         assert_eq!((limit("7"), limit("5000"), limit("0"), limit("-1"), limit("x")), (Some(7), Some(100), None, None, None));
         assert_eq!(ListQuery::parse([]).expect("a query").limit, 25);
+        let long = |letters| ListQuery::parse([("q", "\u{e7}".repeat(letters).as_str())]).is_ok();
+        assert_eq!((long(1000), long(1001)), (true, false));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod agents;
 pub mod attachments;
 pub mod catalog;
 mod checkpoints;
+mod cutting;
 mod definitions;
 mod doctor;
 mod documents;

@@ -8,7 +8,7 @@ use super::definitions;
 use super::facade::{Scope, Studio};
 use super::lists::{ListQuery, WrittenPage};
 use super::resource::Resource;
-use super::summaries::{RunSummary, members};
+use super::summaries::RunSummary;
 use crate::error::{Error, Result};
 use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
@@ -55,7 +55,10 @@ impl Studio {
         self.reading(move |tx| {
             let mut page = WrittenPage::default();
             if let Some(filter) = filter(tx, &tenant, &query)? {
-                let next = run_list::list(tx, &tenant, &filter, after, limit, &mut |run| page.add(&RunSummary::of(run, now, &currency)))?;
+                let next = run_list::list(tx, &tenant, &filter, after, limit, &mut |run| {
+                    page.add(|to| RunSummary::of(run, now, &currency).write(to));
+                    Ok(())
+                })?;
                 page.go_on(next);
             }
             Ok(page)
@@ -82,7 +85,7 @@ impl Studio {
             let size = usize::try_from(per_page).unwrap_or(100);
             let mut data = Vec::new();
             let total = run_list::page(tx, &tenant, &filter, number, size, &mut |run| {
-                data.push(members(&RunSummary::of(run, now, &currency)));
+                data.push(RunSummary::of(run, now, &currency).members());
                 Ok(())
             })?;
             let last_page = total.div_ceil(per_page.max(1)).max(1);

@@ -6,13 +6,15 @@ use super::attachments::{known_files, remove_files};
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
 use super::requests::{AttachmentInput, ResumeRequest, RetryRequest, RunRequest};
+use super::resource::Resource;
 use crate::engine::{Again, EventStream, Follow, From, NewRun, Reply, Started};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::Attachment;
 use crate::model::event::{Decision, EntityKind};
 use crate::model::run::Status;
-use crate::store::{Tx, run_delete, runs};
+use crate::store::runs::{self, RunRow};
+use crate::store::{Tx, run_delete};
 
 impl Studio {
     /// Starts a run of a workflow, or a chat turn of an agent.
@@ -62,7 +64,19 @@ impl Studio {
     /// An unknown run; the store.
     pub async fn must_know_run(&self, scope: &Scope, run: &str) -> Result<()> {
         let (asker, run) = (scope.clone(), run.to_owned());
-        self.reading(move |tx| known_run(tx, &asker, &run)).await
+        self.reading(move |tx| known_run(tx, &asker, &run).map(drop)).await
+    }
+
+    /// Refuses a workflow or an agent that there is not.
+    ///
+    /// # Errors
+    /// An unknown one; the store.
+    pub async fn must_know_entity(&self, scope: &Scope, entity: EntityKind, id: &str) -> Result<()> {
+        let resource = match entity {
+            EntityKind::Workflow => Resource::Workflow,
+            EntityKind::Agent => Resource::Agent,
+        };
+        self.get(scope, resource, id).await.map(drop)
     }
 
     /// Answers a pause.
@@ -90,7 +104,8 @@ impl Studio {
                 decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
                 key: body.key,
             };
-            crate::engine::resume(studio.world(), &scope.tenant, &run, &reply, queued).await
+            let done = crate::engine::resume(studio.world(), &scope.tenant, &run, &reply, queued).await;
+            studio.with_status(&scope, &run, done).await
         })
         .await
     }
@@ -104,7 +119,8 @@ impl Studio {
         let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
         self.on_runtime(async move {
             let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt, key: body.key };
-            crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await
+            let done = crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await;
+            studio.with_status(&scope, &run, done).await
         })
         .await
     }
@@ -115,7 +131,25 @@ impl Studio {
     /// An unknown run, a child run, a run that is over.
     pub async fn cancel(&self, scope: &Scope, run: &str) -> Result<(Id, Status)> {
         let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
-        self.on_runtime(async move { crate::engine::cancel(studio.world(), &scope.tenant, &run).await }).await
+        self.on_runtime(async move {
+            let done = crate::engine::cancel(studio.world(), &scope.tenant, &run).await;
+            studio.with_status(&scope, &run, done).await
+        })
+        .await
+    }
+
+    /// A refusal of a run's state tells that state, also where the store refused because another hand was quicker.
+    pub(super) async fn with_status<T>(&self, scope: &Scope, run: &str, done: Result<T>) -> Result<T> {
+        let error = match done {
+            Err(error) if error.kind == Kind::InvalidState && !error.members.contains_key("run_status") => error,
+            done => return done,
+        };
+        let (asker, run) = (scope.clone(), run.to_owned());
+        let status = self.reading(move |tx| Ok(known_run(tx, &asker, &run)?.status)).await;
+        Err(match status {
+            Ok(status) => error.with("run_status", status),
+            Err(_) => error,
+        })
     }
 
     /// Follows a run from a position; none when it rests and nothing follows.
@@ -147,7 +181,9 @@ impl Studio {
                     return Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()).into());
                 }
                 if !run_delete::claim(tx, &tenant, &id)? {
-                    return Err(Error::new(Kind::InvalidState, "somebody goes on with the run; nothing was removed").into());
+                    let now = runs::get(tx, &tenant, &id)?.ok_or_else(|| Error::not_found("run", &id.to_string()))?;
+                    let text = "somebody goes on with the run; nothing was removed";
+                    return Err(Error::new(Kind::InvalidState, text).with("run_status", now.status).into());
                 }
                 Ok(run_delete::delete(tx, &tenant, &id)?)
             })
@@ -157,11 +193,10 @@ impl Studio {
     }
 }
 
-fn known_run(tx: &mut Tx<'_>, scope: &Scope, run: &str) -> Result<(), Refusal> {
+fn known_run(tx: &mut Tx<'_>, scope: &Scope, run: &str) -> Result<RunRow, Refusal> {
     let unknown = || Error::not_found("run", run);
     let id: Id = run.parse().map_err(|_| unknown())?;
-    runs::get(tx, &scope.tenant, &id)?.ok_or_else(unknown)?;
-    Ok(())
+    Ok(runs::get(tx, &scope.tenant, &id)?.ok_or_else(unknown)?)
 }
 
 /// The files of an answer to a run, which must be there.

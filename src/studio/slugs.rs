@@ -1,5 +1,8 @@
 //! Owns slugs: how a name becomes one, which are allowed, what follows on a collision.
 
+/// Words that follow `/workflows/` in paths of the studio's own: no workflow may be named by them.
+pub(crate) const WORDS_OF_PATHS: [&str; 3] = ["preview", "runs", "traces"];
+
 /// The longest slug.
 const MOST: usize = 80;
 

@@ -186,7 +186,10 @@ impl Studio {
             };
             let filter = RunFilter { entity_id: Some(found.id), thread: Some(thread), q: query.q.clone(), ..RunFilter::default() };
             let currency = catalog.config().usage.currency.as_str();
-            let show = &mut |run: &RunLine<'_>| page.add(&RunSummary::of(run, now, currency));
+            let show = &mut |run: &RunLine<'_>| {
+                page.add(|to| RunSummary::of(run, now, currency).write(to));
+                Ok(())
+            };
             let next = runs::list(tx, &tenant, &filter, cursor, query.limit, show)?;
             page.go_on(next);
             Ok(page)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::cutting::cut_values;
 use super::facade::{Scope, Studio};
 use super::summaries::{add_usage, run_summary};
 use crate::engine::{Loaded, load};
@@ -39,8 +40,6 @@ impl Default for TraceQuery {
 
 /// Snapshots of one answer, in bytes; the rest is left out.
 const SNAPSHOTS: usize = 4 << 20;
-/// Values of one step, in bytes, unless it is asked for in full.
-const VALUE: usize = 64 << 10;
 
 impl Studio {
     /// The trace of a run.
@@ -199,7 +198,7 @@ impl Studio {
         let spans = read.spans.iter().filter(|span| native && span.step == found.id);
         shown["spans"] = spans.map(|span| self.span(span, &texts, true)).collect();
         if !full {
-            cut(&mut shown);
+            cut_values(&mut shown);
         }
         Ok(shown)
     }
@@ -207,23 +206,6 @@ impl Studio {
 
 fn public(state: &Map<String, Value>) -> Map<String, Value> {
     state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect()
-}
-
-/// Cuts long texts, wherever they are.
-fn cut(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > VALUE => {
-            let mut end = VALUE;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
-            text.push_str("\n\n[truncated]");
-        }
-        Value::Array(items) => items.iter_mut().for_each(cut),
-        Value::Object(fields) => fields.values_mut().for_each(cut),
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Leaves out what says nothing, so that a long trace stays small: nulls, empty values, zeros of counts, what is not so.

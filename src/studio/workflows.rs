@@ -10,9 +10,8 @@ use super::resource::{Definition, Resource};
 use super::uses::{self, Use};
 use super::{Scope, Studio, definitions};
 use crate::error::{Error, Kind, Result};
-use crate::model::check::{self, GraphLimits, Issue, Severity};
+use crate::model::check::{self, Issue, Severity};
 use crate::model::palette;
-use crate::model::texts::Locale;
 use crate::store::Tx;
 
 /// What is known of a graph beside itself.
@@ -52,7 +51,7 @@ pub(super) fn node_count(graph: &Value) -> usize {
     nodes.iter().filter(|node| node.get("type").and_then(Value::as_str) != Some("note")).count()
 }
 
-/// What validation says of a graph.
+/// What validation says of a graph, in the language of the catalog.
 pub(super) fn check(
     tx: &mut Tx<'_>,
     tenant: &str,
@@ -60,20 +59,8 @@ pub(super) fn check(
     graph: &Value,
     state_schema: Option<&Value>,
 ) -> Result<Vec<Issue>, Refusal> {
-    check_within(tx, tenant, catalog, graph, state_schema, &catalog.graph_limits())
-}
-
-/// What is wrong with a graph, told in the language of the limits.
-fn check_within(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    catalog: &Catalog,
-    graph: &Value,
-    state_schema: Option<&Value>,
-    limits: &GraphLimits,
-) -> Result<Vec<Issue>, Refusal> {
     let known = KnownInStore::new(tx, tenant, catalog, state_schema);
-    let issues = check::check(graph, &known, limits);
+    let issues = check::check(graph, &known, &catalog.graph_limits());
     known.into_result()?;
     Ok(issues)
 }
@@ -133,7 +120,7 @@ pub(super) fn show(workflow: &Definition, seen: Seen) -> Value {
 
 impl Studio {
     /// What validation says of a graph that need not be stored: `{valid, errors, warnings, issues}`.
-    pub async fn validate_graph(&self, scope: &Scope, body: &Value, locale: Locale) -> Result<Value> {
+    pub async fn validate_graph(&self, scope: &Scope, body: &Value) -> Result<Value> {
         let (tenant, catalog, body) = (scope.tenant.clone(), self.catalog(), body.clone());
         self.reading(move |tx| {
             let given = object_of(&body)?;
@@ -144,8 +131,7 @@ impl Studio {
                 Some(id) => definitions::must_find(tx, &tenant, &catalog, Resource::Workflow, id)?.body.shift_remove("state_schema"),
                 None => None,
             };
-            let limits = GraphLimits { locale, ..catalog.graph_limits() };
-            let issues = check_within(tx, &tenant, &catalog, graph, schema.as_ref(), &limits)?;
+            let issues = check(tx, &tenant, &catalog, graph, schema.as_ref())?;
             Ok(verdict(&issues))
         })
         .await

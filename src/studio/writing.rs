@@ -37,13 +37,14 @@ impl Origin {
 }
 
 impl Writer {
-    /// Is a slug in use, by the configuration or by a definition other than `own`?
+    /// Is a slug in use, by the configuration, by a path of the studio's or by a definition other than `own`?
     fn taken(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str, own: Option<Id>) -> Result<bool, StoreError> {
         if self.catalog.find(resource, slug).is_some() {
             return Ok(true);
         }
         let found = table::by_slug(tx, &self.tenant, resource.kind(), slug)?;
-        Ok(found.is_some_and(|row| Some(row.id) != own))
+        let word_of_a_path = resource == Resource::Workflow && slugs::WORDS_OF_PATHS.contains(&slug);
+        Ok(found.map_or(word_of_a_path, |row| Some(row.id) != own))
     }
 
     /// The slug that was asked for when it is free, else the first free one of the name.

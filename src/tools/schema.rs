@@ -42,6 +42,29 @@ pub fn argument_problems(schema: &Value, arguments: &Value) -> Vec<String> {
     }
 }
 
+/// What somebody filled into a form of plain values, with what the form gives for values that were left out.
+///
+/// # Errors
+/// What does not fit.
+pub fn filled(form: &Value, mut content: Map<String, Value>) -> Result<Value, Vec<String>> {
+    let none = Map::new();
+    let fields = form.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let unknown: Vec<String> = content.keys().filter(|name| !fields.contains_key(*name)).map(|name| format!("`{name}` is not asked for")).collect();
+    if !unknown.is_empty() {
+        return Err(unknown.into_iter().take(PROBLEMS).collect());
+    }
+    for (name, field) in fields {
+        if let Some(usual) = field.get("default")
+            && !content.contains_key(name)
+        {
+            content.insert(name.clone(), usual.clone());
+        }
+    }
+    let content = Value::Object(content);
+    let problems = argument_problems(form, &content);
+    if problems.is_empty() { Ok(content) } else { Err(problems) }
+}
+
 /// The schema of an object without some of its properties.
 #[must_use]
 pub fn without<'a>(schema: &Value, keys: &(impl Iterator<Item = &'a String> + Clone)) -> Value {

@@ -8,6 +8,7 @@ mod knowledge;
 mod mcp;
 mod memory;
 mod observability;
+mod ownership;
 mod scenarios;
 mod tidy;
 mod tools;

@@ -4,6 +4,7 @@ mod asked;
 mod authorized;
 mod cost;
 mod doubt;
+mod elicited;
 mod peer;
 mod program;
 mod real;

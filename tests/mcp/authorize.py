@@ -78,8 +78,11 @@ def authority(url, resource):
     """The metadata of the authorization server; where there is none, the usual places."""
     parts = urllib.parse.urlsplit(url)
     root = f"{parts.scheme}://{parts.netloc}"
-    base = (resource.get("authorization_servers") or [root])[0]
+    named = (resource.get("authorization_servers") or [None])[0]
+    base = named or root
     document = found(well_known(base, "oauth-authorization-server", "openid-configuration"))
+    if document and named and document.get("issuer") != named:
+        sys.exit(f"the metadata of {named} speaks for {document.get('issuer')}")
     return document or {
         "authorization_endpoint": f"{root}/authorize", "token_endpoint": f"{root}/token", "registration_endpoint": f"{root}/register",
     }
@@ -92,7 +95,7 @@ def client(server, context):
         return context["client_id"], context.get("client_secret"), ways[0]
     if server.get("client_id_metadata_document_supported"):
         return CLIENT_PAGE, None, "none"
-    wanted = {"client_name": "Studio", "redirect_uris": [REDIRECT], "grant_types": ["authorization_code", "refresh_token"],
+    wanted = {"client_name": "Studio", "application_type": "native", "redirect_uris": [REDIRECT], "grant_types": ["authorization_code", "refresh_token"],
               "response_types": ["code"], "token_endpoint_auth_method": ways[0]}
     _, _, made = fetch(server["registration_endpoint"], body=wanted)
     return made["client_id"], made.get("client_secret"), made.get("token_endpoint_auth_method") or (ways[0] if made.get("client_secret") else "none")
@@ -127,6 +130,32 @@ def by_itself(server, context, form):
     return token(server, form, context["client_id"], None, "private_key_jwt")
 
 
+def by_an_employer(server, context, form):
+    """A person who is known at work: the employer's token is changed for one that is good for this server alone."""
+    known = {"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": context["idp_id_token"],
+             "subject_token_type": "urn:ietf:params:oauth:token-type:id_token", "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
+             "audience": server["issuer"], "resource": form["resource"], "client_id": context["idp_client_id"]}
+    status, _, answer = fetch(context["idp_token_endpoint"], form=known)
+    if status != 200:
+        sys.exit(f"not known at work: {status} {answer}")
+    form |= {"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": answer["access_token"]}
+    return token(server, form, context["client_id"], context["client_secret"], "client_secret_basic")
+
+
+def by_a_workload(server, context, form):
+    """A program that its platform vouches for."""
+    form |= {"grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": context["valid_jwt"]}
+    return token(server, form, context["client_id"], None, "none")
+
+
+def way_of(server, context):
+    if "idp_id_token" in context:
+        return by_an_employer
+    if "valid_jwt" in context:
+        return by_a_workload
+    return by_itself if server.get("grant_types_supported") == ["client_credentials"] else by_a_person
+
+
 def by_a_person(server, context, form):
     who, secret, way = client(server, context)
     proof, state = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
@@ -137,6 +166,9 @@ def by_a_person(server, context, form):
     came = urllib.parse.parse_qs(urllib.parse.urlsplit(headers.get("location") or "").query)
     if came.get("state") != [state]:
         sys.exit(f"no code: {status} {came}")
+    says_whose = "iss" in came or server.get("authorization_response_iss_parameter_supported")
+    if says_whose and came.get("iss") != [server.get("issuer")]:
+        sys.exit(f"the code is of {came.get('iss')}, not of {server.get('issuer')}")
     more = {"grant_type": "authorization_code", "code": came["code"][0], "redirect_uri": REDIRECT, "code_verifier": proof}
     return token(server, {**more, **{key: form[key] for key in form if key == "resource"}}, who, secret, way)
 
@@ -162,8 +194,7 @@ def main():
     grants = server.get("grant_types_supported") or []
     if "offline_access" in (server.get("scopes_supported") or []) and "refresh_token" in grants and scope:
         form["scope"] = f"{scope} offline_access"
-    alone = grants == ["client_credentials"]
-    print((by_itself if alone else by_a_person)(server, context, form))
+    print(way_of(server, context)(server, context, form))
 
 
 main()

@@ -140,6 +140,10 @@ impl Speaker<'_> {
 
     /// Asks the model once.
     pub(super) async fn ask(&self, number: u32, messages: &[Message], media: &[Media], tools: bool) -> Result<ModelAnswer, Fault> {
+        self.context.model(&self.scope.model_key(number), self.call(messages, media, tools)).await
+    }
+
+    fn call(&self, messages: &[Message], media: &[Media], tools: bool) -> ModelCall {
         let profile = self.profile;
         let mut request = ChatRequest::new(profile.model.as_str(), messages.to_vec());
         request.media = media.to_vec();
@@ -153,8 +157,7 @@ impl Speaker<'_> {
             request.native_tools.clone_from(&self.tools.native);
             request.parallel_tool_calls = profile.parallel_tool_calls;
         }
-        let call = ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell };
-        self.context.model(&self.scope.model_key(number), call).await
+        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell }
     }
 
     async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {

@@ -114,6 +114,7 @@ impl Journal {
         self.feed.release(head);
         let beginning = self.beginning.lock().take();
         if let Some(beginning) = beginning {
+            self.watch().begun(&self.world);
             beginning.tell(Ok(()));
         }
         self.world.store.tell(News::Run(self.run));

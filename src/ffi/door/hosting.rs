@@ -254,7 +254,7 @@ impl Hosting {
             let found = state.waiting.iter().position(|call| call.id == id);
             found.and_then(|at| state.waiting.remove(at)).is_some()
         };
-        if op == HostOp::ToolCall && !unfetched {
+        if matches!(op, HostOp::ToolCall | HostOp::McpElicit) && !unfetched {
             self.send(HostOp::ToolCancel, &json!({"call_id": tool_call, "cancels": id}), None);
         }
     }
@@ -303,5 +303,31 @@ impl Host for Asked {
             let _give_up = GiveUp { hosting, id, op, tool_call };
             answered.await.unwrap_or_else(|_| Err(HostFailure("the engine closed before the host answered".into())))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_was_asked_hears_that_no_answer_is_wanted_any_more() {
+        for (op, told) in [(HostOp::ToolCall, true), (HostOp::McpElicit, true), (HostOp::SecretGet, false)] {
+            let hosting = Arc::new(Hosting::default());
+            let call = |payload| Asked(Arc::clone(&hosting)).call(HostCall { op, payload, chunks: None });
+            let fetched = || hosting.next(0).expect("open").map(|text| serde_json::from_slice::<Value>(&text).expect("JSON"));
+            assert!(timeout(Duration::ZERO, call(json!({"call_id": "unfetched"}))).await.is_err());
+            assert_eq!(fetched(), None, "nobody fetched it, so nobody need hear");
+            let mut asked = call(json!({"call_id": "c1"}));
+            assert!(timeout(Duration::ZERO, &mut asked).await.is_err());
+            let number = fetched().expect("a call")["call_id"].clone();
+            drop(asked);
+            let heard = fetched().map(|heard| (heard["op"].clone(), heard["payload"].clone()));
+            assert_eq!(heard, told.then(|| (json!("tool.cancel"), json!({"call_id": "c1", "cancels": number}))), "{op:?}");
+        }
     }
 }

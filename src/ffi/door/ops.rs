@@ -13,7 +13,7 @@ use super::super::fault::{Code, Fault};
 use super::http::whole;
 use super::requests::{self, object, required, text};
 use crate::error::Error;
-use crate::http::{HostMarks, dispatch};
+use crate::http::{HostMarks, RUN_FILTERS, dispatch};
 use crate::studio::{Studio, UsageWindow};
 use crate::sync::Mutex;
 
@@ -68,7 +68,6 @@ const fn post(path: &'static str) -> Way {
     Way::Route(Route { method: Method::POST, path, query: &[] })
 }
 
-const RUNS: &[&str] = &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "limit", "cursor"];
 const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
@@ -99,7 +98,7 @@ impl Op {
             Self::Health => ("health", Way::Health),
             Self::Backup => ("backup", Way::Backup),
             Self::TraceGet => ("trace.get", get("/api/runs/{trace_id}", &["include", "snapshots", "payloads"])),
-            Self::TraceList => ("trace.list", get("/api/runs", RUNS)),
+            Self::TraceList => ("trace.list", get("/api/runs", RUN_FILTERS)),
             Self::RunCancel => ("run.cancel", post("/api/runs/{trace_id}/cancel")),
             Self::RunRetry => ("run.retry", post("/api/runs/{trace_id}/retry")),
             Self::ThreadList => ("thread.list", get("/api/threads", THREADS)),

@@ -110,7 +110,14 @@ pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault>
         (None, None) | (Some(_), Some(_)) => return Err(Error::field("workflow", "either `workflow` or `agent` is required").into()),
     };
     let told = Told::read(studio, &request)?;
-    let body = RunRequest::parse(&Value::Object(request), entity)?;
+    let body = match RunRequest::parse(&Value::Object(request), entity) {
+        Ok(body) => body,
+        Err(wrong) => {
+            // What is not there is told before what is wrong with the request.
+            studio.must_know_entity(&told.scope, entity, &id).await?;
+            return Err(wrong.into());
+        }
+    };
     let cancel_on_leave = body.cancel_on_disconnect;
     let started = studio.start(&told.scope, entity, &id, body, false).await?;
     told.ready(studio, started, cancel_on_leave).await
@@ -121,7 +128,13 @@ pub(super) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fau
     let request = object(request)?;
     let run = required(&request, "trace_id")?.to_owned();
     let told = Told::read(studio, &request)?;
-    let body = ResumeRequest::parse(&Value::Object(request))?;
+    let body = match ResumeRequest::parse(&Value::Object(request)) {
+        Ok(body) => body,
+        Err(wrong) => {
+            studio.must_know_run(&told.scope, &run).await?;
+            return Err(wrong.into());
+        }
+    };
     let cancel_on_leave = body.cancel_on_disconnect;
     let started = studio.resume(&told.scope, &run, body, false).await?;
     told.ready(studio, started, cancel_on_leave).await

@@ -23,6 +23,11 @@ const SCHEMAS: [&str; 6] = [
 /// Parameters of queries, by name.
 const PARAMETERS: &str = include_str!("parameters.json");
 
+/// Headers that are heeded (`asked`) and that answers carry (`answered`), by name.
+const HEADERS: &str = include_str!("headers.json");
+/// Heeded by every route.
+const LOCALE: &str = "X-Studio-Locale";
+
 /// Where the export is unless the configuration says otherwise.
 const EXPORT_PREFIX: &str = "/api/studio";
 
@@ -63,7 +68,7 @@ pub(super) fn document() -> Value {
             "description": "Agents and graph workflows: definitions, runs as server-sent events, traces, threads, attachments.",
         },
         "paths": paths(),
-        "components": {"schemas": schemas(), "parameters": parameters(), "responses": {"Problem": {
+        "components": {"schemas": schemas(), "parameters": parameters(), "headers": headers("answered"), "responses": {"Problem": {
             "description": "A refusal; `code` says which.",
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }}},
@@ -79,10 +84,19 @@ pub(super) fn schemas() -> Map<String, Value> {
 }
 
 fn parameters() -> Map<String, Value> {
-    object(PARAMETERS).into_iter().map(|(name, schema)| {
+    let of_query = object(PARAMETERS).into_iter().map(|(name, schema)| {
         let described = json!({"name": name, "in": "query", "required": false, "schema": schema});
         (name, described)
-    }).collect()
+    });
+    let of_headers = headers("asked").into_iter().map(|(name, described)| {
+        let told = json!({"name": name, "in": "header", "required": false, "description": described["description"], "schema": described["schema"]});
+        (name, told)
+    });
+    of_query.chain(of_headers).collect()
+}
+
+fn headers(which: &str) -> Map<String, Value> {
+    object(HEADERS).remove(which).and_then(|headers| headers.as_object().cloned()).unwrap_or_default()
 }
 
 fn paths() -> Map<String, Value> {
@@ -119,10 +133,9 @@ fn operation(route: &Route, at: usize) -> Value {
     let name = if at == 0 { route.name.clone() } else { format!("{}{}", route.name, at + 1) };
     let mut operation = json!({"operationId": name, "responses": responses(route)});
     let Value::Object(members) = &mut operation else { return operation };
-    if !route.query.is_empty() {
-        let references = route.query.iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
-        members.insert("parameters".into(), references.collect());
-    }
+    let names = route.query.iter().chain(&route.heeds).chain([&LOCALE]);
+    let references = names.map(|name| json!({"$ref": format!("#/components/parameters/{name}")}));
+    members.insert("parameters".into(), references.collect());
     let (json, form) = match route.reads {
         Reads::Nothing => return operation,
         Reads::Json(schema) => (Some(schema), None),
@@ -148,7 +161,14 @@ fn content(mime: &str, schema: &Value) -> Value {
 }
 
 fn responses(route: &Route) -> Map<String, Value> {
-    let told = route.gives.iter().map(|(status, gives)| (status.to_string(), response(*gives)));
+    let told = route.gives.iter().map(|(status, gives)| {
+        let mut told = response(*gives);
+        if !route.answers.is_empty() {
+            let headers = route.answers.iter().map(|name| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")})));
+            told["headers"] = Value::Object(headers.collect());
+        }
+        (status.to_string(), told)
+    });
     let refused = ("default".to_owned(), json!({"$ref": "#/components/responses/Problem"}));
     told.chain([refused]).collect()
 }

@@ -5,13 +5,14 @@ mod assets;
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, header};
+use serde_json::Value;
 
 use super::call::Call;
 use super::door::Visit;
 use super::problem::Asker;
 use super::table::{Gives, Route};
 use super::{export, settings};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Nothing but our own files, no inline script or style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
@@ -95,18 +96,20 @@ fn render(html: &str, visit: &Visit) -> String {
 }
 
 /// The page that tells an error.
-pub(super) fn problem_page(asker: Asker, status: u16, title: &str, detail: &str) -> Response {
+pub(super) fn problem_page(asker: &Asker, status: u16, title: &str, error: &Error) -> Response {
     let html = PROBLEM.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
     let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());
-    let root = if asker.depth > 1 { "../".repeat(asker.depth - 1) } else { "./".into() };
-    let html = html.replace("{{style}}", &style(asker.depth, &root)).replace("{{root}}", &root);
-    document(&html.replace("{{detail}}", &escape(detail)))
+    let root = escape(&asker.root);
+    let html = html.replace("{{style}}", &style(&root)).replace("{{root}}", &root);
+    let request = error.members.get("request_id").and_then(Value::as_str).map(|id| format!(" · {}", escape(id)));
+    let html = html.replace("{{request}}", &request.unwrap_or_default());
+    document(&html.replace("{{detail}}", &escape(&error.message)))
 }
 
-/// The link to the application's style sheet; the studio's own root has no way to it that needs no name.
-fn style(depth: usize, root: &str) -> String {
+/// The link to the application's style sheet.
+fn style(root: &str) -> String {
     let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
-    let link = index.and_then(|html| html.lines().find(|line| line.contains("rel=\"stylesheet\""))).filter(|_| depth > 0);
+    let link = index.and_then(|html| html.lines().find(|line| line.contains("rel=\"stylesheet\"")));
     link.map_or_else(String::new, |link| link.trim().replace("\"./assets/", &format!("\"{root}assets/")))
 }
 

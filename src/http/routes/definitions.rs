@@ -38,20 +38,29 @@ fn of(resource: Resource) -> [Route; 7] {
             .gives(200, Gives::List(listed)),
         Route::post(all, format!("create{one}"), move |call| create(call, resource))
             .reads(Reads::Json(body))
-            .gives(201, Gives::Json(one)),
-        Route::get(each.clone(), format!("get{one}"), move |call| get(call, resource)).gives(200, Gives::Json(one)),
+            .gives(201, Gives::Json(one))
+            .answers("ETag")
+            .answers("Location"),
+        Route::get(each.clone(), format!("get{one}"), move |call| get(call, resource)).gives(200, Gives::Json(one)).answers("ETag"),
         Route::new(Method::PUT, each.clone(), format!("replace{one}"), move |call| put(call, resource))
             .reads(Reads::Json(body))
-            .gives(200, Gives::Json(one)),
+            .heeds("If-Match")
+            .gives(200, Gives::Json(one))
+            .answers("ETag"),
         Route::new(Method::PATCH, each.clone(), format!("patch{one}"), move |call| patch(call, resource))
             .reads(Reads::Json("Patch"))
-            .gives(200, Gives::Json(one)),
+            .heeds("If-Match")
+            .gives(200, Gives::Json(one))
+            .answers("ETag"),
         Route::new(Method::DELETE, each.clone(), format!("delete{one}"), move |call| delete(call, resource))
             .reads(Reads::Json("DeleteBody"))
+            .heeds("If-Match")
             .query(&["force"])
             .gives(204, Gives::Nothing),
         Route::post(format!("{each}/duplicate"), format!("duplicate{one}"), move |call| duplicate(call, resource))
-            .gives(201, Gives::Json(one)),
+            .gives(201, Gives::Json(one))
+            .answers("ETag")
+            .answers("Location"),
     ]
 }
 

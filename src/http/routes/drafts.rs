@@ -13,18 +13,28 @@ const REVISIONS: &str = "/api/workflows/{id}/revisions";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get(DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")),
-        Route::new(Method::PUT, DRAFT, "putDraft", put).reads(Reads::Json("DraftBody")).gives(200, Gives::Json("Draft")),
-        Route::new(Method::DELETE, DRAFT, "deleteDraft", delete).gives(204, Gives::Nothing),
+        Route::get(DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")).answers("ETag"),
+        Route::new(Method::PUT, DRAFT, "putDraft", put)
+            .reads(Reads::Json("DraftBody"))
+            .heeds("If-Match")
+            .gives(200, Gives::Json("Draft"))
+            .answers("ETag"),
+        Route::new(Method::DELETE, DRAFT, "deleteDraft", delete)
+            .reads(Reads::Json("DraftDeleteBody"))
+            .heeds("If-Match")
+            .gives(204, Gives::Nothing),
         Route::post(format!("{DRAFT}/save"), "saveDraft", save)
             .reads(Reads::Json("DraftSaveBody"))
-            .gives(200, Gives::Json("Workflow")),
+            .heeds("If-Match")
+            .gives(200, Gives::Json("Workflow"))
+            .answers("ETag"),
         Route::get(REVISIONS, "listRevisions", revisions)
             .query(&["limit", "cursor"])
             .gives(200, Gives::List("RevisionSummary")),
         Route::get(format!("{REVISIONS}/{{revision}}"), "getRevision", revision).gives(200, Gives::Json("Workflow")),
         Route::post(format!("{REVISIONS}/{{revision}}/restore"), "restoreRevision", restore)
-            .gives(200, Gives::Json("Workflow")),
+            .gives(200, Gives::Json("Workflow"))
+            .answers("ETag"),
     ]
 }
 
@@ -45,7 +55,7 @@ async fn put(call: Call) -> Result<Response> {
 }
 
 async fn delete(call: Call) -> Result<Response> {
-    call.studio.delete_draft(&call.scope, call.part("id")).await?;
+    call.studio.delete_draft(&call.scope, call.part("id"), &call.body, call.if_match()?).await?;
     Ok(answer::nothing())
 }
 

@@ -6,7 +6,6 @@ use crate::error::Result;
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
-use crate::model::texts::Locale;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -25,8 +24,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn validate(call: Call) -> Result<Response> {
-    let locale = if call.visit.asker.portuguese { Locale::PtBr } else { Locale::En };
-    Ok(answer::ok(&call.studio.validate_graph(&call.scope, &call.body, locale).await?))
+    Ok(answer::ok(&call.studio.validate_graph(&call.scope, &call.body).await?))
 }
 
 async fn schema(call: Call) -> Result<Response> {

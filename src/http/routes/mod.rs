@@ -15,6 +15,7 @@ mod usage;
 use super::openapi;
 use super::table::Route;
 
+pub(crate) use runs::LIST as RUN_FILTERS;
 pub(super) use usage::exported;
 
 /// All of them below the studio's prefix.

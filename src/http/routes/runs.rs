@@ -27,12 +27,16 @@ fn starting() -> Vec<Route> {
     vec![
         Route::post("/workflows/{id}/run/stream", "streamRun", move |call| stream(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
+            .heeds("Idempotency-Key")
             .tells(),
         Route::post("/workflows/{id}/run", "queueRun", move |call| queue(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
-            .gives(202, Gives::Json("RunQueued")),
+            .heeds("Idempotency-Key")
+            .gives(202, Gives::Json("RunQueued"))
+            .answers("Idempotency-Replayed"),
         Route::post("/agents/{id}/chat/stream", "streamChat", move |call| stream(call, agent, "id"))
             .reads(Reads::Json("ChatBody"))
+            .heeds("Idempotency-Key")
             .tells(),
     ]
 }
@@ -42,16 +46,22 @@ fn running() -> Vec<Route> {
     vec![
         of_run("resume/stream", |path| Route::post(path, "streamResume", |call| stream(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
+            .heeds("Idempotency-Key")
             .tells(),
         of_run("resume", |path| Route::post(path, "queueResume", |call| queue(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
-            .gives(202, Gives::Json("ResumeQueued")),
+            .heeds("Idempotency-Key")
+            .gives(202, Gives::Json("ResumeQueued"))
+            .answers("Idempotency-Replayed"),
         of_run("retry/stream", |path| Route::post(path, "streamRetry", |call| stream(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
+            .heeds("Idempotency-Key")
             .tells(),
         of_run("retry", |path| Route::post(path, "queueRetry", |call| queue(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
-            .gives(202, Gives::Json("RetryQueued")),
+            .heeds("Idempotency-Key")
+            .gives(202, Gives::Json("RetryQueued"))
+            .answers("Idempotency-Replayed"),
         of_run("cancel", |path| Route::post(path, "cancelRun", cancel)).gives(202, Gives::Json("RunCancelled")),
         of_run("events/stream", |path| Route::get(path, "tailRun", accept::tail)).tells(),
     ]
@@ -65,7 +75,7 @@ fn of_run(action: &str, route: impl FnOnce(String) -> Route) -> Route {
 }
 
 /// What the list of all runs may be asked.
-const LIST: &[&str] =
+pub(crate) const LIST: &[&str] =
     &["status", "entity_type", "entity_id", "thread_id", "parent_run_id", "from", "to", "q", "model", "revision", "min_cost", "limit", "cursor"];
 
 fn reading() -> Vec<Route> {

@@ -129,6 +129,18 @@ async fn the_pages_are_answered_in_the_language_they_are_read_in() {
 }
 
 #[tokio::test]
+async fn an_address_that_leads_nowhere_says_so_in_the_language_that_was_chosen() {
+    let studio = studio(json!({"locale": "en"}));
+    let page = |cookie: &str| with(with(request("GET", "/studio/nowhere", ""), "accept", "text/html"), "cookie", cookie);
+    let theirs = ask(&studio, page("session=7; studio_locale=pt_BR")).await;
+    assert!(theirs.text().contains(r#"<html lang="pt-BR">"#) && theirs.text().contains("Não encontrado"), "{}", theirs.text());
+    for other in ["studio_locale=<script>", "xstudio_locale=pt_BR", ""] {
+        let answer = ask(&studio, page(other)).await;
+        assert!(answer.text().contains("Not found"), "{other}: {}", answer.text());
+    }
+}
+
+#[tokio::test]
 async fn the_page_of_a_problem_looks_like_the_others() {
     let asked = with(request("GET", "/studio/workflows/x/nowhere", ""), "accept", "text/html");
     let answer = ask(&studio(json!({})), asked).await;

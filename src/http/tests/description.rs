@@ -53,6 +53,30 @@ fn every_route_is_described_once() {
     assert!(TABLE.iter().all(|route| !route.gives.is_empty()));
 }
 
+#[test]
+fn headers_are_described_where_they_are_heeded_and_given() {
+    let document = openapi::document();
+    let heeds = |method: &str, path: &str| -> Vec<&str> {
+        let parameters = document["paths"][path][method]["parameters"].as_array().expect("parameters").iter();
+        let named = parameters.filter_map(|parameter| document.pointer(&parameter["$ref"].as_str()?[1..]));
+        named.filter(|parameter| parameter["in"] == "header").filter_map(|parameter| parameter["name"].as_str()).collect()
+    };
+    assert_eq!(heeds("post", "/workflows/{id}/run"), ["Idempotency-Key", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/workflows/{id}/run/stream"), ["Idempotency-Key", "Last-Event-ID", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/agents/{id}/chat/stream"), ["Idempotency-Key", "Last-Event-ID", "X-Studio-Locale"]);
+    assert_eq!(heeds("get", "/api/runs/{run}/events/stream"), ["Last-Event-ID", "X-Studio-Locale"]);
+    assert_eq!(heeds("delete", "/api/workflows/{id}/draft"), ["If-Match", "X-Studio-Locale"]);
+    assert_eq!(heeds("get", "/api/settings"), ["X-Studio-Locale"]);
+    let gives = |method: &str, path: &str, status: &str| -> Vec<String> {
+        let headers = &document["paths"][path][method]["responses"][status]["headers"];
+        headers.as_object().into_iter().flat_map(|headers| headers.keys().cloned()).collect()
+    };
+    assert_eq!(gives("post", "/api/agents", "201"), ["ETag", "Location"]);
+    assert_eq!(gives("patch", "/api/tools/{id}", "200"), ["ETag"]);
+    assert_eq!(gives("post", "/api/runs/{run}/retry", "202"), ["Idempotency-Replayed"]);
+    assert_eq!(gives("get", "/api/runs/{run}", "200"), Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn the_description_says_where_it_is_served() {
     let answer = ask(&studio(json!({})), request("GET", "/studio/api/openapi.json", "")).await;
@@ -132,6 +156,45 @@ async fn what_is_answered_fits_its_schema() {
         }
     }
     assert!(seen > 30, "{seen}");
+}
+
+/// The properties of a schema whose texts have no form of their own.
+fn plain_texts(name: &str) -> Vec<(String, Option<u64>)> {
+    let schemas = openapi::schemas();
+    let properties = schemas[name]["properties"].as_object().expect("properties").iter();
+    let is_text = |property: &Value| property["type"] == "string" || property["type"].as_array().is_some_and(|types| types.contains(&json!("string")));
+    let plain = properties.filter(|(_, property)| is_text(property) && ["enum", "pattern", "format"].iter().all(|form| property.get(*form).is_none()));
+    plain.map(|(name, property)| (name.clone(), property["maxLength"].as_u64())).collect()
+}
+
+#[tokio::test]
+async fn the_longest_texts_are_those_that_the_description_names() {
+    let studio = asking(json!({})).await;
+    ask(&studio, request("POST", "/studio/api/knowledge-bases", r#"{"name":"Known"}"#)).await;
+    let webhook = json!({"name": "known", "kind": "webhook", "config": {"url": "https://shop.example/"}});
+    let mut seen = 0;
+    for (schema, path, least) in [
+        ("AgentBody", "/api/agents", json!({"name": "Known"})),
+        ("WorkflowBody", "/api/workflows", json!({"name": "Known"})),
+        ("ToolBody", "/api/tools", webhook),
+        ("McpServerBody", "/api/mcp-servers", json!({"name": "Known", "transport": "http", "url": "https://mcp.example/"})),
+        ("KnowledgeBaseBody", "/api/knowledge-bases", json!({"name": "Known"})),
+        ("SearchBody", "/api/knowledge-bases/known/search", json!({"query": "Known"})),
+        ("RunBody", "/workflows/known/run/stream", json!({})),
+    ] {
+        for (name, most) in plain_texts(schema) {
+            let most = usize::try_from(most.unwrap_or_else(|| panic!("{schema}.{name} has no longest text"))).expect("a size");
+            for (length, fits) in [(most, true), (most + 1, false)] {
+                let mut body = least.clone();
+                body[&name] = "x".repeat(length).into();
+                let answer = ask(&studio, request("POST", &format!("/studio{path}"), &body.to_string())).await;
+                let told = answer.json()["errors"][&name][0].as_str().unwrap_or_default().to_owned();
+                assert_eq!(!told.contains("at most"), fits, "{schema}.{name} of {length}: {}", answer.text());
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 12, "{seen}");
 }
 
 const ID: &str = "0199a000-0000-7000-8000-000000000000";

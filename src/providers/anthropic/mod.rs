@@ -31,7 +31,7 @@ pub struct Anthropic {
 }
 
 impl Anthropic {
-    async fn post(&self, version: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, version: &str, body: Value) -> Result<Answer, ProviderFailure> {
         let key = self.wire.authorization(HeaderName::from_static("x-api-key"), "")?;
         let version = HeaderValue::from_str(version)
             .map_err(|_| ProviderFailure::new(FaultCode::ProviderBadRequest, "the configured `api_version` is not valid"))?;
@@ -45,9 +45,10 @@ impl Anthropic {
         let mut speech = Speech::default();
         for pauses in 0.. {
             let spent = speech.tokens();
-            let answer = self.post(version, &body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
+            let answer = self.post(version, body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
             speech = wire::read(answer, Framing::events(request), speech, deltas).await?;
             let Some(so_far) = (pauses < PAUSES).then(|| speech.pause()).flatten() else { break };
+            body = request::body(request, version);
             request::go_on(&mut body, &so_far);
         }
         let tokens = speech.tokens();

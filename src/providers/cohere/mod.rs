@@ -40,7 +40,7 @@ struct Floats {
 }
 
 impl Cohere {
-    async fn post(&self, path: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, path: &str, body: Value) -> Result<Answer, ProviderFailure> {
         let authorization = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
         self.wire.post(self.wire.url("v2", path), authorization, body).await
     }
@@ -54,7 +54,7 @@ impl Cohere {
         if let Some(dimensions) = request.dimensions {
             body.insert("output_dimension".into(), dimensions.into());
         }
-        let answer = self.post("embed", &Value::Object(body)).await?;
+        let answer = self.post("embed", Value::Object(body)).await?;
         let found: Vectors = vectors::parse(&answer.whole().await?)?;
         let tokens = stream::figure(&found.meta, &["billed_units", "input_tokens"]);
         vectors::batch(found.embeddings.float, texts.len(), tokens)
@@ -64,7 +64,7 @@ impl Cohere {
 impl Provider for Cohere {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
-            let answer = self.post("chat", &request::body(request)).await?;
+            let answer = self.post("chat", request::body(request)).await?;
             wire::reply(answer, Framing::events(request), Talk::default(), request, deltas).await
         })
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use crate::model::chat::Tokens;
-use crate::providers::reply::{self, Parts, text};
+use crate::providers::reply::{self, Parts, at, text};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
@@ -34,7 +34,7 @@ pub(super) struct Talk {
 impl Reading for Talk {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         let index = frame.get("index").and_then(Value::as_u64).unwrap_or(0);
-        let message = frame.pointer("/delta/message").unwrap_or(&Value::Null);
+        let message = at(frame, &["delta", "message"]).unwrap_or(&Value::Null);
         match text(frame, "type") {
             "content-start" | "content-delta" => self.take_content(index, message.get("content").unwrap_or(&Value::Null), deltas),
             "tool-plan-delta" => self.take_plan(text(message, "tool_plan"), deltas),

@@ -28,7 +28,7 @@ struct Many {
 pub(super) async fn embed(gemini: &Gemini, request: &EmbedRequest) -> Result<Embeddings, ProviderFailure> {
     if let [text] = request.texts.as_slice() {
         let body = content(request, &model::path(&request.model), text);
-        let answer = gemini.post(&request.model, "embedContent", &body).await?;
+        let answer = gemini.post(&request.model, "embedContent", body).await?;
         let one: One = vectors::parse(&answer.whole().await?)?;
         return vectors::batch(vec![one.embedding.values], 1, None);
     }
@@ -42,7 +42,7 @@ pub(super) async fn embed(gemini: &Gemini, request: &EmbedRequest) -> Result<Emb
 async fn embed_some(gemini: &Gemini, request: &EmbedRequest, texts: &[String]) -> Result<Embeddings, ProviderFailure> {
     let model = model::path(&request.model);
     let requests: Vec<Value> = texts.iter().map(|text| content(request, &model, text)).collect();
-    let answer = gemini.post(&request.model, "batchEmbedContents", &json!({ "requests": requests })).await?;
+    let answer = gemini.post(&request.model, "batchEmbedContents", json!({ "requests": requests })).await?;
     let many: Many = vectors::parse(&answer.whole().await?)?;
     vectors::batch(many.embeddings.into_iter().map(|vector| vector.values).collect(), texts.len(), None)
 }

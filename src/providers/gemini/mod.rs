@@ -27,7 +27,7 @@ pub struct Gemini {
 }
 
 impl Gemini {
-    async fn post(&self, model: &str, verb: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, model: &str, verb: &str, body: Value) -> Result<Answer, ProviderFailure> {
         let key = self.wire.authorization(HeaderName::from_static("x-goog-api-key"), "")?;
         let url = self.wire.url("v1beta", &format!("{}:{verb}", model::path(model)));
         self.wire.post(url, key, body).await
@@ -38,7 +38,7 @@ impl Provider for Gemini {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
             let verb = if request.stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
-            let answer = self.post(&request.model, verb, &request::body(request)).await?;
+            let answer = self.post(&request.model, verb, request::body(request)).await?;
             wire::reply(answer, Framing::events(request), Candidate::default(), request, deltas).await
         })
     }

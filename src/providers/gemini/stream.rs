@@ -7,7 +7,7 @@ use super::parts::{self, Parts};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::providers::own::{Pieces, Sort};
-use crate::providers::reply::{self, count, text};
+use crate::providers::reply::{self, at, count, text};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
@@ -44,11 +44,11 @@ impl Reading for Candidate {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return Err(refusal::read_inside(error));
         }
-        if let Some(reason) = frame.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
+        if let Some(reason) = at(frame, &["promptFeedback", "blockReason"]).and_then(Value::as_str) {
             self.blocked = true;
             self.explanation = format!("the provider's filter refused the prompt: {reason}");
         }
-        if let Some(candidate) = frame.pointer("/candidates/0") {
+        if let Some(candidate) = first(frame) {
             self.take_candidate(candidate, deltas);
         }
         Ok(())
@@ -56,7 +56,7 @@ impl Reading for Candidate {
 
     fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take(body, deltas)?;
-        if self.blocked || body.pointer("/candidates/0").is_some() { Ok(()) } else { Err(malformed("it holds no candidate")) }
+        if self.blocked || first(body).is_some() { Ok(()) } else { Err(malformed("it holds no candidate")) }
     }
 
     /// There is no end marker: the last frame that counts gives the reason, and a usage report may follow.
@@ -91,9 +91,14 @@ impl Reading for Candidate {
     }
 }
 
+/// The candidate that counts.
+fn first(frame: &Value) -> Option<&Value> {
+    frame.get("candidates")?.get(0)
+}
+
 impl Candidate {
     fn take_candidate(&mut self, candidate: &Value, deltas: Deltas<'_>) {
-        let more = candidate.pointer("/content/parts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let more = at(candidate, &["content", "parts"]).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         for part in more {
             match Parts::sort(part) {
                 Sort::Text(said) if !said.is_empty() => deltas(Delta::Text(said.into_owned())),

@@ -39,7 +39,7 @@ struct Vectors {
 }
 
 impl Ollama {
-    async fn post(&self, path: &str, body: &Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, path: &str, body: Value) -> Result<Answer, ProviderFailure> {
         let authorization = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
         self.wire.post(self.wire.url("api", path), authorization, body).await
     }
@@ -51,7 +51,7 @@ impl Ollama {
         if let Some(dimensions) = request.dimensions {
             body.insert("dimensions".into(), dimensions.into());
         }
-        let answer = self.post("embed", &Value::Object(body)).await?;
+        let answer = self.post("embed", Value::Object(body)).await?;
         let found: Vectors = vectors::parse(&answer.whole().await?)?;
         vectors::batch(found.embeddings, texts.len(), found.prompt_eval_count)
     }
@@ -62,7 +62,7 @@ impl Provider for Ollama {
         Box::pin(async move {
             let body = request::body(request, self.windows.get(&request.model).copied());
             let framing = if request.stream { Framing::Lines } else { Framing::Whole };
-            let answer = self.post("chat", &body).await?;
+            let answer = self.post("chat", body).await?;
             wire::reply(answer, framing, Talk::default(), request, deltas).await
         })
     }

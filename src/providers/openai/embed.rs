@@ -7,7 +7,7 @@ use super::answer;
 use super::dialect::Dialect;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
-use crate::providers::{EmbedRequest, Embeddings, ProviderFailure};
+use crate::providers::{EmbedRequest, Embeddings, ProviderFailure, reply};
 
 pub(super) fn body(request: &EmbedRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
@@ -43,7 +43,7 @@ pub(super) fn read(body: &[u8], wanted: usize) -> Result<Embeddings, ProviderFai
     if answer.data.len() != wanted {
         return Err(malformed(format!("{} vectors for {wanted} texts", answer.data.len())));
     }
-    let total = || Some(Tokens { prompt: answer.usage.get("total_tokens")?.as_u64()?, ..Tokens::default() });
+    let total = || Some(Tokens { prompt: reply::count(&answer.usage, &["total_tokens"])?, ..Tokens::default() });
     let tokens = answer::tokens(&answer.usage).map(|tokens| Tokens { completion: 0, ..tokens }).or_else(total);
     Ok(Embeddings { vectors: answer.data.into_iter().map(|item| item.embedding).collect(), tokens })
 }

@@ -32,7 +32,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    async fn post(&self, path: &str, model: &str, body: &serde_json::Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, path: &str, model: &str, body: serde_json::Value) -> Result<Answer, ProviderFailure> {
         let authorization = match self.dialect.authorization {
             Authorization::Bearer => self.wire.authorization(header::AUTHORIZATION, "Bearer ")?,
             Authorization::ApiKey => self.wire.authorization(HeaderName::from_static("api-key"), "")?,
@@ -46,7 +46,7 @@ impl Provider for OpenAi {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
             let body = request::body(request, &self.dialect);
-            let answer = self.post("chat/completions", &request.model, &body).await?;
+            let answer = self.post("chat/completions", &request.model, body).await?;
             wire::reply(answer, Framing::events(request), Speech::new(&self.dialect), request, deltas).await
         })
     }
@@ -54,7 +54,7 @@ impl Provider for OpenAi {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let body = embed::body(request, &self.dialect);
-            let answer = self.post("embeddings", &request.model, &body).await?;
+            let answer = self.post("embeddings", &request.model, body).await?;
             embed::read(&answer.whole().await?, request.texts.len())
         })
     }

@@ -142,6 +142,7 @@ async fn a_server_that_does_not_stream_is_read_too() {
         "Hi" 
         "Hi" Stop None"#]]).await;
     let error = json!({"error": {"code": 429, "message": "too fast"}}).to_string();
+    let headers = &[("content-type", "application/json; charset=utf-8"), ("x-should-retry", "false")];
     check("custom", Canned(200, headers, vec![error]), true, expect![[r#"
 
         provider_rate_limited: the provider broke off: too fast None"#]]).await;

@@ -11,10 +11,20 @@ use crate::providers::reply::{self, Parts};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
+/// The choice that counts.
+fn choice(frame: &Value) -> Option<&Value> {
+    frame.get("choices")?.get(0)
+}
+
 /// Where the speakers tell their usage; one that tells it twice tells the same.
-const USAGE: [&str; 3] = ["/usage", "/x_groq/usage", "/choices/0/usage"];
+fn usages(frame: &Value) -> impl Iterator<Item = &Value> {
+    [Some(frame), frame.get("x_groq"), choice(frame)].into_iter().flatten().filter_map(|place| place.get("usage"))
+}
+
 /// Where they tell an error within an answer.
-const ERROR: [&str; 2] = ["/error", "/x_groq/error"];
+fn errors(frame: &Value) -> impl Iterator<Item = &Value> {
+    [Some(frame), frame.get("x_groq")].into_iter().flatten().filter_map(|place| place.get("error"))
+}
 
 /// An answer as far as it came.
 pub(super) struct Speech<'a> {
@@ -32,7 +42,7 @@ pub(super) struct Speech<'a> {
 impl Reading for Speech<'_> {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(frame)?;
-        match frame.pointer("/choices/0") {
+        match choice(frame) {
             Some(choice) => self.take_choice(choice, choice.get("delta"), deltas),
             None => Ok(()),
         }
@@ -40,7 +50,7 @@ impl Reading for Speech<'_> {
 
     fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(body)?;
-        let choice = body.pointer("/choices/0").ok_or_else(|| malformed("it holds no choice"))?;
+        let choice = choice(body).ok_or_else(|| malformed("it holds no choice"))?;
         let message = choice.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
         self.take_choice(choice, Some(message), deltas)
     }
@@ -82,9 +92,9 @@ impl<'a> Speech<'a> {
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
     fn take_frame(&mut self, frame: &Value) -> Result<(), ProviderFailure> {
-        let usage = USAGE.iter().filter_map(|place| frame.pointer(place)).find_map(answer::tokens);
+        let usage = usages(frame).find_map(answer::tokens);
         self.tokens = usage.or(self.tokens);
-        let error = ERROR.iter().filter_map(|place| frame.pointer(place)).find(|error| !error.is_null());
+        let error = errors(frame).find(|error| !error.is_null());
         match error.or_else(|| (answer::text(frame.get("object")) == "error").then_some(frame)) {
             Some(error) => Err(refusal::read_inside(error)),
             None => Ok(()),

@@ -29,7 +29,7 @@ impl Provider for Responses {
         Box::pin(async move {
             let authorization = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
             let body = request::body(request);
-            let answer = self.wire.post(self.wire.url("v1", "responses"), authorization, &body).await?;
+            let answer = self.wire.post(self.wire.url("v1", "responses"), authorization, body).await?;
             wire::reply(answer, Framing::events(request), Response::default(), request, deltas).await
         })
     }

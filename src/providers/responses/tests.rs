@@ -158,10 +158,10 @@ async fn an_answer_that_did_not_complete_says_why() {
     .await;
     let error = json!({"type": "error", "code": "rate_limit_exceeded", "message": "slow", "param": null, "sequence_number": 3});
     check(
-        events(&[error]),
+        events(&[json!({"type": "response.output_text.delta", "delta": "Hi"}), error]),
         true,
         expect![[r#"
-
+        "Hi" 
         provider_rate_limited: the provider broke off: slow None"#]],
     )
     .await;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{Reply, ToldCall, ToldUsage};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::providers::reply::MOST_TOKENS;
 use crate::providers::{ChatReply, ChatRequest, Finish, ProviderFailure, echo};
 
 /// One answer of a scripted model, ready to be told.
@@ -153,13 +154,14 @@ fn split_after_blanks(text: &str) -> Vec<String> {
     pieces
 }
 
-const fn tokens(usage: ToldUsage) -> Tokens {
+fn tokens(usage: ToldUsage) -> Tokens {
+    let count = |told: u64| told.min(MOST_TOKENS);
     Tokens {
-        prompt: usage.prompt_tokens,
-        completion: usage.completion_tokens,
-        cached: usage.cached_tokens,
-        cache_write: usage.cache_write_tokens,
-        reasoning: usage.reasoning_tokens,
+        prompt: count(usage.prompt_tokens),
+        completion: count(usage.completion_tokens),
+        cached: count(usage.cached_tokens),
+        cache_write: count(usage.cache_write_tokens),
+        reasoning: count(usage.reasoning_tokens),
     }
 }
 

@@ -43,6 +43,13 @@ impl Session {
         Ok(changed as u64)
     }
 
+    /// Stores a row; its number.
+    pub(in crate::store) fn insert(&self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        let text = self.text(sql);
+        let mut statement = self.connection.prepare_cached(&text)?;
+        Ok(statement.insert(rusqlite::params_from_iter(params))?)
+    }
+
     /// Hands rows to `take` until it says that it has enough.
     pub(in crate::store) fn query(
         &self,

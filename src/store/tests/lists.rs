@@ -4,6 +4,7 @@ use super::*;
 use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
 use crate::store::db::{Connection, params};
+use crate::store::run_delete;
 use crate::store::runs::{RunFilter, children, counts, list, page};
 
 const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
@@ -27,9 +28,9 @@ fn many(tx: &mut Tx<'_>) -> Result<(), StoreError> {
             },
         )?;
     }
-    let long = Entry { event: created(33, &format!("{} A LONG Text, 100% of it", "i".repeat(200))), ..(*entry(1)).clone() };
+    let long = Entry { event: created(33, &format!("{}\0 A LONG Text, 100% of it", "i".repeat(200))), ..(*entry(1)).clone() };
     append(tx, &Append { entries: vec![Arc::new(long)], row: RunUpdate { started_at: None, ..update("completed") }, ..growth(33, 0, 0) })?;
-    let failed = RunUpdate { error: Some(json!({"message": "Tool EXPLODED"})), started_at: None, reply: Some("Bye, Ana".into()), ..update("failed") };
+    let failed = RunUpdate { error: Some(json!({"message": "Tool\0 EXPLODED \\u0000"})), started_at: None, reply: Some("Bye, Ana".into()), ..update("failed") };
     append(tx, &Append { row: failed, ..growth(34, 0, 0) })?;
     runs::insert(tx, &RunRow { parent: Some(id(60)), ..run(61) })?;
     for (run, root, at, model) in [(8, 8, 4, "large"), (9, 9, 3, "large"), (61, 60, 90, "large"), (10, 10, 5, "small")] {
@@ -91,11 +92,13 @@ fn every_filter_pages_through_exactly_its_runs() {
         assert_eq!(numbers(tx, &RunFilter { q: Some("triage".into()), ..any() })?, [0usize; 0]);
         assert_eq!(numbers(tx, &RunFilter { q: Some("bye, ana".into()), ..any() })?, [34]);
         assert_eq!(numbers(tx, &RunFilter { q: Some("exploded".into()), ..any() })?, [34]);
+        assert_eq!(numbers(tx, &RunFilter { q: Some("message".into()), ..any() })?, [0usize; 0]);
         assert_eq!(numbers(tx, &RunFilter { q: Some("100_".into()), ..any() })?, [0usize; 0]);
         assert_eq!(numbers(tx, &RunFilter { revision: Some(2), ..any() })?, expected(|n| n % 3 == 2 && n % 7 != 0));
         assert_eq!(numbers(tx, &RunFilter { min_cost: Some(Picos(50_000)), ..any() })?, expected(|n| n >= 50));
         let large = RunFilter { model: Some("large".into()), ..any() };
-        assert_eq!(numbers(tx, &large)?, [60, 8], "the call of run 9 was before it");
+        assert_eq!(numbers(tx, &large)?, [60, 9, 8], "a clock that went back hides no call");
+        assert_eq!(numbers(tx, &RunFilter { parent: Some(id(60)), ..large.clone() })?, [61]);
         assert_eq!(numbers(tx, &RunFilter { entity_id: Some(id(902)), status: status(&["awaiting_input"]), ..large })?, [8]);
         let both = RunFilter { min_cost: Some(Picos(50_000)), revision: Some(1), thread: Some(id(802)), ..any() };
         assert_eq!(numbers(tx, &both)?, expected(|n| n >= 50 && n % 3 == 1 && n % 7 != 0 && n % 5 == 2));
@@ -164,6 +167,65 @@ fn lists_walk_an_index_and_sort_nothing() {
             let nulls = rusqlite::params_from_iter(vec![Param::Int(None); plan.parameter_count()]);
             let lines: Vec<String> = plan.query_map(nulls, |row| row.get(3))?.collect::<Result<_, _>>()?;
             assert!(lines[0].starts_with("SEARCH") && !lines.iter().any(|line| line.contains("TEMP B-TREE")), "{lines:?} {text}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_text_is_found_where_a_whole_look_finds_it() {
+    let store = fresh();
+    write(&store, |tx| {
+        let words = ["Refund", "\u{e7}a va", "100%", "a_b", "back\\slash", "\"quoted\"", "\u{65e5}\u{672c}", "X", "fu", "line\nbreak"];
+        let word = |n: u64, m: u64| words[usize::try_from(n * m % 10).unwrap()];
+        let mut texts = std::collections::BTreeMap::new();
+        for number in 1..=60 {
+            let input = if number % 6 == 0 { format!("{} {}", "i".repeat(130), word(number, 3)) } else { word(number, 7).to_owned() };
+            runs::insert(tx, &RunRow { input_preview: input.chars().take(120).collect(), ..run(number) })?;
+            let entry = Entry { event: created(number, &input), ..(*entry(1)).clone() };
+            let failed = (number % 5 == 0).then(|| json!({"message": word(number, 9)}));
+            let reply = |text: &str| (number % 4 != 0).then(|| text.into());
+            let first = RunUpdate { error: failed, reply: reply("first answer"), started_at: None, ..update("failed") };
+            append(tx, &Append { entries: vec![Arc::new(entry)], row: first, ..growth(number, 0, 0) })?;
+            // Tried again: it has another answer, and the error is gone.
+            let last = RunUpdate { reply: reply(word(number, 1)), started_at: None, ..update("completed") };
+            if number % 10 != 0 {
+                append(tx, &Append { row: last.clone(), ..growth(number, 1, 1) })?;
+            }
+            let error = (number % 10 == 0).then(|| word(number, 9).to_owned());
+            let reply = if number % 10 == 0 { reply("first answer") } else { last.reply.clone() };
+            texts.insert(number, [Some(input), reply.map(|text| text.to_string()), error]);
+        }
+        for number in [7, 18, 60] {
+            texts.remove(&number);
+            run_delete::delete(tx, "t", &id(number))?;
+        }
+        for q in ["refund", "FU", "x", "\u{e7}A", "0%", "a_b", "a%b", "k\\s", "\"Q", "\u{672c}", "e\nb", "answer", "i \u{65e5}", "\0", "nowhere", "iiif"] {
+            let holds = |text: &String| text.to_ascii_lowercase().contains(&q.to_lowercase());
+            let wanted: Vec<_> = texts.iter().filter(|(_, texts)| texts.iter().flatten().any(holds)).map(|(number, _)| *number).rev().collect();
+            let found = numbers(tx, &RunFilter { q: Some(q.into()), ..RunFilter::default() })?;
+            assert_eq!(found.iter().map(|no| *no as u64).collect::<Vec<_>>(), wanted, "{q:?}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_list_is_prepared_once_whatever_is_looked_for() {
+    let store = Store::open(StoreSettings::in_memory());
+    write(&store, |tx| {
+        many(tx)?;
+        for q in [Some("input 1"), None, Some("nowhere")] {
+            list(tx, "t", &RunFilter { q: q.map(str::to_owned), ..RunFilter::default() }, None, 5, &mut |_| Ok(()))?;
+        }
+        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
+        let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
+        assert_eq!(lists.len(), 2);
+        for text in lists {
+            let statement = session.connection.prepare_cached(&text)?;
+            assert_eq!(statement.get_status(rusqlite::StatementStatus::RePrepare), 0, "{text}");
         }
         Ok(())
     })

@@ -75,6 +75,8 @@ fn revisions_stay_and_drafts_guard_their_revision() {
         assert_eq!(defs::draft(tx, "t", &id(1))?.unwrap().based_on_revision, Some(3));
         assert!(!defs::delete_draft(tx, "t", &id(1), Some(1))?);
         assert!(defs::delete_draft(tx, "t", &id(1), None)?);
+        assert!(!defs::delete_draft(tx, "t", &id(1), None)? && defs::draft(tx, "t", &id(1))?.is_none());
+        assert_eq!((put(tx, Some(2))?, put(tx, Some(0))?, put(tx, Some(2))?), (None, Some(3), None), "a later draft is another");
         Ok(())
     })
     .unwrap();

@@ -45,13 +45,13 @@ async fn a_workflow_tells_its_warnings_and_its_agents() {
 #[tokio::test]
 async fn graphs_are_validated_without_being_stored() {
     let (studio, scope) = (studio(), scope());
-    let told = studio.validate_graph(&scope, &json!({"graph": graph_of("rag", &json!({}))}), Locale::En).await.expect("a verdict");
+    let told = studio.validate_graph(&scope, &json!({"graph": graph_of("rag", &json!({}))})).await.expect("a verdict");
     assert_eq!((&told["valid"], told["warnings"].as_array().map(Vec::len)), (&json!(true), Some(1)));
-    let told = studio.validate_graph(&scope, &json!({"graph": {"version": 1, "nodes": [], "edges": []}}), Locale::PtBr).await.expect("a verdict");
+    let told = studio.speaking(Locale::PtBr).validate_graph(&scope, &json!({"graph": {"version": 1, "nodes": [], "edges": []}})).await.expect("a verdict");
     assert_eq!(told["valid"], false);
     assert!(told["errors"].to_string().contains("O grafo não tem nó de parada"), "in the language that was asked for: {told}");
-    assert_eq!(refusal(studio.validate_graph(&scope, &json!({}), Locale::En).await), "validation_failed graph");
-    assert_eq!(refusal(studio.validate_graph(&scope, &json!({"graph": {}, "workflow_id": "x"}), Locale::En).await), "not_found");
+    assert_eq!(refusal(studio.validate_graph(&scope, &json!({})).await), "validation_failed graph");
+    assert_eq!(refusal(studio.validate_graph(&scope, &json!({"graph": {}, "workflow_id": "x"})).await), "not_found");
 }
 
 #[tokio::test]
@@ -97,8 +97,8 @@ async fn drafts_are_refused_only_for_shape_and_size() {
         validation_failed graph"#]]
     .assert_eq(&told.join("\n"));
     studio.put_draft(&scope, "w", &json!({"graph": {}}), None).await.expect("kept");
-    studio.delete_draft(&scope, "w").await.expect("deleted");
-    assert_eq!(refusal(studio.delete_draft(&scope, "w").await), "not_found");
+    studio.delete_draft(&scope, "w", &Value::Null, None).await.expect("deleted");
+    assert_eq!(refusal(studio.delete_draft(&scope, "w", &Value::Null, None).await), "not_found");
 }
 
 #[tokio::test]

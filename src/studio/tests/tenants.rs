@@ -32,7 +32,7 @@ async fn nothing_of_another_tenant_is_seen_or_changed() {
     studio.put_draft(&home, "triage", &json!({"graph": {}}), None).await.expect("a draft");
     assert_eq!(refusal(studio.draft(&other, "triage").await), "not_found");
     assert_eq!(refusal(studio.put_draft(&other, "triage", &json!({"graph": {}}), None).await), "not_found");
-    assert_eq!(refusal(studio.delete_draft(&other, "triage").await), "not_found");
+    assert_eq!(refusal(studio.delete_draft(&other, "triage", &json!({}), None).await), "not_found");
     assert_eq!(refusal(studio.save_draft(&other, "triage", &Value::Null, None).await), "not_found");
     assert_eq!(refusal(studio.revisions(&other, "triage", list()).await), "not_found");
     assert_eq!(refusal(studio.revision(&other, "triage", 1).await), "not_found");

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::*;
 use crate::model::event::EntityKind;
 use crate::store::threads::{self as table, MessageRow};
+use crate::store::StoreError;
 use crate::studio::ListQuery;
+use crate::studio::requests::RunRequest;
 
 fn id(n: u64) -> Id {
     Id::v7(1_795_207_200_000, 7, n)
@@ -85,4 +87,20 @@ async fn a_thread_goes_with_its_messages() {
     studio.delete_thread(&scope, &thread).await.expect("deleted");
     assert_eq!(refusal(studio.thread(&scope, &thread, ListQuery::default()).await), "not_found");
     assert_eq!(refusal(studio.delete_thread(&scope, "no-id").await), "not_found");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_of_the_store_tells_the_state_of_the_run() {
+    let (studio, scope) = (studio(), scope());
+    make(&studio, Resource::Workflow, json!({"name": "W"})).await;
+    let body = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a body");
+    let run = studio.start(&scope, EntityKind::Workflow, "w", body, false).await.expect("a run").run.to_string();
+    let quicker = || Err::<(), _>(Error::from(StoreError::Fenced));
+    let told = studio.with_status(&scope, &run, quicker()).await.expect_err("refused");
+    let status = told.members.get("run_status").and_then(Value::as_str).unwrap_or_default();
+    assert!(["running", "completed"].contains(&status), "{status}");
+    let known = studio.with_status(&scope, &run, quicker().map_err(|error: Error| error.with("run_status", "failed"))).await;
+    assert_eq!(known.expect_err("refused").members.get("run_status"), Some(&json!("failed")), "what is known stays");
+    let nowhere = studio.with_status(&scope, "none", quicker()).await.expect_err("refused");
+    assert!(is(&nowhere, Kind::InvalidState) && !nowhere.members.contains_key("run_status"));
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{BoundTool, ToolSource, Wanted};
 use crate::config::Config;
+use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::secrets::Secrets;
 
@@ -21,7 +22,7 @@ impl McpServers {
     ///
     /// # Errors
     /// None.
-    pub fn new(_: Arc<Config>, _: Secrets) -> Result<Self, Vec<String>> {
+    pub fn new(_: Arc<Config>, _: Secrets, _: HostDoor) -> Result<Self, Vec<String>> {
         Ok(Self)
     }
 

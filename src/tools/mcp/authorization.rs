@@ -8,6 +8,8 @@ use crate::config::Secret;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
 
+/// One request asks for this many tokens at most: to be known, and to be allowed more.
+pub(super) const TOKENS: usize = 2;
 /// Tokens that are still kept from being told; the last is in use.
 const KEPT: usize = 8;
 
@@ -45,7 +47,7 @@ impl Authorization {
     /// Another token than the one that was refused; none when the host gives no tokens.
     ///
     /// # Errors
-    /// What the host says.
+    /// What the host says, as a sentence's end.
     pub(super) async fn renewed(&self, refused: Option<&str>, status: u16, challenge: &str) -> Option<Result<String, String>> {
         if !self.0.secrets.gives_tokens() {
             return None;
@@ -59,7 +61,7 @@ impl Authorization {
         });
         let token = match self.0.secrets.token(wanted).await {
             Ok(token) => token,
-            Err(text) => return Some(Err(text)),
+            Err(why) => return Some(Err(format!("wants authorization ({status}), and the application gave none: {why}"))),
         };
         let told = token.0.to_string();
         let mut given = self.0.given.lock();

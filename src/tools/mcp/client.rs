@@ -1,21 +1,30 @@
-//! Owns what servers may ask of us: nothing. Sampling and roots are refused, questions to people declined; changes are noted.
+//! Owns what servers may ask of us: a question to a person, where the host answers such. Sampling and roots are refused; changes are noted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation, ProtocolVersion,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, ErrorData,
+    FormElicitationCapability, Implementation, ProtocolVersion, RequestId,
 };
 #[expect(deprecated, reason = "older servers ask for roots")]
 use rmcp::model::ListRootsResult;
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
+use serde_json::Value;
+
+use super::elicitation::{Asker, Opened, declined};
+use super::server::Ready;
+use super::server_call::{Form, ServerCall};
 
 /// Our side of a connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone)]
 pub(super) struct Client {
     /// The server said that its tools changed.
     pub(super) stale: Arc<AtomicBool>,
+    ready: Ready,
+    /// The server was told, when the connection was opened, that it may ask.
+    may_be_asked: bool,
 }
 
 /// The newest revision that begins with a handshake.
@@ -23,9 +32,42 @@ pub(super) const HANDSHAKE: ProtocolVersion = ProtocolVersion::LATEST_WITH_INITI
 /// The newest revision.
 pub(super) const STATELESS: ProtocolVersion = ProtocolVersion::V_2026_07_28;
 
+impl Client {
+    pub(super) fn new(ready: &Ready) -> Self {
+        Self { stale: Arc::default(), ready: ready.clone(), may_be_asked: ready.elicitation.is_answered() }
+    }
+
+    /// A call begins, and may ask until what this gives is dropped.
+    pub(super) fn open<'a>(&'a self, call: &'a ServerCall) -> Opened<'a> {
+        self.ready.elicitation.open(&call.key, &call.asker)
+    }
+
+    /// What the host says to a question of a call; links are not opened.
+    pub(super) async fn ask(&self, asker: &Asker, wanted: &ElicitRequestParams) -> Value {
+        match self.form(wanted) {
+            Some(form) => self.ready.elicitation.ask(asker, form).await,
+            None => declined(),
+        }
+    }
+
+    async fn answer(&self, id: &RequestId, wanted: &ElicitRequestParams) -> Value {
+        match self.form(wanted) {
+            Some(form) => self.ready.elicitation.answer(id, form).await,
+            None => declined(),
+        }
+    }
+
+    fn form(&self, wanted: &ElicitRequestParams) -> Option<Form> {
+        let form = Form::of(wanted).filter(|form| self.may_be_asked && form.fits())?;
+        Some(Form { message: self.ready.masked(form.message), ..form })
+    }
+}
+
 impl ClientHandler for Client {
     fn get_info(&self) -> ClientConfig {
-        let mut config = ClientConfig::new(ClientCapabilities::default(), Implementation::new("workflow-studio", env!("CARGO_PKG_VERSION")));
+        let mut able = ClientCapabilities::default();
+        able.elicitation = self.may_be_asked.then(|| ElicitationCapability::new().with_form(FormElicitationCapability::new()));
+        let mut config = ClientConfig::new(able, Implementation::new("workflow-studio", env!("CARGO_PKG_VERSION")));
         config.protocol_version = HANDSHAKE;
         config
     }
@@ -34,8 +76,12 @@ impl ClientHandler for Client {
         self.stale.store(true, Ordering::Release);
     }
 
-    async fn create_elicitation(&self, _: ElicitRequestParams, _: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
-        Ok(ElicitResult::new(ElicitationAction::Decline))
+    async fn create_elicitation(&self, wanted: ElicitRequestParams, context: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
+        let answer = tokio::select! {
+            answer = self.answer(&context.id, &wanted) => answer,
+            () = context.ct.cancelled() => declined(),
+        };
+        Ok(serde_json::from_value(answer).unwrap_or_else(|_| ElicitResult::new(ElicitationAction::Decline)))
     }
 
     #[expect(deprecated, reason = "older servers ask for roots")]

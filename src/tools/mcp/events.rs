@@ -1,11 +1,12 @@
 //! Owns the older HTTP transport (`sse`): one stream of events in, one request for each message out.
 
 use futures_util::StreamExt as _;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use reqwest::Url;
+use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use reqwest::{RequestBuilder, Response, Url};
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use tokio::sync::{mpsc, watch};
 
+use super::authorization::TOKENS;
 use super::server::Address;
 use super::web::{self, Trouble};
 use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
@@ -21,12 +22,36 @@ struct Line {
 }
 
 impl Line {
-    fn dressed(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
-        let request = request.headers(self.headers.clone());
-        match &self.address.token {
-            Some(token) => request.bearer_auth(token),
-            None => request,
+    /// Sends a request; again with a token of the host's where the server wants one.
+    async fn send(&self, request: impl Fn() -> RequestBuilder) -> Result<Response, Trouble> {
+        let authorization = &self.address.authorization;
+        let mut token = authorization.current().or_else(|| self.address.token.as_deref().map(str::to_owned));
+        for _ in 0..TOKENS {
+            let response = self.once(request(), token.as_deref()).await?;
+            let Some((status, words)) = challenge(&response) else { return Ok(response) };
+            token = match authorization.renewed(token.as_deref(), status, words).await {
+                None => return Ok(response),
+                Some(Ok(other)) => Some(other),
+                Some(Err(text)) => return Err(Trouble { text, unreached: true }),
+            };
         }
+        self.once(request(), token.as_deref()).await
+    }
+
+    async fn once(&self, request: RequestBuilder, token: Option<&str>) -> Result<Response, Trouble> {
+        let request = request.headers(self.headers.clone());
+        let request = if let Some(token) = token { request.bearer_auth(token) } else { request };
+        request.send().await.map_err(|problem| Trouble::from(&problem))
+    }
+}
+
+/// The status and the words of a server that wants (other) authorization. It has done nothing with the request.
+fn challenge(response: &Response) -> Option<(u16, &str)> {
+    let words = response.headers().get(WWW_AUTHENTICATE).map(|words| words.to_str().unwrap_or_default());
+    match response.status().as_u16() {
+        401 => Some((401, words.unwrap_or_default())),
+        403 => Some((403, words?)),
+        _ => None,
     }
 }
 
@@ -37,11 +62,11 @@ impl Line {
 pub(super) async fn open(address: &Address, guard: &Guard) -> Result<Wire, String> {
     let (client, url) = web::client(address, guard)?;
     let line = Line { client, address: address.clone(), headers: web::headers(address)?.into_iter().collect() };
-    let request = line.dressed(line.client.get(url.clone())).header(ACCEPT, "text/event-stream");
-    let response = request.send().await.map_err(|problem| Trouble::from(&problem).to_string())?;
+    let asked = line.send(|| line.client.get(url.clone()).header(ACCEPT, "text/event-stream"));
+    let response = asked.await.map_err(|trouble| trouble.to_string())?;
     let status = response.status();
     if status.as_u16() == 401 {
-        return Err("wants authorization (401): give it a `token` or a header with a secret that it accepts".into());
+        return Err(web::UNAUTHORIZED.into());
     }
     let streams = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     if !status.is_success() || !streams {
@@ -83,12 +108,8 @@ async fn write(line: Line, mut placed: watch::Receiver<Option<Url>>, mut outgoin
 
 async fn post(line: &Line, target: Url, message: &ClientJsonRpcMessage) -> Result<(), Broken> {
     let body = serde_json::to_vec(message).map_err(|problem| Broken { text: format!("was not asked: {problem}"), unreached: true })?;
-    let request = line.dressed(line.client.post(target)).header(CONTENT_TYPE, "application/json").body(body);
-    let lost = |problem: reqwest::Error| {
-        let trouble = Trouble::from(&problem);
-        Broken { text: trouble.to_string(), unreached: trouble.unreached }
-    };
-    let status = request.send().await.map_err(lost)?.status();
+    let posted = line.send(|| line.client.post(target.clone()).header(CONTENT_TYPE, "application/json").body(body.clone()));
+    let status = posted.await.map_err(|trouble| Broken { text: trouble.text, unreached: trouble.unreached })?.status();
     // A server that answers so did not take the message: it was started again and does not know the stream, for one.
     let refused = Broken { text: format!("answered with status {}", status.as_u16()), unreached: status.is_client_error() };
     if status.is_success() { Ok(()) } else { Err(refused) }

@@ -10,9 +10,10 @@ use futures_util::future::join_all;
 use super::link::Link;
 use super::live::Lent;
 use super::open;
-use super::server::{Server, unavailable};
+use super::server::{Ready, Server, unavailable};
 use super::server_call::ServerCall;
 use crate::config::Config;
+use crate::host::HostDoor;
 use crate::model::event::Fault;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
@@ -33,6 +34,7 @@ pub(super) struct Links(Arc<Shared>);
 struct Shared {
     config: Arc<Config>,
     secrets: Secrets,
+    host: HostDoor,
     guard: Guard,
     links: Mutex<HashMap<String, Arc<Link>>>,
     closed: AtomicBool,
@@ -50,10 +52,10 @@ impl Links {
     ///
     /// # Errors
     /// What is wrong with the configured addresses.
-    pub(super) fn new(config: Arc<Config>, secrets: Secrets) -> Result<Self, Vec<String>> {
+    pub(super) fn new(config: Arc<Config>, secrets: Secrets, host: HostDoor) -> Result<Self, Vec<String>> {
         let guard = Guard::new(("mcp", &["*".to_owned()]), ("mcp.allow_private", &config.mcp.allow_private))?;
         let (links, closed, sweeping) = Default::default();
-        Ok(Self(Arc::new(Shared { config, secrets, guard, links, closed, sweeping })))
+        Ok(Self(Arc::new(Shared { config, secrets, host, guard, links, closed, sweeping })))
     }
 
     /// The configuration that says what may be started.
@@ -82,7 +84,7 @@ impl Links {
     /// # Errors
     /// `mcp_unavailable`, `credential_missing`.
     pub(super) async fn try_out(&self, server: &Server, tenant: &str) -> Result<Tried, Fault> {
-        let ready = server.ready(&self.0.config, &self.0.secrets, tenant).await?;
+        let ready = self.ready(server, tenant).await?;
         let live = open::open(&ready, &self.0.guard).await?;
         let tools = live.tools().await;
         let version = live.version().to_owned();
@@ -91,8 +93,12 @@ impl Links {
         Ok(Tried { version, tools })
     }
 
+    async fn ready(&self, server: &Server, tenant: &str) -> Result<Ready, Fault> {
+        server.ready(&self.0.config, &self.0.secrets, &self.0.host, tenant).await
+    }
+
     async fn link(&self, server: &Server, tenant: &str) -> Result<Arc<Link>, Fault> {
-        let ready = server.ready(&self.0.config, &self.0.secrets, tenant).await?;
+        let ready = self.ready(server, tenant).await?;
         let mut links = self.0.links.lock();
         if self.0.closed.load(Ordering::Acquire) {
             return Err(unavailable(&ready.slug, "was not asked: the studio is shutting down"));

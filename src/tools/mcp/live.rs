@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, PaginatedRequestParams, PingRequest, ServerResult, SubscriptionFilter, Tool,
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, InputRequiredResult, InputResponses, PaginatedRequestParams, PingRequest, ServerResult,
+    SubscriptionFilter, Tool,
 };
 use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Value, json};
@@ -65,7 +66,7 @@ pub(super) struct Live {
     stateless: bool,
     /// The server tells when its tools change.
     listens: Arc<AtomicBool>,
-    stale: Arc<AtomicBool>,
+    client: Client,
     listed: Mutex<Option<Listed>>,
 }
 
@@ -85,7 +86,7 @@ impl Live {
         let told = info.as_ref().and_then(|info| info.capabilities.tools.as_ref()).and_then(|tools| tools.list_changed).unwrap_or(false);
         let stateless = version.as_ref().is_some_and(|version| !version.has_initialize());
         let live = Self {
-            stale: Arc::clone(&service.service().stale),
+            client: service.service().clone(),
             peer,
             service: Mutex::new(Some(service)),
             program,
@@ -102,7 +103,7 @@ impl Live {
 
     /// Without a session, changes are told only to those who ask for them.
     fn subscribe(&self) {
-        let (peer, stale, listens) = (self.peer.clone(), Arc::clone(&self.stale), Arc::clone(&self.listens));
+        let (peer, stale, listens) = (self.peer.clone(), Arc::clone(&self.client.stale), Arc::clone(&self.listens));
         tokio::spawn(async move {
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
             let Ok(mut changes) = peer.listen(filter).await else { return };
@@ -129,7 +130,7 @@ impl Live {
 
     /// The tools as they were listed, when that is still true.
     pub(super) fn listed(&self) -> Option<Arc<[Lent]>> {
-        let stale = self.stale.load(Ordering::Acquire);
+        let stale = self.client.stale.load(Ordering::Acquire);
         let listed = self.listed.lock();
         let true_still = |listed: &&Listed| !stale && listed.until.is_none_or(|until| Instant::now() < until);
         listed.as_ref().filter(true_still).map(|listed| Arc::clone(&listed.tools))
@@ -149,13 +150,13 @@ impl Live {
             return Ok(tools);
         }
         // A change while it is read makes the list stale again.
-        self.stale.store(false, Ordering::Release);
+        self.client.stale.store(false, Ordering::Release);
         let read = tokio::time::timeout(LIST, self.list()).await;
         let late = || format!("did not list its tools within {} s", LIST.as_secs());
         let (tools, ttl) = match read.unwrap_or_else(|_| Err(late())) {
             Ok(read) => read,
             Err(text) => {
-                self.stale.store(true, Ordering::Release);
+                self.client.stale.store(true, Ordering::Release);
                 return self.known().filter(|_| !self.is_dead()).ok_or(text);
             }
         };
@@ -188,19 +189,29 @@ impl Live {
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
     pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, Snag> {
+        let _open = self.client.open(call);
         let mut params = call.params();
         for _ in 0..ROUNDS {
             match self.send(params.clone(), call.options(self.stateless)).await.map_err(|problem| self.snag(problem))? {
                 ServerResult::CallToolResult(result) => return Ok(Replied::Result(result)),
                 ServerResult::InputRequiredResult(wanted) => match call.asked(&wanted)? {
                     Some(asked) => return Ok(Replied::Asked(asked)),
-                    None => (params.input_responses, params.request_state) = (server_call::declined(&wanted)?, wanted.request_state),
+                    None => (params.input_responses, params.request_state) = (self.answers(call, &wanted).await?, wanted.request_state),
                 },
                 ServerResult::CreateTaskResult(_) => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
                 _ => return Err(Snag::Lost("answered with something else than a result".into())),
             }
         }
         Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
+    }
+
+    /// What is said to questions for which the run does not wait.
+    async fn answers(&self, call: &ServerCall, wanted: &InputRequiredResult) -> Result<Option<InputResponses>, Snag> {
+        let mut answers = InputResponses::new();
+        for (key, question) in server_call::wanted(wanted)? {
+            answers.insert(key.clone(), self.client.ask(&call.asker, question).await);
+        }
+        Ok((!answers.is_empty()).then_some(answers))
     }
 
     async fn send(&self, params: CallToolRequestParams, options: PeerRequestOptions) -> Result<ServerResult, ServiceError> {

@@ -3,6 +3,7 @@
 mod authorization;
 mod client;
 mod content;
+mod elicitation;
 mod events;
 mod link;
 mod links;
@@ -24,10 +25,12 @@ use serde_json::{Map, Value, json};
 
 use super::{BoundTool, Origin, Tool, ToolInvocation, ToolReply, ToolSource, Wanted, names};
 use crate::config::Config;
+use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
+use elicitation::Asker;
 use links::{Links, Tried};
 use server::{Server, unavailable};
 use server_call::ServerCall;
@@ -50,8 +53,8 @@ impl McpServers {
     ///
     /// # Errors
     /// What is wrong with the configuration, one sentence each.
-    pub fn new(config: Arc<Config>, secrets: Secrets) -> Result<Self, Vec<String>> {
-        Ok(Self { links: Links::new(config, secrets)?, told: Mutex::default() })
+    pub fn new(config: Arc<Config>, secrets: Secrets, host: HostDoor) -> Result<Self, Vec<String>> {
+        Ok(Self { links: Links::new(config, secrets, host)?, told: Mutex::default() })
     }
 
     /// The names of the tools that a server lends, as far as it told them since the studio was opened.
@@ -161,9 +164,9 @@ impl Tool for LentTool {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let (links, server, tenant, name) = (self.links.clone(), Arc::clone(&self.server), Arc::clone(&self.tenant), self.name.clone());
         Box::pin(async move {
-            let key = call.idempotency_key();
+            let (key, asker) = (call.idempotency_key(), Asker::of(&call, &name));
             let arguments = if let Value::Object(arguments) = call.arguments { arguments } else { Map::new() };
-            links.call(&server, &tenant, &ServerCall { tool: name, arguments, key, asking: call.asking }).await
+            links.call(&server, &tenant, &ServerCall { tool: name, arguments, key, asker, asking: call.asking }).await
         })
     }
 

@@ -64,18 +64,18 @@ async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<L
         Way::Program(program) => {
             let (wire, process, words) = program::start(program).map_err(Trouble::plain)?;
             let started = Started(process, words);
-            match greet(wire, beginning).await {
+            match greet(wire, ready, beginning).await {
                 Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone()))).await),
                 Err(trouble) => Err(started.blamed(trouble).await),
             }
         }
         Way::Http(address) => {
-            let transport = web::open(address, guard).map_err(Trouble::plain)?;
-            Ok(Live::new(greet(transport, beginning).await?, None).await)
+            let transport = web::open(address, &ready.elicitation, guard).map_err(Trouble::plain)?;
+            Ok(Live::new(greet(transport, ready, beginning).await?, None).await)
         }
         Way::Events(address) => {
             let wire = events::open(address, guard).await.map_err(Trouble::plain)?;
-            Ok(Live::new(greet(wire, beginning).await?, None).await)
+            Ok(Live::new(greet(wire, ready, beginning).await?, None).await)
         }
     }
 }
@@ -92,7 +92,7 @@ impl Started {
     }
 }
 
-async fn greet<T, E, A>(transport: T, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
+async fn greet<T, E, A>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -101,7 +101,7 @@ where
         Beginning::Asking => ClientLifecycleMode::Auto { preferred_versions: vec![STATELESS], legacy_version: Some(HANDSHAKE) },
         Beginning::Handshake => ClientLifecycleMode::Initialize,
     };
-    Client::default().serve_with_lifecycle(transport, mode).await.map_err(trouble)
+    Client::new(ready).serve_with_lifecycle(transport, mode).await.map_err(trouble)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]

@@ -8,7 +8,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::authorization::Authorization;
+use super::elicitation::Elicitation;
 use crate::config::Config;
+use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::{secret, variable};
 use crate::secrets::Secrets;
@@ -76,6 +78,8 @@ pub(super) struct Ready {
     pub(super) print: String,
     /// What must not be told.
     pub(super) hidden: Vec<Arc<str>>,
+    /// Who answers its questions where no run waits for them.
+    pub(super) elicitation: Elicitation,
 }
 
 impl Server {
@@ -120,7 +124,7 @@ impl Server {
     ///
     /// # Errors
     /// `credential_missing`; `mcp_unavailable` when its command is not allowed.
-    pub(super) async fn ready(&self, config: &Config, secrets: &Secrets, tenant: &str) -> Result<Ready, Fault> {
+    pub(super) async fn ready(&self, config: &Config, secrets: &Secrets, host: &HostDoor, tenant: &str) -> Result<Ready, Fault> {
         let (missing, place) = if self.transport == "stdio" { ("command", &self.command) } else { ("url", &self.url) };
         if place.is_empty() {
             return Err(unavailable(&self.slug, &format!("has no `{missing}`")));
@@ -143,8 +147,9 @@ impl Server {
                 if transport == "sse" { Way::Events(address) } else { Way::Http(address) }
             }
         };
-        let print = print(tenant, &self.slug, &way);
-        Ok(Ready { slug: self.slug.clone(), way, print, hidden: lookup.hidden })
+        let elicitation = Elicitation::new(host, &self.slug, tenant);
+        let print = print((tenant, &self.slug), &way, elicitation.is_answered());
+        Ok(Ready { slug: self.slug.clone(), way, print, hidden: lookup.hidden, elicitation })
     }
 
     fn may_start(&self, config: &Config) -> Result<(), Fault> {
@@ -199,7 +204,8 @@ impl Lookup<'_> {
     }
 }
 
-fn print(tenant: &str, slug: &str, way: &Way) -> String {
+/// A server hears once, at the beginning, whether it may ask; so that is part of what its connection depends on.
+fn print((tenant, slug): (&str, &str), way: &Way, may_ask: bool) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
         hash.update(text.len().to_le_bytes());
@@ -207,6 +213,7 @@ fn print(tenant: &str, slug: &str, way: &Way) -> String {
     };
     add(tenant);
     add(slug);
+    add(if may_ask { "may ask" } else { "" });
     match way {
         Way::Program(program) => {
             add(&program.command);
@@ -256,14 +263,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::host::HostDoor;
 
     async fn ready(settings: Value, body: Value) -> Result<Ready, String> {
         let config = Arc::new(Config::with(settings).expect("a configuration"));
         let secrets = Secrets::new(Arc::clone(&config), HostDoor::default());
         let told = |fault: Fault| format!("{}: {}", fault.code.as_str(), fault.message);
         let server = Server::read(&config, &body).map_err(told)?;
-        server.ready(&config, &secrets, "").await.map_err(told)
+        server.ready(&config, &secrets, &HostDoor::default(), "").await.map_err(told)
     }
 
     fn stdio(more: Value) -> Value {

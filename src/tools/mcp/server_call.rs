@@ -3,11 +3,12 @@
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientCapabilities, ElicitRequestParams, ElicitationCapability,
-    FormElicitationCapability, InputRequest, InputRequiredResult, InputResponses, RequestId, RequestMetaObject,
+    FormElicitationCapability, InputRequest, InputRequiredResult, RequestId, RequestMetaObject, ClientJsonRpcMessage, ClientRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::elicitation::Asker;
 use super::live::Snag;
 use crate::model::event::{Asked, Question};
 use crate::tools::Asking;
@@ -28,6 +29,7 @@ pub(super) struct ServerCall {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     pub(super) key: String,
+    pub(super) asker: Asker,
     pub(super) asking: Asking,
 }
 
@@ -53,8 +55,8 @@ impl ServerCall {
         params
     }
 
-    /// What is declared with the call: that a person can fill in a form, where one can. Only servers without a session are
-    /// told: the question of another one comes while its call is under way, and no such call outlives this process.
+    /// What is declared with the call: that a person can fill in a form, where the run can wait for one. Only servers without a session
+    /// are told so: the question of another one comes while its call is under way, and no such call outlives this process.
     pub(super) fn options(&self, stateless: bool) -> PeerRequestOptions {
         let options = PeerRequestOptions::no_options();
         if !stateless || self.asking == Asking::Never {
@@ -86,40 +88,73 @@ impl ServerCall {
         if round > ROUNDS {
             return too_much(&format!("asked people more than {ROUNDS} times for one call"));
         }
-        let large = questions.iter().any(|question| question.schema.to_string().len() > FORM);
-        if large || questions.len() > QUESTIONS || wanted.request_state.as_ref().is_some_and(|state| state.len() > STATE) {
+        if questions.iter().any(|question| !fits(&question.schema)) || questions.len() > QUESTIONS || wanted.request_state.as_ref().is_some_and(|state| state.len() > STATE) {
             return too_much("asked a person more than is shown at once");
         }
         Ok(Some(Asked { questions, state: wanted.request_state.clone(), round }))
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol library's, which adds to them")]
+/// A form that a person is to fill in.
+pub(super) struct Form {
+    pub(super) message: String,
+    pub(super) schema: Value,
+}
+
+impl Form {
+    /// The form that is asked for; none when something else is.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
+    pub(super) fn of(wanted: &ElicitRequestParams) -> Option<Self> {
+        match wanted {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let schema = serde_json::to_value(requested_schema).ok()?;
+                Some(Self { message: message.chars().take(MESSAGE).collect(), schema })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is shown to people at all.
+    pub(super) fn fits(&self) -> bool {
+        fits(&self.schema)
+    }
+}
+
+fn fits(schema: &Value) -> bool {
+    schema.to_string().len() <= FORM
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn question(key: &str, request: &InputRequest) -> Option<Question> {
-    let InputRequest::Elicitation(request) = request else { return None };
-    match &request.params {
-        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
-            let schema = serde_json::to_value(requested_schema).ok()?;
-            Some(Question { key: key.to_owned(), message: message.chars().take(MESSAGE).collect(), schema })
+    match request {
+        InputRequest::Elicitation(request) => {
+            Form::of(&request.params).map(|Form { message, schema }| Question { key: key.to_owned(), message, schema })
         }
         _ => None,
     }
 }
 
-/// Questions to people are declined; what else is asked for is not given.
+/// The forms and links of an answer that asks, by their names.
 ///
 /// # Errors
-/// It wants something else.
+/// It wants something else, which is not given.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-pub(super) fn declined(asked: &InputRequiredResult) -> Result<Option<InputResponses>, Snag> {
-    let mut answers = InputResponses::new();
-    for (key, request) in asked.input_requests.iter().flatten() {
-        match request {
-            InputRequest::Elicitation(_) => drop(answers.insert(key.clone(), json!({"action": "decline"}))),
-            _ => return Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
-        }
+pub(super) fn wanted(asked: &InputRequiredResult) -> Result<Vec<(&String, &ElicitRequestParams)>, Snag> {
+    let requests = asked.input_requests.iter().flatten().map(|(key, request)| match request {
+        InputRequest::Elicitation(request) => Ok((key, &request.params)),
+        _ => Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
+    });
+    requests.collect()
+}
+
+/// What names the call that a message makes, if it makes one.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol library's, which adds to them")]
+pub(super) fn key_of(message: &ClientJsonRpcMessage) -> Option<String> {
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
+    match &request.request {
+        ClientRequest::CallToolRequest(call) => call.params.meta.as_ref()?.get(KEY)?.as_str().map(str::to_owned),
+        _ => None,
     }
-    Ok((!answers.is_empty()).then_some(answers))
 }
 
 /// A call under way. Dropped before its answer came, the server is told that nobody waits for it.

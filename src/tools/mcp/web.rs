@@ -16,8 +16,10 @@ use rmcp::transport::WorkerTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use sse_stream::Sse;
 
-use super::authorization::Authorization;
+use super::authorization::{Authorization, TOKENS};
+use super::elicitation::Elicitation;
 use super::server::Address;
+use super::server_call;
 use super::wire::{Broken, MESSAGE_LIMIT};
 use crate::providers::outbound;
 use crate::tools::guard::{self, Guard};
@@ -26,14 +28,16 @@ use crate::tools::guard::{self, Guard};
 const RESUMED: usize = 3;
 /// More redirects than this lead nowhere.
 const REDIRECTS: usize = 5;
-/// One request asks for this many tokens at most: to be known, and to be allowed more.
-const TOKENS: usize = 2;
+
+/// What to do where nobody gives a token.
+pub(super) const UNAUTHORIZED: &str =
+    "wants authorization (401): give it a `token` or a header with a secret that it accepts, or let the application answer `mcp.authorize`";
 
 /// Why a request failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{text}")]
 pub(super) struct Trouble {
-    text: String,
+    pub(super) text: String,
     /// There was no connection: the server saw nothing.
     pub(super) unreached: bool,
 }
@@ -90,7 +94,7 @@ pub(super) fn headers(address: &Address) -> Result<HashMap<HeaderName, HeaderVal
 ///
 /// # Errors
 /// The address must not be reached, or no client can be made.
-pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<StreamableHttpClientWorker<Fetch>>, String> {
+pub(super) fn open(address: &Address, elicitation: &Elicitation, guard: &Guard) -> Result<WorkerTransport<StreamableHttpClientWorker<Fetch>>, String> {
     let (client, url) = client(address, guard)?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).max_sse_event_size(MESSAGE_LIMIT);
     config = config.custom_headers(headers(address)?);
@@ -100,7 +104,7 @@ pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<S
     if let Some(token) = &address.token {
         config = config.auth_header(&**token);
     }
-    let fetch = Fetch { client, authorization: address.authorization.clone() };
+    let fetch = Fetch { client, authorization: address.authorization.clone(), elicitation: elicitation.clone() };
     Ok(WorkerTransport::spawn(StreamableHttpClientWorker::new(fetch, config)))
 }
 
@@ -109,6 +113,7 @@ pub(super) fn open(address: &Address, guard: &Guard) -> Result<WorkerTransport<S
 pub(super) struct Fetch {
     client: reqwest::Client,
     authorization: Authorization,
+    elicitation: Elicitation,
 }
 
 type Failure = StreamableHttpError<Trouble>;
@@ -170,10 +175,7 @@ impl Fetch {
             token = match self.authorization.renewed(token.as_deref(), status, words).await {
                 None => return Err(failure(problem)),
                 Some(Ok(other)) => Some(other),
-                Some(Err(why)) => {
-                    let text = format!("wants authorization ({status}), and the application gave none: {why}");
-                    return Err(Failure::Client(Trouble { text, unreached: true }));
-                }
+                Some(Err(text)) => return Err(Failure::Client(Trouble { text, unreached: true })),
             };
         }
         send(token).await.map_err(failure)
@@ -204,11 +206,12 @@ impl StreamableHttpClient for Fetch {
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let asked = if let ClientJsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
+        let call = server_call::key_of(&message);
         let posted = self.authorized(token, |token| {
             let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
             self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)
         });
-        posted.await.map(|answer| answering(asked, answer))
+        posted.await.map(|answer| self.elicitation.watched(call, answering(asked, answer)))
     }
 
     async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {
@@ -250,10 +253,7 @@ pub(super) fn told(problem: &(dyn std::error::Error + 'static)) -> (String, bool
     if let Some(failure) = problem.downcast_ref::<Failure>() {
         return match failure {
             Failure::Client(trouble) => (trouble.text.clone(), trouble.unreached),
-            Failure::AuthRequired(_) => {
-                let text = "wants authorization (401): give it a `token` or a header with a secret that it accepts, or let the application answer `mcp.authorize`";
-                (text.into(), true)
-            },
+            Failure::AuthRequired(_) => (UNAUTHORIZED.into(), true),
             Failure::InsufficientScope(_) => ("says that the credentials do not suffice (403)".into(), true),
             Failure::HttpStatus(status) => (format!("answered with status {}", status.status), false),
             Failure::UnexpectedServerResponse(text) => (format!("did not answer as a server should: {text}"), false),

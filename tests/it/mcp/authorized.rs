@@ -49,6 +49,24 @@ async fn the_application_is_asked_until_its_token_is_taken() {
 }
 
 #[tokio::test]
+async fn the_older_transport_asks_for_its_stream_and_for_its_messages() {
+    let (site, address) = site(Manner::Legacy).await;
+    let url = format!("{address}/sse");
+    let bench = bench(&[("peer", at(url.clone(), json!({"transport": "sse", "token": null})))], json!({}));
+    let giver = giving(&bench, &["tok-next", "tok-canary", "tok-stale"]);
+    let wanted = json!({"server": "peer", "url": url, "tenant": "", "status": 401, "challenge": "Bearer"});
+    assert!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
+    assert_eq!(*giver.asked.lock().expect("asked"), [wanted.clone(), wanted.clone()]);
+    *site.token.lock().expect("a token") = "tok-next".into();
+    assert!(result(&bench, "peer", "add", json!({"a": 2, "b": 2})).await.to_string().contains('4'));
+    assert_eq!(*giver.asked.lock().expect("asked"), [wanted.clone(), wanted.clone(), wanted]);
+    *site.token.lock().expect("a token") = "tok-later".into();
+    let refused = run(&bench, call("peer", "grow", json!({}))).await.expect_err("refused");
+    let told = "mcp_unavailable: the MCP server `peer` wants authorization (401), and the application gave none: log in at https://studio.example/login";
+    assert!(refused.starts_with(told), "{refused}");
+}
+
+#[tokio::test]
 async fn a_server_that_is_content_asks_nobody() {
     let (_, address) = site(Manner::Modern).await;
     let bench = bench(&[("peer", at(format!("{address}/mcp"), json!({})))], json!({}));

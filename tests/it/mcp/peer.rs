@@ -36,11 +36,15 @@ pub struct Peer {
     pub manner: Manner,
     grown: bool,
     asked: Vec<Value>,
+    /// What the client said that it is able to do.
+    able: Value,
+    /// Calls that wait for the client's answer, by the numbers of their questions.
+    waiting: Vec<(String, Value)>,
 }
 
 impl Peer {
     pub const fn new(manner: Manner) -> Self {
-        Self { manner, grown: false, asked: Vec::new() }
+        Self { manner, grown: false, asked: Vec::new(), able: Value::Null, waiting: Vec::new() }
     }
 
     /// What it says to a message; the last of it is the answer.
@@ -48,7 +52,7 @@ impl Peer {
         let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
         let Some(id) = message.get("id").filter(|_| !method.is_empty()) else {
             self.asked.push(message.clone());
-            return Vec::new();
+            return self.told(message);
         };
         let result = |result: Value| vec![json!({"jsonrpc": "2.0", "id": id, "result": result})];
         let modern = self.manner == Manner::Modern;
@@ -57,7 +61,10 @@ impl Peer {
             "server/discover" if modern => result(json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": capabilities,
                 "serverInfo": {"name": "peer", "version": "1"}, "ttlMs": 0, "cacheScope": "private"})),
             "server/discover" if self.manner == Manner::Deaf => Vec::new(),
-            "initialize" if !modern => result(json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {"name": "peer", "version": "1"}})),
+            "initialize" if !modern => {
+                self.able = params["capabilities"].clone();
+                result(json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {"name": "peer", "version": "1"}}))
+            }
             "ping" if !modern => result(json!({})),
             "tools/list" => result(json!({"resultType": "complete", "tools": self.tools(), "ttlMs": 0, "cacheScope": "private"})),
             "tools/call" => self.call(id, params),
@@ -68,7 +75,7 @@ impl Peer {
     fn tools(&self) -> Vec<Value> {
         let any = json!({"type": "object"});
         let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
-        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once"];
+        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once", "inquire"];
         names.extend(self.grown.then_some("grown"));
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
@@ -115,6 +122,7 @@ impl Peer {
                 "inputRequests": {"name": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}}}}),
             "ask" => text(json!({"state": params["requestState"], "answers": params["inputResponses"]}).to_string()),
             "form" => form(params),
+            "inquire" => return self.inquire(id, arguments),
             "grow" => {
                 self.grown = true;
                 before.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
@@ -129,6 +137,35 @@ impl Peer {
         };
         before.push(json!({"jsonrpc": "2.0", "id": id, "result": result}));
         before
+    }
+}
+
+impl Peer {
+    /// Asks the client in the middle of a call, as servers with a handshake do: another `schema`, other `params`, several `times` at once.
+    fn inquire(&mut self, call: &Value, arguments: &Value) -> Vec<Value> {
+        let schema = json!({"type": "object", "required": ["row"], "properties": {"row": {"type": "integer", "minimum": 1}, "side": {"type": "string",
+            "enum": ["left", "right"], "default": "left"}}});
+        let schema = arguments.get("schema").cloned().unwrap_or(schema);
+        let mut params = json!({"message": "Which seat, tok-canary?", "requestedSchema": schema});
+        crate::support::merge(&mut params, arguments.get("params").cloned().unwrap_or_else(|| json!({})));
+        let questions = (0..arguments["times"].as_u64().unwrap_or(1)).map(|_| {
+            let id = format!("q{}", self.asked.len() + self.waiting.len());
+            self.waiting.push((id.clone(), call.clone()));
+            json!({"jsonrpc": "2.0", "id": id, "method": "elicitation/create", "params": params})
+        });
+        questions.collect()
+    }
+
+    /// An answer of the client: the call is over once all its questions have one.
+    fn told(&mut self, message: &Value) -> Vec<Value> {
+        let Some(at) = self.waiting.iter().position(|(id, _)| message["id"] == **id) else { return Vec::new() };
+        let (_, call) = self.waiting.remove(at);
+        if self.waiting.iter().any(|(_, other)| *other == call) {
+            return Vec::new();
+        }
+        let said = if message["error"].is_null() { &message["result"] } else { &message["error"] };
+        let result = json!({"content": [], "structuredContent": {"able": self.able, "said": said}});
+        vec![json!({"jsonrpc": "2.0", "id": call, "result": result})]
     }
 }
 

@@ -1,5 +1,6 @@
 //! Servers over HTTP: both transports, credentials, private addresses, redirects, a server that was started again.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use axum::extract::State;
@@ -18,11 +19,37 @@ pub(super) struct Site {
     peer: Arc<Mutex<Peer>>,
     session: Arc<Mutex<u32>>,
     seen: Arc<Mutex<Vec<String>>>,
-    stream: Arc<Mutex<Option<tokio::sync::mpsc::UnboundedSender<String>>>>,
+    /// The token that is accepted.
+    pub(super) token: Arc<Mutex<String>>,
+    stream: Arc<Mutex<Option<Sender>>>,
+    /// Streams of calls that wait for an answer of the client, by the numbers of the calls.
+    open: Arc<Mutex<HashMap<String, Sender>>>,
+}
+
+type Sender = tokio::sync::mpsc::UnboundedSender<String>;
+
+impl Site {
+    fn lets_in(&self, headers: &HeaderMap) -> bool {
+        let wanted = format!("Bearer {}", self.token.lock().expect("a token"));
+        headers.get("authorization").is_some_and(|given| *given == *wanted)
+    }
+}
+
+/// What a server says that wants (another) token.
+fn unauthorized() -> Response {
+    (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response()
+}
+
+/// An answer that goes on.
+fn events(mut receiver: tokio::sync::mpsc::UnboundedReceiver<String>) -> axum::body::Body {
+    let events = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context).map(|event| event.map(Ok::<_, std::io::Error>)));
+    axum::body::Body::from_stream(events)
 }
 
 pub(super) async fn site(manner: Manner) -> (Site, String) {
-    let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session: Arc::default(), seen: Arc::default(), stream: Arc::default() };
+    let token = Arc::new(Mutex::new("tok-canary".to_owned()));
+    let (session, seen, stream_of_old, open) = Default::default();
+    let site = Site { peer: Arc::new(Mutex::new(Peer::new(manner))), session, seen, token, stream: stream_of_old, open };
     let moved = |to: &'static str| post(move || async move { (StatusCode::TEMPORARY_REDIRECT, [("location", to)]) });
     let app = axum::Router::new()
         .route("/mcp", post(answer).get(|| async { StatusCode::METHOD_NOT_ALLOWED }))
@@ -40,8 +67,8 @@ pub(super) async fn site(manner: Manner) -> (Site, String) {
 async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> Response {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     site.seen.lock().expect("seen").push(format!("{} {} {}", header("authorization"), header("x-key"), header("mcp-method")));
-    if header("authorization") != "Bearer tok-canary" {
-        return (StatusCode::UNAUTHORIZED, [("www-authenticate", "Bearer")]).into_response();
+    if !site.lets_in(&headers) {
+        return unauthorized();
     }
     let message: Value = serde_json::from_str(&body).expect("JSON");
     let legacy = site.peer.lock().expect("a peer").manner == Manner::Legacy;
@@ -56,26 +83,44 @@ async fn answer(State(site): State<Site>, headers: HeaderMap, body: String) -> R
     if said.is_empty() {
         return StatusCode::ACCEPTED.into_response();
     }
-    let events: String = said.iter().map(|one| format!("data: {one}\n\n")).collect();
-    ([("content-type", "text/event-stream"), ("mcp-session-id", session.as_str())], events).into_response()
+    let body: String = said.iter().map(|one| format!("data: {one}\n\n")).collect();
+    let kind = [("content-type", "text/event-stream"), ("mcp-session-id", session.as_str())];
+    if message["method"].is_null() {
+        // The end of a call whose question was answered just now: it is told where the call came.
+        let stream = site.open.lock().expect("streams").remove(&said[0]["id"].to_string()).expect("a stream");
+        stream.send(body).expect("a reader");
+        return StatusCode::ACCEPTED.into_response();
+    }
+    if said.iter().all(|one| one["method"].is_string()) {
+        let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+        sender.send(body).expect("a reader");
+        site.open.lock().expect("streams").insert(message["id"].to_string(), sender);
+        return (kind, events(receiver)).into_response();
+    }
+    (kind, body).into_response()
 }
 
-async fn stream(State(site): State<Site>) -> Response {
-    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+async fn stream(State(site): State<Site>, headers: HeaderMap) -> Response {
+    if !site.lets_in(&headers) {
+        return unauthorized();
+    }
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     sender.send("event: endpoint\ndata: /messages?session=1\n\n".to_owned()).expect("a reader");
     *site.stream.lock().expect("a stream") = Some(sender);
-    let events = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context).map(|event| event.map(Ok::<_, std::io::Error>)));
-    ([("content-type", "text/event-stream")], axum::body::Body::from_stream(events)).into_response()
+    ([("content-type", "text/event-stream")], events(receiver)).into_response()
 }
 
-async fn take(State(site): State<Site>, body: String) -> StatusCode {
+async fn take(State(site): State<Site>, headers: HeaderMap, body: String) -> Response {
+    if !site.lets_in(&headers) {
+        return unauthorized();
+    }
     let message: Value = serde_json::from_str(&body).expect("JSON");
     let said = site.peer.lock().expect("a peer").answer(&message);
     let stream = site.stream.lock().expect("a stream").clone();
     for one in said {
         drop(stream.as_ref().map(|stream| stream.send(format!("event: message\ndata: {one}\n\n"))));
     }
-    StatusCode::ACCEPTED
+    StatusCode::ACCEPTED.into_response()
 }
 
 pub(super) fn at(url: String, more: Value) -> Value {

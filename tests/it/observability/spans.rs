@@ -2,6 +2,8 @@
 
 use expect_test::expect;
 use serde_json::json;
+use studio::model::event::EntityKind;
+use studio::studio::requests::RunRequest;
 
 use super::collector::{Collector, Manner, attribute};
 use super::{closed, watched};
@@ -146,4 +148,22 @@ async fn the_studios_own_spans_may_be_off() {
     assert_eq!(story.trace(&run.id).await["spans"], json!([]));
     closed(&story).await;
     assert_eq!(collector.spans().iter().map(|span| span.name.clone()).collect::<Vec<_>>(), ["chat echo", "llm_1", "stop", "invoke_workflow Test"]);
+}
+
+#[tokio::test]
+async fn a_run_that_could_not_be_stored_is_not_told() {
+    let collector = Collector::start(Manner::Takes).await;
+    let story = watched(&collector, json!({}), json!([])).await;
+    let sketch = "start -> set_1{key: k, value: v} -> stop";
+    let (one, other) = (story.workflow(sketch).await, story.workflow(sketch).await);
+    let kept = story.bench.start(&one, json!({"message": "hi"})).await;
+    story.told(&kept).await;
+    let request = RunRequest::parse(&json!({"message": "hi", "thread_id": kept.thread}), EntityKind::Workflow).expect("a run body");
+    let refused = story.bench.studio.start(&story.bench.scope, EntityKind::Workflow, &other, request, false).await;
+    let refusal = refused.expect_err("the thread is of another workflow");
+    assert!(refusal.message.contains("another"), "{refusal:?}");
+    closed(&story).await;
+    let trace = kept.run.to_string().replace('-', "");
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    assert!(!collector.spans().is_empty() && collector.spans().iter().all(|span| hex(&span.trace_id) == trace), "of no other run");
 }

@@ -1,13 +1,18 @@
 //! Calls of models: how many at once, which need a person, which are the provider's.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use studio::engine::Boundary;
 use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use studio::model::Id;
+use studio::model::event::Event;
+use studio::store::log;
+use studio::studio::{Options, Scope, Studio};
 
 use super::{graph, run, script};
 use crate::support::Bench;
@@ -142,4 +147,34 @@ async fn a_host_that_is_too_late_hears_that_it_is() {
     };
     tokio::time::timeout(Duration::from_secs(10), told).await.expect("a cancel");
     assert_eq!(*heard.lock().expect("a lock"), ["tool.call true", "tool.cancel true"]);
+}
+
+/// Looks, when its tool is called, whether the call is on record.
+#[derive(Clone, Default)]
+struct Witness(Arc<OnceLock<Studio>>);
+
+impl Host for Witness {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let studio = self.0.get().expect("a studio").clone();
+        let run: Id = call.payload["trace_id"].as_str().expect("a run").parse().expect("an id");
+        Box::pin(async move {
+            let entries = studio.world().store.read(move |tx| log::entries(tx, "", &run, 0, 1000)).await.expect("a log");
+            Ok(json!(entries.iter().any(|entry| matches!(entry.event, Event::CallStarted(_)))))
+        })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_on_record_before_it_is_made_however_slow_the_disk_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = crate::support::config(json!({}), folder.path().join("studio.sqlite").to_str().expect("a path"));
+    let slow = |boundary, _, _| if boundary == Boundary::Before { std::thread::sleep(Duration::from_millis(50)) };
+    let options = Options { on_append: Some(Arc::new(slow)), ..Options::default() };
+    let bench = Bench { studio: Studio::open_with(config, options).expect("a studio"), scope: Scope::default() };
+    let witness = Witness::default();
+    assert!(witness.0.set(bench.studio.clone()).is_ok());
+    let tools = vec![serde_json::from_value(json!({"name": "pay"})).expect("a tool")];
+    bench.studio.set_host(Arc::new(witness), HostDeclaration { ops: vec![HostOp::ToolCall], tools, ..HostDeclaration::default() });
+    let trace = run(&bench, graph(json!({"tool_ref": "host:pay", "output_key": "paid"}))).await;
+    assert_eq!(trace["trace"]["output"]["paid"]["result"], json!(true), "{trace}");
 }

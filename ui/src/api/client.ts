@@ -63,5 +63,5 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promi
 export const post = <T>(path: string, body?: unknown, options?: Options): Promise<T> => json('POST', path, { ...options, body: body ?? {} });
 export const put = <T>(path: string, body: unknown, revision?: number | null): Promise<T> => json('PUT', path, { body, revision });
 export const patch = <T>(path: string, body: unknown, revision?: number | null): Promise<T> => json('PATCH', path, { body, revision });
-export const remove = (path: string, query?: Query): Promise<void> => json('DELETE', path, { query });
+export const remove = (path: string, query?: Query, revision?: number | null): Promise<void> => json('DELETE', path, { query, revision });
 export const upload = <T>(path: string, form: FormData): Promise<T> => json('POST', path, { form });

@@ -19,7 +19,7 @@ import { useGlide } from './glide';
 import { Guides } from './guides';
 import { useCanvasKeys } from './keyboard';
 import { laneBoxes, Lanes } from './lanes';
-import { makeNode } from './make';
+import { makePlaced } from './make';
 import { SmallMap } from './minimap';
 import { useMounted } from './mounted';
 import { Card } from './node';
@@ -82,7 +82,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
     const type = event.dataTransfer.getData(DRAG);
     if (!type || !editable) return;
     event.preventDefault();
-    const node = makeNode(graph, type, flow.screenToFlowPosition({ x: event.clientX - 40, y: event.clientY - 20 }), providers);
+    const node = makePlaced(graph, type, flow.screenToFlowPosition({ x: event.clientX - 40, y: event.clientY - 20 }), providers);
     act({ kind: 'add', node }, { select: [node.id] });
   };
 

@@ -76,7 +76,7 @@ function FindDialog(): ReactElement {
   };
   return (
     <Dialog open={open} onClose={close} title={t('find.title')}>
-      <input className="in" autoFocus aria-label={t('find.title')} value={q} placeholder={t('find.hint')} onChange={(e) => { setQ(e.target.value); tell({ highlight: [] }); }} onKeyDown={(e) => { if (e.key === 'Enter' && found[0]) goTo(found[0].id); }} />
+      <input className="in" data-autofocus aria-label={t('find.title')} value={q} placeholder={t('find.hint')} onChange={(e) => { setQ(e.target.value); tell({ highlight: [] }); }} onKeyDown={(e) => { if (e.key === 'Enter' && found[0]) goTo(found[0].id); }} />
       {used && used.writers.length + used.readers.length > 0 && <div className="row wrap"><span className="mut small">{t('find.used', { key: q, w: used.writers.length, r: used.readers.length })}</span><Button small onClick={() => { tell({ highlight: [...used.writers, ...used.readers] }); panel({ find: false }); }}>{t('find.show')}</Button></div>}
       <ul className="found">{found.map((n) => <li key={n.id}><button type="button" className="mi" onClick={() => goTo(n.id)}><NodeTile type={n.type} /><span className="trunc">{titleOf(n)}</span><span className="sp" /><span className="mono mut">{n.id}</span></button></li>)}</ul>
       {q && found.length === 0 && <p className="mut">{t('palette.none')}</p>}

@@ -1,13 +1,12 @@
 /** Owns what lies under the canvas: the chat that starts runs, and what the run tells. */
 import { ArrowRight, ChevronDown, ChevronUp } from 'lucide-react';
-import { useMemo, useState, type ReactElement } from 'react';
+import { lazy, Suspense, useMemo, type ReactElement } from 'react';
 import { t } from '../i18n';
 import { count, duration, money } from '../i18n/figures';
 import { Button, LinkButton } from '../parts/button';
 import { Code } from '../parts/code';
-import { SearchField } from '../parts/listing';
 import { Tabs } from '../parts/tabs';
-import { toast } from '../parts/toast';
+import { startName } from '../run/rows';
 import { useRun } from '../run/store';
 import { Timeline } from '../run/timeline';
 import type { Providers } from '../api/types';
@@ -16,11 +15,15 @@ import { panel, usePanels } from './panel';
 import { Problems } from './problems';
 import { only, select, useEditor } from './store';
 
+const Events = lazy(() => import('./events'));
+
 export function Dock({ providers, onRun }: { providers?: Providers; onRun: (message: string) => void }): ReactElement {
   const { dock, dockOpen } = usePanels();
   const view = useRun((s) => s.view);
   const issues = useEditor((s) => s.issues);
   const chosen = useEditor(only);
+  const start = useEditor((s) => s.graph.nodes.find((n) => n.type === 'start')?.id ?? '');
+  const startLabel = useEditor((s) => startName(s.graph));
   const tokens = useMemo(() => view.usage?.total_tokens ?? Object.values(view.steps).reduce((sum, s) => sum + (s.tokens ?? 0), 0), [view]);
   const errors = issues.filter((i) => i.severity === 'error').length;
   return (
@@ -34,32 +37,17 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
           { id: 'problems', label: t('tab.problems'), badge: issues.length || undefined, tone: errors ? 'fail' : 'wait' },
         ]}>
           <span className="sp" />
-          <span className="row mut small hide-s" style={{ paddingRight: 6 }}>
+          <span className="row mut small hide-s" style={{ paddingRight: 6, whiteSpace: 'nowrap' }}>
             {view.status !== 'idle' && [view.end && duration(view.end - view.start), tokens > 0 && `${count(tokens)} ${t('tok')}`, view.usage && (view.usage.unpriced ? t('usage.unpriced') : money(view.usage.estimated_cost, view.usage.currency))].filter(Boolean).join(' · ')}
             {view.traceId && <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>{t('editor.opentrace')}</LinkButton>}
             <Button look="ghost" small icon={dockOpen ? ChevronDown : ChevronUp} label={t('editor.dock')} aria-expanded={dockOpen} onClick={() => panel({ dockOpen: !dockOpen })} />
           </span>
         </Tabs>
-        {dockOpen && dock === 'timeline' && <Timeline chosen={chosen} onChoose={(id) => select([id])} />}
-        {dockOpen && dock === 'events' && <Events />}
+        {dockOpen && dock === 'timeline' && <Timeline chosen={chosen} start={start} startLabel={startLabel} onChoose={(id) => select([id])} />}
+        {dockOpen && dock === 'events' && <Suspense><Events /></Suspense>}
         {dockOpen && dock === 'state' && <div className="scroll" style={{ padding: 12 }}>{Object.keys(view.state).length ? <Code value={view.state} maxHeight={900} /> : <p className="mut">{t('state.empty')}</p>}</div>}
         {dockOpen && dock === 'problems' && <Problems providers={providers} />}
       </div>
     </section>
-  );
-}
-
-function Events(): ReactElement {
-  const events = useRun((s) => s.view.events);
-  const start = useRun((s) => s.view.start);
-  const [q, setQ] = useState('');
-  const shown = events.filter((e) => !q || e.name.includes(q) || JSON.stringify(e.data).includes(q)).slice(-300);
-  return (
-    <div className="scroll events" tabIndex={0} role="group" aria-label={t('tab.events')}>
-      <div className="row" style={{ padding: '8px 12px' }}><SearchField value={q} onChange={setQ} label={t('events.filter')} placeholder={t('events.filter')} /><Button small onClick={() => { void navigator.clipboard?.writeText(shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n')); toast(t('copied')); }}>{t('copy')}</Button></div>
-      {shown.map((e, n) => (
-        <details key={n} className="ev"><summary><span className="mono mut">{e.id}</span><span className="mono">{e.name}</span><span className="mono mut trunc">{String(e.data.node_id ?? e.data.branch_id ?? '')}</span><span className="sp" /><span className="mut small">{duration(e.at - start)}</span></summary><Code value={e.data} maxHeight={180} /></details>
-      ))}
-    </div>
   );
 }

@@ -1,12 +1,12 @@
 /** Owns keeping the draft: journal at once, server after a pause, conflicts kept side by side. */
 import { get, post, put, remove } from '../api/client';
-import { isProblem } from '../api/problem';
+import { isProblem, type Problem } from '../api/problem';
 import { refresh } from '../api/queries';
 import type { Draft, Graph, Issue, Workflow } from '../api/types';
 import { tidy } from '../graph/document';
 import { noHistory } from '../graph/history';
 import { dropJournal, readJournal, writeJournal } from './journal';
-import { act, onChange, openDocument, tell, useEditor } from './store';
+import { act, onChange, openDocument, tell, useEditor, type Theirs } from './store';
 
 const PAUSE = 800;
 let timer = 0;
@@ -80,16 +80,29 @@ async function send(id: string, graph: Graph, revision: number | null): Promise<
     tell({ draftRevision: answer.draft_revision, basedOn: answer.based_on_revision, hasDraft: true, savedAt: Date.now(), save: moved ? 'dirty' : 'saved' });
     await journalNow(moved);
   } catch (error) {
-    if (isProblem(error) && (error.code === 'revision_conflict' || error.status === 412)) {
-      const theirs = (error.body.current as Draft | undefined) ?? (await serverDraft(id));
-      tell({ save: 'dirty', conflict: theirs ?? null, ...(theirs ? {} : { draftRevision: null }) });
-      if (!theirs) schedule(0);
-      return;
-    }
+    if (await met(id, error)) return;
     tell({ save: 'failed' });
     if (isProblem(error) && error.status === 0) schedule(4000);
     throw error;
   }
+}
+
+/** What another hand left where one's own draft was: its draft, else the version that it saved. */
+async function left(id: string, error: Problem): Promise<Theirs | null> {
+  const draft = (error.body.current as Draft | null | undefined) ?? (await serverDraft(id));
+  if (draft) return draft;
+  const saved = await get<Workflow>(`/api/workflows/${id}`);
+  if (saved.revision === useEditor.getState().workflow?.revision) return null;
+  return { graph: saved.graph, draft_revision: null, based_on_revision: saved.revision, updated_at: saved.updated_at, issues: [] };
+}
+
+/** Shows what another hand made of the draft beside one's own; false when something else was refused. */
+async function met(id: string, error: unknown): Promise<boolean> {
+  if (!isProblem(error) || (error.code !== 'revision_conflict' && error.status !== 412)) return false;
+  const theirs = await left(id, error);
+  tell({ save: 'dirty', conflict: theirs, ...(theirs ? {} : { draftRevision: null }) });
+  if (!theirs) schedule(0);
+  return true;
 }
 
 export async function settle(choice: 'mine' | 'theirs' | 'copy'): Promise<string | null> {
@@ -109,29 +122,50 @@ export async function settle(choice: 'mine' | 'theirs' | 'copy'): Promise<string
   return null;
 }
 
-export type Saved = { ok: true } | { ok: false; issues: Issue[]; message: string };
+export type Saved = { ok: true } | { ok: false; issues: Issue[]; message: string } | { ok: false; conflict: true };
 
 export async function saveVersion(): Promise<Saved> {
   await flushDraft();
-  const { workflow, hasDraft } = useEditor.getState();
+  const { workflow, hasDraft, draftRevision, conflict } = useEditor.getState();
+  if (conflict) return { ok: false, conflict: true };
   if (!workflow || !hasDraft) return { ok: true };
   try {
-    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`);
+    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`, { draft_revision: draftRevision });
     tell({ workflow: { ...workflow, ...answer }, draftRevision: null, basedOn: answer.revision, hasDraft: false, save: 'clean', savedAt: null });
     await dropJournal(workflow.id);
     await journalNow(false);
     refresh('/api/workflows');
     return { ok: true };
   } catch (error) {
+    if (await met(workflow.id, error)) return { ok: false, conflict: true };
     if (isProblem(error) && error.code === 'graph_invalid') return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
     throw error;
   }
 }
 
+/** Deletes the draft that one knows; somebody else's is given back instead. */
+async function drop(id: string, known: number | null): Promise<Theirs | null> {
+  if (known === null) return serverDraft(id);
+  try {
+    await remove(`/api/workflows/${id}/draft`, undefined, known);
+    return null;
+  } catch (error) {
+    if (!isProblem(error) || error.code !== 'revision_conflict') throw error;
+    return (error.body.current as Draft | null | undefined) ?? null;
+  }
+}
+
 export async function discardDraft(): Promise<void> {
-  const { workflow } = useEditor.getState();
-  if (!workflow) return;
-  await remove(`/api/workflows/${workflow.id}/draft`);
+  clearTimeout(timer);
+  if (sending) await sending.catch(() => undefined);
+  const { workflow: known, draftRevision } = useEditor.getState();
+  if (!known) return;
+  const theirs = await drop(known.id, draftRevision);
+  if (theirs) {
+    tell({ save: 'dirty', conflict: theirs });
+    return;
+  }
+  const workflow = await get<Workflow>(`/api/workflows/${known.id}`);
   await dropJournal(workflow.id);
-  tell({ graph: tidy(workflow.graph), history: noHistory(), draftRevision: null, hasDraft: false, save: 'clean', savedAt: null, selection: [], edgeSelection: [] });
+  tell({ workflow, basedOn: workflow.revision, graph: tidy(workflow.graph), history: noHistory(), draftRevision: null, hasDraft: false, save: 'clean', savedAt: null, selection: [], edgeSelection: [] });
 }

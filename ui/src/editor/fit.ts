@@ -26,5 +26,9 @@ export function reveal(flow: Pick<ReactFlowInstance, 'getViewport' | 'setViewpor
   if (dx || dy) void flow.setViewport({ x: x + dx, y: y + dy, zoom }, { duration: calm() });
 }
 
+/** Until the inspector stands beside the canvas. */
+const BESIDE = 90;
+export const revealSoon = (flow: Parameters<typeof reveal>[0], id: string): void => { setTimeout(() => reveal(flow, id), BESIDE); };
+
 const EDGE = 20;
 const nudge = (from: number, to: number, room: number): number => (to - from > room - 2 * EDGE ? 0 : from < EDGE ? EDGE - from : to > room - EDGE ? room - EDGE - to : 0);

@@ -9,7 +9,7 @@ import { guidesFor, type Guide } from '../graph/guides';
 import { nodeAt, routeAt, within, type Scene } from '../graph/scene';
 import { t } from '../i18n';
 import { selectDownstream } from './actions';
-import { reveal } from './fit';
+import { revealSoon } from './fit';
 import type { Moved } from './flow';
 import { touchView } from './follow';
 import { landing } from './make';
@@ -18,8 +18,6 @@ import { openQuickAdd } from './quick-add-state';
 import { act, select, useEditor } from './store';
 
 const NONE: Moved = {};
-/** Until the inspector stands beside the canvas. */
-const BESIDE = 90;
 type Point = { x: number; y: number };
 const handleOf = (handle?: string | null): string => handle ?? 'default';
 const focusCanvas = (): void => document.getElementById('canvas')?.focus({ preventScroll: true });
@@ -92,7 +90,7 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
         const { transform: [x, y, zoom] } = store.getState();
         select(within(at.current, { left: (rect.x - x) / zoom, top: (rect.y - y) / zoom, right: (rect.x + rect.width - x) / zoom, bottom: (rect.y + rect.height - y) / zoom }).map((n) => n.id));
       },
-      onNodeClick: (event: ReactMouse, node: Node): void => { focusCanvas(); if (event.altKey) selectDownstream(node.id); else setTimeout(() => reveal(flow, node.id), BESIDE); },
+      onNodeClick: (event: ReactMouse, node: Node): void => { focusCanvas(); if (event.altKey) selectDownstream(node.id); else revealSoon(flow, node.id); },
       onNodeDoubleClick: (_e: ReactMouse, node: Node): void => { const n = at.current.byId.get(node.id); if (n && flow.getZoom() < FAR) void flow.setCenter((n.left + n.right) / 2, (n.top + n.bottom) / 2, { zoom: 1 }); },
       onPaneClick: (event: ReactMouse): void => {
         focusCanvas();

@@ -1,7 +1,9 @@
 /** Owns what a fresh node starts with, and which types may follow a handle. */
 import type { Graph, GraphNode, GraphSchema, Providers } from '../api/types';
 import { refusal, sourceHandles, targetHandles, type End } from '../graph/connect';
-import { freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
+import { allNodes, freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
+import { measure } from '../graph/measure';
+import { meets } from '../graph/scene';
 import { tx } from '../i18n';
 
 export const TYPE_GROUPS: { label: string; types: string[] }[] = [
@@ -31,6 +33,21 @@ function startData(type: string, providers: Providers | undefined): Record<strin
 export function makeNode(graph: Graph, type: string, at: { x: number; y: number }, providers: Providers | undefined, data: Record<string, unknown> = {}): GraphNode {
   const node: GraphNode = { id: freshNodeId(graph, type), type, position: { x: Math.round(at.x / 10) * 10, y: Math.round(at.y / 10) * 10 }, data: { ...startData(type, providers), ...data } };
   if (type !== 'note') node.title = freshTitle(graph, typeLabel(type));
+  return node;
+}
+
+const GAP = 20;
+
+/** A fresh node that lies on no other: at the wanted place, or the nearest free one above or below. */
+export function makePlaced(graph: Graph, type: string, at: { x: number; y: number }, providers: Providers | undefined): GraphNode {
+  const node = makeNode(graph, type, at, providers);
+  const box = (n: GraphNode): { left: number; top: number; right: number; bottom: number } => { const size = measure(n, graph, undefined, 'plain'); const { x, y } = n.position; return { left: x, top: y, right: x + size.width, bottom: y + size.height }; };
+  const taken = allNodes(graph).map(box);
+  const own = box(node);
+  const free = (by: number): boolean => !taken.some((other) => meets(other, { left: own.left - GAP, right: own.right + GAP, top: own.top + by - GAP, bottom: own.bottom + by + GAP }));
+  let by = 0;
+  while (!free(by)) by = by > 0 ? -by : GAP - by;
+  node.position.y += by;
   return node;
 }
 

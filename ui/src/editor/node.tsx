@@ -135,9 +135,9 @@ function Mini({ node, step }: { node: GraphNode; step?: StepView }): ReactElemen
 function subtitle(node: GraphNode): string {
   const d = node.data;
   if (node.type === 'agent') return `${tx('sub.agent', 'agent')} · ${d.tool_mode ? t('sub.toolmode') : isInline(node) ? t('sub.inline') : t('sub.existing')}`;
-  if (node.type === 'rag') return `rag · top ${typeof d.top_k === 'number' ? d.top_k : 5}`;
+  if (node.type === 'rag') return `${tx('type.rag', 'rag').toLocaleLowerCase()} · top ${typeof d.top_k === 'number' ? d.top_k : 5}`;
   if (node.type === 'llm') return d.stream ? `llm · ${t('sub.streaming')}` : 'llm';
-  return node.type.replace('_', ' ');
+  return tx(`type.${node.type}`, node.type).toLocaleLowerCase();
 }
 
 function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step?: StepView; overlay: boolean }): ReactElement {
@@ -161,13 +161,15 @@ function Stream({ text }: { text: string }): ReactElement {
   return <div className="tok"><div>{text.slice(-170)}<span className="cur" /></div></div>;
 }
 
+const HOUR = 3_600_000;
+
 function Chip({ step }: { step?: StepView }): ReactElement | null {
   const live = step?.state === 'running' || step?.state === 'streaming' || step?.state === 'waiting';
   const now = useClock(!!live);
   if (!step || !live) return null;
   const since = step.state === 'waiting' ? (step.waits.at(-1)?.from ?? step.start) : step.start;
   return step.state === 'waiting'
-    ? <span className="st wait"><span className="pausebars" aria-hidden="true" />{t('waiting')} {clock(now - since)}</span>
+    ? <span className="st wait"><span className="pausebars" aria-hidden="true" /><span className="sr">{t('waiting')}</span>{now - since < HOUR ? clock(now - since) : duration(now - since)}</span>
     : <span className="st run"><span className="dot" />{clock(now - since)}</span>;
 }
 
@@ -180,5 +182,6 @@ function Foot({ step, overlay }: { step?: StepView; overlay: boolean }): ReactEl
     return <div className="nf"><Icon as={step.state === 'reused' ? RotateCw : Check} /><span>{step.state === 'reused' ? t('status.reused') : duration(step.ms)}</span><span className="sp" /><span className="r">{right}</span></div>;
   }
   const speed = step.firstToken && Date.now() - step.firstToken > 400 ? `${count(Math.round((step.text.length / 4) / ((Date.now() - step.firstToken) / 1000)))} tok/s` : '';
+  if (step.state === 'skipped') return <div className="nf">{t('status.cancelled')}</div>;
   return <div className="nf runf"><span className="trunc">{step.tools.length > 0 ? step.tools.at(-1)?.name : t(step.state === 'waiting' ? 'waiting' : 'status.running')}</span><span className="sp" /><span className="r">{speed}</span></div>;
 }

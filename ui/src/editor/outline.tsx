@@ -13,12 +13,12 @@ import { ChoiceField } from '../parts/form';
 import { NodeTile } from '../parts/icons';
 import { Status } from '../parts/status';
 import { useRun } from '../run/store';
-import { addCommand, landing, makeNode, TYPE_GROUPS, typeLabel } from './make';
+import { addCommand, landing, makePlaced, TYPE_GROUPS, typeLabel } from './make';
 import { describe } from './keyboard';
 import { panel } from './panel';
 import { act, select, useEditor } from './store';
 
-export function Outline({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement {
+export default function Outline({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement {
   const { graph, selection, readOnly, mode } = useEditor();
   const view = useRun((s) => s.view);
   const rows = useMemo(() => outline(graph), [graph]);
@@ -94,7 +94,7 @@ function AddDialog({ after, schema, providers, onClose }: { after: GraphNode | n
   const [handle, setHandle] = useState(after ? (sourceHandles(after, graph, schema)[0] ?? 'default') : 'default');
   const add = (type: string): void => {
     const at = after ? { x: after.position.x + 300, y: after.position.y } : { x: 60, y: 60 };
-    const node = makeNode(graph, type, at, providers);
+    const node = makePlaced(graph, type, at, providers);
     const edge = after ? graph.edges.find((e) => e.source === after.id && e.sourceHandle === handle && e.targetHandle !== 'tools') : undefined;
     const trial = { ...graph, nodes: [...graph.nodes, node] };
     const out = sourceHandles(node, trial, schema)[0];

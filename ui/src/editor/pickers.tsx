@@ -6,7 +6,7 @@ import { Link } from 'wouter';
 import { get } from '../api/client';
 import type { Providers, ToolRef } from '../api/types';
 import { t, tx } from '../i18n';
-import { compact, symbol } from '../i18n/figures';
+import { compact, exact, symbol } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { MenuButton } from '../parts/menu';
 import { ChoiceField, Field, Switch, TextField } from '../parts/form';
@@ -16,7 +16,7 @@ import type { Stock } from './names';
 /** A model as `provider/model`, with its context size and price. */
 export function ModelSelect({ providers, provider, model, onChange, error, disabled, label }: { providers?: Providers; provider: string; model: string; onChange: (provider: string, model: string) => void; error?: string; disabled?: boolean; label?: string }): ReactElement {
   const known = providers?.data.find((p) => p.id === provider)?.models.find((m) => m.id === model);
-  const hint = known ? [known.context_window ? t('model.context', { size: compact(known.context_window) }) : '', known.price ? `${symbol()} ${known.price.input} / ${known.price.output} ${t('model.per', { n: compact(known.price.per_tokens) })}` : t('model.unpriced')].filter(Boolean).join(' · ') : undefined;
+  const hint = known ? [known.context_window ? t('model.context', { size: compact(known.context_window) }) : '', known.price ? `${symbol()} ${exact(known.price.input)} / ${exact(known.price.output)} ${t('model.per', { n: compact(known.price.per_tokens) })}` : t('model.unpriced')].filter(Boolean).join(' · ') : undefined;
   const value = `${provider}\n${model}`;
   const listed = !!known || !model;
   return (

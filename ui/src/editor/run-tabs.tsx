@@ -10,6 +10,7 @@ import { ChangesList } from '../parts/diff';
 import { Dialog } from '../parts/dialog';
 import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
+import { Segments } from '../parts/tabs';
 import { toastError } from '../parts/toast';
 import { Ask } from '../run/ask';
 import { pauseAt } from '../run/breaks';
@@ -62,11 +63,22 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
   );
 }
 
+/** The state a step found: what the run had added to its input by then, or all of it. */
+function Reached({ state }: { state: Record<string, unknown> }): ReactElement {
+  const [whole, setWhole] = useState<'changes' | 'full'>('changes');
+  return (
+    <section>
+      <div className="row between"><h2>{t('state.at')}</h2><Segments small label={t('state.at')} value={whole} onChange={setWhole} options={[{ id: 'changes', label: t('state.changes') }, { id: 'full', label: t('state.full') }]} /></div>
+      <div style={{ marginTop: 8 }}>{whole === 'full' ? <Code value={state} maxHeight={260} /> : <ChangesList before={{ input: state.input }} after={state} />}</div>
+    </section>
+  );
+}
+
 export function StateTab({ node, step }: { node: GraphNode; step?: StepView }): ReactElement | null {
   const found = useLastStep(node.id)?.state_snapshot;
   if (!step) return null;
   const changed = step.changes && Object.keys(step.changes).length > 0 ? step.changes : null;
-  if (step.end === null && !changed) return found ? <section><h2>{t('state.at')}</h2><div style={{ marginTop: 8 }}><Code value={found} maxHeight={260} /></div></section> : null;
+  if (step.end === null && !changed) return found ? <Reached state={found} /> : null;
   if (!changed) return <p className="mut small">{t('state.nochange')}</p>;
   return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={found ?? {}} after={{ ...found, ...changed }} /></div></section>;
 }

@@ -8,6 +8,9 @@ import { noHistory, perform, redo, undo, type History } from '../graph/history';
 export type Mode = 'design' | 'run' | 'history';
 export type SaveState = 'clean' | 'dirty' | 'saving' | 'saved' | 'failed';
 
+/** What another hand made: a draft, or a version that was saved from one. */
+export type Theirs = Omit<Draft, 'draft_revision'> & { draft_revision: number | null };
+
 export interface EditorState {
   workflow: Workflow | null;
   graph: Graph;
@@ -22,7 +25,7 @@ export interface EditorState {
   save: SaveState;
   savedAt: number | null;
   readOnly: 'locked' | 'other' | null;
-  conflict: Draft | null;
+  conflict: Theirs | null;
   connecting: End | null;
   highlight: string[];
   focusField: { node: string; field: string; at: number } | null;

@@ -66,7 +66,7 @@ function OnlyDialog({ node, onRun }: { node: GraphNode; onRun: (node: string, me
   return (
     <Dialog open onClose={close} title={t('trial.only.title', { name: titleOf(node) })}>
       <p className="ink2">{t('trial.only.text')}</p>
-      <TextField label={t('run.message')} rows={2} value={message} onChange={setMessage} />
+      <TextField label={t('trace.in')} rows={2} value={message} onChange={setMessage} />
       <JsonField key={loaded} label={t('trial.only.state')} rows={8} value={state} onChange={(v) => setState(v && typeof v === 'object' && !Array.isArray(v) ? (v as Record<string, unknown>) : {})} />
       <div className="foot"><Button onClick={close}>{t('cancel')}</Button><Button look="pri" onClick={run}>{t('trial.only.do')}</Button></div>
     </Dialog>

@@ -19,11 +19,10 @@ import { align, pasteText, tidySelection, type Align } from './actions';
 import { Canvas } from './canvas';
 import { Dock } from './dock';
 import { saveVersion } from './draft';
-import { fitAll, fitNodes } from './fit';
-import { makeNode } from './make';
+import { fitAll, fitNodes, revealSoon } from './fit';
+import { makePlaced } from './make';
 import { useStock } from './names';
 import { Names } from './names-context';
-import { Outline } from './outline';
 import { NodePalette } from './palette';
 import { panel, usePanels } from './panel';
 import { useGoTo } from './problems';
@@ -32,6 +31,7 @@ import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, select, tell, undoStep, useEditor, type Mode } from './store';
 
 const JsonView = lazy(() => import('./json-view'));
+const Outline = lazy(() => import('./outline'));
 const loadInspector = () => import('./inspector');
 const Inspector = lazy(() => loadInspector().then((m) => ({ default: m.Inspector })));
 const Several = lazy(() => loadInspector().then((m) => ({ default: m.Several })));
@@ -56,7 +56,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
     try {
       const result = await saveVersion();
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
-      else { tell({ issues: result.issues }); panel({ dock: 'problems' }); toast(t('draft.invalid'), { fail: true }); }
+      else if ('issues' in result) { tell({ issues: result.issues }); panel({ dock: 'problems' }); toast(t('draft.invalid'), { fail: true }); }
     } catch (error) { toastError(error); }
   };
   const focusComposer = (): void => { panel({ dockOpen: true }); requestAnimationFrame(() => document.getElementById('composer')?.focus()); };
@@ -64,8 +64,9 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   const addAtCentre = (type: string): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
     const at = box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 80, y: 80 };
-    const node = makeNode(graph, type, at, providers);
+    const node = makePlaced(graph, type, at, providers);
     act({ kind: 'add', node }, { select: [node.id] });
+    revealSoon(flow, node.id);
   };
   const search = (): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
@@ -85,7 +86,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   ], [schema, asked]);
   useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
-  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Outline schema={schema} providers={providers} /></div></aside>;
+  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Suspense><Outline schema={schema} providers={providers} /></Suspense></div></aside>;
   const side = mode === 'history' ? <Suspense fallback={<aside className="insp" />}><HistorySide /></Suspense>
     : panels.side === 'json' ? <Suspense fallback={<aside className="insp" />}><JsonView /></Suspense>
     : panels.side === 'outline' ? outlineSide

@@ -12,6 +12,9 @@ export function decimal(text: string, digits = 6): string {
   return sign + grouped + (digits > 0 ? point + frac : '');
 }
 
+/** Decimal text with as many fraction digits as it has. */
+export const exact = (text: string): string => decimal(text, text.split('.')[1]?.length ?? 0);
+
 let known: { tag: string; group: string; point: string } | null = null;
 function marks(): { group: string; point: string } {
   if (known?.tag === tag) return known;
@@ -50,6 +53,9 @@ export function micros(text: string | null | undefined): bigint {
   const value = BigInt((match[2] ?? '0') + (match[3] ?? '').padEnd(6, '0'));
   return match[1] ? -value : value;
 }
+
+/** True of what was used and has no price: its cost is not known, so it is never told as 0. */
+export const priceless = (entry: { estimated_cost?: string; unpriced?: boolean } | null | undefined): boolean => entry?.unpriced === true && micros(entry.estimated_cost) === 0n;
 
 export function fromMicros(value: bigint): string {
   const sign = value < 0n ? '-' : '';

@@ -1,6 +1,6 @@
 /** Owns the texts: two catalogs with the same keys, plurals and figures by Intl. */
 import type en from './en.json';
-import { hostLocale } from '../api/root';
+import { hostLocale, mount } from '../api/root';
 
 type Raw = Extract<keyof typeof en, string>;
 type Base<K extends string> = K extends `${infer B}_one` | `${infer B}_other` ? B : K;
@@ -26,6 +26,8 @@ export async function loadLocale(next: Locale): Promise<void> {
   tag = next === 'pt_BR' ? 'pt-BR' : 'en-GB';
   plural = new Intl.PluralRules(tag);
   document.documentElement.lang = next === 'pt_BR' ? 'pt-BR' : 'en';
+  // Pages that come without the application are told in the chosen language too.
+  if (localStorage.getItem(STORED)) document.cookie = `studio_locale=${next}; path=${mount || '/'}; max-age=31536000; samesite=lax`;
 }
 
 export function storeLocale(next: Locale): void {

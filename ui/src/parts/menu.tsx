@@ -1,4 +1,5 @@
 /** Owns menus: a button, its entries, arrow keys, first letters. */
+import { Check } from 'lucide-react';
 import { cloneElement, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 import { Icon, type IconType } from './icons';
 
@@ -7,6 +8,8 @@ export interface MenuEntry {
   icon?: IconType;
   onSelect: () => void;
   danger?: boolean;
+  /** The one of several that holds now. */
+  on?: boolean;
   reason?: string | null | false;
 }
 
@@ -61,6 +64,7 @@ export function MenuButton({ button, entries, label }: { button: ReactElement; e
               onPointerEnter={(e) => e.currentTarget.focus({ preventScroll: true })} onClick={() => { if (entry.reason) return; close(); entry.onSelect(); }}>
               {entry.icon && <Icon as={entry.icon} />}
               <span>{entry.label}{entry.reason && <span className="small" style={{ display: 'block' }}>{entry.reason}</span>}</span>
+              {entry.on && <><span className="sp" /><Icon as={Check} /></>}
             </button>
           ))}
         </div>

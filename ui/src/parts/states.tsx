@@ -34,6 +34,22 @@ export function SkeletonRows({ rows = 6, height = 34 }: { rows?: number; height?
   );
 }
 
+/** Figures in a row that are on their way. */
+export function SkeletonFigures(): ReactElement {
+  const late = useLate(150);
+  return (
+    <div className="row" aria-hidden="true" style={{ padding: 14, gap: 28, visibility: late ? 'visible' : 'hidden' }}>
+      {[0, 1, 2, 3, 4].map((n) => <div key={n} style={{ flex: 1 }}><span className="skel" style={{ width: '36%', height: 10 }} /><span className="skel" style={{ width: '72%', height: 20, marginTop: 9 }} /></div>)}
+    </div>
+  );
+}
+
+/** A graph that is on its way. */
+export function SkeletonGraph(): ReactElement {
+  const late = useLate(150);
+  return <div role="status" aria-label={t('loading')} className="skelgraph" style={{ visibility: late ? 'visible' : 'hidden' }}>{[120, 244, 204, 120].map((width, n) => <span key={n} className="skel" style={{ width, height: width < 200 ? 44 : 82 }} />)}</div>;
+}
+
 export function Empty({ icon, title, text, children, failed }: { icon: IconType; title: string; text?: ReactNode; children?: ReactNode; failed?: boolean }): ReactElement {
   return (
     <div className="empty">

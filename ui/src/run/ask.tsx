@@ -130,7 +130,7 @@ export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: (
       <div className="row">
         <Button look="pri" small icon={Check} disabled={busy} onClick={() => onAnswer({ approval: 'approve' })}>{busy ? t('ask.sent.yes') : t('ask.approve')}</Button>
         {!busy && <Button small onClick={onOpen}>{t('ask.reject.dots')}</Button>}
-        <span className="sp" /><span className="mut" style={{ fontSize: 11 }}>{t('ask.of', { n: 1, m: tools.length })}</span>
+        {tools.length > 1 && <><span className="sp" /><span className="mut" style={{ fontSize: 11, whiteSpace: 'nowrap' }}>{t('ask.of', { n: 1, m: tools.length })}</span></>}
       </div>
     </div>
   );

@@ -1,4 +1,5 @@
 /** Owns the rows of a timeline from a live view, and the marks of its axis. */
+import type { Graph } from '../api/types';
 import { t } from '../i18n';
 import { count, duration } from '../i18n/figures';
 import { trialName } from './breaks';
@@ -27,17 +28,27 @@ export interface Row {
   old: boolean;
 }
 
-export function liveRows(view: RunView): Row[] {
-  return view.order.flatMap((id) => {
+/** A run begins at its start node, of which no step is kept. */
+export const START = 'start';
+export const startName = (graph: Graph | undefined): string => { const node = graph?.nodes.find((n) => n.type === START); return node?.title && node.title !== node.id ? node.title : t('type.start'); };
+export const startRow = (at: number, label = t('type.start')): Row => ({ id: START, kind: 'step', stepId: '', spanId: null, type: START, label, depth: 0, pills: [], state: 'done', start: at, end: at, waits: [], text: null, tokens: null, cost: null, children: 0, attempt: 1, parent: null, ms: 0, old: false });
+
+/** When a run that waits came to rest. */
+export const restedAt = (steps: { start: number; end: number | null; wait?: number | null }[]): number => steps.reduce((last, s) => Math.max(last, s.end ?? s.wait ?? s.start), 0);
+
+export function liveRows(view: RunView, startLabel?: string): Row[] {
+  const rested = view.status.startsWith('awaiting') ? restedAt(Object.values(view.steps).map((s) => ({ start: s.start, end: s.end, wait: s.waits.at(-1)?.from }))) : 0;
+  const steps = view.order.flatMap((id) => {
     const step = view.steps[id];
     if (!step) return [];
     const state: Row['state'] = step.state === 'waiting' ? 'wait' : step.state === 'running' || step.state === 'streaming' ? 'run' : step.state === 'failed' ? 'fail' : step.state === 'reused' ? 'reused' : step.state === 'skipped' ? 'skipped' : 'done';
-    const resting = state === 'run' && view.status.startsWith('awaiting');
+    const resting = rested > 0 && step.end === null && step.waits.every((w) => w.to !== null);
     return [{
-      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? trialName(step.nodeId) ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state: resting ? 'done' : state, start: step.start, end: step.end,
-      waits: step.waits, text: state === 'wait' ? t('timeline.waiting') : null, tokens: step.tokens, cost: step.cost, children: 0, attempt: step.attempt, parent: null, ms: step.ms, kind: 'step' as const, old: false,
+      id, stepId: id, spanId: null, type: step.nodeType, label: step.title ?? trialName(step.nodeId) ?? step.nodeId, depth: step.branch.length, pills: step.iteration !== null ? [`#${step.iteration}`] : [], state: resting && state === 'run' ? 'done' : state, start: step.start, end: step.end,
+      waits: resting ? [...step.waits, { from: Math.max(rested, step.start), to: null }] : step.waits, text: state === 'wait' && !resting ? t('timeline.waiting') : null, tokens: step.tokens, cost: step.cost, children: 0, attempt: step.attempt, parent: null, ms: step.ms, kind: 'step' as const, old: false,
     }];
   });
+  return steps.length ? [startRow(view.start, startLabel), ...steps] : steps;
 }
 
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 /** Owns the rows of a stored trace: steps in order of telling, with branches, iterations, waits and spans folded under them. */
 import type { Span, Step, TraceAnswer } from '../api/types';
 import { t } from '../i18n';
-import { fromMicros, micros } from '../i18n/figures';
+import { fromMicros, micros, priceless } from '../i18n/figures';
 import { trialName } from './breaks';
-import type { Row } from './rows';
+import { restedAt, startRow, type Row } from './rows';
 import { waited } from './waited';
 
 export interface TraceRows { rows: Row[]; byId: Map<string, Row>; start: number; end: number }
@@ -11,7 +11,7 @@ export interface TraceRows { rows: Row[]; byId: Map<string, Row>; start: number;
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
 
 /** One pass over the spans, one over the steps. */
-export function traceRows(answer: TraceAnswer): TraceRows {
+export function traceRows(answer: TraceAnswer, startLabel?: string): TraceRows {
   const { trace, steps, spans } = answer;
   const start = time(trace.started_at) ?? time(trace.created_at) ?? 0;
   const byStep = new Map<string, Span[]>();
@@ -21,12 +21,14 @@ export function traceRows(answer: TraceAnswer): TraceRows {
     if (list) list.push(span);
     else byStep.set(key, [span]);
   }
+  const rested = trace.status.startsWith('awaiting') ? restedAt(steps.map((s) => ({ start: time(s.started_at) ?? 0, end: time(s.finished_at), wait: time(trace.pauses?.find((p) => p.step_id === s.id)?.created_at) }))) : 0;
   const tree = new Tree();
+  if (trace.entity_type === 'workflow' && steps.length) tree.add(startRow(start, startLabel));
   for (const step of steps) {
     const above = tree.open(step);
     const own = byStep.get(step.id) ?? NONE;
     const row = stepRow(step, above, own, trace.pauses ?? []);
-    if (row.state === 'run' && trace.status.startsWith('awaiting')) row.state = 'done';
+    if (rested && row.end === null && row.waits.length === 0) { row.waits = [{ from: Math.max(rested, row.start), to: null }]; if (row.state === 'run') row.state = 'done'; }
     tree.add(row);
     if (step.node_type === 'fork') tree.forks.set(step.node_id, row);
     const waits = row.type === 'agent' ? row.waits.map((wait, n) => waitRow(row, wait, n)) : [];
@@ -93,23 +95,23 @@ class Tree {
   /** Gives rows that hold others their sums and ends, from the last row to the first. */
   close(): void {
     for (const { row, loop, n } of this.#groups) row.label = t('trace.iterationof', { n, m: this.#counts.get(loop) ?? n });
-    const sums = new Map<string, { tokens: number; cost: bigint; end: number }>();
+    const sums = new Map<string, { tokens: number; cost: bigint | null; end: number }>();
     for (let n = this.rows.length - 1; n >= 0; n--) {
       const row = this.rows[n] as Row;
       const sum = sums.get(row.id);
       if (sum && (row.kind === 'group' || row.type === 'fork')) {
-        if (sum.tokens && !row.tokens) { row.tokens = sum.tokens; row.cost = fromMicros(sum.cost); }
-        row.end ??= sum.end || null;
+        if (sum.tokens && !row.tokens) { row.tokens = sum.tokens; row.cost = sum.cost === null ? null : fromMicros(sum.cost); }
+        if (row.waits.length === 0) row.end ??= sum.end || null;
         if (row.ms === null && row.end !== null) row.ms = row.end - row.start;
       }
       if (!row.parent || row.kind === 'span' || row.kind === 'wait') continue;
-      const up = sums.get(row.parent) ?? { tokens: 0, cost: 0n, end: 0 };
-      sums.set(row.parent, { tokens: up.tokens + (row.tokens ?? 0), cost: up.cost + (row.cost ? micros(row.cost) : 0n), end: Math.max(up.end, row.end ?? 0) });
+      const up = sums.get(row.parent) ?? { tokens: 0, cost: null, end: 0 };
+      sums.set(row.parent, { tokens: up.tokens + (row.tokens ?? 0), cost: row.cost ? (up.cost ?? 0n) + micros(row.cost) : up.cost, end: Math.max(up.end, row.end ?? 0) });
     }
   }
 }
 
-const blank: Row = { id: '', kind: 'step', stepId: '', spanId: null, type: '', label: '', depth: 0, pills: [], state: 'done', start: 0, end: null, waits: [], text: null, tokens: null, cost: null, children: 0, attempt: 1, parent: null, ms: null, old: false };
+const blank: Row = { ...startRow(0), id: '', type: '', label: '', end: null, ms: null };
 
 function stepRow(step: Step, above: Row | null, own: Span[], pauses: TraceAnswer['trace']['pauses']): Row {
   const start = time(step.started_at) ?? 0;
@@ -125,7 +127,7 @@ function stepRow(step: Step, above: Row | null, own: Span[], pauses: TraceAnswer
   const state: Row['state'] = step.checkpoint_hit ? 'reused' : STATES[step.status];
   return {
     ...blank, id: step.id, kind: 'step', stepId: step.id, type: step.node_type, label: step.node_title || (trialName(step.node_id) ?? step.node_id), depth: above ? above.depth + 1 : 0, pills, state, start, end, waits,
-    tokens: step.total_tokens || null, cost: step.total_tokens ? step.estimated_cost : null, attempt: step.attempt, parent: above?.id ?? null, ms: step.duration_ms, old: step.superseded === true,
+    tokens: step.total_tokens || null, cost: step.total_tokens && !priceless(step) ? step.estimated_cost : null, attempt: step.attempt, parent: above?.id ?? null, ms: step.duration_ms, old: step.superseded === true,
   };
 }
 
@@ -142,7 +144,7 @@ function spanRow(span: Span, stepId: string, above: Row): Row {
   return {
     ...blank, id: span.id, kind: 'span', stepId, spanId: span.id, type: span.type, label: named, depth: above.depth + 1, state: cut ? 'cut' : span.status === 'failed' ? 'fail' : span.status === 'running' ? 'run' : 'done',
     start: time(span.started_at) ?? 0, end: time(span.finished_at), text: cut && out?.tokens_before !== undefined ? `${out.tokens_before.toLocaleString()} → ${(out.tokens_after ?? 0).toLocaleString()} ${t('tok')}` : null,
-    tokens: span.total_tokens || null, cost: span.total_tokens ? (span.estimated_cost ?? null) : null, parent: above.id, ms: span.duration_ms,
+    tokens: span.total_tokens || null, cost: span.total_tokens && !priceless(span) ? (span.estimated_cost ?? null) : null, parent: above.id, ms: span.duration_ms,
   };
 }
 

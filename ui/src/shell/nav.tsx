@@ -66,17 +66,17 @@ function LanguageMenu({ small }: { small?: boolean }): ReactElement {
   return (
     <MenuButton label={small ? t('language') : `${t('language')}: ${t(`language.${locale}`)}`}
       button={<Button look="ghost" small icon={Languages} label={t('language')}>{small ? undefined : t(`language.${locale}`)}</Button>}
-      entries={[{ label: t(`language.${locale}`), onSelect: () => {} }, { label: t(`language.${other}`), onSelect: () => storeLocale(other) }]} />
+      entries={[{ label: t(`language.${locale}`), on: true, onSelect: () => {} }, { label: t(`language.${other}`), onSelect: () => storeLocale(other) }]} />
   );
 }
 
 function ThemeMenu(): ReactElement | null {
-  const { shown } = useTheme();
+  const { shown, theme: chosen } = useTheme();
   if (hostTheme) return null;
   const icon = shown === 'dark' ? Sun : Moon;
   return (
     <MenuButton label={t('theme')} button={<Button look="ghost" small icon={icon} label={t('theme')} />}
-      entries={(['system', 'light', 'dark'] as const).map((theme) => ({ label: t(`theme.${theme}`), onSelect: () => setTheme(theme) }))} />
+      entries={(['system', 'light', 'dark'] as const).map((theme) => ({ label: t(`theme.${theme}`), on: theme === chosen, onSelect: () => setTheme(theme) }))} />
   );
 }
 

@@ -1,6 +1,7 @@
 /** Opens Chromium the same way for every gate, hears what a page complains of, and knows when a page is ready. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 export const base = (process.env.STUDIO_URL ?? 'http://127.0.0.1:8787/studio').replace(/\/$/, '');
@@ -48,6 +49,9 @@ function settler(page) {
     return null;
   };
 }
+
+/** What a page looked like when its gate failed, where SHOTS names a folder for that. */
+export const picture = (page, name) => process.env.SHOTS && page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
 
 const EVERYTHING = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
 /** What may differ between the themes. */

@@ -1,5 +1,5 @@
 /** The playground: first words, Markdown, files, an edited message as a branch, two models, stopping, approving, sessions. */
-import { api, axe, base, launch, make, open, reports } from './browser.mjs';
+import { api, axe, base, launch, make, open, picture, reports } from './browser.mjs';
 
 const turns = (page) => page.locator('.msgcol > .um').count();
 
@@ -92,7 +92,7 @@ export async function chat() {
   try {
     said = [...await converse(page, agent.id, wrong), ...await approve(page, asking.id, wrong)];
   } catch (error) {
-    await page.screenshot({ path: '/tmp/chat-failed.png' });
+    await picture(page, 'chat-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));
   }
   wrong.push(...heard.map((h) => `console: ${h}`), ...(await reports(page).catch(() => [])).map((r) => `policy: ${r}`));

@@ -1,5 +1,5 @@
 /** A graph of 400 nodes, most of it drawn and not mounted, answers to the pointer as a small one does. */
-import { api, base, launch, open } from './browser.mjs';
+import { api, base, launch, open, picture } from './browser.mjs';
 import { graphOf } from './large.mjs';
 
 export async function crowd() {
@@ -75,10 +75,9 @@ export async function crowd() {
       await page.mouse.up();
       expect(await draft((g) => g.edges.some((e) => e.source === 'n280' && e.target === 'n331') && !g.edges.some((e) => e.source === 'n280' && e.target === 'n281')), 'the end of an edge can be put elsewhere');
     } else wrong.push('not: a chosen edge has an end to take');
-    await page.screenshot({ path: process.env.SHOT ?? '/tmp/crowd.png' });
   } catch (error) {
     wrong.push(error.message.split('\n')[0]);
-    await page.screenshot({ path: '/tmp/crowd-failed.png' });
+    await picture(page, 'crowd-failed');
   } finally {
     await browser.close();
     await api(`/api/workflows/${workflow.id}?force=true`, { method: 'DELETE' }).catch(() => undefined);

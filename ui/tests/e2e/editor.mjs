@@ -1,5 +1,5 @@
 /** Tidying glides unless motion is unwanted; fields tell what they held in the last run; problems speak the page's language; traces are filtered. */
-import { api, base, launch, open, streamed } from './browser.mjs';
+import { api, base, launch, open, picture, streamed } from './browser.mjs';
 
 const node = (id, type, x, y, data) => ({ id, type, position: { x, y }, title: id, data });
 const edge = (source, target) => ({ id: `${source}-${target}`, source, target, sourceHandle: 'default', targetHandle: 'default' });
@@ -53,6 +53,20 @@ export async function editor() {
     await page.getByText('The run goes on.').waitFor();
     expect(await page.locator('#composer').isEnabled() && await page.getByRole('radio', { name: 'Design', checked: true }).count() === 1 && !asked.some((url) => /cancel/.test(url)), 'who stops watching does not stop the run');
     await page.unrouteAll({ behavior: 'ignoreErrors' });
+    const [run] = (await api(`/api/runs?entity_id=${workflow.id}&status=completed`)).data;
+    await page.goto(`${base}/workflows/${workflow.id}/edit?trace=${run.id}`);
+    await page.locator('.tl .tr').first().waitFor();
+    expect(/^Start/.test(await page.locator('.tl .tr').first().innerText()), 'a timeline begins at the start');
+    await page.locator('.dl-r [role=tab]').nth(1).click();
+    await page.locator('.ev', { hasText: 'trace_completed' }).waitFor();
+    said.push('the events of a stored run are told again');
+    await page.goto(`${base}/workflows/${workflow.id}/edit?node=llm_1`);
+    await page.locator('#inspector h2').waitFor();
+    const put = async () => { await page.locator('#canvas').focus(); await page.keyboard.press('/'); await page.locator('.quickadd input').fill('LLM'); await page.keyboard.press('Enter'); await page.locator('#inspector h2', { hasText: /LLM/ }).waitFor(); return page.locator('.react-flow__node.selected').boundingBox(); };
+    const one = await put();
+    await page.locator('.react-flow__node[data-id="llm_1"] .n').click({ position: { x: 100, y: 14 } });
+    const other = await put();
+    expect(one && other && (other.y >= one.y + one.height || other.y + other.height <= one.y), 'what is added at a taken place stands beside it');
     const listed = async (query) => { await page.goto(`${base}/workflows/${workflow.id}/traces?${query}`); await page.locator('td a.rowlink, .empty').first().waitFor(); return page.locator('td a.rowlink').count(); };
     expect(await listed(`model=${model}&version=1&cost=0`) === 1, 'traces are filtered by model, version and cost');
     expect(await listed('model=another') === 0 && await listed('cost=1000') === 0 && await listed('version=7') === 0, 'by the host, and what does not match is not there');
@@ -62,7 +76,7 @@ export async function editor() {
     expect(/obrigatório/.test(await context.locator('.err').first().innerText()), 'a refusal is told in the language of the page');
   } catch (error) {
     wrong.push(error.message.split('\n')[0]);
-    await page.screenshot({ path: '/tmp/editor-failed.png' });
+    await picture(page, 'editor-failed');
   } finally {
     await browser.close();
     await api(`/api/workflows/${workflow.id}?force=true`, { method: 'DELETE' }).catch(() => undefined);

@@ -1,5 +1,5 @@
 /** Forms: what was typed is there after leaving the page, a wrong field is told and focused, two people saving are told apart. */
-import { api, base, launch, make, open } from './browser.mjs';
+import { api, base, launch, make, open, picture } from './browser.mjs';
 
 export async function forms() {
   const agent = await make('/api/agents', { name: 'Gate form', provider: 'script', model: 'demo' });
@@ -35,7 +35,7 @@ export async function forms() {
     await page.waitForTimeout(100);
     expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-invalid') === 'true'), 'a wrong field is told and focused');
   } catch (error) {
-    await page.screenshot({ path: '/tmp/forms-failed.png' });
+    await picture(page, 'forms-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));
   }
   await browser.close();

@@ -1,5 +1,5 @@
 /** Without a pointer: build a chat workflow, run it, approve a tool, read its trace. */
-import { api, base, launch, open } from './browser.mjs';
+import { api, base, launch, open, picture } from './browser.mjs';
 
 async function tabTo(page, test, most = 90) {
   for (let n = 0; n < most; n++) {
@@ -86,7 +86,7 @@ export async function keyboard() {
     said.push('read the trace');
     return { said, wrong: heard.map((h) => `console: ${h}`) };
   } catch (error) {
-    await page.screenshot({ path: '/tmp/keyboard-failed.png' });
+    await picture(page, 'keyboard-failed');
     return { said, wrong: [error.message.split('\n')[0], ...heard] };
   } finally {
     await browser.close();

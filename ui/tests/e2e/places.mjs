@@ -42,9 +42,9 @@ export async function fill() {
 export const NOWHERE = '0199a000-0000-7000-8000-00000000ffff';
 
 /** Every route, with what it shows. */
-export async function places() {
+export async function places({ withIds = false } = {}) {
   const x = await fill();
-  return [
+  const all = [
     ['workflows', '/workflows'], ['workflows-filtered', '/workflows?q=zzzz'], ['editor', `/workflows/${x.workflow}/edit`], ['editor-paused', `/workflows/${x.workflow}/edit?trace=${x.paused}`], ['editor-done', `/workflows/${x.workflow}/edit?trace=${x.done}`],
     ['traces-of-workflow', `/workflows/${x.workflow}/traces`], ['traces', '/traces'], ['traces-filtered', '/traces?q=zzzz'], ['trace', `/traces/${x.done}`], ['trace-paused', `/traces/${x.paused}`], ['trace-graph', `/traces/${x.done}?view=graph`], ['trace-compare', `/traces/compare?a=${x.done}&b=${x.paused}`], ['trace-missing', `/traces/${NOWHERE}`],
     ['agents', '/agents'], ['agent-new', '/agents/new'], ['agent', `/agents/${x.agent}`], ['agent-missing', `/agents/${NOWHERE}`],
@@ -53,4 +53,5 @@ export async function places() {
     ['knowledge', '/knowledge'], ['knowledge-base', `/knowledge/${x.knowledge}`], ['knowledge-settings', `/knowledge/${x.knowledge}?tab=settings`],
     ['usage', '/usage'], ['usage-table', '/usage?view=table'], ['usage-empty', '/usage?from=2020-01-01&to=2020-01-07'], ['settings', '/settings'], ['nowhere', '/nowhere'],
   ].map(([name, path]) => ({ name, path, missing: /missing|nowhere/.test(name) }));
+  return withIds ? { all, ids: x } : all;
 }

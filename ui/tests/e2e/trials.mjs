@@ -1,5 +1,5 @@
 /** A test run stops before a node, takes a pinned answer, and one node runs alone; the workflow stays as it is. */
-import { api, base, launch, open } from './browser.mjs';
+import { api, base, launch, open, picture } from './browser.mjs';
 
 export async function trials() {
   const node = (id, type, x, data) => ({ id, type, position: { x, y: 100 }, title: id, data });
@@ -49,7 +49,7 @@ export async function trials() {
     expect(after.graph.nodes.length === 4 && after.revision === workflow.revision, 'the workflow stays as it is');
   } catch (error) {
     wrong.push(error.message.split('\n')[0]);
-    await page.screenshot({ path: '/tmp/trials-failed.png' });
+    await picture(page, 'trials-failed');
   } finally {
     await browser.close();
     await api(`/api/workflows/${workflow.id}?force=true`, { method: 'DELETE' }).catch(() => undefined);

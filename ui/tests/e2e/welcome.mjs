@@ -1,5 +1,5 @@
 /** A first visitor without a key: every example is made, run to its end, read; the guide leads on. */
-import { api, axe, base, launch, open } from './browser.mjs';
+import { api, axe, base, launch, open, picture } from './browser.mjs';
 
 /** What to write, and what the person does when the run waits. */
 const EXAMPLES = [
@@ -47,7 +47,7 @@ export async function welcome() {
     await page.locator('.guide .btn').click();
     await page.locator('.guide').waitFor({ state: 'detached' });
   } catch (error) {
-    await page.screenshot({ path: '/tmp/welcome-failed.png' });
+    await picture(page, 'welcome-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));
   }
   await browser.close();

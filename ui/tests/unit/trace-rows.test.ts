@@ -49,9 +49,26 @@ describe('the rows of a trace', () => {
     expect(ids(['split'], true, 'lef')).toEqual(['left']);
   });
 
+  it('begin where the run of a workflow began', () => {
+    const made = traceRows({ ...answer([step('ask')]), trace: { ...answer([]).trace, entity_type: 'workflow' } });
+    expect(shape(made)).toEqual(['Start', 'ask']);
+    expect(made.rows[0]).toMatchObject({ id: 'start', start: 0, ms: 0 });
+    expect(traceRows(answer([step('ask')])).rows).toHaveLength(1);
+  });
+
   it('tell a wait apart from the work of its step', () => {
     const made = traceRows(answer([step('ask', { node_type: 'agent', started_at: at(0), finished_at: at(5000), duration_ms: 1000 })], [{ id: 'call', step_id: 'ask', type: 'llm', name: 'chat', model: 'm', status: 'completed', started_at: at(0), finished_at: at(800), duration_ms: 800 }, { id: 'tool', step_id: 'ask', type: 'tool', name: 'pay', status: 'completed', started_at: at(4800), finished_at: at(5000), duration_ms: 200 }]));
     expect(made.rows.find((r) => r.kind === 'wait')).toMatchObject({ start: 800, end: 4800, ms: 4000, depth: 1 });
+  });
+
+  it('tell a fork of a run at rest as waiting from when nothing worked any more', () => {
+    const made = (status: Step['status']) => traceRows({ ...answer([
+      step('split', { node_type: 'fork', status, finished_at: null, duration_ms: null, started_at: at(0) }),
+      step('left', { branch_id: 'l', branch_path: ['l'], iteration_path: 'split:l', total_tokens: 3, unpriced: true }),
+      step('right', { branch_id: 'r', branch_path: ['r'], iteration_path: 'split:r', status: 'paused', finished_at: null, duration_ms: null }),
+    ]), trace: { ...answer([]).trace, status: 'awaiting_tool_approval', finished_at: null, pauses: [{ pause_id: 'p', node_id: 'right', step_id: 'right', reason: 'tool_approval', created_at: at(4000) }] } } as unknown as TraceAnswer);
+    expect(made('paused').byId.get('split')).toMatchObject({ state: 'wait', end: null, waits: [{ from: 4000, to: null }] });
+    expect(made('running').byId.get('split')).toMatchObject({ state: 'done', end: null, waits: [{ from: 4000, to: null }], tokens: 3, cost: null });
   });
 
   it('are drawn only where they are seen', () => {

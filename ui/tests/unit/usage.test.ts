@@ -34,6 +34,10 @@ describe('figures', () => {
 describe('a table for others', () => {
   const daily = (name: string) => ({ days: ['2026-03-01'], series: [{ id: 'a', name, values: [1_500_000n] }], loading: false });
   it('tells money as decimal text', () => expect(csv(daily('gpt'), 'cost')).toBe('date,gpt\r\n2026-03-01,1.500000\r\n'));
+  it('leaves out what has no price', () => {
+    const [one] = daily('gpt').series;
+    expect(csv({ ...daily('gpt'), series: [{ ...one!, values: [0n], unknown: [true] }] }, 'cost')).toBe('date,gpt\r\n2026-03-01,\r\n');
+  });
   it('keeps names from being read as formulas or columns', () => {
     expect(csv(daily('=1+1'), 'tokens')).toContain(`"'=1+1"`);
     expect(csv(daily('a,"b"'), 'tokens')).toContain('"a,""b"""');

@@ -13,12 +13,15 @@ import { TextField } from '../../parts/form';
 import { Empty, Failure, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
+import { useAddress } from '../../shell/place';
 import { Ellipsis } from 'lucide-react';
 import { SearchField } from '../../parts/listing';
 
 export function Documents({ id }: { id: string }): ReactElement {
   const path = `/api/knowledge-bases/${id}/documents`;
-  const [q, setQ] = useState('');
+  const [params, setParams] = useAddress();
+  const q = params.get('q') ?? '';
+  const setQ = (text: string): void => setParams({ q: text });
   const list = useList<KnowledgeDocument>(path, {}, { poll: 3000 });
   const data = rows(list).filter((d) => d.name.toLocaleLowerCase().includes(q.toLocaleLowerCase()));
   const input = useRef<HTMLInputElement>(null);
@@ -45,8 +48,8 @@ export function Documents({ id }: { id: string }): ReactElement {
             <thead><tr><th scope="col">{t('name')}</th><th scope="col">{t('status')}</th><th scope="col" className="num">{t('kb.chunks')}</th><th scope="col" className="num hide-s">{t('kb.size')}</th><th scope="col" className="num hide-m">{t('trace.tokens')}</th><th scope="col" className="hide-m">{t('updated')}</th><th scope="col" style={{ width: 40 }}><span className="sr">{t('more')}</span></th></tr></thead>
             <tbody>{data.map((d) => (
               <tr key={d.id}>
-                <td style={{ maxWidth: 300 }}><span className="trunc" style={{ display: 'block', fontWeight: 560 }}>{d.name}</span>{d.error && <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>{typeof d.error === 'string' ? d.error : d.error.message}</span>}</td>
-                <td><Status status={d.status} bare /></td><td className="num">{count(d.chunk_count)}</td><td className="num hide-s">{bytes(d.size_bytes)}</td><td className="num hide-m">{count(d.total_tokens)}</td><td className="mut hide-m">{ago(d.created_at)}</td>
+                <td style={{ maxWidth: 300, paddingBlock: d.error ? 7 : undefined }}><span className="trunc" style={{ display: 'block', fontWeight: 560 }}>{d.name}</span>{d.error && <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>{typeof d.error === 'string' ? d.error : d.error.message}</span>}</td>
+                <td><Status status={d.status} bare>{d.status === 'completed' ? t('kb.indexed') : undefined}</Status></td><td className="num">{count(d.chunk_count)}</td><td className="num hide-s">{bytes(d.size_bytes)}</td><td className="num hide-m">{count(d.total_tokens)}</td><td className="mut hide-m">{ago(d.created_at)}</td>
                 <td><MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${d.name}`} />} entries={[{ label: t('kb.reread'), icon: RefreshCw, onSelect: () => act(post(`${path}/${d.id}/reindex`)) }, null, { label: t('delete'), icon: Trash2, danger: true, onSelect: () => act(remove(`${path}/${d.id}`)) }]} /></td>
               </tr>
             ))}</tbody>

@@ -19,7 +19,7 @@ import { answerTurn, sendTurn, stopTurn, useChat } from './turns';
 
 export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; comparing: boolean; onCompared: () => void }): ReactElement {
   const { turns, pause, busy, answering } = useChat();
-  const runs = useThreadRuns(agent.id).data?.data;
+  const runs = useThreadRuns(agent.id).data;
   const end = useRef<HTMLDivElement>(null);
   const log = useRef<HTMLDivElement>(null);
   const stuck = useRef(true);

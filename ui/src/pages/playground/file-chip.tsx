@@ -3,14 +3,14 @@ import { FileText, Image as ImageIcon, X } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { apiUrl } from '../../api/root';
 import type { Attachment } from '../../api/types';
-import { t } from '../../i18n';
+import { t, tx } from '../../i18n';
 import { bytes } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Icon } from '../../parts/icons';
 
 export function FileChip({ file, onRemove }: { file: Attachment; onRemove?: () => void }): ReactElement {
   const image = file.mime_type?.startsWith('image/') || file.type === 'image';
-  const name = <span><b>{file.name ?? file.storage_key.slice(0, 8)}</b><em>{[file.size_bytes ? bytes(file.size_bytes) : '', file.type].filter(Boolean).join(' · ')}</em></span>;
+  const name = <span><b>{file.name ?? file.storage_key.slice(0, 8)}</b><em>{[file.size_bytes ? bytes(file.size_bytes) : '', tx(`file.${file.type}`, file.type)].filter(Boolean).join(' · ')}</em></span>;
   return (
     <div className="att"><Icon as={image ? ImageIcon : FileText} />
       {onRemove ? name : <a href={apiUrl(`/api/attachments/file?storage_key=${encodeURIComponent(file.storage_key)}`)} target="_blank" rel="noreferrer">{name}</a>}

@@ -66,12 +66,13 @@ function Context({ agent }: { agent: Agent }): ReactElement | null {
 function Runs({ agent }: { agent: Agent }): ReactElement | null {
   const thread = useChat((s) => s.thread);
   const runs = useThreadRuns(agent.id);
-  if (!thread || !runs.data?.data.length) return null;
+  if (thread && !runs.data) return null;
+  if (!thread || !runs.data?.length) return <p className="mut small">{t('chat.runs.none')}</p>;
   return (
     <section>
       <h2>{t('chat.runs')}</h2>
       <table className="small"><thead><tr><th scope="col" style={{ paddingLeft: 0 }}>{t('chat.run')}</th><th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="num">{t('trace.cost')}</th></tr></thead>
-        <tbody>{runs.data.data.map((r) => <tr key={r.id}><td style={{ paddingLeft: 0, maxWidth: 130 }}><Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}><Status status={r.status} bare><span className="sr">{r.status}</span></Status><span className="trunc">{r.input_preview || t('traces.noinput')}</span></Link></td><td className="num mono">{duration(r.duration_ms)}</td><td className="num mono">{r.unpriced ? '–' : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
+        <tbody>{runs.data.slice(0, 20).map((r) => <tr key={r.id}><td style={{ paddingLeft: 0, maxWidth: 130 }}><Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}><Status status={r.status} bare><span className="sr">{r.status}</span></Status><span className="trunc">{r.input_preview || t('traces.noinput')}</span></Link></td><td className="num mono">{duration(r.duration_ms)}</td><td className="num mono">{r.unpriced ? '–' : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
     </section>
   );
 }

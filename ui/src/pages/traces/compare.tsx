@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { useTrace } from '../../api/queries';
 import type { Step } from '../../api/types';
 import { t } from '../../i18n';
-import { decimal, duration, fromMicros, micros, shortId } from '../../i18n/figures';
+import { decimal, duration, fromMicros, micros, money, priceless, shortId } from '../../i18n/figures';
 import { NodeTile } from '../../parts/icons';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
@@ -35,7 +35,7 @@ export default function CompareTraces(): ReactElement {
         <div className="grid2">{[a.data, b.data].map((x, n) => (
           <div className="card" key={n} style={{ padding: 14 }}>
             <div className="row"><span className="pill">{"AB"[n]}</span><Link className="link" to={`/traces/${x.trace.id}`}>{x.trace.input_preview || shortId(x.trace.id)}</Link><span className="sp" /><Status status={x.trace.status} /></div>
-            <p className="mut small">{duration(x.trace.working_ms ?? x.trace.duration_ms)} · {decimal(x.trace.estimated_cost)} · {t('steps', { n: x.steps.length })}</p>
+            <p className="mut small">{duration(x.trace.working_ms ?? x.trace.duration_ms)} · {priceless(x.trace) ? t('usage.unpriced') : money(x.trace.estimated_cost, x.trace.currency)} · {t('steps', { n: x.steps.length })}</p>
           </div>
         ))}</div>
         <div className="card tablewrap" tabIndex={0} role="group" aria-label={t('traces.compare')}><table>
@@ -43,7 +43,7 @@ export default function CompareTraces(): ReactElement {
           <tbody>{keys.map((k) => { const x = left.get(k); const y = right.get(k); const s = (x ?? y) as Step; return (
             <tr key={k}><td><span className="name2"><NodeTile type={s.node_type} />{s.node_title ?? s.node_id}{s.iteration !== null && <span className="pill">#{s.iteration}</span>}</span></td>
               <td className="num">{x ? duration(x.duration_ms) : '–'}</td><td className="num">{y ? duration(y.duration_ms) : '–'}</td><td className="num">{delta(x?.duration_ms, y?.duration_ms)}</td>
-              <td className="num mono">{x ? decimal(x.estimated_cost) : '–'}</td><td className="num mono">{y ? decimal(y.estimated_cost) : '–'}</td><td className="num mono">{cost(x?.estimated_cost, y?.estimated_cost)}</td></tr>
+              <td className="num mono">{x && !priceless(x) ? decimal(x.estimated_cost) : '–'}</td><td className="num mono">{y && !priceless(y) ? decimal(y.estimated_cost) : '–'}</td><td className="num mono">{priceless(x) || priceless(y) ? '' : cost(x?.estimated_cost, y?.estimated_cost)}</td></tr>
           ); })}</tbody>
         </table></div>
         <div className="grid2">{[a.data, b.data].map(({ trace }, n) => <section key={n} style={{ minWidth: 0 }}><h2 style={{ marginBottom: 6 }}>{t('run.output')} {"AB"[n]}</h2>{trace.reply ?? trace.output ? <Code value={trace.reply ?? trace.output} /> : <p className="mut">{t('traces.noreply')}</p>}</section>)}</div>

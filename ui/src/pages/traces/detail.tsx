@@ -7,19 +7,21 @@ import { refresh, useTrace } from '../../api/queries';
 import { atRest, follow } from '../../api/stream';
 import type { TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
-import { count, dateTime, duration, money, shortId } from '../../i18n/figures';
+import { count, dateTime, duration, money, priceless, shortId } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { saveFile } from '../../parts/file';
-import { Failure, SkeletonRows } from '../../parts/states';
+import { Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
 import { Ask } from '../../run/ask';
+import { START, startName } from '../../run/rows';
 import { traceRows } from '../../run/trace-rows';
 import type { Answer } from '../../run/store';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/trace.css';
+import { Begun } from './begun';
 import { Overview } from './overview';
 import { StepPanel } from './step-panel';
 import { Waterfall } from './waterfall';
@@ -30,19 +32,23 @@ export default function TracePage({ id }: { id: string }): ReactElement {
   const trace = useTrace(id, { payloads: 'none', include: 'children' }, (answer) => (answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false));
   const crumbs = [{ label: t('nav.traces'), to: '/traces' }, { label: <span className="mono" style={{ fontSize: 12.5 }}>{shortId(id)}</span> }];
   if (trace.isError && !trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><Failure error={trace.error} id={id} onRetry={() => void trace.refetch()} list={{ to: '/traces', label: t('nav.traces') }} /></div></>;
-  if (!trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><SkeletonRows rows={12} height={32} /></div></>;
+  if (!trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><SkeletonFigures /><SkeletonRows rows={12} height={32} /></div></>;
   return <Loaded id={id} answer={trace.data} />;
 }
+
+const NAMED = 200;
 
 function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactElement {
   const [params, setParams] = useAddress();
   const [, go] = useLocation();
   const { trace } = answer;
-  const made = useMemo(() => traceRows(answer), [answer]);
+  // The graph names the start, of which no step is kept; a long trace does without.
+  const graph = useTrace(trace.entity_type === 'workflow' && answer.steps.length <= NAMED ? id : undefined, { payloads: 'none', include: 'graph' }).data?.trace.graph;
+  const made = useMemo(() => traceRows(answer, startName(graph)), [answer, graph]);
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const chosen = params.get('step');
   const view = params.get('view') === 'graph' && trace.entity_type === 'workflow' ? 'graph' : 'timeline';
-  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.kind === 'step' && (r.state === 'fail' || r.state === 'wait')) ?? made.rows.find((r) => r.tokens));
+  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.kind === 'step' && r.type !== 'fork' && (r.state === 'fail' || r.state === 'wait')) ?? made.rows.find((r) => r.tokens));
   const workflow = trace.workflow_id;
   const editor = workflow ? `/workflows/${workflow}/edit?trace=${trace.id}` : null;
   const title = trace.input_preview || t('traces.noinput');
@@ -73,7 +79,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
           </div>
           <aside className="dt" aria-label={t('trace.step')}>
             <Pauses answer={answer} />
-            {row ? <StepPanel key={row.id} answer={answer} row={row} tab={params.get('tab')} onTab={(tab) => setParams({ tab })} /> : <p className="mut" style={{ padding: 16 }}>{t('trace.pick')}</p>}
+            {row?.id === START ? <Begun name={row.label} input={trace.input} preview={trace.input_preview} /> : row ? <StepPanel key={row.id} answer={answer} row={row} tab={params.get('tab')} onTab={(tab) => setParams({ tab })} /> : <p className="mut" style={{ padding: 16 }}>{t('trace.pick')}</p>}
           </aside>
         </section>
       </div>
@@ -131,7 +137,7 @@ function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made
       <div className="kp">
         <div><span className="eyebrow">{t('trace.duration')}</span><b>{duration(!paused && trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms)}</b><em>{waited ? t('trace.waited', { time: duration(waited) }) : t('trace.nowait')}</em></div>
         <div><span className="eyebrow">{t('trace.tokens')}</span><b>{old ? '–' : count(trace.total_tokens)}</b><em>{old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}</em></div>
-        <div><span className="eyebrow">{t('usage.cost')}</span><b>{old ? '–' : trace.unpriced && !Number(trace.total_tokens) ? '–' : money(trace.estimated_cost, trace.currency)}</b><em>{trace.unpriced ? t('trace.partlyunpriced') : t('trace.models', { n: models.size })}</em></div>
+        <div><span className="eyebrow">{t('usage.cost')}</span><b>{old ? '–' : priceless(trace) ? '–' : money(trace.estimated_cost, trace.currency)}</b><em>{trace.unpriced ? t(priceless(trace) ? 'usage.unpriced' : 'trace.partlyunpriced') : t('trace.models', { n: models.size })}</em></div>
         <div><span className="eyebrow">{t('trace.steps')}</span><b>{count(steps.filter((s) => !s.superseded).length)}</b><em>{reused ? t('trace.reused', { n: reused }) : t('trace.spans', { n: spans.length })}</em></div>
         <div className="ov hide-s"><span className="eyebrow">{t('trace.overview')}</span><Overview made={made} zoom={zoom} onZoom={onZoom} /></div>
       </div>

@@ -26,6 +26,9 @@ function since(days: string | null): string | undefined {
   return n ? isoDay(new Date(Date.now() - (n - 1) * 86_400_000)) : undefined;
 }
 
+const WAITING = 'awaiting_input,awaiting_tool_approval';
+const statusText = (status: string): string => (status === WAITING ? t('traces.waiting') : status.split(',').map((s) => tx(`status.${s}`, s)).join(', '));
+
 export default function Traces({ id }: { id: string }): ReactElement {
   const workflow = useItem<Workflow>('workflows', id || undefined);
   const [params, setParams] = useAddress();
@@ -68,8 +71,9 @@ export default function Traces({ id }: { id: string }): ReactElement {
           <SearchField value={q} onChange={(v) => setParams({ q: v })} placeholder={t('traces.search')} />
           <select className="in auto" aria-label={t('status')} value={status} onChange={(e) => setParams({ status: e.target.value })}>
             <option value="">{t('traces.anystatus')}</option>
-            <option value="awaiting_input,awaiting_tool_approval">{t('traces.waiting')}</option>
+            <option value={WAITING}>{t('traces.waiting')}</option>
             {STATUSES.map((s) => <option key={s} value={s}>{tx(`status.${s}`, s)}</option>)}
+            {status && status !== WAITING && !STATUSES.some((s) => s === status) && <option value={status}>{statusText(status)}</option>}
           </select>
           <select className="in auto" aria-label={t('traces.time')} value={days ?? ''} onChange={(e) => setParams({ days: e.target.value })}>
             <option value="">{t('traces.anytime')}</option>
@@ -87,8 +91,8 @@ export default function Traces({ id }: { id: string }): ReactElement {
         </div>
         {list.isPending ? <div className="card"><SkeletonRows rows={8} /></div>
           : (list.isError && !list.data) || (workflow.isError && id) ? <Failure error={workflow.error ?? list.error} id={id} onRetry={() => void list.refetch()} list={{ to: '/traces', label: t('nav.traces') }} />
-          : data.length === 0 ? (filtered ? <FilteredEmpty onClear={clear} text={[status && (status.includes(',') ? t('traces.waiting') : tx(`status.${status}`, status)), q && `“${q}”`, days && t('traces.days', { n: Number(days) }), model, version && t('version', { n: Number(version) }), minCost && `${t('traces.mincost')} ${minCost}`].filter(Boolean).join(' · ')} />
-            : <Empty icon={ListTree} title={t('traces.empty')} text={t('traces.empty.text')}>{id ? <LinkButton to={`/workflows/${id}/edit`}>{t('traces.open')}</LinkButton> : <LinkButton to="/workflows">{t('nav.workflows')}</LinkButton>}</Empty>)
+          : data.length === 0 ? (filtered ? <FilteredEmpty onClear={clear} text={[status && statusText(status), q && `“${q}”`, days && t('traces.days', { n: Number(days) }), model, version && t('version', { n: Number(version) }), minCost && `${t('traces.mincost')} ${minCost}`].filter(Boolean).join(' · ')} />
+            : <Empty icon={ListTree} title={t('traces.empty')} text={t('traces.empty.text')}>{id ? <LinkButton to={`/workflows/${id}/edit`}>{t('traces.open')}</LinkButton> : <LinkButton to="/workflows">{t('traces.workflows')}</LinkButton>}</Empty>)
           : (
             <div className="card tablewrap" onKeyDown={onKey}>
               <table>

@@ -3,10 +3,13 @@ import { ReactFlowProvider } from '@xyflow/react';
 import { useEffect, useMemo, useState, type ReactElement } from 'react';
 import { useGraphSchema, useTrace } from '../../api/queries';
 import { Canvas } from '../../editor/canvas';
+import { useStock } from '../../editor/names';
+import { Names } from '../../editor/names-context';
 import { openDocument, useEditor } from '../../editor/store';
 import { tidy } from '../../graph/document';
 import { t } from '../../i18n';
 import { duration } from '../../i18n/figures';
+import { SkeletonGraph } from '../../parts/states';
 import { viewOf } from '../../run/trace';
 import { leaveRun, useRun } from '../../run/store';
 import type { TraceAnswer } from '../../api/types';
@@ -21,6 +24,7 @@ export function traceAt(answer: TraceAnswer, time: number): TraceAnswer {
 
 export default function Replay({ id, onChoose }: { id: string; onChoose: (step: string) => void }): ReactElement {
   const schema = useGraphSchema().data;
+  const { nameOf } = useStock();
   const trace = useTrace(id, { payloads: 'none', include: 'graph' });
   const graph = trace.data?.trace.graph;
   const start = trace.data?.trace.started_at ? new Date(trace.data.trace.started_at).getTime() : 0;
@@ -30,11 +34,11 @@ export default function Replay({ id, onChoose }: { id: string; onChoose: (step: 
   useEffect(() => { if (trace.data) useRun.setState({ view: viewOf(at >= 1 ? trace.data : traceAt(trace.data, start + (end - start) * at)) }); }, [trace.data, at, start, end]);
   const selected = useEditor((s) => s.selection[0]);
   useEffect(() => { const step = selected && useRun.getState().view.latest[selected]; if (step) onChoose(step); }, [selected]);
-  if (!schema || !trace.data) return <div className="cv" style={{ flex: 1 }} />;
+  if (!schema || !trace.data) return <div className="cv" style={{ flex: 1 }}><SkeletonGraph /></div>;
   if (!graph) return <p className="mut" style={{ padding: 16 }}>{t('trace.nograph')}</p>;
   return (
     <div className="replay">
-      <ReactFlowProvider><Canvas schema={schema} minimap={false} onMinimap={() => undefined} /></ReactFlowProvider>
+      <Names.Provider value={nameOf}><ReactFlowProvider><Canvas schema={schema} minimap={false} onMinimap={() => undefined} /></ReactFlowProvider></Names.Provider>
       <label className="scrub"><span className="small mut">{t('trace.scrub')} {duration((end - start) * at)}</span><input type="range" min={0} max={1} step={0.002} value={at} onChange={(e) => setAt(e.target.valueAsNumber)} /></label>
     </div>
   );

@@ -22,6 +22,8 @@ import { UsageTab } from './usage-tab';
 import { Writers } from './writers';
 
 type TabId = 'output' | 'state' | 'messages' | 'usage' | 'raw';
+/** What stands where the server cut a value. */
+const CUT = '[truncated]';
 export interface Whole { step: Step; spans: Span[] }
 
 /** The answer of the step route, flat or with its parts named. */
@@ -60,7 +62,7 @@ export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; ro
             {current === 'state' && <><StateView step={step} loading={whole.isPending} /><Writers answer={answer} step={step} /></>}
             {current === 'messages' && <Messages spans={shown} step={step} />}
             {current === 'usage' && <UsageTab step={step} span={span} spans={shown} />}
-            {current === 'raw' && <><Code value={span ?? step} maxHeight={2000} />{!full && <div><Button small onClick={() => setFull(true)}>{t('load.rest')}</Button></div>}</>}
+            {current === 'raw' && <><Code value={span ?? step} maxHeight={2000} />{!full && JSON.stringify(span ?? step).includes(CUT) && <div><Button small onClick={() => setFull(true)}>{t('load.rest')}</Button></div>}</>}
           </>
         )}
       </div>

@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import { useProviders } from '../../api/queries';
 import type { Span, Step } from '../../api/types';
 import { t } from '../../i18n';
-import { compact, count, duration, money, symbol } from '../../i18n/figures';
+import { compact, count, duration, exact, money, priceless, symbol } from '../../i18n/figures';
 
 export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
   const of = span?.total_tokens !== undefined ? span : step;
@@ -28,9 +28,9 @@ export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans
           <section key={s.id}><h3 className="mono" style={{ fontSize: 12 }}>{s.provider}/{s.model}</h3>
             {price ? (
               <dl className="dl">
-                <dt>{t('usage.price', { n: compact(price.per_tokens) })}</dt><dd>{symbol(s.currency)} {price.input} / {price.output}</dd>
-                <dt>{t('usage.maths')}</dt><dd className="mono">{count((s.prompt_tokens ?? 0) - (s.cached_tokens ?? 0) - (s.cache_write_tokens ?? 0))} × {price.input}{s.cached_tokens ? ` + ${count(s.cached_tokens)} ${t('usage.cached').toLowerCase()}` : ''} + {count(s.completion_tokens)} × {price.output}</dd>
-                <dt>{t('usage.result', { n: compact(price.per_tokens) })}</dt><dd className="mono">{money(s.estimated_cost, s.currency)}</dd>
+                <dt>{t('usage.price', { n: compact(price.per_tokens) })}</dt><dd>{symbol(s.currency)} {exact(price.input)} / {exact(price.output)}</dd>
+                <dt>{t('usage.maths')}</dt><dd className="mono">{count((s.prompt_tokens ?? 0) - (s.cached_tokens ?? 0) - (s.cache_write_tokens ?? 0))} × {exact(price.input)}{s.cached_tokens ? ` + ${count(s.cached_tokens)} ${t('usage.cached').toLowerCase()}` : ''} + {count(s.completion_tokens)} × {exact(price.output)}</dd>
+                <dt>{t('usage.result', { n: compact(price.per_tokens) })}</dt><dd className="mono">{priceless(s) ? t('usage.unpriced') : money(s.estimated_cost, s.currency)}</dd>
               </dl>
             ) : <p className="mut small">{t('usage.noprice')}</p>}
           </section>

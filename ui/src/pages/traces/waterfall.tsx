@@ -1,6 +1,6 @@
 /** Owns the waterfall: a treegrid of steps and spans on one time axis, of which only the rows in view are drawn. */
 import { ChevronDown, ChevronRight, Search } from 'lucide-react';
-import { memo, useCallback, useEffect, useMemo, useState, type KeyboardEvent, type ReactElement } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 import { t } from '../../i18n';
 import { count, decimal } from '../../i18n/figures';
 import { Icon, NodeTile } from '../../parts/icons';
@@ -13,6 +13,9 @@ import { rowsShown, type TraceRows } from '../../run/trace-rows';
 interface Props { made: TraceRows; chosen: string | null; zoom: [number, number] | null; onZoom: (z: [number, number] | null) => void; onChoose: (id: string) => void; live: boolean }
 
 const HEIGHT = 32;
+/** An axis this wide goes on after the run, so that figures stand beside bars that reach its end. */
+const WIDE = 200;
+const FIGURE = 66;
 /** More iterations than these begin folded. */
 const MANY = 12;
 
@@ -28,9 +31,11 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
   const now = useNow(live, made.end);
   const rows = useMemo(() => rowsShown(made.rows, { spans: spans === 'spans', folded, q }), [made, q, spans, folded]);
   const { box, first, last, width, scrollTo } = useRowsInView(rows.length, HEIGHT);
+  const header = useRef<HTMLDivElement>(null);
+  const axis = header.current?.clientWidth || Math.max(110, width - 440);
+  const beside = axis >= WIDE ? 100 - (100 * FIGURE) / axis : undefined;
   const start = zoom?.[0] ?? made.start;
-  const span = Math.max(1, (zoom ? zoom[1] - zoom[0] : (live ? Math.max(now, made.end) : made.end) - made.start) * (zoom ? 1 : 1.02));
-  const axis = Math.max(110, width - 440);
+  const span = Math.max(1, (zoom ? zoom[1] - zoom[0] : (live ? Math.max(now, made.end) : made.end) - made.start) * (zoom ? 1 : beside ? 100 / beside : 1.02));
   const at = useMemo(() => rows.findIndex((r) => r.id === chosen), [rows, chosen]);
   const fold = useCallback((id: string, on?: boolean) => setFolded((before) => { const next = new Set(before); if (on ?? !next.has(id)) next.add(id); else next.delete(id); return next; }), []);
   useEffect(() => { if (at >= 0) scrollTo(at); }, [chosen]);
@@ -54,12 +59,12 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
         <div className="row" style={{ paddingLeft: 12 }}><span className="field" style={{ height: 26, flex: '0 1 190px' }}><Icon as={Search} /><input type="search" aria-label={t('trace.filter')} placeholder={t('trace.filter')} value={q} onChange={(e) => setQ(e.target.value)} /></span>
           <Segments small label={t('trace.rows')} value={spans} onChange={setSpans} options={[{ id: 'steps', label: t('trace.steps') }, { id: 'spans', label: t('trace.spanstab') }]} /></div>
         <div className="num hide-s">{t('trace.tokens')}</div><div className="num hide-s">{t('trace.cost')}</div>
-        <div className="wb ax" aria-hidden="true">{ticks(span, axis).filter((ms) => ms / span < 0.94).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{markOf(ms)}</span>)}</div>
+        <div className="wb ax" ref={header} aria-hidden="true">{ticks(span, axis).filter((ms) => ms / span < 0.94).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{markOf(ms)}</span>)}</div>
       </div>
       <div className="wbody" ref={box} role="treegrid" aria-label={t('tab.timeline')} aria-rowcount={rows.length} aria-colcount={4} tabIndex={0} onKeyDown={onKey} aria-activedescendant={at >= first && at < last ? `w-${rows[at]?.id}` : undefined}>
         {rows.length === 0 && <div role="row"><p className="mut" role="gridcell" style={{ padding: 16 }}>{made.rows.length ? t('palette.none') : t('timeline.empty')}</p></div>}
         <div role="rowgroup" style={{ height: rows.length * HEIGHT, position: 'relative' }}>
-          {rows.slice(first, last).map((row, n) => <Line key={row.id} row={row} index={first + n} on={row.id === chosen} folded={folded.has(row.id)} fold={spans === 'spans' || row.kind === 'group' || row.type === 'fork' ? fold : null} onChoose={onChoose} start={start} span={span} now={row.end === null ? now : 0} />)}
+          {rows.slice(first, last).map((row, n) => <Line key={row.id} row={row} index={first + n} on={row.id === chosen} folded={folded.has(row.id)} fold={spans === 'spans' || row.kind === 'group' || row.type === 'fork' ? fold : null} onChoose={onChoose} start={start} span={span} beside={beside} now={row.end === null ? now : 0} />)}
         </div>
       </div>
       <div className="wfoot mut">
@@ -81,9 +86,9 @@ function useNow(live: boolean, end: number): number {
   return now;
 }
 
-interface LineProps { row: Row; index: number; on: boolean; folded: boolean; fold: ((id: string) => void) | null; onChoose: (id: string) => void; start: number; span: number; now: number }
+interface LineProps { row: Row; index: number; on: boolean; folded: boolean; fold: ((id: string) => void) | null; onChoose: (id: string) => void; start: number; span: number; beside?: number; now: number }
 
-const Line = memo(function Line({ row, index, on, folded, fold, onChoose, start, span, now }: LineProps): ReactElement {
+const Line = memo(function Line({ row, index, on, folded, fold, onChoose, start, span, beside, now }: LineProps): ReactElement {
   const parent = row.children > 0 && fold !== null;
   const sub = row.kind === 'span' || row.kind === 'wait';
   return (
@@ -94,7 +99,7 @@ const Line = memo(function Line({ row, index, on, folded, fold, onChoose, start,
       </div>
       <div className="num mono hide-s" role="gridcell">{row.tokens ? count(row.tokens) : ''}</div>
       <div className="num mono hide-s" role="gridcell">{row.cost ? decimal(row.cost) : ''}</div>
-      <div className="wb" role="gridcell"><Bar row={row} start={start} span={span} now={now || (row.end ?? start)} /></div>
+      <div className="wb" role="gridcell"><Bar row={row} start={start} span={span} beside={beside} now={now || (row.end ?? start)} /></div>
     </div>
   );
 });

@@ -1,28 +1,30 @@
 /** Owns the usage page: window and filters, figures, cost per day, models, entities, dear runs. */
 import { ArrowUp, Calendar, Code as CodeIcon, Download } from 'lucide-react';
-import { useState, type ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { rows, useList, useProviders } from '../../api/queries';
 import { apiUrl } from '../../api/root';
 import { withQuery } from '../../api/client';
 import type { Agent, Workflow } from '../../api/types';
 import { daysBetween, lastDays } from '../../api/window';
 import { t } from '../../i18n';
-import { compact, count, day, divideMoney, duration, micros, money, percent, symbol } from '../../i18n/figures';
+import { ago, compact, count, day, divideMoney, duration, micros, money, percent, priceless, symbol } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { saveFile } from '../../parts/file';
 import { Icon } from '../../parts/icons';
 import { DateRange } from '../../parts/range';
-import { Empty, Failure, SkeletonRows } from '../../parts/states';
+import { Empty, Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { toast } from '../../parts/toast';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/usage.css';
-import { Chart, ChartTable } from './chart';
+import { Chart, ChartTable, COLOURS, SHADES } from './chart';
 import { before, csv, delta, quantile, useDaily, useRunsOf, useUsage, type By, type Measure, type Scope } from './data';
 import { DearRuns, Entities, Models } from './tables';
 
+/** The year is told where it is not this one. */
+const dated = (text: string): Intl.DateTimeFormatOptions => ({ day: 'numeric', month: 'short', year: text.startsWith(String(new Date().getFullYear())) ? undefined : 'numeric' });
 const WINDOWS = ['1', '7', '30', '90'] as const;
 
 export default function Usage(): ReactElement {
@@ -54,9 +56,9 @@ export default function Usage(): ReactElement {
     <>
       {top}
       <div className="page"><div className="us">
-        <Filters scope={scope} days={days} set={setParams} entity={params.get('entity') ?? ''} currency={currency} />
-        {totals.isError && !totals.data ? <Failure error={totals.error} onRetry={() => void totals.refetch()} /> : !totals.data ? <div className="card"><SkeletonRows rows={8} /></div> : totals.data.totals.run_count === 0 && !runs.data?.length ? (
-          <Empty icon={Calendar} title={t('usage.empty')} text={t('usage.empty.text', { from: day(scope.from), to: day(scope.to) }).replace('..', '.')}>{filtered ? <Button onClick={() => setParams({ entity: null, model: null })}>{t('clear.filters')}</Button> : days !== '90' && <Button onClick={() => setParams({ days: '90', from: null, to: null })}>{t('days', { n: 90 })}</Button>}</Empty>
+        <Filters scope={scope} days={days} set={setParams} entity={params.get('entity') ?? ''} currency={currency} updated={totals.dataUpdatedAt} />
+        {totals.isError && !totals.data ? <Failure error={totals.error} onRetry={() => void totals.refetch()} /> : !totals.data ? <><div className="card"><SkeletonFigures /></div><div className="card"><SkeletonRows rows={8} /></div></> : totals.data.totals.run_count === 0 && !runs.data?.length ? (
+          <Empty icon={Calendar} title={t('usage.empty')} text={t('usage.empty.text', { from: day(scope.from, dated(scope.from)), to: day(scope.to, dated(scope.to)) }).replace('..', '.')}>{filtered ? <Button onClick={() => setParams({ entity: null, model: null })}>{t('clear.filters')}</Button> : days !== '90' && <Button onClick={() => setParams({ days: '90', from: null, to: null })}>{t('usage.show', { n: 90 })}</Button>}</Empty>
         ) : (
           <>
             <Figures totals={totals.data.totals} past={past.data?.totals} currency={currency} runs={runs.data ?? []} span={daysBetween(scope.from, scope.to).length} />
@@ -67,7 +69,7 @@ export default function Usage(): ReactElement {
                   <Segments small label={t('usage.by')} value={by} onChange={(v) => setParams({ by: v })} options={[{ id: 'model', label: t('usage.bymodel') }, { id: 'entity', label: t('usage.byentity') }]} />
                   <Button small look="ghost" aria-pressed={table} onClick={() => setParams({ view: table ? null : 'table' })}>{t('usage.table')}</Button>
                 </div></div>
-                {table ? <ChartTable daily={daily} measure={measure} /> : <Chart daily={daily} measure={measure} currency={currency} />}
+                {table ? <ChartTable daily={daily} measure={measure} /> : <Chart daily={daily} measure={measure} currency={currency} colours={by === 'model' ? COLOURS : SHADES} />}
               </section>
               <Models data={models} currency={currency} total={totals.data.totals.estimated_cost} />
             </div>
@@ -80,7 +82,9 @@ export default function Usage(): ReactElement {
   );
 }
 
-function Filters({ scope, days, set, entity, currency }: { scope: Scope; days: string; set: (change: Record<string, string | null>) => void; entity: string; currency: string }): ReactElement {
+function Filters({ scope, days, set, entity, currency, updated }: { scope: Scope; days: string; set: (change: Record<string, string | null>) => void; entity: string; currency: string; updated: number }): ReactElement {
+  const [, tick] = useState(0);
+  useEffect(() => { const timer = setInterval(() => tick((n) => n + 1), 30_000); return () => clearInterval(timer); }, []);
   const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const providers = useProviders().data?.data ?? [];
@@ -97,7 +101,7 @@ function Filters({ scope, days, set, entity, currency }: { scope: Scope; days: s
         <option value="">{t('usage.allmodels')}</option>
         {providers.map((p) => <optgroup key={p.id} label={p.label}>{p.models.map((m) => <option key={m.id} value={m.id}>{m.id}</option>)}</optgroup>)}
       </select>
-      <span className="sp" /><span className="mut small hide-m">{t('usage.note', { currency })}</span>
+      <span className="sp" /><span className="mut small hide-m">{t('usage.note', { currency })}{updated > 0 && ` · ${t('usage.updated', { ago: ago(new Date(updated).toISOString()) })}`}</span>
     </div>
   );
 }
@@ -109,13 +113,14 @@ function Figures({ totals, past, currency, runs, span }: { totals: { estimated_c
   const of = (test: (s: string) => boolean): number => runs.filter((r) => test(r.status)).length;
   const times = runs.flatMap((r) => (r.working_ms ?? r.duration_ms) ?? []);
   const cut = runs.length >= 500;
+  const none = priceless(totals);
   const digits = totals.estimated_cost.startsWith('0.') ? 6 : 2;
   return (
     <div className="kpi">
-      <div><span className="eyebrow">{t('usage.cost')}</span><b>{money(totals.estimated_cost, currency, digits)}</b>{totals.unpriced ? <em>{t('trace.partlyunpriced')}</em> : <Change value={change} span={span} />}</div>
+      <div><span className="eyebrow">{t('usage.cost')}</span><b>{none ? '–' : money(totals.estimated_cost, currency, digits)}</b>{totals.unpriced ? <em>{t(none ? 'usage.unpriced' : 'trace.partlyunpriced')}</em> : <Change value={change} span={span} />}</div>
       <div><span className="eyebrow">{t('trace.tokens')}</span><b>{compact(totals.total_tokens)}</b><em>{t('trace.split', { a: compact(totals.prompt_tokens), b: compact(totals.completion_tokens) })}</em></div>
-      <div><span className="eyebrow">{t('agents.runs')}</span><b>{count(totals.run_count)}</b><em>{t('usage.runsplit', { a: of((s) => s === 'completed'), b: of((s) => s === 'failed'), c: of((s) => s.startsWith('awaiting')) })}{cut && '+'}</em></div>
-      <div><span className="eyebrow">{t('usage.perrun')}</span><b>{money(each, currency, 6)}</b><Change value={eachChange} span={span} /></div>
+      <div><span className="eyebrow">{t('agents.runs')}</span><b>{count(totals.run_count)}</b><em>{[t('usage.completed', { n: of((s) => s === 'completed') }), t('usage.failed', { n: of((s) => s === 'failed') }), t('usage.paused', { n: of((s) => s.startsWith('awaiting')) })].join(' · ')}{cut && '+'}</em></div>
+      <div><span className="eyebrow">{t('usage.perrun')}</span><b>{none ? '–' : money(each, currency, 6)}</b>{none ? <em>{t('usage.unpriced')}</em> : <Change value={eachChange} span={span} />}</div>
       <div><span className="eyebrow">{t('usage.median')}</span><b>{duration(quantile(times, 0.5))}</b><em>{t('usage.p95', { time: duration(quantile(times, 0.95)) })}</em></div>
     </div>
   );

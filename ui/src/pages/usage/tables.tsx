@@ -7,15 +7,12 @@ import { useProviders } from '../../api/queries';
 import type { RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
 import { daysBetween } from '../../api/window';
 import { t } from '../../i18n';
-import { compact, count, decimal, divideMoney, micros, money, percent, share, shortId } from '../../i18n/figures';
+import { compact, count, decimal, divideMoney, micros, money, percent, priceless, share, shortId } from '../../i18n/figures';
 import { EntityTile } from '../../parts/icons';
 import { SkeletonRows } from '../../parts/states';
 import { Sparkline } from '../../parts/sparkline';
 import { COLOURS } from './chart';
-import type { Scope } from './data';
-
-/** The dearest first; what costs the same by its tokens. */
-const dear = <T extends { estimated_cost: string; total_tokens: number }>(list: T[]): T[] => [...list].sort((a, b) => { const more = micros(b.estimated_cost) - micros(a.estimated_cost); return more > 0n ? 1 : more < 0n ? -1 : b.total_tokens - a.total_tokens; });
+import { dear, type Scope } from './data';
 
 export function Models({ data, currency, total }: { data: UseQueryResult<UsageAnswer>; currency: string; total: string }): ReactElement {
   const list = dear(data.data?.breakdown ?? []);
@@ -30,9 +27,9 @@ export function Models({ data, currency, total }: { data: UseQueryResult<UsageAn
       <div className="hd2"><h2>{t('settings.models')}</h2></div>
       {data.isPending ? <SkeletonRows rows={4} height={50} /> : list.length === 0 ? <p className="mut" style={{ padding: '0 14px 14px' }}>{t('usage.nocalls')}</p> : list.slice(0, 6).map((m, n) => (
         <div key={`${m.provider}/${m.model}`} className="mr">
-          <div className="row"><i style={{ background: COLOURS[Math.min(n, 4)] }} /><span className="mono trunc">{m.model}</span><span className="mut small">{labels.get(m.provider ?? '') ?? m.provider}</span><span className="sp" /><b>{m.unpriced && micros(m.estimated_cost) === 0n ? t('usage.unpriced') : money(m.estimated_cost, currency)}</b></div>
+          <div className="row"><i style={{ background: COLOURS[Math.min(n, 4)] }} /><span className="mono trunc">{m.model}</span><span className="mut small">{labels.get(m.provider ?? '') ?? m.provider}</span><span className="sp" /><b>{priceless(m) ? t('usage.unpriced') : money(m.estimated_cost, currency)}</b></div>
           <div className="mb"><i style={{ width: `${most ? Number((weight(m) * 1000n) / most) / 10 : 0}%`, background: COLOURS[Math.min(n, 4)] }} /></div>
-          <div className="row between mut small"><span>{compact(m.total_tokens)} {t('tokens')}</span><span>{m.unpriced && micros(m.estimated_cost) === 0n ? <Link className="link" to="/settings">{t('nav.settings')}</Link> : share(weight(m), whole)}</span></div>
+          <div className="row between mut small"><span>{compact(m.total_tokens)} {t('tokens')}</span><span>{priceless(m) ? <Link className="link" to="/settings">{t('nav.settings')}</Link> : share(weight(m), whole)}</span></div>
         </div>
       ))}
     </section>
@@ -64,8 +61,8 @@ function EntityRow({ entry: e, scope, runs }: { entry: UsageEntry; scope: Scope;
     <tr>
       <td style={{ maxWidth: 280 }}><span className="name2"><Link to={to} className="rowlink" style={{ minWidth: 0 }}><EntityTile type={e.entity_type ?? 'workflow'} /><span className="trunc">{e.entity_name ?? t('traces.deleted')}</span></Link><span className="mut small">{t(e.entity_type === 'agent' ? 'usage.agent' : 'usage.workflow')}</span></span></td>
       <td className="hide-m"><Sparkline values={daysBetween(scope.from, scope.to).map((d) => byDay.get(d) ?? 0)} label={t('usage.trend')} /></td>
-      <td className="num">{count(e.run_count)}</td><td className="num hide-s">{compact(e.total_tokens)}</td><td className="num"><b style={{ fontWeight: 600 }}>{decimal(e.estimated_cost, micros(e.estimated_cost) < 1_000_000n ? 6 : 2)}</b></td>
-      <td className="num mono hide-s">{decimal(divideMoney(e.estimated_cost, e.run_count ?? 0))}</td>
+      <td className="num">{count(e.run_count)}</td><td className="num hide-s">{compact(e.total_tokens)}</td><td className="num">{priceless(e) ? <span className="mut">{t('usage.unpriced')}</span> : <b style={{ fontWeight: 600 }}>{decimal(e.estimated_cost, micros(e.estimated_cost) < 1_000_000n ? 6 : 2)}</b>}</td>
+      <td className="num mono hide-s">{priceless(e) ? '–' : decimal(divideMoney(e.estimated_cost, e.run_count ?? 0))}</td>
       <td className="num hide-s" style={failed !== null && failed > 0.05 ? { color: 'var(--fail)' } : undefined}>{failed === null ? '–' : percent(failed)}</td>
     </tr>
   );
@@ -78,7 +75,7 @@ export function DearRuns({ runs }: { runs: RunSummary[] }): ReactElement {
       <div className="hd2"><h2>{t('usage.dear')}</h2></div>
       {list.length === 0 ? <p className="mut" style={{ padding: '0 14px 14px' }}>{t('traces.empty')}</p> : (
         <table><thead><tr><th scope="col">{t('chat.run')}</th><th scope="col" className="num">{t('trace.tokens')}</th><th scope="col" className="num">{t('trace.cost')}</th></tr></thead>
-          <tbody>{list.map((r) => <tr key={r.id}><td style={{ maxWidth: 240 }}><Link to={`/traces/${r.id}`} className="rowlink" style={{ fontWeight: 400 }}><span className="mono mut">{shortId(r.id).slice(-4)}</span><span className="trunc">{r.entity_name ?? t('traces.deleted')}</span></Link></td><td className="num">{compact(r.total_tokens)}</td><td className="num mono">{decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
+          <tbody>{list.map((r) => <tr key={r.id}><td style={{ maxWidth: 240 }}><Link to={`/traces/${r.id}`} className="rowlink" style={{ fontWeight: 400 }}><span className="mono mut">{shortId(r.id).slice(-4)}</span><span className="trunc">{r.entity_name ?? t('traces.deleted')}</span></Link></td><td className="num">{compact(r.total_tokens)}</td><td className="num mono">{priceless(r) ? <span className="mut">{t('usage.unpriced')}</span> : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
       )}
     </section>
   );

@@ -6,7 +6,8 @@ import { useGraphSchema, useProviders } from '../../api/queries';
 import { isProblem } from '../../api/problem';
 import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
-import { Failure } from '../../parts/states';
+import { shortId } from '../../i18n/figures';
+import { Failure, SkeletonGraph } from '../../parts/states';
 import { toast, toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
 import { clearComposer, useComposer } from '../../editor/composer';
@@ -48,12 +49,21 @@ export default function EditPage({ id }: { id: string }): ReactElement {
   }, [id, attempt]);
   const failed = typeof state === 'object' ? state.error : schema.error;
   if (failed) {
-    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: t('error.title') }]} title={t('nav.workflows')} /><div className="page"><Failure error={failed} id={id} onRetry={() => { setAttempt(attempt + 1); void schema.refetch(); }} list={{ to: '/workflows', label: t('nav.workflows') }} /></div></>;
+    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: <span className="mono">{shortId(id)}</span> }]} title={t('nav.workflows')} /><div className="page"><Failure error={failed} id={id} onRetry={() => { setAttempt(attempt + 1); void schema.refetch(); }} list={{ to: '/workflows', label: t('nav.workflows') }} /></div></>;
   }
   if (state === 'loading' || !schema.data) {
-    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: '…' }]} title={t('nav.workflows')} /><div className="page cv" aria-busy="true" /></>;
+    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: '…' }]} title={t('nav.workflows')} /><div className="page cv" aria-busy="true"><SkeletonGraph /></div></>;
   }
   return <ReactFlowProvider><Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} /></ReactFlowProvider>;
+}
+
+/** The inspector comes beside the canvas a little later; until then the graph is fitted into what is left. */
+function fitWhileGrowing(flow: Parameters<typeof fitAll>[0]): () => void {
+  const canvas = document.getElementById('canvas');
+  const grown = new ResizeObserver(() => { if (untouched()) fitAll(flow); });
+  if (canvas) grown.observe(canvas);
+  const timer = setTimeout(() => grown.disconnect(), 1500);
+  return () => { clearTimeout(timer); grown.disconnect(); };
 }
 
 function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; providers?: Providers; onTakeOver: () => void }): ReactElement {
@@ -61,7 +71,6 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   const trace = params.get('trace');
   const node = params.get('node');
   const current = useRun((s) => s.view.traceId);
-  useEffect(() => { if (node) select([node]); }, []);
   useEffect(() => {
     if (!trace || trace === useRun.getState().view.traceId) return;
     tell({ mode: 'run' });
@@ -70,15 +79,12 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
   const waiting = useRun((s) => s.view.pauses[0]?.node_id);
   const flow = useReactFlow();
+  useEffect(() => { if (!node) return undefined; select([node]); return fitWhileGrowing(flow); }, []);
   useEffect(() => {
     const { selection, graph } = useEditor.getState();
     if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return undefined;
     select([waiting]);
-    const canvas = document.getElementById('canvas');
-    const grown = new ResizeObserver(() => { if (untouched()) fitAll(flow); });
-    if (canvas) grown.observe(canvas);
-    const timer = setTimeout(() => grown.disconnect(), 1500);
-    return () => { clearTimeout(timer); grown.disconnect(); };
+    return fitWhileGrowing(flow);
   }, [waiting, flow]);
   useEffect(() => { if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true }); }, [waiting]);
   const again = params.get('again');

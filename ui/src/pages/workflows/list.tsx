@@ -8,7 +8,7 @@ import { refresh, useSettings } from '../../api/queries';
 import type { UsageAnswer, Workflow } from '../../api/types';
 import { daysBetween, lastDays } from '../../api/window';
 import { t } from '../../i18n';
-import { ago, count, money } from '../../i18n/figures';
+import { ago, count, money, priceless } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { saveFile } from '../../parts/file';
@@ -34,7 +34,7 @@ export default function Workflows(): ReactElement {
   });
   const costOf = (id: string): string => {
     const entry = costs.data?.breakdown.find((e) => e.entity_id === id);
-    return entry ? money(entry.estimated_cost, costs.data?.currency) : '–';
+    return entry ? priceless(entry) ? t('usage.unpriced') : money(entry.estimated_cost, costs.data?.currency) : '–';
   };
   useOffer([{ id: 'new-workflow', label: t('workflows.new'), icon: Plus, run: () => setNaming(true) }], []);
   const fresh = <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>{t('workflows.new')}</Button>;

@@ -1,0 +1,105 @@
+//! Owns the beginning of an answer: an error that is told before anything else is a refusal, whatever the status was.
+
+use bytes::BytesMut;
+use http::HeaderMap;
+use serde_json::Value;
+
+use super::outbound::Answer;
+use super::refusal::{self, Refused};
+use super::sse::Lines;
+use crate::model::Timestamp;
+
+/// A longer first frame tells no error.
+const LIMIT: usize = 64 << 10;
+/// Frames that say nothing of an answer.
+const QUIET: [&str; 4] = ["ping", "response.created", "response.queued", "response.in_progress"];
+/// Where an error is told.
+const ERRORS: [&str; 3] = ["/error", "/x_groq/error", "/response/error"];
+/// Where it is told what the call took: asking again would take it twice.
+const USAGES: [&str; 6] = ["/usage", "/x_groq/usage", "/response/usage", "/message/usage", "/usageMetadata", "/meta/billed_units"];
+
+/// What a frame at the beginning is.
+enum Frame {
+    /// Nothing yet.
+    Quiet,
+    /// An error, before anything else.
+    Error(Value),
+    /// The answer has begun.
+    Answer,
+}
+
+/// Looks at the beginning of an answer, and gives the answer back as it was.
+///
+/// # Errors
+/// It tells an error, or it broke off, before anything else.
+pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp) -> Result<Answer, Refused> {
+    let (mut seen, mut lines, is_json) = (BytesMut::new(), Lines::new(LIMIT), answer.is_json());
+    loop {
+        let piece = answer.next().await.map_err(Refused::last)?;
+        let frame = match &piece {
+            Some(piece) if is_json => whole(piece),
+            Some(piece) => first(&mut lines, piece),
+            // The last line may lack its end.
+            None => first(&mut lines, b"\n"),
+        };
+        seen.extend_from_slice(piece.as_deref().unwrap_or_default());
+        match frame {
+            Frame::Error(frame) => return Err(refusal::read_opening(error_of(&frame).unwrap_or(&frame), headers, now)),
+            Frame::Quiet if piece.is_some() => {}
+            Frame::Quiet | Frame::Answer => break,
+        }
+    }
+    answer.unread(seen.freeze());
+    Ok(answer)
+}
+
+/// An answer that comes whole tells its error in one piece, or not at the beginning.
+fn whole(piece: &[u8]) -> Frame {
+    let tells = piece.len() <= LIMIT && std::str::from_utf8(piece).is_ok_and(|text| text.contains("\"error\""));
+    let frame = if tells { serde_json::from_slice(piece).ok() } else { None };
+    match frame.map(read) {
+        Some(Frame::Error(frame)) => Frame::Error(frame),
+        Some(Frame::Quiet | Frame::Answer) | None => Frame::Answer,
+    }
+}
+
+/// The first frame that says anything: events and lines of JSON alike are told line by line.
+fn first(lines: &mut Lines, piece: &[u8]) -> Frame {
+    let Ok(found) = lines.feed(piece) else { return Frame::Answer };
+    for line in found {
+        let line = line.trim_start_matches('\u{feff}').trim();
+        let data = line.strip_prefix("data:").map_or(line, str::trim);
+        let is_field = ["event:", "id:", "retry:", ":"].iter().any(|field| line.starts_with(field));
+        if data.is_empty() || is_field {
+            continue;
+        }
+        match serde_json::from_str(data).map_or(Frame::Answer, read) {
+            Frame::Quiet => {}
+            frame @ (Frame::Error(_) | Frame::Answer) => return frame,
+        }
+    }
+    Frame::Quiet
+}
+
+fn read(frame: Value) -> Frame {
+    let kind = frame.get("type").and_then(Value::as_str).unwrap_or_default();
+    if USAGES.iter().any(|place| frame.pointer(place).is_some_and(|usage| !usage.is_null())) {
+        Frame::Answer
+    } else if error_of(&frame).is_some() {
+        Frame::Error(frame)
+    } else if QUIET.contains(&kind) {
+        Frame::Quiet
+    } else {
+        Frame::Answer
+    }
+}
+
+/// The object, or the text, that tells an error; some frames are one themselves.
+fn error_of(frame: &Value) -> Option<&Value> {
+    let told = ERRORS.iter().filter_map(|place| frame.pointer(place)).find(|error| !error.is_null());
+    let itself = ["type", "object"].iter().any(|key| frame.get(key).is_some_and(|kind| kind == "error"));
+    told.or_else(|| itself.then_some(frame)).filter(|_| frame.get("choices").is_none_or(|choices| choices.as_array().is_some_and(Vec::is_empty)))
+}
+
+#[cfg(test)]
+mod tests;
