@@ -18,7 +18,7 @@ pub(super) struct Asker {
     pub(super) wants_page: bool,
     /// In Portuguese rather than English.
     pub(super) portuguese: bool,
-    /// From the page that was asked for to the studio's root.
+    /// From the page that was asked for to the studio's root; nothing where no page is wanted.
     pub(super) root: String,
 }
 
@@ -28,7 +28,8 @@ impl Asker {
         let api = area.rest == "/api" || area.rest.starts_with("/api/");
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
         let portuguese = in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config));
-        Self { wants_page, portuguese, root: area.root(base_url) }
+        let root = if wants_page { area.root(base_url) } else { String::new() };
+        Self { wants_page, portuguese, root }
     }
 
     /// The language in which the studio is to speak.

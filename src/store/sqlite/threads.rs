@@ -16,6 +16,7 @@ use crate::sync::Mutex;
 /// An SQLite file, or a database in memory, as the database threads use it.
 pub(in crate::store) struct Sqlite {
     settings: StoreSettings,
+    /// Connections are closed under it too, one after another: of two at once neither is SQLite's last, which puts the log into the file.
     opening: Mutex<Opening>,
     replaced: AtomicU64,
 }
@@ -130,6 +131,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         let _guard = fork::enter();
+        let _one = self.engine.opening.lock();
         self.session = None;
     }
 }
@@ -197,8 +199,10 @@ impl Drop for Reader {
         let _guard = fork::enter();
         let session = self.session.take();
         if std::process::id() != self.process {
-            std::mem::forget(session);
+            return std::mem::forget(session);
         }
+        let _one = self.engine.opening.lock();
+        drop(session);
     }
 }
 

@@ -79,7 +79,18 @@ fn a_closed_store_says_so() {
     block(store.close(Duration::from_secs(20)));
     assert_eq!(write(&store, |_| Ok(())), Err(StoreError::Closed));
     assert_eq!(read(&store, |_| Ok(())), Err(StoreError::Closed));
-    assert!(!folder.path().join("studio.sqlite-wal").exists(), "the last one out checkpoints");
+}
+
+#[test]
+fn a_store_that_was_closed_is_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..100 {
+        let store = store_in(&folder);
+        write(&store, |tx| tx.execute("INSERT INTO #meta (key, value) VALUES (lower(hex(randomblob(8))), '')", &[])).unwrap();
+        read(&store, |tx| runs::get(tx, "t", &id(1))).unwrap();
+        block(store.close(Duration::from_secs(20)));
+        assert!(!folder.path().join("studio.sqlite-wal").exists(), "the last one out checkpoints");
+    }
 }
 
 #[test]

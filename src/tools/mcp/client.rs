@@ -51,10 +51,7 @@ impl Client {
     }
 
     async fn answer(&self, id: &RequestId, wanted: &ElicitRequestParams) -> Value {
-        match self.form(wanted) {
-            Some(form) => self.ready.elicitation.answer(id, form).await,
-            None => declined(),
-        }
+        self.ready.elicitation.answer(id, self.form(wanted)).await
     }
 
     fn form(&self, wanted: &ElicitRequestParams) -> Option<Form> {

@@ -141,8 +141,13 @@ impl Elicitation {
         }
     }
 
-    /// What the host says to a question that a server put by itself; a refusal when no call under way can have put it.
-    pub(super) async fn answer(&self, id: &RequestId, form: Form) -> Value {
+    /// What the host says to a question that a server put by itself; a refusal when it has no form to show, or no call under way can have
+    /// put it.
+    pub(super) async fn answer(&self, id: &RequestId, form: Option<Form>) -> Value {
+        let Some(form) = form else {
+            self.0.origins.lock().remove(id);
+            return declined();
+        };
         let Some((asker, over)) = self.asker(id) else { return declined() };
         tokio::select! {
             answer = self.ask(&asker, form) => answer,
@@ -257,6 +262,16 @@ mod tests {
             questions.note("one", &question(id).1);
         }
         assert_eq!(questions.0.origins.lock().len(), REMEMBERED);
+    }
+
+    #[tokio::test]
+    async fn a_question_without_a_form_is_declined_and_forgotten() {
+        let questions = Elicitation::new(&HostDoor::default(), "crm", "");
+        let _one = questions.open("one", &asker("c1", "ada"));
+        let (id, data) = question(1);
+        questions.note("one", &data);
+        assert_eq!(questions.answer(&id, None).await, declined());
+        assert!(questions.0.origins.lock().is_empty());
     }
 
     #[test]
