@@ -177,7 +177,7 @@ impl Feed {
 
     /// Waits until a reader has seen everything; not for ever.
     pub async fn read_out(&self) {
-        self.wait_for_reader(Inner::unread, PATIENCE).await;
+        self.wait_for_reader(|inner| inner.unread() > 0, PATIENCE).await;
     }
 
     async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool, patience: Duration) {
@@ -252,13 +252,17 @@ impl Feed {
 }
 
 impl Inner {
-    /// A reader has begun, and half of what is kept waits for it.
+    /// What nobody has read is as much as half of what may be kept. What was read is kept too, and is no reason to wait.
     fn crowded(&self) -> bool {
-        self.unread() && self.ordered.weight > self.limit / 2
+        let kept = self.ordered.frames.len();
+        let unread = usize::try_from(self.unread()).unwrap_or(usize::MAX).min(kept);
+        unread.saturating_mul(self.ordered.weight) > kept.saturating_mul(self.limit / 2)
     }
 
-    fn unread(&self) -> bool {
-        self.taken.is_none_or(|taken| taken < self.ordered.frames.back().map_or(0, Frame::number))
+    /// How many frames no reader has seen.
+    fn unread(&self) -> u64 {
+        let last = self.ordered.frames.back().map_or(0, Frame::number);
+        self.taken.map_or(u64::MAX, |taken| last.saturating_sub(taken))
     }
 
     fn hold(&mut self, seq: Seq) {

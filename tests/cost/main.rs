@@ -4,10 +4,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use studio::config::{Config, ConfigSources};
-use studio::engine::{Follow, From};
+use studio::engine::{EventStream, Follow, From};
 use studio::model::event::EntityKind;
 use studio::model::sketch;
 use studio::studio::requests::RunRequest;
@@ -59,16 +60,20 @@ async fn workflow(studio: &Studio, graph: &str) -> String {
 
 /// Runs to the end, reads all that is told; how many events that was.
 async fn run(studio: &Studio, workflow: &str) -> usize {
+    let (mut events, mut told) = (started(studio, workflow).await, 0);
+    while let Some(batch) = events.next_batch().await {
+        told += batch.len();
+    }
+    told
+}
+
+async fn started(studio: &Studio, workflow: &str) -> EventStream {
     let scope = Scope::default();
     let request = RunRequest::parse(&json!({"message": "m".repeat(1024)}), EntityKind::Workflow).expect("a body");
     let started = studio.start(&scope, EntityKind::Workflow, workflow, request, false).await.expect("a run");
     let from = From { after: started.after, ..From::default() };
     let events = studio.events(&scope, &started.run.to_string(), from, Follow::Answer).await;
-    let (mut events, mut told) = (events.expect("events").expect("a stream"), 0);
-    while let Some(batch) = events.next_batch().await {
-        told += batch.len();
-    }
-    told
+    events.expect("events").expect("a stream")
 }
 
 fn looping(passes: u32) -> String {
@@ -113,5 +118,24 @@ fn a_run_that_was_told_is_let_go_of() {
         }
         let kept = LIVE.load(Ordering::Relaxed).saturating_sub(before);
         assert!(kept < 1 << 20, "{kept} bytes are kept of 100 runs");
+    });
+}
+
+#[test]
+fn a_run_goes_ahead_of_its_reader_however_much_was_read_before() {
+    let _turn = TURN.lock();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    runtime.block_on(async {
+        let studio = studio();
+        let workflow = workflow(&studio, &looping(100_000)).await;
+        let (mut events, mut read, mut ahead) = (started(&studio, &workflow).await, 0, 0);
+        while read < 20_000 {
+            read += events.next_batch().await.expect("more").len();
+        }
+        for _ in 0..50 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            ahead = ahead.max(events.next_batch().await.expect("more").len());
+        }
+        assert!(ahead > 500, "at most {ahead} events were there when the reader came back");
     });
 }
