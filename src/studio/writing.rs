@@ -49,13 +49,13 @@ impl Writer {
 
     /// The slug that was asked for when it is free, else the first free one of the name.
     fn slug(&self, tx: &mut Tx<'_>, resource: Resource, written: &Written, own: Option<Id>) -> Result<String, Refusal> {
+        table::hold(tx, &self.tenant)?;
         if let Some(slug) = &written.slug {
             if self.taken(tx, resource, slug, own)? {
                 return Err(slug_taken(slug).into());
             }
             return Ok(slug.clone());
         }
-        table::hold(tx, &self.tenant)?;
         Ok(slugs::first_free(&written.usual_slug(resource), |slug| self.taken(tx, resource, slug, own))?)
     }
 

@@ -62,3 +62,16 @@ async fn equal_names_made_at_once_get_slugs_of_their_own() {
         assert!(slugs.len() == 12 && slugs.iter().all(|(status, _)| *status == 201), "{path}: {slugs:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_those_that_choose_one_slug_at_once_one_gets_it() {
+    let bench = Bench::new(json!({}));
+    for (path, mut body) in least() {
+        body["slug"] = json!("chosen");
+        let all = format!("/api/{path}");
+        let made = join_all((0..12).map(|_| ask(&bench, "POST", &all, body.clone()))).await;
+        let (got, refused): (Vec<_>, Vec<_>) = made.into_iter().partition(|(status, _)| *status == 201);
+        assert_eq!((got.len(), refused.len()), (1, 11), "{path}");
+        assert!(refused.iter().all(|(_, told)| told["code"] == "slug_taken"), "{path}: {refused:?}");
+    }
+}
