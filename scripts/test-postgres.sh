@@ -12,8 +12,10 @@ say() { printf '== %s on PostgreSQL\n' "$*"; }
 
 programs() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 if [ -z "$(programs)" ]; then
-    install=(apt-get install -y -qq --no-install-recommends postgresql)
-    if [ "$(id -u)" = 0 ]; then DEBIAN_FRONTEND=noninteractive "${install[@]}" >/dev/null; else sudo "${install[@]}" >/dev/null; fi
+    as_root=()
+    [ "$(id -u)" = 0 ] || as_root=(sudo)
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl >/dev/null
 fi
 bin="$(programs)"
 
