@@ -34,8 +34,10 @@ export interface Editing<T> {
 const kept = new Map<string, { change: object; since: number | undefined }>();
 
 /** The engine names a field by its key; who reads the form knows its label. */
-const named = (errors: Record<string, string[]>): Record<string, string[]> =>
-  Object.fromEntries(Object.entries(errors).map(([key, all]) => [key, all.map((text) => (text.startsWith(`${key} `) ? tx(key, tx(`key.${key}`, key)) + text.slice(key.length) : text))]));
+const named = (errors: Record<string, string[]>): Record<string, string[]> => Object.fromEntries(Object.entries(errors).map(([key, all]) => {
+  const last = key.slice(key.lastIndexOf('.') + 1);
+  return [key, all.map((text) => (text.startsWith(`${key} `) ? tx(last, tx(`key.${last}`, last)) + text.slice(key.length) : text))];
+}));
 
 /** `id` of `new` starts from `blank` and posts; any other id is loaded and put. */
 export function useDefinition<T extends Stored>(kind: string, id: string, blank: Partial<T>, page: string): Editing<T> {
