@@ -66,10 +66,10 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const cache = useRef(new FlowNodes());
   const nodes = useMemo(() => cache.current.build(scene, mounted, chosen, moved, editable), [scene, mounted, chosen, moved, editable]);
   const looks = useMemo(() => edgeLooks(graph, run), [graph, run]);
-  const edges = useMemo(() => flowEdges(graph, looks, mounted, chosenEdges, editable), [graph, looks, mounted, chosenEdges, editable]);
+  const edges = useMemo(() => flowEdges(graph, scene, looks, mounted, chosenEdges, editable), [graph, scene, looks, mounted, chosenEdges, editable]);
   const lanes = useMemo(() => laneBoxes(graph, scene, moved), [graph, scene, moved]);
   const lit = useMemo(() => new Set(highlight), [highlight]);
-  const states = useMemo(() => (run ? (id: string) => stepAt(run, id)?.state : null), [run]);
+  const states = useMemo(() => (run ? (id: string) => { const step = stepAt(run, id); return step?.nodeType === 'fork' && step.state === 'waiting' ? undefined : step?.state; } : null), [run]);
   const keys = useCanvasKeys(schema, providers, flow, { onMinimap });
   useFollow();
 

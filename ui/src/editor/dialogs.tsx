@@ -26,7 +26,7 @@ function ConflictDialog(): ReactElement | null {
   if (!conflict || !workflow) return null;
   const pick = (choice: 'mine' | 'theirs' | 'copy'): void => void settle(choice).then((copy) => { if (copy) go(`/workflows/${copy}/edit`); }).catch(toastError);
   return (
-    <Dialog open onClose={() => undefined} title={t('error.conflict')} wide>
+    <Dialog open title={t('error.conflict')} wide>
       <p className="ink2">{t('draft.conflict')}</p>
       <div className="grid2">
         <section><h3>{t('draft.mine')}</h3><DiffText before={workflow.graph} after={graph} /></section>

@@ -10,6 +10,7 @@ import { Markdown } from '../parts/markdown';
 import { Tabs } from '../parts/tabs';
 import { toast, toastError } from '../parts/toast';
 import { FileButton, sendFiles } from '../parts/files';
+import { Said } from '../parts/said';
 import { Ask } from '../run/ask';
 import { answerPause, cancelRun, leaveRun, useRun } from '../run/store';
 import { JsonField } from './json-field';
@@ -62,7 +63,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         {pause && !beside && <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
         {view.reply && <div className="reply"><Markdown text={view.reply} /></div>}
         {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
-        {view.error && <div className="note-box fail" role="alert"><div><b>{view.error.message}</b><div className="mono mut">{view.error.code}</div></div></div>}
+        {view.error && <div className="note-box fail" role="alert"><div><b><Said text={view.error.message} /></b><div className="mono mut">{view.error.code}</div></div></div>}
         {view.status === 'cancelled' && <p className="mut small">{t('run.cancelled')}</p>}
         <div ref={end} />
       </div>

@@ -63,11 +63,12 @@ export function edgeLooks(graph: Graph, run: RunView | null): Map<string, string
 }
 
 /** All edges; in a crowd only chosen ones, the others are drawn. */
-export function flowEdges(graph: Graph, looks: Map<string, string>, ids: ReadonlySet<string> | null, selection: ReadonlySet<string>, editable: boolean): Edge[] {
+export function flowEdges(graph: Graph, scene: Scene, looks: Map<string, string>, ids: ReadonlySet<string> | null, selection: ReadonlySet<string>, editable: boolean): Edge[] {
   const shown = ids ? graph.edges.filter((e) => selection.has(e.id) && ids.has(e.source) && ids.has(e.target)) : graph.edges;
+  const turns = new Map(scene.routes.flatMap((r) => (r.turn === undefined ? [] : [[r.id, r.turn]])));
   return shown.map((e) => ({
     id: e.id, source: e.source, target: e.target, sourceHandle: e.sourceHandle, targetHandle: e.targetHandle, type: 'studio', selected: selection.has(e.id), focusable: false, reconnectable: editable,
-    data: { look: looks.get(e.id) ?? '', editable },
+    data: { look: looks.get(e.id) ?? '', editable, turn: turns.get(e.id) },
   }));
 }
 

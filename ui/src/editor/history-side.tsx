@@ -1,5 +1,6 @@
 /** Owns the versions of a workflow: what changed in each, and going back to one. */
 import { useQuery } from '@tanstack/react-query';
+import { X } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import { get, post } from '../api/client';
 import { refresh } from '../api/queries';
@@ -43,7 +44,7 @@ export default function HistorySide(): ReactElement {
   };
   return (
     <aside className="insp" id="inspector" aria-label={t('mode.history')}>
-      <div className="ih"><h2>{t('mode.history')}</h2></div>
+      <div className="ih"><h2>{t('mode.history')}</h2><span className="sp" /><Button look="ghost" small icon={X} label={t('close')} onClick={() => tell({ mode: 'design' })} /></div>
       <div className="ib" style={{ gap: 14 }}>
         {list.isPending ? <SkeletonRows rows={4} /> : list.isError ? <Failure error={list.error} onRetry={() => void list.refetch()} /> : (
           <ul className="versions">

@@ -119,7 +119,8 @@ export const Card = memo(function Card({ data, selected }: NodeProps & { data: C
 function stateClass(step: StepView | undefined, overlay: boolean): string {
   if (!overlay) return '';
   if (!step) return 'pend';
-  if (step.nodeType === 'fork' && step.state === 'running') return '';
+  // A fork is as its branches are: they show it.
+  if (step.nodeType === 'fork' && (step.state === 'running' || step.state === 'waiting')) return '';
   return { queued: 'pend', running: 'run', streaming: 'run', waiting: 'wait', done: 'done', reused: 'done', failed: 'fail', skipped: 'pend' }[step.state];
 }
 
@@ -176,7 +177,7 @@ function Chip({ step }: { step?: StepView }): ReactElement | null {
 function Foot({ step, overlay }: { step?: StepView; overlay: boolean }): ReactElement | null {
   if (!overlay) return null;
   if (!step) return <div className="nf"><span className="mut">{t('status.not_reached')}</span></div>;
-  if (step.state === 'failed') return <div className="nf failf"><Icon as={X} /><span className="trunc">{step.error?.message ?? t('status.failed')}</span></div>;
+  if (step.state === 'failed') return <div className="nf failf"><Icon as={X} /><span className="trunc">{(step.error?.message ?? t('status.failed')).replaceAll('`', '')}</span></div>;
   if (step.state === 'done' || step.state === 'reused') {
     const right = step.chunks !== null ? t('chunks', { n: step.chunks }) : step.tokens ? `${compact(step.tokens)} ${t('tok')}` : (step.handle && step.handle !== 'default' ? `→ ${step.handle}` : '');
     return <div className="nf"><Icon as={step.state === 'reused' ? RotateCw : Check} /><span>{step.state === 'reused' ? t('status.reused') : duration(step.ms)}</span><span className="sp" /><span className="r">{right}</span></div>;

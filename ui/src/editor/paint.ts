@@ -96,7 +96,7 @@ function displaced(route: Route, { scene, moved }: Picture): Route {
   const to = scene.byId.get(route.edge.target);
   if (!from || !to) return route;
   const shift = (n: Placed): { x: number; y: number } => { const at = moved[n.id]; return at ? { x: at.x - n.left, y: at.y - n.top } : { x: 0, y: 0 }; };
-  return routeOf(route.edge, from, to, shift(from), shift(to));
+  return routeOf(route.edge, from, to, shift(from), shift(to), route.turn);
 }
 
 function stroke(ctx: CanvasRenderingContext2D, routes: Route[], colour: string, width: number, zoom: number): void {

@@ -12,6 +12,7 @@ import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { Segments } from '../parts/tabs';
 import { toastError } from '../parts/toast';
+import { Said } from '../parts/said';
 import { Ask } from '../run/ask';
 import { pauseAt } from '../run/breaks';
 import { answerPause, retryRun, useRun } from '../run/store';
@@ -36,7 +37,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
   return (
     <>
       {pause && <Ask pause={pause} busy={busy} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
-      {step.error && <div className="note-box fail" role="alert"><div><b>{step.error.message}</b><div className="mono mut">{step.error.code}</div></div></div>}
+      {step.error && <div className="note-box fail" role="alert"><div><b><Said text={step.error.message} /></b><div className="mono mut">{step.error.code}</div></div></div>}
       {step.text && <section><h2>{t('run.output')}</h2><div style={{ marginTop: 6 }}><Markdown text={step.text} cursor={step.state === 'streaming'} /></div></section>}
       {step.tools.length > 0 && <section><h2>{t('run.tools')}</h2>{step.tools.map((use) => <details key={use.callId} className="more"><summary className="mono"><b>{use.name}</b>({callText(use.inputs, 40)}) {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}</summary><Code value={use.result ?? ''} maxHeight={200} /></details>)}</section>}
       <StateTab node={node} step={step} />

@@ -1,6 +1,6 @@
 /** Owns the editor's frame: bar, palette, canvas, side, dock, and the keys that work anywhere in it. */
 import { useReactFlow } from '@xyflow/react';
-import { FileJson2, LayoutGrid, ListTree, PanelLeftOpen, Play, Redo2, Search, TriangleAlert, CircleAlert, Undo2, Keyboard } from 'lucide-react';
+import { FileJson2, LayoutGrid, ListTree, PanelLeftOpen, Play, Redo2, Search, TriangleAlert, CircleAlert, Undo2, Keyboard, X } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { findNode, titleOf } from '../graph/document';
@@ -86,7 +86,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   ], [schema, asked]);
   useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
-  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2></div><div className="ib"><Suspense><Outline schema={schema} providers={providers} /></Suspense></div></aside>;
+  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2><span className="sp" />{!phone && <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />}</div><div className="ib"><Suspense><Outline schema={schema} providers={providers} /></Suspense></div></aside>;
   const side = mode === 'history' ? <Suspense fallback={<aside className="insp" />}><HistorySide /></Suspense>
     : panels.side === 'json' ? <Suspense fallback={<aside className="insp" />}><JsonView /></Suspense>
     : panels.side === 'outline' ? outlineSide

@@ -27,7 +27,7 @@ export function lines(node: GraphNode, nameOf: (kind: string, id: string) => str
       break;
     case 'llm': out.push(['model', text(d.model)]); writes('llm_response'); break;
     case 'rag': out.push(['base', nameOf('knowledge', text(d.knowledge_base_id))]); writes('rag_context'); break;
-    case 'tool': out.push(['tool', text(d.tool_ref).replace(/^\w+:/, '')]); writes('tool_result'); break;
+    case 'tool': out.push(['tool', nameOf('tool', text(d.tool_ref).replace(/^\w+:/, ''))]); writes('tool_result'); break;
     case 'mcp': out.push(['server', text(d.mcp_server)], ['tool', text(d.tool_name)]); break;
     case 'human': writes('human_response'); break;
     case 'set_state': out.push([text(d.key) || 'key', d.from_key ? `← ${text(d.from_key)}` : text(d.value)]); break;

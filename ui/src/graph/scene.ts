@@ -6,7 +6,8 @@ import { measure, type Box, type Face, type HandleSpot } from './measure';
 export interface Point { x: number; y: number }
 export interface Rect { left: number; top: number; right: number; bottom: number }
 export interface Placed extends Rect { id: string; source: GraphNode; face: Face; box: Box }
-export interface Route extends Rect { id: string; edge: GraphEdge; points: number[] }
+/** `turn`: where the upright part of the line stands, when not half-way. */
+export interface Route extends Rect { id: string; edge: GraphEdge; points: number[]; turn?: number }
 export interface Scene { nodes: Placed[]; byId: Map<string, Placed>; routes: Route[]; bounds: Rect }
 
 const known = new WeakMap<GraphNode, { edges: readonly GraphEdge[]; schema: GraphSchema | undefined; face: Face; box: Box }>();
@@ -31,16 +32,40 @@ export function sceneOf(graph: Graph, schema: GraphSchema | undefined, faceOf: (
   const routes = graph.edges.flatMap((edge) => {
     const from = byId.get(edge.source);
     const to = byId.get(edge.target);
-    return from && to ? [routeOf(edge, from, to)] : [];
+    return from && to ? [routeOf(edge, from, to, NOWHERE, NOWHERE, nodes.length <= SPARSE ? freeTurn(edge, from, to, nodes) : undefined)] : [];
   });
   return { nodes, byId, routes, bounds: around(nodes) };
 }
 
 const NOWHERE = { x: 0, y: 0 };
+/** In larger graphs every line turns half-way: looking for a free place costs edges times nodes. */
+const SPARSE = 200;
 
-export function routeOf(edge: GraphEdge, from: Placed, to: Placed, shiftFrom: Point = NOWHERE, shiftTo: Point = NOWHERE): Route {
-  const points = path(end(from, edge.sourceHandle, 'source', shiftFrom), end(to, edge.targetHandle, 'target', shiftTo));
-  return { id: edge.id, edge, points, ...bounds(points) };
+export function routeOf(edge: GraphEdge, from: Placed, to: Placed, shiftFrom: Point = NOWHERE, shiftTo: Point = NOWHERE, turn?: number): Route {
+  const points = path(end(from, edge.sourceHandle, 'source', shiftFrom), end(to, edge.targetHandle, 'target', shiftTo), turn);
+  return { id: edge.id, edge, points, ...(turn === undefined ? null : { turn }), ...bounds(points) };
+}
+
+/** Whether a line from `a` to `b` has room to turn there. */
+export const turnFits = (a: number, b: number, turn: number): boolean => turn >= a + REACH && turn <= b - REACH;
+
+/** Where a line to the right turns so that it runs behind no node: nothing when half-way is as good, else just before its end or just after its beginning. */
+function freeTurn(edge: GraphEdge, from: Placed, to: Placed, nodes: Placed[]): number | undefined {
+  const a = end(from, edge.sourceHandle, 'source', NOWHERE);
+  const b = end(to, edge.targetHandle, 'target', NOWHERE);
+  if (a.side !== 'right' || b.side !== 'left' || a.y === b.y || b.x - a.x <= 2 * REACH) return undefined;
+  const others = nodes.filter((n) => n !== from && n !== to && n.box.shape !== 'note' && n.right > a.x && n.left < b.x);
+  const hits = (x: number): number => {
+    const parts = [bounds([a.x, a.y, x, a.y]), bounds([x, a.y, x, b.y]), bounds([x, b.y, b.x, b.y])];
+    return others.filter((n) => parts.some((part) => meets(part, n))).length;
+  };
+  let least = hits((a.x + b.x) / 2);
+  let best: number | undefined;
+  for (const x of [b.x - REACH, a.x + REACH]) {
+    const met = least > 0 ? hits(x) : least;
+    if (met < least) { least = met; best = x; }
+  }
+  return best;
 }
 
 interface End extends Point { side: HandleSpot['side'] }
@@ -56,13 +81,13 @@ function end(node: Placed, handle: string, type: HandleSpot['type'], shift: Poin
 }
 
 /** Corners of an orthogonal line: out of the one side, into the other, around when they look away from each other. */
-function path(a: End, b: End): number[] {
+function path(a: End, b: End, turn?: number): number[] {
   const p = { x: a.x + AWAY[a.side].x * REACH, y: a.y + AWAY[a.side].y * REACH };
   const q = { x: b.x + AWAY[b.side].x * REACH, y: b.y + AWAY[b.side].y * REACH };
   const flat = AWAY[a.side].x !== 0;
   if (flat !== (AWAY[b.side].x !== 0)) return flat ? [a.x, a.y, p.x, p.y, q.x, p.y, q.x, q.y, b.x, b.y] : [a.x, a.y, p.x, p.y, p.x, q.y, q.x, q.y, b.x, b.y];
   if (flat) {
-    if ((q.x - p.x) * AWAY[a.side].x >= 0) { const x = (p.x + q.x) / 2; return [a.x, a.y, x, a.y, x, b.y, b.x, b.y]; }
+    if ((q.x - p.x) * AWAY[a.side].x >= 0) { const x = turn !== undefined && turnFits(a.x, b.x, turn) ? turn : (p.x + q.x) / 2; return [a.x, a.y, x, a.y, x, b.y, b.x, b.y]; }
     const y = (a.y + b.y) / 2;
     return [a.x, a.y, p.x, a.y, p.x, y, q.x, y, q.x, b.y, b.x, b.y];
   }

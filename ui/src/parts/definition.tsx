@@ -5,7 +5,7 @@ import { useLocation } from 'wouter';
 import { post, put } from '../api/client';
 import { isProblem } from '../api/problem';
 import { refresh, useItem } from '../api/queries';
-import { t } from '../i18n';
+import { t, tx } from '../i18n';
 import { Button } from './button';
 import { Dialog } from './dialog';
 import { toast, toastError } from './toast';
@@ -32,6 +32,12 @@ export interface Editing<T> {
 
 /** Changes that were not saved outlive leaving the page, as long as the tab. */
 const kept = new Map<string, { change: object; since: number | undefined }>();
+
+/** The engine names a field by its key; who reads the form knows its label. */
+const named = (errors: Record<string, string[]>): Record<string, string[]> => Object.fromEntries(Object.entries(errors).map(([key, all]) => {
+  const last = key.slice(key.lastIndexOf('.') + 1);
+  return [key, all.map((text) => (text.startsWith(`${key} `) ? tx(last, tx(`key.${last}`, last)) + text.slice(key.length) : text))];
+}));
 
 /** `id` of `new` starts from `blank` and posts; any other id is loaded and put. */
 export function useDefinition<T extends Stored>(kind: string, id: string, blank: Partial<T>, page: string): Editing<T> {
@@ -82,8 +88,10 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
     } catch (error) {
       if (isProblem(error) && error.code === 'revision_conflict') setConflict(error.body.current as T);
       else {
-        if (isProblem(error) && error.status === 422) { setErrors(error.errors); requestAnimationFrame(() => document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus()); }
-        toastError(error);
+        if (isProblem(error) && error.status === 422) { setErrors(named(error.errors)); requestAnimationFrame(() => document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus()); }
+        const told = isProblem(error) && Object.values(named(error.errors))[0]?.[0];
+        if (told) toast(t('error.action', { message: told }), { fail: true });
+        else toastError(error);
       }
       return null;
     } finally {
@@ -107,7 +115,7 @@ export function SaveButton<T>({ editing }: { editing: Editing<T> }): ReactElemen
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   });
-  return (
+  return editing.error ? <></> : (
     <>
       {editing.dirty && !editing.fresh && <><span className="mut small hide-m">{t('unsaved')}</span><Button look="ghost" onClick={editing.discard}>{t('discard')}</Button></>}
       <Button look="pri" disabled={editing.busy || !editing.dirty} reason={editing.locked && t('locked')} onClick={() => void editing.save()}>

@@ -30,11 +30,13 @@ for (const look of looks) {
     if (scene.alone) await page.route(/\/draft$/, (route) => (route.request().method() === 'PUT' ? undefined : route.continue()));
     for (const [url, answer] of scene.answer ?? []) await page.route(url, answer);
     await page.goto(base + scene.path, { waitUntil: 'commit' });
-    if (scene.loading) await page.waitForTimeout(900);
-    else await settle(8_000);
-    page.setDefaultTimeout(3_000);
+    if (scene.loading) { await page.locator('.skel:visible, .tok, #inspector h2').first().waitFor({ timeout: 15_000 }).catch(() => undefined); await page.waitForTimeout(900); }
+    else await settle(15_000);
+    page.setDefaultTimeout(8_000);
     if (/[?&]node=/.test(scene.path)) await page.locator('#inspector h2').waitFor().catch(() => undefined);
     try { await scene.act?.(page); if (scene.act) { await page.waitForTimeout(350); await settle(4_000); } } catch (error) { console.log(`${label} ${scene.name}: ${error.message.split('\n')[0]}`); }
+    // What is looked for may be missing; a picture and a page only come late on a busy machine.
+    page.setDefaultTimeout(60_000);
     await page.screenshot({ path: join(folder, label, `${scene.name}.png`) });
     if (!scene.act && !scene.loading && await page.evaluate(toEnd)) { await settle(4_000); await page.screenshot({ path: join(folder, label, `${scene.name}-end.png`) }); }
     if (scene.alone) await context.close();

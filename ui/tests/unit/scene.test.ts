@@ -25,6 +25,15 @@ describe('the scene', () => {
     }));
   });
 
+  it('turns an edge where no node stands in its way, and half-way when none does', () => {
+    const ends = [node('a', 0, 0), node('b', 900, 300)];
+    const routed = (more: GraphNode[]) => scene(graph([...ends, ...more], [edge('a', 'b')])).routes[0];
+    expect(routed([])?.turn).toBeUndefined();
+    expect(routed([node('between', 460, 100)])?.turn).toBe(900 - 18);
+    expect(routed([node('between', 460, 100), node('late', 720, 120)])?.turn).toBe(196 + 18);
+    expect(routed([node('wall', 460, 0)])?.points.slice(2, 4)).toEqual([196 + 18, 24]);
+  });
+
   it('finds what is under the pointer: the nearest edge, and a node before the note it lies on', () => {
     const s = scene({ ...graph([node('a', 0, 0), node('b', 600, 0)], [edge('a', 'b')]), annotations: [{ ...node('n', -20, -20, 'note'), data: { width: 300, height: 200 } }] });
     expect(nodeAt(s, { x: 20, y: 20 })?.id).toBe('a');

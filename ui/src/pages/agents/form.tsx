@@ -44,11 +44,11 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                 <ChoiceField label={t('key.parallel_tool_calls')} value={value.parallel_tool_calls == null ? '' : String(value.parallel_tool_calls)} onChange={(v) => set({ parallel_tool_calls: v === '' ? null : v === 'true' })} choices={[{ value: '', label: t('default') }, { value: 'true', label: t('yes') }, { value: 'false', label: t('no') }]} disabled={locked} /></div>
             </section>
             <section><h2>{t('agents.parameters')}</h2>
-              <div className="grid2">
+              <div className="grid2 four">
                 <NumberField label={t('param.temperature')} value={parameters.temperature as number | null} min={0} max={2} step="any" onChange={(n) => putParameter('temperature', n)} error={e('parameters.temperature')} disabled={locked} />
                 <NumberField label="Top p" value={parameters.top_p as number | null} min={0} max={1} step="any" onChange={(n) => putParameter('top_p', n)} error={e('parameters.top_p')} disabled={locked} />
                 <NumberField label={t('param.max_tokens')} value={parameters.max_tokens as number | null} min={1} onChange={(n) => putParameter('max_tokens', n)} error={e('parameters.max_tokens')} disabled={locked} />
-                <ChoiceField label={t('param.reasoning')} value={String(parameters.reasoning_effort ?? '')} onChange={(v) => putParameter('reasoning_effort', v || null)} choices={[{ value: '', label: t('default') }, ...['low', 'medium', 'high'].map((v) => ({ value: v, label: v }))]} disabled={locked} />
+                <ChoiceField label={t('param.reasoning')} value={String(parameters.reasoning_effort ?? '')} onChange={(v) => putParameter('reasoning_effort', v || null)} choices={[{ value: '', label: t('default') }, ...(['low', 'medium', 'high'] as const).map((v) => ({ value: v, label: t(`effort.${v}`) }))]} disabled={locked} />
               </div>
             </section>
             <section><h2>{t('key.memory')}</h2>

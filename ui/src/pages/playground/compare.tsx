@@ -12,6 +12,7 @@ import { Button } from '../../parts/button';
 import { Markdown } from '../../parts/markdown';
 import { Status } from '../../parts/status';
 import { textOf, toast, toastError } from '../../parts/toast';
+import { Said } from '../../parts/said';
 import { branchOf, discard } from './branch';
 import { FileChip } from './file-chip';
 import { ToolCard } from './turn';
@@ -99,7 +100,7 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
         {turn.tools.map((u) => <ToolCard key={u.callId} use={u} />)}
         {turn.text && <Markdown text={turn.text} cursor={live} />}
         {column.pause && <p className="mut">{t('chat.comparing.paused')}</p>}
-        {turn.error && <div className="note-box fail">{turn.error.message}</div>}
+        {turn.error && <div className="note-box fail"><Said text={turn.error.message} /></div>}
         {column.ran && column.ran !== column.model && <div className="note-box wait">{t('chat.othermodel', { model: column.ran })}</div>}
       </div>
       <div className="cf">

@@ -9,6 +9,7 @@ import { callText, Code } from '../../parts/code';
 import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { say, toast } from '../../parts/toast';
+import { Said } from '../../parts/said';
 import type { ToolUse } from '../../run/view';
 import { FileChip } from './file-chip';
 import type { Turn } from './turns';
@@ -31,7 +32,7 @@ export const TurnView = memo(function TurnView({ turn, agent, run, onSay }: { tu
       {turn.tools.map((use) => <ToolCard key={use.callId} use={use} />)}
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
       {thinking && <span className="st run" style={{ alignSelf: 'flex-start' }}><span className="dot" />{t('chat.thinking')}</span>}
-      {turn.error && <div className="note-box fail" role="alert"><div><b>{turn.error.message}</b><div className="mono mut">{turn.error.code}</div></div><span className="sp" />{onSay && <Button small icon={RotateCcw} onClick={() => onSay('')}>{t('retry')}</Button>}</div>}
+      {turn.error && <div className="note-box fail" role="alert"><div><b><Said text={turn.error.message} /></b><div className="mono mut">{turn.error.code}</div></div><span className="sp" />{onSay && <Button small icon={RotateCcw} onClick={() => onSay('')}>{t('retry')}</Button>}</div>}
     </div>
   );
 });

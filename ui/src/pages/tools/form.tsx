@@ -10,6 +10,7 @@ import { duration } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Code } from '../../parts/code';
 import { SaveButton, useDefinition } from '../../parts/definition';
+import { Said } from '../../parts/said';
 import { Check, ChoiceField, NumberField, TextField } from '../../parts/form';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
@@ -86,7 +87,7 @@ function Trial({ tool, fresh, dirty }: { tool: Tool; fresh: boolean; dirty: bool
       <JsonField label={t('trace.in')} value={input} onChange={(v) => setInput(v ?? {})} rows={6} />
       <div><Button icon={Play} disabled={busy} reason={fresh ? t('toolspage.savefirst') : dirty ? t('toolspage.trysaved') : null} onClick={() => void run()}>{busy ? t('status.running') : t('toolspage.call')}</Button></div>
       {wrong && <div className="note-box fail" role="alert">{wrong}</div>}
-      {answer && <section aria-live="polite"><div className="row between"><h3>{answer.is_error ? t('toolspage.failed') : t('toolspage.result')}</h3><span className="mut small">{duration(answer.duration_ms)}</span></div>{answer.is_error && typeof answer.result === 'string' ? <div className="note-box fail" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>{answer.result}</div> : <Code value={answer.result} />}</section>}
+      {answer && <section aria-live="polite"><div className="row between"><h3>{answer.is_error ? t('toolspage.failed') : t('toolspage.result')}</h3><span className="mut small">{duration(answer.duration_ms)}</span></div>{answer.is_error && typeof answer.result === 'string' ? <div className="note-box fail" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}><Said text={answer.result} /></div> : <Code value={answer.result} />}</section>}
     </>
   );
 }

@@ -14,6 +14,7 @@ import { Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
+import { Said } from '../../parts/said';
 import { Ask } from '../../run/ask';
 import { START, startName } from '../../run/rows';
 import { traceRows } from '../../run/trace-rows';
@@ -132,7 +133,7 @@ function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made
         <h2 className="h1 trunc" style={{ maxWidth: '100%' }}>{title}</h2><Status status={trace.status} />
         <span className="mut">{trace.workflow_revision ? `${t('version', { n: trace.workflow_revision })} · ` : trace.entity_type === 'workflow' ? `${t('history.draft')} · ` : ''}{trace.thread_id && <>{t('trace.thread')} <span className="mono">{shortId(trace.thread_id)}</span> · </>}{dateTime(trace.started_at ?? trace.created_at)}</span>
       </div>
-      {trace.error && <div className="note-box fail" role="alert" style={{ marginTop: 10 }}><div><b>{trace.error.message}</b> <span className="mono mut">{trace.error.code}</span></div></div>}
+      {trace.error && <div className="note-box fail" role="alert" style={{ marginTop: 10 }}><div><b><Said text={trace.error.message} /></b> <span className="mono mut">{trace.error.code}</span></div></div>}
       {trace.status === 'queued' && <Queued since={Date.now() - Date.parse(trace.created_at)} />}
       <div className="kp">
         <div><span className="eyebrow">{t('trace.duration')}</span><b>{duration(!paused && trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms)}</b><em>{waited ? t('trace.waited', { time: duration(waited) }) : t('trace.nowait')}</em></div>

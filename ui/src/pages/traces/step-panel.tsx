@@ -15,6 +15,7 @@ import { Markdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments, Tabs } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
+import { Said } from '../../parts/said';
 import type { Row } from '../../run/rows';
 import { RotateCcw } from 'lucide-react';
 import { Messages } from './messages';
@@ -57,7 +58,7 @@ export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; ro
       <div className="ib" id="step-panel" role="tabpanel" tabIndex={0}>
         {whole.isError && !step ? <Failure error={whole.error} onRetry={() => void whole.refetch()} /> : !step ? <SkeletonRows rows={4} /> : (
           <>
-            {step.error && <div className="note-box fail" role="alert"><div><b>{step.error.message}</b><div className="mono mut">{step.error.code}</div>{step.validation_errors?.map((e) => <div key={e} className="small">{e}</div>)}</div></div>}
+            {step.error && <div className="note-box fail" role="alert"><div><b><Said text={step.error.message} /></b><div className="mono mut">{step.error.code}</div>{step.validation_errors?.map((e) => <div key={e} className="small">{e}</div>)}</div></div>}
             {current === 'output' && <Output step={step} span={span} spans={shown} />}
             {current === 'state' && <><StateView step={step} loading={whole.isPending} /><Writers answer={answer} step={step} /></>}
             {current === 'messages' && <Messages spans={shown} step={step} />}

@@ -13,6 +13,8 @@ import { rowsShown, type TraceRows } from '../../run/trace-rows';
 interface Props { made: TraceRows; chosen: string | null; zoom: [number, number] | null; onZoom: (z: [number, number] | null) => void; onChoose: (id: string) => void; live: boolean }
 
 const HEIGHT = 32;
+/** What the mark of an axis takes. */
+const LABEL = 44;
 /** An axis this wide goes on after the run, so that figures stand beside bars that reach its end. */
 const WIDE = 200;
 const FIGURE = 66;
@@ -59,7 +61,7 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
         <div className="row" style={{ paddingLeft: 12 }}><span className="field" style={{ height: 26, flex: '0 1 190px' }}><Icon as={Search} /><input type="search" aria-label={t('trace.filter')} placeholder={t('trace.filter')} value={q} onChange={(e) => setQ(e.target.value)} /></span>
           <Segments small label={t('trace.rows')} value={spans} onChange={setSpans} options={[{ id: 'steps', label: t('trace.steps') }, { id: 'spans', label: t('trace.spanstab') }]} /></div>
         <div className="num hide-s">{t('trace.tokens')}</div><div className="num hide-s">{t('trace.cost')}</div>
-        <div className="wb ax" ref={header} aria-hidden="true">{ticks(span, axis).filter((ms) => ms / span < 0.94).map((ms) => <span key={ms} style={{ left: `${(ms / span) * 100}%` }}>{markOf(ms)}</span>)}</div>
+        <div className="wb ax" ref={header} aria-hidden="true">{ticks(span, axis).filter((ms) => ms / span < 0.94).map((ms) => <span key={ms} style={axis * (1 - ms / span) < LABEL ? { right: 0 } : { left: `${(ms / span) * 100}%` }}>{markOf(ms)}</span>)}</div>
       </div>
       <div className="wbody" ref={box} role="treegrid" aria-label={t('tab.timeline')} aria-rowcount={rows.length} aria-colcount={4} tabIndex={0} onKeyDown={onKey} aria-activedescendant={at >= first && at < last ? `w-${rows[at]?.id}` : undefined}>
         {rows.length === 0 && <div role="row"><p className="mut" role="gridcell" style={{ padding: 16 }}>{made.rows.length ? t('palette.none') : t('timeline.empty')}</p></div>}
