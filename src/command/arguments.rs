@@ -26,6 +26,8 @@ impl Arguments {
         while let Some(word) = typed.next() {
             if matches!(word.as_str(), "--help" | "-h") {
                 found.words.insert(0, "help".to_owned());
+            } else if word == "--version" {
+                found.words.insert(0, "version".to_owned());
             } else if let Some(option) = word.strip_prefix("--") {
                 let (name, value) = match option.split_once('=') {
                     Some((name, value)) => (name.to_owned(), value.to_owned()),

@@ -143,9 +143,12 @@ impl Call<'_> {
 /// How a command ends, or why it could not.
 type Outcome = Result<Exit, Error>;
 
+/// What `studio version` says.
+const VERSION: &str = concat!("studio ", env!("CARGO_PKG_VERSION"));
+
 /// Names with what each does.
 const COMMANDS: [(&str, &str); 6] = [
-    ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S"),
+    ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S, --tries N, --backoff S"),
     ("migrate", "brings the database up to date: --pretend"),
     ("purge", "removes what is older than `retention.*` says: --dry-run"),
     ("doctor", "says what is wrong: --online, --verify"),
@@ -159,7 +162,7 @@ fn help() -> String {
     for (name, about) in COMMANDS {
         text.push_str(&format!("  {name:<22} {about}\n"));
     }
-    text.push_str("  help                   this text");
+    text.push_str("  version                the version of the program\n  help                   this text");
     text
 }
 
@@ -176,6 +179,10 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
     match arguments.command() {
         "help" => {
             call.console.result(&help());
+            Ok(Exit::Done)
+        }
+        "version" => {
+            call.console.result(VERSION);
             Ok(Exit::Done)
         }
         "work" => work::run(call, arguments).await,

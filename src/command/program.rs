@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Call, Console, Exit, Outcome, help, told};
+use super::{Arguments, Call, Console, Exit, Outcome, VERSION, help, told};
 use crate::config::{Config, ConfigSources};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::studio::{Stop, Studio};
 
 /// What the program reads when no `--config` names a file.
@@ -19,6 +19,10 @@ pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: 
     match Arguments::parse(typed) {
         Ok(arguments) if arguments.command() == "help" => {
             console.result(&help());
+            Exit::Done
+        }
+        Ok(arguments) if arguments.command() == "version" => {
+            console.result(VERSION);
             Exit::Done
         }
         Ok(arguments) => begin(arguments, environment, console, stop),
@@ -40,6 +44,7 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     // What makes the file may find none.
     let read = file.filter(|file| arguments.command() != "install-observability" || file.exists());
     let config = Config::load(sources(arguments, read, environment)?)?;
+    look_for_database(&config, arguments.command(), console)?;
     let studio = Studio::open(config)?;
     let runtime = studio.runtime()?;
     let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, file: named, stop, alone: true };
@@ -50,6 +55,22 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     });
     studio.stop_runtime(Duration::from_secs(1));
     Ok(exit)
+}
+
+/// What is worked on or removed was stored by others: a database that would have to be made first is hardly the one that is meant.
+fn look_for_database(config: &Config, command: &str, console: &dyn Console) -> Result<(), Error> {
+    let Some(file) = config.database_file().filter(|file| !file.exists()) else { return Ok(()) };
+    match command {
+        "work" => {
+            console.problem(&format!("there is no database `{}` yet: an empty one is made; is it the application's?", file.display()));
+            Ok(())
+        }
+        "purge" | "checkpoints:purge" => {
+            let told = format!("there is no database `{}`; nothing was removed; `--database` or the configuration names another", file.display());
+            Err(Error::new(Kind::NotFound, told))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The configuration of a program that works for others: it takes what a command says, nothing by itself.

@@ -67,6 +67,29 @@ fn what_is_not_there_ends_with_4() {
 }
 
 #[test]
+fn a_database_that_is_not_there_is_not_made_unsaid() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("studio.sqlite");
+    for command in ["purge", "checkpoints:purge"] {
+        let (exit, results, problems) = ask(&format!("--database {} {command}", file.display()));
+        assert_eq!((exit, results.len(), problems.len(), file.exists()), (Exit::NotFound, 0, 1, false));
+        assert!(problems[0].contains("there is no database `"), "{problems:?}");
+    }
+    let work = format!("--database {} work --stop-when-empty", file.display());
+    let (exit, _, problems) = ask(&work);
+    assert_eq!((exit, problems.len(), file.exists()), (Exit::Done, 1, true), "{problems:?}");
+    let (exit, _, problems) = ask(&work);
+    assert_eq!((exit, problems), (Exit::Done, vec![]), "now it is there");
+}
+
+#[test]
+fn the_version_is_told() {
+    for typed in ["version", "--version"] {
+        assert_eq!(ask(typed), (Exit::Done, vec![format!("studio {}", env!("CARGO_PKG_VERSION"))], vec![]));
+    }
+}
+
+#[test]
 fn an_empty_queue_ends_at_once_and_json_is_one_object() {
     let (exit, results, problems) = ask("--json --database :memory: studio:work --stop-when-empty");
     assert_eq!((exit, results, problems), (Exit::Done, vec![r#"{"finished":{}}"#.to_owned()], vec![]));

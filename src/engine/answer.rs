@@ -161,7 +161,7 @@ fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
     match &pause.reason {
         PauseReason::Human { prompt, question, .. } => {
             if reply.approval.is_some() || reply.decisions.is_some() {
-                return Err(wrong_kind("human", format!("the run waits for an answer to: {prompt}")));
+                return Err(wrong_kind("human", format!("the run waits for an answer, as `message`, to: {prompt}")));
             }
             let message = reply.message.clone().unwrap_or_default();
             if message.trim().is_empty() && reply.attachments.is_empty() {
@@ -175,7 +175,7 @@ fn answer_of(pause: &Pause, reply: &Reply) -> Result<Answer> {
         PauseReason::Approval { calls, schemas, .. } => {
             if (reply.approval.is_none() && reply.decisions.is_none()) || !reply.attachments.is_empty() {
                 let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-                let text = format!("the run waits for a decision on: {}", names.join(", "));
+                let text = format!("the run waits for a decision, `approval` approve or reject, on: {}", names.join(", "));
                 return Err(wrong_kind("tool_approval", text));
             }
             decisions(calls, schemas, reply)

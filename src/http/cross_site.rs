@@ -21,7 +21,7 @@ pub(super) fn check(method: &Method, headers: &HeaderMap, base_url: Option<&str>
     if same_site || same_origin || deliberate {
         return Ok(());
     }
-    Err(Error::new(Kind::CrossOrigin, "the request may come from another site; nothing was done. A program sends JSON, or the header `X-Requested-With`"))
+    Err(Error::new(Kind::CrossOrigin, "the request may come from another site; nothing was done. A program sends `Content-Type: application/json`; with an upload, or without a body, the header `X-Requested-With`"))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

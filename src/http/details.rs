@@ -140,7 +140,7 @@ mod tests {
             ("limit must be an integer from 1 to 100", "limit deve ser um inteiro de 1 a 100"),
             ("there is no run `{0}`", "não existe a execução `{0}`"),
             ("there is no thing `x`", "não existe thing `x`"),
-            ("the run waits for an answer to: Is {1} fine?", "a execução espera uma resposta a: Is {1} fine?"),
+            ("the run waits for an answer, as `message`, to: Is {1} fine?", "a execução espera uma resposta, como `message`, a: Is {1} fine?"),
             ("nobody translated this", "nobody translated this"),
             ("", ""),
         ] {

@@ -10,7 +10,7 @@ pub(super) fn check(config: &Config, marks: &HostMarks) -> Result<()> {
     if marks.authorized || settings::is_local(config) {
         return Ok(());
     }
-    Err(Error::new(Kind::Unauthenticated, "the host did not authorize this request"))
+    Err(Error::new(Kind::Unauthenticated, "the application did not authorize this request: outside `environment: local` it does so for each that may read here"))
 }
 
 /// Refuses what this prefix does not have, and what is switched off.

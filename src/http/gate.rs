@@ -18,19 +18,20 @@ pub(super) async fn check(studio: &Studio, marks: &HostMarks, method: &Method, p
     let config = studio.config();
     let host = &studio.world().host;
     let open = match marks.gate {
-        Some(decision) => decision,
+        Some(decision) => Some(decision),
         None if host.answers(HostOp::Gate) => {
             let question = json!({
                 "gate": config.gate, "user": marks.user, "tenant": marks.tenant, "method": method.as_str(), "path": path,
             });
             let answer = host.call(HostOp::Gate, question, LIMIT).await;
-            answer.is_ok_and(|answer| answer.get("allow").and_then(Value::as_bool) == Some(true))
+            Some(answer.is_ok_and(|answer| answer.get("allow").and_then(Value::as_bool) == Some(true)))
         }
-        None => settings::is_local(config) || marks.user.is_some(),
+        None => (settings::is_local(config) || marks.user.is_some()).then_some(true),
     };
-    if open {
-        return Ok(());
-    }
-    let told = format!("the gate `{}` did not let this request in", config.gate);
+    let told = match open {
+        Some(true) => return Ok(()),
+        Some(false) => format!("the gate `{}` did not let this request in", config.gate),
+        None => format!("nobody opened the gate `{}`: outside `environment: local` the application says for each request who may come in", config.gate),
+    };
     Err(Error::new(Kind::Forbidden, told).with("gate", config.gate.as_str()))
 }

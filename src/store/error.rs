@@ -50,7 +50,7 @@ pub enum StoreError {
     #[error("{0}")]
     Place(String),
     /// The operating system failed.
-    #[error("the database cannot be used: {0}; nothing was changed; check the disk and try again")]
+    #[error("the database cannot be used: {0}; nothing was changed; check the disk or the server and try again")]
     Io(String),
     /// The connection to a server broke while it committed, and it could not be asked afterwards.
     #[error("the connection to the database broke; whether the change was kept is not known; look before you try again")]

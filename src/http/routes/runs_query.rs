@@ -68,7 +68,7 @@ fn statuses(given: Option<&str>) -> Result<Vec<String>> {
     words
         .map(|word| {
             let known = STATUSES.contains(&word);
-            known.then(|| word.to_owned()).ok_or_else(|| Error::field("status", format!("status knows no `{word}`")))
+            known.then(|| word.to_owned()).ok_or_else(|| Error::field("status", format!("status knows no `{word}`; it is one of: {}", STATUSES.join(", "))))
         })
         .collect()
 }

@@ -117,5 +117,9 @@ fn configuration(config: &Config, found: &mut Diagnosis) {
     if unknown.is_empty() {
         return found.fine("configuration", format!("environment `{}`", config.keys.environment));
     }
-    found.warn("configuration", format!("nothing reads {}; are the names right?", unknown.join(", ")));
+    let told: Vec<String> = unknown
+        .into_iter()
+        .map(|name| Config::meant(&name).map_or_else(|| name.clone(), |meant| format!("{name} (is {meant} meant?)")))
+        .collect();
+    found.warn("configuration", format!("nothing reads {}; docs/configuration.md has the names", told.join(", ")));
 }

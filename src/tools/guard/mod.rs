@@ -17,6 +17,8 @@ use patterns::Patterns;
 pub struct Guard {
     allowed: Patterns,
     private: Patterns,
+    /// The key that `private` is configured under.
+    key: Arc<str>,
 }
 
 /// Why an address is not called; the text is for people and models.
@@ -32,7 +34,7 @@ impl Guard {
     /// What is wrong with the lists, one sentence each.
     pub fn new(allowed: (&str, &[String]), private: (&str, &[String])) -> Result<Self, Vec<String>> {
         match (Patterns::read(allowed.0, allowed.1), Patterns::read(private.0, private.1)) {
-            (Ok(allowed), Ok(private)) => Ok(Self { allowed, private }),
+            (Ok(allowed), Ok(list)) => Ok(Self { allowed, private: list, key: private.0.into() }),
             (allowed, private) => Err([allowed.err(), private.err()].into_iter().flatten().flatten().collect()),
         }
     }
@@ -52,7 +54,7 @@ impl Guard {
             return Err(Refusal(format!("the host `{host}` is not on the list of hosts that may be called")));
         }
         match host.trim_matches(['[', ']']).parse::<IpAddr>() {
-            Ok(address) if !self.admits(host, address) => Err(private(host)),
+            Ok(address) if !self.admits(host, address) => Err(self.private(host)),
             Ok(_) | Err(_) => Ok(()),
         }
     }
@@ -61,10 +63,10 @@ impl Guard {
     fn admits(&self, host: &str, address: IpAddr) -> bool {
         address::is_public(address) || self.private.has_host(host) || self.private.has_address(address)
     }
-}
 
-fn private(host: &str) -> Refusal {
-    Refusal(format!("`{host}` leads to a private or local address, which may not be called"))
+    fn private(&self, host: &str) -> Refusal {
+        Refusal(format!("`{host}` leads to a private or local address, which is called only when `{}` names it", self.key))
+    }
 }
 
 /// Names are resolved once; only addresses that passed are connected to.
@@ -76,7 +78,7 @@ impl Resolve for Guard {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((host, 0)).await?.collect();
             let passed: Vec<SocketAddr> = found.into_iter().filter(|address| guard.admits(host, address.ip())).collect();
             if passed.is_empty() {
-                return Err(private(host).into());
+                return Err(guard.private(host).into());
             }
             Ok(Box::new(passed.into_iter()) as Addrs)
         })

@@ -71,14 +71,14 @@ async fn every_trigger_in_every_status() {
         resume human | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         resume human | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
         resume human | awaiting_input | running
-        resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
+        resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision, `approval` approve or reject, on: pay {"expected":"tool_approval"}
         resume human | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
         resume human | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
         resume human | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
         resume approval | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
         resume approval | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         resume approval | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
-        resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
+        resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer, as `message`, to: Who? {"expected":"human"}
         resume approval | awaiting_tool_approval | running
         resume approval | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
         resume approval | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
@@ -103,14 +103,14 @@ async fn every_trigger_in_every_status() {
         queue resume human | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         queue resume human | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
         queue resume human | awaiting_input | queued
-        queue resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
+        queue resume human | awaiting_tool_approval | 422 wrong_answer_kind: the run waits for a decision, `approval` approve or reject, on: pay {"expected":"tool_approval"}
         queue resume human | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
         queue resume human | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
         queue resume human | cancelled | 409 invalid_state: the run was cancelled; it cannot go on {"run_status":"cancelled"}
         queue resume approval | none | 404 not_found: there is no run `01890000-0000-7000-8000-000000000000` {"resource":"run","id":"i1"}
         queue resume approval | queued | 409 invalid_state: the run is queued; only a paused run can be resumed {"run_status":"queued"}
         queue resume approval | running | 409 invalid_state: the run is running; only a paused run can be resumed {"run_status":"running"}
-        queue resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
+        queue resume approval | awaiting_input | 422 wrong_answer_kind: the run waits for an answer, as `message`, to: Who? {"expected":"human"}
         queue resume approval | awaiting_tool_approval | queued
         queue resume approval | completed | 409 invalid_state: the run is completed; only a paused run can be resumed {"run_status":"completed"}
         queue resume approval | failed | 409 invalid_state: the run is failed; only a paused run can be resumed {"run_status":"failed"}
@@ -231,13 +231,13 @@ async fn an_answer_must_fit_its_pause() {
     expect![[r#"
         awaiting_input | {} | 422 validation_failed: message is required {"errors":{"message":["message is required"]}}
         awaiting_input | {"message":""} | 422 validation_failed: message is required {"errors":{"message":["message is required"]}}
-        awaiting_input | {"approval":"approve","message":"x"} | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
-        awaiting_input | {"decisions":[{"call_id":"c","approval":"approve"}]} | 422 wrong_answer_kind: the run waits for an answer to: Who? {"expected":"human"}
+        awaiting_input | {"approval":"approve","message":"x"} | 422 wrong_answer_kind: the run waits for an answer, as `message`, to: Who? {"expected":"human"}
+        awaiting_input | {"decisions":[{"call_id":"c","approval":"approve"}]} | 422 wrong_answer_kind: the run waits for an answer, as `message`, to: Who? {"expected":"human"}
         awaiting_input | {"approval":"perhaps"} | 422 validation_failed: approval must be one of approve, reject {"errors":{"approval":["approval must be one of approve, reject"]}}
         awaiting_input | {"pause_id":"01890000-0000-7000-8000-000000000000","approval":"approve"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_input","pauses":[{"pause_id":"p1","node_id":"human_1"}]}
         awaiting_input | {"node_id":"elsewhere","message":"x"} | 409 pause_not_pending: there is no such open pause in this run; nothing was changed {"run_status":"awaiting_input","pauses":[{"pause_id":"p1","node_id":"human_1"}]}
-        awaiting_tool_approval | {} | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
-        awaiting_tool_approval | {"message":""} | 422 wrong_answer_kind: the run waits for a decision on: pay {"expected":"tool_approval"}
+        awaiting_tool_approval | {} | 422 wrong_answer_kind: the run waits for a decision, `approval` approve or reject, on: pay {"expected":"tool_approval"}
+        awaiting_tool_approval | {"message":""} | 422 wrong_answer_kind: the run waits for a decision, `approval` approve or reject, on: pay {"expected":"tool_approval"}
         awaiting_tool_approval | {"approval":"approve","message":"x"} | running
         awaiting_tool_approval | {"decisions":[{"call_id":"c","approval":"approve"}]} | 422 validation_failed: `c` does not wait for approval {"errors":{"decisions.0.call_id":["`c` does not wait for approval"]}}
         awaiting_tool_approval | {"approval":"perhaps"} | 422 validation_failed: approval must be one of approve, reject {"errors":{"approval":["approval must be one of approve, reject"]}}
