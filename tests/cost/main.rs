@@ -115,3 +115,22 @@ fn a_run_that_was_told_is_let_go_of() {
         assert!(kept < 1 << 20, "{kept} bytes are kept of 100 runs");
     });
 }
+
+#[test]
+fn a_run_in_utc_does_not_look_through_the_time_zones() {
+    let _turn = TURN.lock();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let studio = studio();
+        let workflow = workflow(&studio, &looping(3)).await;
+        run(&studio, &workflow).await;
+    });
+    let look = |name: &str| {
+        let before = MADE.load(Ordering::Relaxed);
+        drop(jiff::tz::TimeZone::get(name));
+        MADE.load(Ordering::Relaxed) - before
+    };
+    // Who asks for another zone first makes a list of all that the system knows.
+    let (first, second) = (look("Europe/Lisbon"), look("Europe/Berlin"));
+    assert!(first > second * 5 || !std::path::Path::new("/usr/share/zoneinfo").exists(), "{first} {second}");
+}
