@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 pub use load::ConfigSources;
 pub use provider::{EmbeddingConfig, ModelConfig, ProviderConfig};
 pub use settings::Flags;
+pub(crate) use settings::time_zone;
 #[cfg(test)]
 pub(crate) use settings::ROUTES;
 

@@ -35,7 +35,7 @@ impl Keys {
     /// Where days begin and clocks are read.
     #[must_use]
     pub fn time_zone(&self) -> TimeZone {
-        zone(&self.timezone).unwrap_or(TimeZone::UTC)
+        time_zone(&self.timezone).unwrap_or(TimeZone::UTC)
     }
 
     /// What is on.
@@ -191,8 +191,8 @@ fn shown_value(shown: Shown, value: &Value) -> Value {
     }
 }
 
-/// A time zone by name; UTC also where the system knows no time zones.
-fn zone(name: &str) -> Option<TimeZone> {
+/// A time zone by name; UTC also where the system knows no time zones. Other names make the process look through all that it knows.
+pub(crate) fn time_zone(name: &str) -> Option<TimeZone> {
     if matches!(name, "UTC" | "Etc/UTC") { Some(TimeZone::UTC) } else { TimeZone::get(name).ok() }
 }
 
@@ -210,7 +210,7 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     if text("/table_prefix").is_some_and(|prefix| !is_table_prefix(prefix)) {
         refuse("table_prefix", "must match ^[a-z_][a-z0-9_]{0,30}$");
     }
-    if text("/timezone").is_some_and(|name| zone(name).is_none()) {
+    if text("/timezone").is_some_and(|name| time_zone(name).is_none()) {
         refuse("timezone", "must be the name of a time zone, such as `Europe/Lisbon`");
     }
     if text("/usage/currency").is_some_and(|code| code.len() != 3 || !code.bytes().all(|letter| letter.is_ascii_uppercase())) {

@@ -5,6 +5,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::world::World;
+use crate::config::time_zone;
 use crate::model::Id;
 use crate::model::agent::Definitions;
 use crate::model::node::{AgentNode, Node};
@@ -49,7 +50,7 @@ pub(super) fn system(run: &Run, lane: &Lane, world: &World) -> System {
     System {
         thread_id: run.created.thread,
         now: world.clock.now(),
-        timezone: TimeZone::get(zone).unwrap_or(TimeZone::UTC),
+        timezone: time_zone(zone).unwrap_or(TimeZone::UTC),
         locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
     }
 }

@@ -86,5 +86,5 @@ pub(super) fn heartbeat(config: &Config) -> Duration {
 
 /// Where days begin and end.
 pub(super) fn time_zone(config: &Config) -> jiff::tz::TimeZone {
-    jiff::tz::TimeZone::get(&config.timezone).unwrap_or(jiff::tz::TimeZone::UTC)
+    config.time_zone()
 }

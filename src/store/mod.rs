@@ -38,6 +38,7 @@ mod sqlite;
 pub mod threads;
 pub mod usage;
 mod usage_calls;
+mod usage_fold;
 pub mod usage_rebuild;
 pub mod usage_report;
 mod usage_sums;

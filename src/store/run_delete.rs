@@ -1,7 +1,10 @@
 //! Owns the removal of runs with everything that only they use.
 
+use std::sync::Arc;
+
 use super::db::{Tx, params};
 use super::error::StoreError;
+use super::runs::entity_kind;
 use super::usage::{self, Root};
 use super::{attachments, checkpoints, log, parts};
 use crate::model::Id;
@@ -40,8 +43,7 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
         params![&id.to_string(), tenant],
         |row| {
             let root = Root {
-                entity_type: row.text(2)?.to_owned(),
-                entity_id: row.text(3)?.to_owned(),
+                entity: (entity_kind(row.text(2)?)?, row.id(3)?),
                 started_at: row.opt_int(4)?.map(crate::model::Timestamp),
             };
             Ok((row.int(0)?, row.truth(1)?, root))
@@ -50,9 +52,10 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
     let Some((no, top, root)) = found else { return Ok(Vec::new()) };
     log::remove(tx, no)?;
     parts::release(tx, no)?;
-    usage::remove_spans(tx, tenant, no)?;
+    let of: Arc<str> = tenant.into();
+    usage::remove_spans(tx, &of, no)?;
     if let Some(started) = root.started_at.filter(|_| top) {
-        usage::count_run(tx, tenant, started, (&root.entity_type, &root.entity_id), -1);
+        usage::count_run(tx, &of, started, root.entity, -1);
     }
     checkpoints::delete_of_run(tx, tenant, id)?;
     tx.execute("DELETE FROM #run_replies WHERE run = $1", params![no])?;

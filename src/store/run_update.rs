@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::db::{Param, Tx, params};
 use super::error::StoreError;
 use super::log::{Append, Known};
-use super::runs::{RunRow, json_of, usage_params};
+use super::runs::{RunRow, entity_kind, json_of, usage_params};
 use super::usage;
-use crate::model::event::Seq;
+use crate::model::event::{EntityKind, Seq};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
@@ -117,8 +117,7 @@ impl RunRow {
 pub(super) struct Updated {
     pub(super) no: i64,
     pub(super) root: i64,
-    pub(super) entity_type: String,
-    pub(super) entity_id: String,
+    pub(super) entity: (EntityKind, Id),
     pub(super) top: bool,
     pub(super) started_at: Option<Timestamp>,
 }
@@ -166,8 +165,7 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
     let updated = Updated {
         no: known.no,
         root: known.no,
-        entity_type: known.entity_type.as_str().to_owned(),
-        entity_id: known.entity_id.to_string(),
+        entity: (known.entity_type, known.entity_id),
         top: true,
         started_at: row.started_at,
     };
@@ -179,7 +177,7 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
 /// A run counts for usage from its beginning.
 fn count_beginning(tx: &mut Tx<'_>, append: &Append, updated: &Updated, before: Option<Timestamp>) {
     if let Some(started) = updated.started_at.filter(|_| before.is_none() && updated.top) {
-        usage::count_run(tx, &append.tenant, started, (&updated.entity_type, &updated.entity_id), 1);
+        usage::count_run(tx, &append.tenant, started, updated.entity, 1);
     }
 }
 
@@ -228,8 +226,7 @@ fn update_read(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, S
             let updated = Updated {
                 no: found.int(0)?,
                 root: found.opt_int(1)?.map_or_else(|| found.int(0), Ok)?,
-                entity_type: found.text(2)?.to_owned(),
-                entity_id: found.text(3)?.to_owned(),
+                entity: (entity_kind(found.text(2)?)?, found.id(3)?),
                 top: found.opt_text(4)?.is_none(),
                 started_at: row.started_at,
             };

@@ -192,8 +192,7 @@ pub(super) fn make(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<Updated, 
     Ok(Updated {
         no,
         root: no,
-        entity_type: run.entity_type.as_str().to_owned(),
-        entity_id: run.entity_id.to_string(),
+        entity: (run.entity_type, run.entity_id),
         top: run.parent.is_none(),
         started_at: run.started_at,
     })
@@ -271,7 +270,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
     values.extend([run.queue.as_ref().into(), time(run.available_at), run.tries.into(), run.cancel_requested.into()]);
     let no = tx.insert(sql, &values)?;
     if run.parent.is_none() && let Some(started) = run.started_at {
-        usage::count_run(tx, &run.tenant, started, (run.entity_type.as_str(), &ids[1]), 1);
+        usage::count_run(tx, &run.tenant, started, (run.entity_type, run.entity_id), 1);
     }
     Ok(no)
 }

@@ -1,9 +1,12 @@
 //! Owns metered calls: storing one, and what runs and calls add to the sums.
 
+use std::sync::Arc;
+
 use super::db::{Param, Tx, params};
 use super::error::StoreError;
-use super::runs::{Updated, usage_at, usage_params};
+use super::runs::{Updated, entity_kind, usage_at, usage_params};
 use super::usage_sums::{Hour, Sum};
+use crate::model::event::EntityKind;
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
@@ -31,7 +34,7 @@ pub struct SpanRow {
 /// Stores a call and adds it to the sums of its model, and of its top-level run.
 pub(super) fn insert_span(
     tx: &mut Tx<'_>,
-    tenant: &str,
+    tenant: &Arc<str>,
     appending: &Id,
     run: &Updated,
     span: &SpanRow,
@@ -64,16 +67,15 @@ pub(super) fn insert_span(
 
 fn add_call(
     tx: &mut Tx<'_>,
-    tenant: &str,
+    tenant: &Arc<str>,
     root: &Root,
     model: (&str, &str),
     at: Timestamp,
     sum: Sum,
 ) {
-    let entity = (root.entity_type.as_str(), root.entity_id.as_str());
-    tx.later().counted().call(Hour::of(tenant, entity, at), model, &sum);
+    tx.later().counted().call(Hour::of(tenant, root.entity, at), model, &sum);
     if let Some(started) = root.started_at {
-        tx.later().counted().run(Hour::of(tenant, entity, started), &sum.uncounted());
+        tx.later().counted().run(Hour::of(tenant, root.entity, started), &sum.uncounted());
     }
 }
 
@@ -83,38 +85,29 @@ fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreE
 
 /// What a call's sums are kept under: its top-level run.
 pub(super) struct Root {
-    pub(super) entity_type: String,
-    pub(super) entity_id: String,
+    pub(super) entity: (EntityKind, Id),
     pub(super) started_at: Option<Timestamp>,
 }
 
 fn root_of(tx: &mut Tx<'_>, run: &Updated) -> Result<Root, StoreError> {
     if run.top {
-        return Ok(Root {
-            entity_type: run.entity_type.clone(),
-            entity_id: run.entity_id.clone(),
-            started_at: run.started_at,
-        });
+        return Ok(Root { entity: run.entity, started_at: run.started_at });
     }
     read_root(tx, run.root)?.ok_or_else(|| StoreError::damaged("the top-level run of a child run is missing"))
 }
 
 pub(super) fn read_root(tx: &mut Tx<'_>, no: i64) -> Result<Option<Root>, StoreError> {
     tx.query_one("SELECT entity_type, entity_id, started_at FROM #runs WHERE no = $1", params![no], |row| {
-        Ok(Root {
-            entity_type: row.text(0)?.to_owned(),
-            entity_id: row.text(1)?.to_owned(),
-            started_at: row.opt_int(2)?.map(Timestamp),
-        })
+        Ok(Root { entity: (entity_kind(row.text(0)?)?, row.id(1)?), started_at: row.opt_int(2)?.map(Timestamp) })
     })
 }
 
 /// A top-level run began, or is removed (`count` = -1).
 pub(super) fn count_run(
     tx: &mut Tx<'_>,
-    tenant: &str,
+    tenant: &Arc<str>,
     started: Timestamp,
-    entity: (&str, &str),
+    entity: (EntityKind, Id),
     count: i64,
 ) {
     tx.later().counted().run(Hour::of(tenant, entity, started), &Sum::new(count, &Usage::default()));
@@ -155,7 +148,7 @@ pub fn spans_of(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<StoredSpa
 }
 
 /// Removes the calls of a run and takes them from the sums.
-pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &str, run: i64) -> Result<(), StoreError> {
+pub(super) fn remove_spans(tx: &mut Tx<'_>, tenant: &Arc<str>, run: i64) -> Result<(), StoreError> {
     let spans = tx.query(
         "SELECT root, provider, model, started_at, prompt, completion, cached, cache_write, reasoning, cost, unpriced \
          FROM #spans WHERE run = $1",

@@ -37,8 +37,8 @@ pub(super) fn models_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, T
                 },
             )?;
         }
-        for item in asked.waiting.iter().filter(|item| pieces.sum_up(item.start) && item.is_of(*kind, id)) {
-            let model = item.model.filter(|(_, name)| query.model.as_ref().is_none_or(|wanted| wanted == name));
+        for item in asked.waiting.iter().filter(|item| pieces.sum_up(item.of.start) && item.is_of(*kind, id)) {
+            let model = item.of.model.filter(|(_, name)| query.model.as_ref().is_none_or(|wanted| wanted == name));
             model.into_iter().for_each(|model| add(&mut found, model, &item.sum));
         }
     }

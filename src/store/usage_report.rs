@@ -10,7 +10,7 @@ use super::error::StoreError;
 use super::usage_calls::{models_in, of_model};
 use super::usage_sums::Sum;
 use super::usage_waiting::{Item, Waiting};
-use super::usage_window::{Pieces, Window};
+use super::usage_window::{HOUR, Pieces, Window};
 use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
 
@@ -102,13 +102,15 @@ pub(super) struct Asked<'a> {
     pub(super) tenant: &'a str,
     pub(super) query: &'a UsageQuery,
     pub(super) window: Window,
+    /// What is of hours that reach into the window, oldest first.
     pub(super) waiting: &'a [Item<'a>],
 }
 
 impl Asked<'_> {
     /// The same of one day.
     pub(super) fn on(&self, day: Date) -> Result<Self, StoreError> {
-        Ok(Self { window: Window::days(day, day, &self.query.zone)?, ..*self })
+        let window = Window::days(day, day, &self.query.zone)?;
+        Ok(Self { window, waiting: within(self.waiting, window), ..*self })
     }
 }
 
@@ -130,12 +132,19 @@ pub struct UsageReport {
 pub fn report(tx: &mut Tx<'_>, tenant: &str, query: &UsageQuery) -> Result<UsageReport, StoreError> {
     let window = Window::days(query.from, query.to, &query.zone)?;
     let waiting = Waiting::read(tx, tenant)?;
-    let asked = Asked { tenant, query, window, waiting: &waiting.items()? };
+    let items = waiting.items()?;
+    let asked = Asked { tenant, query, window, waiting: within(&items, window) };
     let (totals, breakdown) = match &query.model {
         Some(model) => of_model(tx, &asked, model)?,
         None => (runs_in(tx, &asked)?, breakdown(tx, &asked)?),
     };
     Ok(UsageReport { window: (Timestamp(window.from), Timestamp(window.to - 1)), totals, breakdown })
+}
+
+/// What of records, oldest first, is of hours that reach into a window.
+fn within<'a>(items: &'a [Item<'a>], window: Window) -> &'a [Item<'a>] {
+    let before = |time: i64| items.partition_point(|item| item.of.start < time);
+    &items[before(window.from - HOUR + 1)..before(window.to)]
 }
 
 fn breakdown(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, StoreError> {
@@ -190,7 +199,7 @@ fn runs_of(tx: &mut Tx<'_>, asked: &Asked<'_>, kind: EntityKind, id: &str) -> Re
             },
         )?;
     }
-    let runs = asked.waiting.iter().filter(|item| item.model.is_none() && pieces.sum_up(item.start) && item.is_of(kind, id));
+    let runs = asked.waiting.iter().filter(|item| item.of.model.is_none() && pieces.sum_up(item.of.start) && item.is_of(kind, id));
     runs.for_each(|item| sum.add(&item.sum));
     let mut totals = Totals::of(&sum)?;
     for piece in pieces.rows {
@@ -225,7 +234,7 @@ fn entities_in(tx: &mut Tx<'_>, asked: &Asked<'_>) -> Result<Vec<(Of, Totals)>, 
 
 /// The entities that ever had a run, in order: one step through the index each.
 fn entity_ids(tx: &mut Tx<'_>, asked: &Asked<'_>, kind: EntityKind) -> Result<BTreeSet<String>, StoreError> {
-    let mut ids: BTreeSet<String> = asked.waiting.iter().filter(|item| item.is_of(kind, "")).map(|item| item.entity_id.to_owned()).collect();
+    let mut ids: BTreeSet<String> = asked.waiting.iter().filter(|item| item.is_of(kind, "")).map(|item| item.of.entity_id.to_owned()).collect();
     let mut last = String::new();
     while let Some(id) = tx.query_one(
         "SELECT entity_id FROM #usage_runs WHERE tenant = $1 AND entity_type = $2 AND entity_id > $3 ORDER BY entity_id LIMIT 1",

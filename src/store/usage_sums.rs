@@ -1,24 +1,19 @@
-//! Owns the sums of usage by hour and day: what is added waits as one row of a transaction, until much is put into the sums at once.
+//! Owns the sums of usage by hour and day: figures, and what is counted in a transaction until it is stored.
 //!
-//! A run stored alone would change a dozen sums: its hour and its day, of its entity and of all, by model and not. As rows that wait it
+//! A run stored alone would change a dozen sums: its hour and its day, of its entity and of all, by model and not. As a row that waits it
 //! changes none, and nobody waits for another's sums. Whoever reads a sum adds what waits.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 
-use super::db::{Param, Row, Tx, params};
+use super::db::{Row, Tx};
 use super::error::StoreError;
-use super::usage_waiting::{self, Item};
-use super::usage_window::{DAY, HOUR};
-use crate::model::Timestamp;
+use super::usage_fold;
+use super::usage_waiting::{self, Item, Of, Records};
+use super::usage_window::HOUR;
+use crate::model::event::EntityKind;
 use crate::model::usage::Usage;
-
-/// About so many records may wait, so that reading them takes less than a millisecond.
-const MOST: i64 = 1024;
-/// One in so many transactions looks how many wait; so does each that adds more than so many.
-const LOOK: u64 = 64;
-/// Records of one row.
-const CHUNK: usize = 64;
+use crate::model::{Id, Timestamp};
 
 /// A number of runs or calls and their figures, added to sums or taken from them; `unpriced` counts calls. Money is kept in
 /// two columns, since a sum of it in 10⁻¹² of a small currency can be larger than a column.
@@ -77,20 +72,25 @@ impl Sum {
     }
 }
 
-/// An hour of UTC of a tenant's agent or workflow, which sums are added up from; of a sum also a day, and no entity for all of the type.
+/// An hour of UTC of a tenant's agent or workflow, which sums are added up from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hour {
-    pub(super) tenant: String,
-    pub(super) entity_type: String,
-    pub(super) entity_id: String,
-    pub(super) start: i64,
+    tenant: Arc<str>,
+    entity_type: &'static str,
+    entity_id: Id,
+    start: i64,
 }
 
 impl Hour {
     /// The hour of a moment.
-    pub(super) fn of(tenant: &str, entity: (&str, &str), at: Timestamp) -> Self {
-        let start = at.0 - at.0.rem_euclid(HOUR);
-        Self { tenant: tenant.to_owned(), entity_type: entity.0.to_owned(), entity_id: entity.1.to_owned(), start }
+    pub(super) fn of(tenant: &Arc<str>, (kind, id): (EntityKind, Id), at: Timestamp) -> Self {
+        Self { tenant: Arc::clone(tenant), entity_type: kind.as_str(), entity_id: id, start: at.0 - at.0.rem_euclid(HOUR) }
+    }
+
+    fn record(&self, model: Option<(&str, &str)>, sum: &Sum, to: &mut Records) {
+        let mut id = uuid::Uuid::encode_buffer();
+        let entity_id = self.entity_id.0.as_hyphenated().encode_lower(&mut id);
+        to.add(&Item { of: Of { entity_type: self.entity_type, entity_id, start: self.start, model }, sum: *sum });
     }
 }
 
@@ -123,83 +123,18 @@ impl Counted {
         }
     }
 
-    /// Lets it wait; puts what waits into the sums when that has become much.
+    /// Lets it wait, as one row of each tenant.
     pub(super) fn store(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
-        let mut waiting: BTreeMap<&str, Vec<Item<'_>>> = BTreeMap::new();
+        let mut waiting: BTreeMap<&str, Records> = BTreeMap::new();
         for (hour, sum) in &self.runs {
-            waiting.entry(&hour.tenant).or_default().push(Item::new(hour, None, *sum));
+            hour.record(None, sum, waiting.entry(&hour.tenant).or_default());
         }
         for ((hour, provider, model), sum) in &self.calls {
-            waiting.entry(&hour.tenant).or_default().push(Item::new(hour, Some((provider, model)), *sum));
+            hour.record(Some((provider, model)), sum, waiting.entry(&hour.tenant).or_default());
         }
-        let mut added = 0;
-        for (tenant, items) in waiting {
-            added += items.len();
-            for chunk in items.chunks(CHUNK) {
-                usage_waiting::add(tx, tenant, chunk)?;
-            }
+        for (tenant, records) in waiting {
+            usage_waiting::add(tx, tenant, &records)?;
         }
-        let looks = added >= CHUNK || (added > 0 && RandomState::new().hash_one(added).is_multiple_of(LOOK));
-        if looks && usage_waiting::count(tx)? >= MOST { fold(tx) } else { Ok(()) }
+        usage_fold::now_and_then(tx, self.runs.len() + self.calls.len())
     }
-}
-
-/// Puts everything that waits into the sums.
-pub(super) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
-    tx.alone("usage", "")?;
-    let (mut runs, mut calls) = (BTreeMap::new(), BTreeMap::new());
-    usage_waiting::take(tx, &mut |tenant, item| {
-        for (entity_id, width) in [(item.entity_id, HOUR), (item.entity_id, DAY), ("", HOUR), ("", DAY)] {
-            let of = Hour {
-                tenant: tenant.to_owned(),
-                entity_type: item.entity_type.to_owned(),
-                entity_id: entity_id.to_owned(),
-                start: item.start - item.start.rem_euclid(width),
-            };
-            let sum: &mut Sum = match item.model {
-                None => runs.entry((of, width)).or_default(),
-                Some((provider, model)) => calls.entry((of, width, provider.to_owned(), model.to_owned())).or_default(),
-            };
-            sum.add(&item.sum);
-        }
-    })?;
-    for ((of, width), sum) in &runs {
-        add_runs(tx, params![&of.tenant, &of.entity_type, &of.entity_id, *width, of.start], sum)?;
-    }
-    for ((of, width, provider, model), sum) in &calls {
-        add_calls(tx, params![&of.tenant, &of.entity_type, &of.entity_id, *width, of.start, provider, model], sum)?;
-    }
-    Ok(())
-}
-
-fn add_runs(tx: &mut Tx<'_>, of: &[Param<'_>], sum: &Sum) -> Result<(), StoreError> {
-    let mut values = of.to_vec();
-    values.extend(sum.0.map(Param::from));
-    tx.send(
-        "INSERT INTO #usage_runs AS s (tenant, entity_type, entity_id, width, start, n, \
-         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
-         ON CONFLICT (tenant, entity_type, entity_id, width, start) DO UPDATE SET n = s.n + excluded.n, \
-         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-        &values,
-    )
-}
-
-fn add_calls(tx: &mut Tx<'_>, of: &[Param<'_>], sum: &Sum) -> Result<(), StoreError> {
-    let mut values = of.to_vec();
-    values.extend(sum.0.map(Param::from));
-    tx.send(
-        "INSERT INTO #usage_models AS s (tenant, entity_type, entity_id, width, start, provider, model, n, \
-         prompt, completion, cached, cache_write, reasoning, unpriced, cost_milli, cost_pico) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) \
-         ON CONFLICT (tenant, entity_type, entity_id, width, start, provider, model) DO UPDATE SET n = s.n + excluded.n, \
-         prompt = s.prompt + excluded.prompt, completion = s.completion + excluded.completion, \
-         cached = s.cached + excluded.cached, cache_write = s.cache_write + excluded.cache_write, \
-         reasoning = s.reasoning + excluded.reasoning, unpriced = s.unpriced + excluded.unpriced, \
-         cost_milli = s.cost_milli + excluded.cost_milli, cost_pico = s.cost_pico + excluded.cost_pico",
-        &values,
-    )
 }

@@ -2,38 +2,43 @@
 
 use super::db::{Tx, params};
 use super::error::StoreError;
-use super::usage_sums::{Hour, Sum};
+use super::usage_sums::Sum;
 use crate::model::event::EntityKind;
 
-/// What an hour of an agent or workflow adds to sums: of its runs, or of its calls of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Item<'a> {
+/// A row of no more records is small: such rows are drawn together when there are many.
+pub(super) const SMALL: usize = 64;
+
+/// What a record counts: runs of an agent or workflow in an hour, or their calls of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Of<'a> {
     pub(super) entity_type: &'a str,
     pub(super) entity_id: &'a str,
     pub(super) start: i64,
     /// Provider and model; none = runs.
     pub(super) model: Option<(&'a str, &'a str)>,
+}
+
+/// A record: what it adds to sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Item<'a> {
+    pub(super) of: Of<'a>,
     pub(super) sum: Sum,
 }
 
 impl<'a> Item<'a> {
-    pub(super) fn new(hour: &'a Hour, model: Option<(&'a str, &'a str)>, sum: Sum) -> Self {
-        Self { entity_type: &hour.entity_type, entity_id: &hour.entity_id, start: hour.start, model, sum }
-    }
-
     /// Whether it is of this entity; of any of the type, when `id` is empty.
     pub(super) fn is_of(&self, kind: EntityKind, id: &str) -> bool {
-        self.entity_type == kind.as_str() && (id.is_empty() || self.entity_id == id)
+        self.of.entity_type == kind.as_str() && (id.is_empty() || self.of.entity_id == id)
     }
 
     fn write(&self, to: &mut Vec<u8>) {
-        let (provider, model) = self.model.unwrap_or_default();
-        to.push(u8::from(self.model.is_some()));
-        for text in [self.entity_type, self.entity_id, provider, model] {
+        let (provider, model) = self.of.model.unwrap_or_default();
+        to.push(u8::from(self.of.model.is_some()));
+        for text in [self.of.entity_type, self.of.entity_id, provider, model] {
             to.extend(u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
             to.extend(text.as_bytes());
         }
-        to.extend(self.start.to_le_bytes());
+        to.extend(self.of.start.to_le_bytes());
         self.sum.0.iter().for_each(|figure| to.extend(figure.to_le_bytes()));
     }
 
@@ -47,7 +52,26 @@ impl<'a> Item<'a> {
         for figure in &mut sum.0 {
             *figure = number(bytes)?;
         }
-        Some(Self { entity_type, entity_id, start, model: (*calls == 1).then_some((provider, model)), sum })
+        Some(Self { of: Of { entity_type, entity_id, start, model: (*calls == 1).then_some((provider, model)) }, sum })
+    }
+}
+
+/// Records of one row, as they are stored.
+#[derive(Default)]
+pub(super) struct Records {
+    items: usize,
+    body: Vec<u8>,
+}
+
+impl Records {
+    pub(super) fn add(&mut self, item: &Item<'_>) {
+        self.items += 1;
+        item.write(&mut self.body);
+    }
+
+    /// How many are in a small row.
+    pub(super) const fn loose(&self) -> i64 {
+        if self.items <= SMALL { self.items as i64 } else { 0 }
     }
 }
 
@@ -65,25 +89,37 @@ fn number(bytes: &mut &[u8]) -> Option<i64> {
 }
 
 /// Lets records of a tenant wait.
-pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, items: &[Item<'_>]) -> Result<(), StoreError> {
-    let mut body = Vec::with_capacity(items.len() * 192);
-    items.iter().for_each(|item| item.write(&mut body));
-    let values = params![tenant, items.len() as u64, body.as_slice()];
+pub(super) fn add(tx: &mut Tx<'_>, tenant: &str, records: &Records) -> Result<(), StoreError> {
+    let values = params![tenant, records.items as u64, records.body.as_slice()];
     tx.send("INSERT INTO #usage_waiting (tenant, items, body) VALUES ($1, $2, $3)", values)
 }
 
-/// How many wait, of all tenants.
-pub(super) fn count(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
-    let count = tx.query_one("SELECT CAST(SUM(items) AS BIGINT) FROM #usage_waiting", &[], |row| row.opt_int(0))?;
-    Ok(count.flatten().unwrap_or(0))
+/// How many wait in small rows, and in all, of all tenants.
+pub(super) fn count(tx: &mut Tx<'_>) -> Result<(i64, i64), StoreError> {
+    let count = tx.query_one(
+        "SELECT CAST(SUM(CASE WHEN items <= $1 THEN items ELSE 0 END) AS BIGINT), CAST(SUM(items) AS BIGINT) FROM #usage_waiting",
+        params![SMALL as u64],
+        |row| Ok((row.opt_int(0)?.unwrap_or(0), row.opt_int(1)?.unwrap_or(0))),
+    )?;
+    Ok(count.unwrap_or_default())
 }
 
-/// Hands everything that waits to `each`, with its tenant, and removes it.
-pub(super) fn take(tx: &mut Tx<'_>, each: &mut dyn FnMut(&str, Item<'_>)) -> Result<(), StoreError> {
-    tx.query_each("DELETE FROM #usage_waiting RETURNING tenant, body", &[], &mut |row| {
-        let tenant = row.text(0)?;
-        items(row.blob(1)?, &mut |item| each(tenant, item))
-    })
+/// Rows that no longer wait, with their tenants.
+pub(super) struct Held(Vec<(String, Vec<u8>)>);
+
+impl Held {
+    /// Removes the rows of at most so many records.
+    pub(super) fn take(tx: &mut Tx<'_>, most: usize) -> Result<Self, StoreError> {
+        let rows = tx.query("DELETE FROM #usage_waiting WHERE items <= $1 RETURNING tenant, body", params![most as u64], |row| {
+            Ok((row.text(0)?.to_owned(), row.blob(1)?.to_vec()))
+        })?;
+        Ok(Self(rows))
+    }
+
+    /// Hands each record to `each`, with its tenant.
+    pub(super) fn each<'a>(&'a self, each: &mut dyn FnMut(&'a str, Item<'a>)) -> Result<(), StoreError> {
+        self.0.iter().try_for_each(|(tenant, body)| items(body, &mut |item| each(tenant, item)))
+    }
 }
 
 fn items<'a>(mut body: &'a [u8], each: &mut dyn FnMut(Item<'a>)) -> Result<(), StoreError> {
@@ -102,11 +138,13 @@ impl Waiting {
         Ok(Self(bodies))
     }
 
+    /// The records, oldest hour first.
     pub(super) fn items(&self) -> Result<Vec<Item<'_>>, StoreError> {
         let mut found = Vec::new();
         for body in &self.0 {
             items(body, &mut |item| found.push(item))?;
         }
+        found.sort_unstable_by_key(|item| item.of.start);
         Ok(found)
     }
 }
@@ -118,8 +156,9 @@ mod tests {
     #[test]
     fn records_are_read_as_they_were_written() {
         let sum = Sum([1, -2, 3, i64::MAX, i64::MIN, 0, 7, 8, 9]);
-        let runs = Item { entity_type: "agent", entity_id: "é", start: -3_600_000, model: None, sum };
-        let calls = Item { model: Some(("", "m\u{1f}\"")), ..runs };
+        let of = Of { entity_type: "agent", entity_id: "é", start: -3_600_000, model: None };
+        let runs = Item { of, sum };
+        let calls = Item { of: Of { model: Some(("", "m\u{1f}\"")), ..of }, ..runs };
         let mut body = Vec::new();
         runs.write(&mut body);
         calls.write(&mut body);

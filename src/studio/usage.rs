@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
@@ -30,7 +29,7 @@ impl Studio {
     /// The store.
     pub async fn usage(&self, scope: &Scope, asked: UsageWindow) -> Result<Value> {
         let (tenant, catalog, currency) = (Arc::clone(&scope.tenant), self.catalog(), self.config().usage.currency.clone());
-        let zone = TimeZone::get(&self.config().timezone).unwrap_or(TimeZone::UTC);
+        let zone = self.config().time_zone();
         self.reading(move |tx| {
             let of = whose(tx, &tenant, &catalog, &asked)?;
             let UsageWindow { from, to, group_by, ref model, .. } = asked;

@@ -139,3 +139,22 @@ fn a_run_goes_ahead_of_its_reader_however_much_was_read_before() {
         assert!(ahead > 500, "at most {ahead} events were there when the reader came back");
     });
 }
+
+#[test]
+fn a_run_in_utc_does_not_look_through_the_time_zones() {
+    let _turn = TURN.lock();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let studio = studio();
+        let workflow = workflow(&studio, "start -> stop{reply: \"{{__studio_now}}\"}").await;
+        run(&studio, &workflow).await;
+    });
+    let look = |name: &str| {
+        let before = MADE.load(Ordering::Relaxed);
+        drop(jiff::tz::TimeZone::get(name));
+        MADE.load(Ordering::Relaxed) - before
+    };
+    // Who asks for another zone first makes a list of all that the system knows.
+    let (first, second) = (look("Europe/Lisbon"), look("Europe/Berlin"));
+    assert!(first > second * 5 || !std::path::Path::new("/usr/share/zoneinfo").exists(), "{first} {second}");
+}

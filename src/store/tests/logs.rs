@@ -212,7 +212,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
 }
 
 fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
-    crate::store::usage_sums::fold(tx)?;
+    crate::store::usage_fold::fold(tx)?;
     let day = [Param::from(86_400_000_i64)];
     let runs = tx.query("SELECT n, cost_pico FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
     let models = tx.query("SELECT cost_pico FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;

@@ -10,7 +10,7 @@ use super::*;
 use crate::model::chat::Tokens;
 use crate::model::usage::Picos;
 use crate::store::usage::SpanRow;
-use crate::store::{usage_rebuild, usage_sums};
+use crate::store::{usage, usage_fold, usage_rebuild};
 use crate::store::usage_report::{GroupBy, Of, Totals, UsageQuery, report};
 
 const HOUR: i64 = 3_600_000;
@@ -30,8 +30,15 @@ struct Made {
     /// So many calls were made before it failed and was tried again.
     first: usize,
     deleted: bool,
-    /// What waits is put into the sums after it was stored.
-    folded: bool,
+    /// What becomes of what waits after it was stored.
+    then: Then,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Waits,
+    Drawn,
+    Folded,
 }
 
 /// Any moment of those days, or one beside a midnight.
@@ -49,10 +56,11 @@ fn made() -> impl Strategy<Value = Made> {
     let call = (prop_oneof![0..40 * HOUR, Just(0)], 0..3usize, 0..1000u64, any::<bool>());
     let calls = prop::collection::vec(call, 0..5);
     let sometimes = prop::bool::weighted;
-    (moment(), any::<bool>(), 900..903u64, 800..803u64, calls, 0..5usize, sometimes(0.2), sometimes(0.3)).prop_map(
-        |(started, agent, entity, thread, calls, first, deleted, folded)| {
+    let then = prop_oneof![4 => Just(Then::Waits), 2 => Just(Then::Drawn), 1 => Just(Then::Folded)];
+    (moment(), any::<bool>(), 900..903u64, 800..803u64, calls, 0..5usize, sometimes(0.2), then).prop_map(
+        |(started, agent, entity, thread, calls, first, deleted, then)| {
             let calls = calls.into_iter().map(|(after, model, tokens, unpriced)| (started + after, model, tokens, unpriced));
-            Made { started, agent, entity, thread, calls: calls.collect(), first, deleted, folded }
+            Made { started, agent, entity, thread, calls: calls.collect(), first, deleted, then }
         },
     )
 }
@@ -183,7 +191,7 @@ fn queries() -> Vec<UsageQuery> {
 
 /// Every row of the sums that is not all zero, as text.
 fn sums(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
-    usage_sums::fold(tx)?;
+    usage_fold::fold(tx)?;
     let mut found = tx.query(
         "SELECT tenant, entity_type, entity_id, width, start, n, prompt, completion, cached, cache_write, reasoning, unpriced, \
          cost_milli * 1000000000 + cost_pico, '', '' FROM #usage_runs UNION ALL \
@@ -224,9 +232,10 @@ proptest! {
         write(&store, move |tx| {
             for (number, made) in (1..).zip(&all) {
                 store_run(tx, number, made)?;
-                if made.folded {
-                    tx.settle()?;
-                    usage_sums::fold(tx)?;
+                match made.then {
+                    Then::Waits => {}
+                    Then::Drawn => tx.settle().and_then(|()| usage_fold::draw(tx))?,
+                    Then::Folded => tx.settle().and_then(|()| usage_fold::fold(tx))?,
                 }
             }
             for (number, _) in (1..).zip(&all).filter(|(_, made)| made.deleted) {
@@ -236,7 +245,9 @@ proptest! {
             tx.settle()?;
             let kept: Vec<Made> = all.iter().filter(|made| !made.deleted).cloned().collect();
             tells_what_adding_up_tells(tx, &kept)?;
-            usage_sums::fold(tx)?;
+            usage_fold::draw(tx)?;
+            tells_what_adding_up_tells(tx, &kept)?;
+            usage_fold::fold(tx)?;
             tells_what_adding_up_tells(tx, &kept)?;
             let before = sums(tx)?;
             usage_rebuild::again(tx);
@@ -245,6 +256,81 @@ proptest! {
             Ok(())
         }).unwrap();
     }
+}
+
+/// Rows that wait, and records in them.
+fn waits(tx: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
+    tx.query("SELECT items FROM #usage_waiting ORDER BY no", &[], |row| row.int(0))
+}
+
+/// A run that begins, with a call, in a transaction of its own.
+fn one_more(tx: &mut Tx<'_>, tenant: &str, number: u64, entity: u64) -> Result<(), StoreError> {
+    let started = Timestamp(BASE);
+    runs::insert(tx, &RunRow { tenant: tenant.into(), entity_id: id(entity), started_at: Some(started), ..run(number) })?;
+    let spans = vec![span(id(number), number, &(BASE, 0, 5, false))];
+    append(tx, &Append { tenant: tenant.into(), spans, row: RunUpdate { started_at: Some(started), ..update("failed") }, ..growth(number, 0, 1) })?;
+    tx.settle()
+}
+
+#[test]
+fn small_rows_are_drawn_together() {
+    let store = fresh();
+    write(&store, |tx| {
+        for number in 1..=30 {
+            one_more(tx, "t", number, 900 + number % 3)?;
+        }
+        assert_eq!(waits(tx)?, [2; 30], "runs and calls of an hour of an entity");
+        usage_fold::draw(tx)?;
+        assert_eq!(waits(tx)?, [6]);
+        (1..=10).try_for_each(|number| runs::delete(tx, "t", &id(number * 3)).map(drop))?;
+        tx.settle()?;
+        usage_fold::draw(tx)?;
+        assert_eq!(waits(tx)?, [4], "what came to nothing is left out");
+        for number in 1001..1036 {
+            one_more(tx, "t", number, number)?;
+        }
+        usage_fold::draw(tx)?;
+        assert_eq!(waits(tx)?, [74]);
+        one_more(tx, "t", 2001, 901)?;
+        usage_fold::draw(tx)?;
+        assert_eq!(waits(tx)?, [74, 2], "a large row is left alone");
+        Ok(())
+    }).unwrap();
+}
+
+#[test]
+fn what_many_tenants_wait_for_is_put_into_the_sums() {
+    let store = fresh();
+    write(&store, |tx| {
+        for number in 1..=260 {
+            one_more(tx, &format!("t{number}"), number, 900)?;
+        }
+        usage_fold::draw(tx)?;
+        assert_eq!(waits(tx)?, [0; 0]);
+        Ok(())
+    }).unwrap();
+}
+
+#[test]
+fn no_more_waits_than_is_read_quickly() {
+    let store = fresh();
+    let tenant: Arc<str> = "t".into();
+    let (mut loose, mut most, mut drawn) = (0, 0, false);
+    for first in (0..6000).step_by(100) {
+        let tenant = Arc::clone(&tenant);
+        let more = move |tx: &mut Tx<'_>| {
+            for entity in first..first + 100 {
+                usage::count_run(tx, &tenant, Timestamp(BASE), (EntityKind::Workflow, id(entity)), 1);
+                tx.settle()?;
+            }
+            waits(tx)
+        };
+        let all = write(&store, more).unwrap();
+        loose = loose.max(all.iter().filter(|items| **items <= 64).sum());
+        most = most.max(all.iter().sum());
+        drawn |= all.iter().any(|items| *items > 64);
+    }
+    assert!(drawn && loose < 1024 * 2 && most < 4096 + 2048, "{drawn} {loose} {most}");
 }
 
 #[test]
