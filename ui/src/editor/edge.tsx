@@ -3,14 +3,14 @@ import { BaseEdge, EdgeLabelRenderer, getSmoothStepPath, type EdgeProps } from '
 import { Plus } from 'lucide-react';
 import { memo, type ReactElement } from 'react';
 import { t } from '../i18n';
-import { turnFits } from '../graph/scene';
+import { reachOf, turnFits } from '../graph/scene';
 import { Icon } from '../parts/icons';
 import { openQuickAdd } from './quick-add-state';
 
 export const StudioEdge = memo(function StudioEdge(props: EdgeProps): ReactElement {
   const { id, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, data, selected } = props;
   const turn = data?.turn as number | undefined;
-  const [path, x, y] = getSmoothStepPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, borderRadius: 10, offset: 18, centerX: turn !== undefined && turnFits(sourceX, targetX, turn) ? turn : undefined });
+  const [path, x, y] = getSmoothStepPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, borderRadius: 10, offset: reachOf(sourceX, targetX), centerX: turn !== undefined && turnFits(sourceX, targetX, turn) ? turn : undefined });
   return (
     <>
       <BaseEdge id={id} path={path} interactionWidth={18} className={`e ${String(data?.look ?? '')}${selected ? ' sel' : ''}`} />

@@ -46,8 +46,10 @@ export function routeOf(edge: GraphEdge, from: Placed, to: Placed, shiftFrom: Po
   return { id: edge.id, edge, points, ...(turn === undefined ? null : { turn }), ...bounds(points) };
 }
 
-/** Whether a line from `a` to `b` has room to turn there. */
-export const turnFits = (a: number, b: number, turn: number): boolean => turn >= a + REACH && turn <= b - REACH;
+/** Whether a line from `a` to `b` has room to turn there; where exactly a line ends is not the same on the canvas and in the drawn crowd. */
+export const turnFits = (a: number, b: number, turn: number): boolean => turn >= a + REACH / 2 && turn <= b - REACH / 2;
+/** How far a line goes straight before it turns: less where its ends are close. */
+export const reachOf = (a: number, b: number): number => (b > a ? Math.min(REACH, (b - a) / 2) : REACH);
 
 /** Where a line to the right turns so that it runs behind no node: nothing when half-way is as good, else just before its end or just after its beginning. */
 function freeTurn(edge: GraphEdge, from: Placed, to: Placed, nodes: Placed[]): number | undefined {
