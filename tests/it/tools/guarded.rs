@@ -21,7 +21,7 @@ async fn private_addresses_are_refused_by_default() {
     let port = server.port;
     for host in ["127.0.0.1", "localhost", "LOCALHOST", "2130706433", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "169.254.169.254", "[64:ff9b::7f00:1]"] {
         let told = asked(&bench, &format!("http://{host}:{port}/")).await;
-        assert!(told.contains("leads to a private or local address, which may not be called"), "{host}: {told}");
+        assert!(told.contains("leads to a private or local address, which is called only when `webhook.allow_private` names it"), "{host}: {told}");
     }
     assert_eq!(server.seen(), Vec::<String>::new());
 }
@@ -53,9 +53,9 @@ async fn every_redirect_is_checked_again() {
         }
     }
     expect![[r#"
-        error: `127.0.0.1` leads to a private or local address, which may not be called
-        error: `169.254.169.254` leads to a private or local address, which may not be called
-        error: `[::1]` leads to a private or local address, which may not be called
+        error: `127.0.0.1` leads to a private or local address, which is called only when `webhook.allow_private` names it
+        error: `169.254.169.254` leads to a private or local address, which is called only when `webhook.allow_private` names it
+        error: `[::1]` leads to a private or local address, which is called only when `webhook.allow_private` names it
         error: only http and https URLs are called
         error: a URL must not hold a user name or password
     "#]].assert_eq(&told);
