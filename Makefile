@@ -9,7 +9,9 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 run:
 	@scripts/prepare.sh build
-	cargo run --quiet --example axum -- --port $(PORT)
+	@echo "Building; the first time takes some minutes."
+	cargo build --example axum
+	@cargo run --quiet --example axum -- --port $(PORT)
 
 test:
 	@scripts/test.sh

@@ -3,6 +3,7 @@
     BILLING_TOKEN=secret uvicorn --factory metering:application --port 8787
 """
 
+import json
 import os
 import sqlite3
 from contextlib import closing
@@ -10,7 +11,7 @@ from decimal import Decimal
 
 from fastapi import Depends, FastAPI, Header, HTTPException
 
-from studio import Host, Studio
+from studio import Host, Studio, StudioError
 from studio.asgi import StudioApp
 
 
@@ -74,7 +75,12 @@ def application():
 
     @app.get("/exports/usage", dependencies=[Depends(accountant)])
     def usage(first: str, last: str, group_by: str = "day"):
-        return studio.usage(**{"from": first, "to": last, "group_by": group_by})
+        try:
+            return studio.usage(**{"from": first, "to": last, "group_by": group_by})
+        except StudioError.Failed as refusal:
+            if json.loads(refusal.problem)["status"] >= 500:
+                raise
+            raise HTTPException(400, refusal.detail) from refusal
 
     app.mount("/studio", StudioApp(studio, user=lambda scope: {"id": "1", "name": "Ada"}))
     return app

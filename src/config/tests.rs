@@ -155,6 +155,24 @@ fn every_key_has_the_default_of_the_contract() {
 }
 
 #[test]
+fn every_key_is_documented_with_its_variable_and_default() {
+    let page = include_str!("../../docs/configuration.md");
+    let config = Config::with(json!({})).unwrap();
+    let plain = |text: &str| text.replace(' ', "");
+    let written: Vec<String> = page.lines().map(plain).collect();
+    let row = |key: &super::keys::Key| {
+        let variable = if key.variable.is_empty() { "–".to_owned() } else { format!("`{}`", key.variable) };
+        plain(&format!("| `{}` | {variable} | `{}` | ", key.path, value(&config, key.path)))
+    };
+    let wanted: Vec<String> = KEYS.iter().map(row).collect();
+    let missing: Vec<&String> = wanted.iter().filter(|row| !written.iter().any(|line| line.starts_with(*row))).collect();
+    assert!(missing.is_empty(), "docs/configuration.md lacks these rows: {missing:#?}");
+    let known = |line: &&String| line.starts_with("|`") && !wanted.iter().any(|row| line.starts_with(row));
+    let stale: Vec<&String> = written.iter().filter(known).collect();
+    assert!(stale.is_empty(), "docs/configuration.md tells of what is not there: {stale:#?}");
+}
+
+#[test]
 fn every_variable_sets_its_key() {
     for row in rows() {
         let key = KEYS.iter().find(|key| key.path == row[0]).unwrap();
