@@ -333,3 +333,15 @@ fn places_follow_from_the_database() {
     let config = at(json!({"database": {"synchronous": "normal", "durability": "step"}}));
     assert_eq!((config.database.synchronous, config.database.durability), (Synchronous::Normal, Durability::Step));
 }
+
+#[test]
+fn a_variable_that_nothing_reads_is_set_right() {
+    for (written, meant) in [
+        ("STUDIO_ENVIRONMENT", Some("STUDIO_ENV")),
+        ("STUDIO_DATABASE_PATH", Some("STUDIO_DATABASE")),
+        ("STUDIO_LOCAL", Some("STUDIO_LOCALE")),
+        ("STUDIO_COLOUR", None),
+    ] {
+        assert_eq!(Config::meant(written), meant, "{written}");
+    }
+}
