@@ -44,13 +44,15 @@ pub(super) fn body(body: axum::body::Body) -> Source {
 #[derive(Default)]
 pub(super) struct Pieces {
     bytes: Vec<u8>,
+    /// What comes before was taken.
     start: usize,
-    ends: VecDeque<usize>,
+    /// How long each piece is.
+    lengths: VecDeque<usize>,
 }
 
 impl Pieces {
     pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.lengths.is_empty()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -61,8 +63,9 @@ impl Pieces {
         match chunk {
             Chunk::Frames(frames) => {
                 for frame in &frames {
+                    let before = self.bytes.len();
                     sse::encode(std::slice::from_ref(frame), &mut self.bytes);
-                    self.ends.push_back(self.bytes.len());
+                    self.lengths.push_back(self.bytes.len() - before);
                 }
             }
             Chunk::Bytes(bytes) => bytes.chunks(PIECE).for_each(|piece| self.add_piece(piece)),
@@ -71,23 +74,24 @@ impl Pieces {
 
     pub(super) fn add_piece(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
-        self.ends.push_back(self.bytes.len());
+        self.lengths.push_back(piece.len());
     }
 
     /// As many whole pieces as fit, but at least one.
     pub(super) fn take(&mut self, most: usize) -> Vec<u8> {
-        let limit = self.start.saturating_add(most);
-        let mut end = self.ends.pop_front().unwrap_or(self.bytes.len());
-        while let Some(next) = self.ends.pop_front_if(|next| *next <= limit) {
-            end = next;
+        let mut length = self.lengths.pop_front().unwrap_or_default();
+        while let Some(next) = self.lengths.pop_front_if(|next| length.saturating_add(*next) <= most) {
+            length += next;
         }
-        if self.ends.is_empty() && self.start == 0 {
+        if self.lengths.is_empty() && self.start == 0 {
             return std::mem::take(&mut self.bytes);
         }
+        let end = self.start + length;
         let taken = self.bytes.get(self.start..end).unwrap_or_default().to_vec();
         self.start = end;
-        if self.ends.is_empty() {
-            self.bytes.clear();
+        // A reader that never catches up must not keep all that it has read.
+        if self.start >= self.bytes.len() / 2 {
+            self.bytes.drain(..self.start);
             self.start = 0;
         }
         taken
@@ -113,6 +117,17 @@ mod tests {
             }
             assert_eq!(taken.concat(), "aabccccd");
             assert!(limit < 8 || taken.len() == 1);
+        }
+    }
+
+    #[test]
+    fn what_was_taken_is_not_kept_by_a_reader_that_never_catches_up() {
+        let mut pieces = Pieces::default();
+        for number in 0..1_000_u16 {
+            (0..10).for_each(|_| pieces.add_piece(&number.to_be_bytes().repeat(50)));
+            let waits = pieces.len();
+            assert_eq!(pieces.take(waits - 100).len(), waits - 100);
+            assert!(!pieces.is_empty() && pieces.bytes.capacity() < 8_192, "{} bytes are kept", pieces.bytes.capacity());
         }
     }
 
