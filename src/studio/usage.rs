@@ -39,7 +39,7 @@ impl Studio {
             for (of, totals) in &report.breakdown {
                 breakdown.push(entry(tx, &tenant, &catalog, of, totals)?);
             }
-            Ok(told(&report, &currency, &breakdown))
+            Ok(told(&report, &currency, breakdown))
         })
         .await
     }
@@ -97,14 +97,16 @@ fn whose(
     Ok(of)
 }
 
-fn told(report: &UsageReport, currency: &str, breakdown: &[Value]) -> Value {
+fn told(report: &UsageReport, currency: &str, breakdown: Vec<Value>) -> Value {
     let mut totals = Map::new();
     add_totals(&mut totals, &report.totals);
     totals.insert("run_count".into(), report.totals.run_count.into());
-    json!({
-        "currency": currency, "from": report.window.0.rfc3339(), "to": report.window.1.rfc3339(),
-        "totals": totals, "breakdown": breakdown,
-    })
+    let mut told = json!({
+        "currency": currency, "from": report.window.0.rfc3339(), "to": report.window.1.rfc3339(), "totals": totals,
+    });
+    // Moved: a breakdown may have as many entries as there are threads.
+    told["breakdown"] = breakdown.into();
+    told
 }
 
 fn add_totals(to: &mut Map<String, Value>, totals: &Totals) {
