@@ -1,6 +1,6 @@
 /** Owns the frame and which page answers which address. */
 import { lazy, Suspense, useEffect, type ComponentType, type ReactElement } from 'react';
-import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
 import { Guard } from './parts/states';
 import { TipLayer } from './parts/tip';
 import { Toasts } from './parts/toast';
@@ -60,10 +60,11 @@ const routes: [string, ComponentType<{ params: { id?: string } }>][] = [
 
 export function App(): ReactElement {
   const [location] = useLocation();
+  const { parser } = useRouter();
   const width = useWidth();
   const paletteOpen = useCommands((s) => s.open);
   useEffect(() => {
-    if (location !== '/') sessionStorage.setItem(LAST, location);
+    if (routes.some(([path]) => matchRoute(parser, path, location)[0])) sessionStorage.setItem(LAST, location);
     if (/\/(traces|runs)\/(?!compare)[^/]+$/.test(location)) sawTrace();
   }, [location]);
   useEffect(() => {

@@ -4,14 +4,14 @@ import '@xyflow/react/dist/base.css';
 import { useEffect, useMemo, useRef, useState, type DragEvent, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { FAR } from '../graph/crowd';
-import { sceneOf } from '../graph/scene';
+import { around, sceneOf } from '../graph/scene';
 import { t } from '../i18n';
 import { stepAt } from '../run/breaks';
 import { useRun } from '../run/store';
 import { CanvasControls, Legend } from './controls';
 import { Crowd } from './crowd';
 import { StudioEdge } from './edge';
-import { fitAll } from './fit';
+import { fitAll, keepInView, reveal } from './fit';
 import { edgeLooks, faceOf, flowEdges, FlowNodes } from './flow';
 import { useFollow } from './follow';
 import { useGestures } from './gestures';
@@ -37,7 +37,7 @@ const PRO = { hideAttribution: true };
 /** Larger selections are drawn, not mounted. */
 const HANDFUL = 120;
 
-export function Canvas({ schema, providers, minimap, onMinimap }: { schema: GraphSchema; providers?: Providers; minimap: boolean; onMinimap: () => void }): ReactElement {
+export function Canvas({ schema, providers, minimap, onMinimap, beside }: { schema: GraphSchema; providers?: Providers; minimap: boolean; onMinimap: () => void; beside?: boolean }): ReactElement {
   const graph = useEditor((s) => s.graph);
   const selection = useEditor((s) => s.selection);
   const edgeSelection = useEditor((s) => s.edgeSelection);
@@ -50,7 +50,6 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const flow = useReactFlow();
   const faces = useMemo(() => graph.nodes.map((n) => faceOf(n, run)).join(), [graph, run]);
   const scene = useMemo(() => sceneOf(graph, schema, (node) => faceOf(node, run)), [graph, schema, faces]);
-  show(scene, schema);
   const { moved: dragged, why, guides, hover, held, on, onPointerMove, onDoubleClick } = useGestures(schema, scene, editable);
   const moved = useGlide((s) => s.moved) ?? dragged;
   const [fitted, setFitted] = useState(false);
@@ -68,6 +67,9 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
   const looks = useMemo(() => edgeLooks(graph, run), [graph, run]);
   const edges = useMemo(() => flowEdges(graph, scene, looks, mounted, chosenEdges, editable), [graph, scene, looks, mounted, chosenEdges, editable]);
   const lanes = useMemo(() => laneBoxes(graph, scene, moved), [graph, scene, moved]);
+  const whole = useMemo(() => around([scene.bounds, ...lanes]), [scene, lanes]);
+  show(scene, schema, whole);
+  const beyond = useStore(({ transform: [x, y, zoom], width, height }) => whole.left * zoom + x < 0 || whole.top * zoom + y < 0 || whole.right * zoom + x > width || whole.bottom * zoom + y > height);
   const lit = useMemo(() => new Set(highlight), [highlight]);
   const states = useMemo(() => (run ? (id: string) => { const step = stepAt(run, id); return step?.nodeType === 'fork' && step.state === 'waiting' ? undefined : step?.state; } : null), [run]);
   const keys = useCanvasKeys(schema, providers, flow, { onMinimap });
@@ -77,6 +79,13 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
     const frame = requestAnimationFrame(() => { fitAll(flow, false); setFitted(true); });
     return () => cancelAnimationFrame(frame);
   }, [flow]);
+
+  // Not under the hand that drags a node or a frame.
+  const busy = useStore((s) => s.userSelectionActive) || held !== null;
+  const size = useStore((s) => `${s.width} ${s.height}`);
+  const one = selection.length === 1 ? selection[0] : undefined;
+  useEffect(() => { if (!busy) keepInView(flow); }, [flow, size, beside]);
+  useEffect(() => { if (!busy && one) reveal(flow, one); }, [flow, one, busy]);
 
   const onDrop = (event: DragEvent): void => {
     const type = event.dataTransfer.getData(DRAG);
@@ -100,7 +109,7 @@ export function Canvas({ schema, providers, minimap, onMinimap }: { schema: Grap
         {!mounted && <Lanes boxes={lanes} />}
         {guides.length > 0 && <Guides guides={guides} />}
       </ReactFlow>
-      {minimap && <SmallMap scene={scene} moved={moved} states={states} />}
+      {minimap && fitted && beyond && <SmallMap scene={scene} moved={moved} states={states} />}
       <CanvasControls minimap={minimap} onMinimap={onMinimap} running={mode === 'run'} />
       {mode === 'run' && <Legend />}
       {why && <div className="refusal" role="status">{why}</div>}

@@ -2,7 +2,7 @@
 import { useReactFlow } from '@xyflow/react';
 import { useMemo, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
-import { allNodes, findNode, titleOf } from '../graph/document';
+import { allNodes, titleOf } from '../graph/document';
 import { whereUsed } from '../graph/order';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
@@ -10,8 +10,8 @@ import { Dialog } from '../parts/dialog';
 import { NodeTile } from '../parts/icons';
 import { toastError } from '../parts/toast';
 import { isMac } from '../shell/place';
-import { calm } from './controls';
 import { settle } from './draft';
+import { centre } from './fit';
 import { DiffText } from './diff-text';
 import { panel, usePanels } from './panel';
 import { select, tell, useEditor } from './store';
@@ -67,11 +67,9 @@ function FindDialog(): ReactElement {
   }, [q, graph]);
   const used = useMemo(() => (/^[A-Za-z_]\w*$/.test(q) ? whereUsed(graph, q) : null), [q, graph]);
   const goTo = (id: string): void => {
-    const node = findNode(graph, id);
-    if (!node) return;
     close();
     select([id]);
-    void flow.setCenter(node.position.x + 110, node.position.y + 50, { zoom: Math.max(0.8, flow.getZoom()), duration: calm() });
+    centre(flow, id);
     document.getElementById('canvas')?.focus();
   };
   return (

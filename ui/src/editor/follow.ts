@@ -3,9 +3,8 @@ import { useReactFlow } from '@xyflow/react';
 import { useEffect } from 'react';
 import { followed } from '../run/followed';
 import { useRun } from '../run/store';
-import { calm } from './controls';
+import { centre, hidden } from './fit';
 import { usePanels } from './panel';
-import { shown } from './shown';
 import { useEditor } from './store';
 
 const REST = 5000;
@@ -23,12 +22,6 @@ export function useFollow(): void {
   const running = useEditor((s) => s.mode === 'run');
   const node = useRun((s) => (on && running && s.streaming ? followed(s.view) : null));
   useEffect(() => {
-    const placed = node ? shown().byId.get(node) : undefined;
-    const box = document.querySelector('#canvas .react-flow')?.getBoundingClientRect();
-    if (!placed || !box || !untouched()) return;
-    const a = flow.flowToScreenPosition({ x: placed.left, y: placed.top });
-    const b = flow.flowToScreenPosition({ x: placed.right, y: placed.bottom });
-    if (a.x >= box.left && a.y >= box.top && b.x <= box.right && b.y <= box.bottom - 60) return;
-    void flow.setCenter((placed.left + placed.right) / 2, (placed.top + placed.bottom) / 2, { zoom: flow.getZoom(), duration: calm() });
+    if (node && untouched() && hidden(flow, node)) centre(flow, node, 0);
   }, [node, flow]);
 }

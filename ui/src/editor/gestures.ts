@@ -9,7 +9,6 @@ import { guidesFor, type Guide } from '../graph/guides';
 import { nodeAt, routeAt, within, type Scene } from '../graph/scene';
 import { t } from '../i18n';
 import { selectDownstream } from './actions';
-import { revealSoon } from './fit';
 import type { Moved } from './flow';
 import { touchView } from './follow';
 import { landing } from './make';
@@ -90,7 +89,7 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
         const { transform: [x, y, zoom] } = store.getState();
         select(within(at.current, { left: (rect.x - x) / zoom, top: (rect.y - y) / zoom, right: (rect.x + rect.width - x) / zoom, bottom: (rect.y + rect.height - y) / zoom }).map((n) => n.id));
       },
-      onNodeClick: (event: ReactMouse, node: Node): void => { focusCanvas(); if (event.altKey) selectDownstream(node.id); else revealSoon(flow, node.id); },
+      onNodeClick: (event: ReactMouse, node: Node): void => { focusCanvas(); if (event.altKey) selectDownstream(node.id); },
       onNodeDoubleClick: (_e: ReactMouse, node: Node): void => { const n = at.current.byId.get(node.id); if (n && flow.getZoom() < FAR) void flow.setCenter((n.left + n.right) / 2, (n.top + n.bottom) / 2, { zoom: 1 }); },
       onPaneClick: (event: ReactMouse): void => {
         focusCanvas();

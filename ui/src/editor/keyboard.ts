@@ -12,7 +12,6 @@ import { copySelection, cutSelection, duplicateSelection, removeSelection } from
 import { calm } from './controls';
 import { fitAll, fitNodes } from './fit';
 import { touchView } from './follow';
-import { shown } from './shown';
 import { landing, typeLabel } from './make';
 import { openQuickAdd } from './quick-add-state';
 import { act, redoStep, select, tell, undoStep, useEditor } from './store';
@@ -45,8 +44,6 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
       if (!id) return;
       select([id]);
       say(describe(s.graph, id));
-      const placed = shown().byId.get(id);
-      if (placed) reveal(rf, placed.source.position, placed.box.width, placed.box.height);
     };
     const done = (): void => { event.preventDefault(); event.stopPropagation(); };
 
@@ -113,14 +110,6 @@ export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undef
       default: return;
     }
   }, [schema, flow, also]);
-}
-
-function reveal(rf: ReactFlowInstance, at: { x: number; y: number }, width: number, height: number): void {
-  const box = document.getElementById('canvas')?.getBoundingClientRect();
-  if (!box) return;
-  const a = rf.flowToScreenPosition(at);
-  const b = rf.flowToScreenPosition({ x: at.x + width, y: at.y + height });
-  if (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom) void rf.setCenter(at.x + width / 2, at.y + height / 2, { zoom: rf.getZoom(), duration: calm() });
 }
 
 function nudge(key: string, by: number): void {

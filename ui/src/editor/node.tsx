@@ -9,6 +9,7 @@ import { lines, type Box, type Face } from '../graph/measure';
 import { t, tx } from '../i18n';
 import { clock, compact, count, duration } from '../i18n/figures';
 import { NODE_LOOK, NodeTile, Icon } from '../parts/icons';
+import { oneLine } from '../parts/one-line';
 import { toastError } from '../parts/toast';
 import { AskOnNode } from '../run/ask';
 import { answerPause, useRun } from '../run/store';
@@ -159,7 +160,7 @@ function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step
 }
 
 function Stream({ text }: { text: string }): ReactElement {
-  return <div className="tok"><div>{text.slice(-170)}<span className="cur" /></div></div>;
+  return <div className="tok"><div>{oneLine(text.slice(-170))}<span className="cur" /></div></div>;
 }
 
 const HOUR = 3_600_000;
@@ -177,7 +178,7 @@ function Chip({ step }: { step?: StepView }): ReactElement | null {
 function Foot({ step, overlay }: { step?: StepView; overlay: boolean }): ReactElement | null {
   if (!overlay) return null;
   if (!step) return <div className="nf"><span className="mut">{t('status.not_reached')}</span></div>;
-  if (step.state === 'failed') return <div className="nf failf"><Icon as={X} /><span className="trunc">{(step.error?.message ?? t('status.failed')).replaceAll('`', '')}</span></div>;
+  if (step.state === 'failed') return <div className="nf failf"><Icon as={X} /><span className="trunc">{oneLine(step.error?.message ?? t('status.failed'))}</span></div>;
   if (step.state === 'done' || step.state === 'reused') {
     const right = step.chunks !== null ? t('chunks', { n: step.chunks }) : step.tokens ? `${compact(step.tokens)} ${t('tok')}` : (step.handle && step.handle !== 'default' ? `→ ${step.handle}` : '');
     return <div className="nf"><Icon as={step.state === 'reused' ? RotateCw : Check} /><span>{step.state === 'reused' ? t('status.reused') : duration(step.ms)}</span><span className="sp" /><span className="r">{right}</span></div>;

@@ -8,7 +8,7 @@ import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 import { fixFor } from './check';
-import { calm } from './controls';
+import { centre } from './fit';
 import { panel } from './panel';
 import { act, select, tell, useEditor } from './store';
 
@@ -23,7 +23,7 @@ export function useGoTo(): (issue: Issue) => void {
     panel({ side: 'inspector' });
     select(issue.edge_id && !issue.node_id ? [] : [node.id], issue.edge_id ? [issue.edge_id] : []);
     tell({ mode: 'design', focusField: issue.field ? { node: node.id, field: issue.field, at: Date.now() } : null });
-    void flow.setCenter(node.position.x + 110, node.position.y + 50, { zoom: Math.max(0.8, flow.getZoom()), duration: calm() });
+    centre(flow, node.id);
   };
 }
 

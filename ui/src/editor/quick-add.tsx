@@ -1,11 +1,9 @@
 /** Owns quick add: search a type, Enter, done; only what fits the open handle. */
-import { useReactFlow } from '@xyflow/react';
 import { useEffect, useRef, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { t } from '../i18n';
 import { Combo } from '../parts/combo';
 import { NodeTile } from '../parts/icons';
-import { revealSoon } from './fit';
 import { addCommand, freeHandle, landing, makeNode, makePlaced, TYPE_GROUPS, typeLabel } from './make';
 import { closeQuickAdd, useQuickAdd } from './quick-add-state';
 import { act, useEditor } from './store';
@@ -13,7 +11,6 @@ import { act, useEditor } from './store';
 export function QuickAddPanel({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement | null {
   const open = useQuickAdd((s) => s.open);
   const graph = useEditor((s) => s.graph);
-  const flow = useReactFlow();
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!open) return;
@@ -34,7 +31,6 @@ export function QuickAddPanel({ schema, providers }: { schema: GraphSchema; prov
     if (open.edge) act({ kind: 'insert', node, edge: open.edge, handle: freeHandle(schema, { ...graph, nodes: [...graph.nodes, node] }, node) ?? 'default' }, { select: [node.id] });
     else act(addCommand(schema, graph, node, open.from ?? null), { select: [node.id] });
     closeQuickAdd();
-    revealSoon(flow, node.id);
     document.getElementById('canvas')?.focus();
   };
   const left = Math.min(open.x, window.innerWidth - 250);

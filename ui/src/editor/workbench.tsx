@@ -19,7 +19,7 @@ import { align, pasteText, tidySelection, type Align } from './actions';
 import { Canvas } from './canvas';
 import { Dock } from './dock';
 import { saveVersion } from './draft';
-import { fitAll, fitNodes, revealSoon } from './fit';
+import { centre, fitAll } from './fit';
 import { makePlaced } from './make';
 import { useStock } from './names';
 import { Names } from './names-context';
@@ -66,7 +66,6 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
     const at = box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 80, y: 80 };
     const node = makePlaced(graph, type, at, providers);
     act({ kind: 'add', node }, { select: [node.id] });
-    revealSoon(flow, node.id);
   };
   const search = (): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
@@ -82,9 +81,9 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
     { id: 'json', label: t('editor.json'), icon: FileJson2, keys: 'J', run: () => panel({ side: 'json' }) },
     { id: 'keys', label: t('keys.title'), icon: Keyboard, keys: '?', run: () => panel({ help: true }) },
     ...(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => ({ id: `align-${how}`, label: t(`align.${how}`), run: () => align(how, schema) })),
-    ...(asked ? graph.nodes.map((n) => ({ id: `node-${n.id}`, label: titleOf(n), group: t('palette.nodes'), icon: NODE_LOOK[n.type]?.icon, run: () => { select([n.id]); fitNodes(flow, [n.id]); document.getElementById('canvas')?.focus(); } })) : []),
+    ...(asked ? graph.nodes.map((n) => ({ id: `node-${n.id}`, label: titleOf(n), group: t('palette.nodes'), icon: NODE_LOOK[n.type]?.icon, run: () => { select([n.id]); centre(flow, n.id); document.getElementById('canvas')?.focus(); } })) : []),
   ], [schema, asked]);
-  useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
+  useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false, minimap: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
 
   const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2><span className="sp" />{!phone && <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />}</div><div className="ib"><Suspense><Outline schema={schema} providers={providers} /></Suspense></div></aside>;
   const side = mode === 'history' ? <Suspense fallback={<aside className="insp" />}><HistorySide /></Suspense>
@@ -100,7 +99,7 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
       <div className={`ed${panels.palette && !phone ? '' : ' nopal'}${side ? '' : ' noside'}${panels.dockOpen ? '' : ' shut'}`}>
         {panels.palette && !phone ? <NodePalette onAdd={addAtCentre} onSearch={search} onClose={() => panel({ palette: false })} /> : null}
         {!panels.palette && !phone && <div className="palopen"><Button look="ghost" small icon={PanelLeftOpen} label={t('editor.palette')} onClick={() => panel({ palette: true })} /></div>}
-        <Canvas schema={schema} providers={providers} minimap={panels.minimap && !phone} onMinimap={() => panel({ minimap: !usePanels.getState().minimap })} />
+        <Canvas schema={schema} providers={providers} minimap={panels.minimap} onMinimap={() => panel({ minimap: !usePanels.getState().minimap })} beside={side !== null} />
         {side}
         <Dock providers={providers} onRun={onRun} />
       </div>

@@ -1,5 +1,6 @@
 /** Owns showing Markdown: plain text until the parser has arrived, once. */
 import { lazy, Suspense, type ComponentType, type ReactElement } from 'react';
+import { unmarked } from './one-line';
 
 type Blocks = ComponentType<{ text: string; cursor?: boolean }>;
 let Ready: Blocks | null = null;
@@ -11,5 +12,5 @@ export const readyMarkdown = async (): Promise<void> => { await load(); };
 
 export function Markdown({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
   if (Ready) return <Ready text={text} cursor={cursor} />;
-  return <Suspense fallback={<div className="md" style={{ whiteSpace: 'pre-wrap' }}>{text}</div>}><Later text={text} cursor={cursor} /></Suspense>;
+  return <Suspense fallback={<div className="md" style={{ whiteSpace: 'pre-wrap' }}>{unmarked(text)}</div>}><Later text={text} cursor={cursor} /></Suspense>;
 }

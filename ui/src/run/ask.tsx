@@ -6,6 +6,7 @@ import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { callText, paint } from '../parts/code';
 import { Icon } from '../parts/icons';
+import { oneLine } from '../parts/one-line';
 import { keptInput, stopsBefore } from './breaks';
 import { useRun, type Answer } from './store';
 
@@ -122,7 +123,7 @@ export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: (
   const first = tools[0];
   if (stopsBefore(pause.node_id)) return <div className="ask nodrag"><div className="asktext">{t('trial.broken')}</div><div className="row"><Button look="pri" small icon={Play} disabled={busy} onClick={() => onAnswer({ message: keptInput(useRun.getState().view) })}>{busy ? t('trial.going') : t('trial.go')}</Button></div></div>;
   if (pause.reason === 'human' || !first) {
-    return <div className="ask nodrag"><div className="asktext">{pause.prompt || t('ask.human')}</div><div className="row"><Button look="pri" small disabled={busy} onClick={onOpen}>{busy ? t('ask.sent.answer') : t('ask.answer')}</Button></div></div>;
+    return <div className="ask nodrag"><div className="asktext">{oneLine(pause.prompt ?? '') || t('ask.human')}</div><div className="row"><Button look="pri" small disabled={busy} onClick={onOpen}>{busy ? t('ask.sent.answer') : t('ask.answer')}</Button></div></div>;
   }
   return (
     <div className="ask nodrag">

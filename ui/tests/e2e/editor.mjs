@@ -16,9 +16,59 @@ const path = (page, id) => page.evaluate((name) => new Promise((tell) => {
   look();
 }), id);
 
+/** Where a node may be seen: the canvas but for a panel over it. */
+const seen = (page, id) => page.evaluate((name) => {
+  const canvas = document.getElementById('canvas').getBoundingClientRect();
+  const side = document.querySelector('.ed > .insp')?.getBoundingClientRect();
+  const at = document.querySelector(`.react-flow__node[data-id="${name}"]`)?.getBoundingClientRect();
+  return !!at && at.left >= canvas.left && at.top >= canvas.top && at.right <= Math.min(canvas.right, side?.left ?? Infinity) && at.bottom <= canvas.bottom;
+}, id);
+
+/** Panels that come beside the canvas, or over it on narrower screens. */
+async function covered(page, url) {
+  const wrong = [];
+  for (const width of [1440, 1100]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(url);
+    const node = page.locator('.react-flow__node[data-id="stop_1"]');
+    const whole = async (when) => { for (const id of ['start_1', 'llm_1', 'stop_1']) await expectSoon(() => seen(page, id), `${width}: ${id} is seen ${when}`, wrong); };
+    await node.waitFor();
+    await whole('when the graph is opened');
+    for (const key of ['o', 'j']) {
+      await page.locator('#canvas').focus();
+      await page.keyboard.press(key);
+      await page.locator('.ed > .insp').waitFor();
+      await whole(`beside the panel of ${key}`);
+      await page.locator('#canvas').focus();
+      await page.keyboard.press(key);
+      await page.locator('.ed > .insp').waitFor({ state: 'detached' });
+      await whole(`when the panel of ${key} is gone`);
+    }
+    await page.getByRole('button', { name: /Zoom to 100/ }).click();
+    const at = await node.boundingBox();
+    const pane = await page.locator('#canvas').boundingBox();
+    await page.mouse.move(pane.x + 60, pane.y + 300);
+    await page.mouse.down();
+    await page.mouse.move(pane.x + 60 + (pane.x + pane.width - 40 - at.x - at.width), pane.y + 300 + (pane.y + pane.height / 2 - at.y), { steps: 4 });
+    await page.mouse.up();
+    await node.locator('.n').click({ position: { x: 30, y: 20 } });
+    await page.locator('#inspector h2').waitFor();
+    await expectSoon(() => seen(page, 'stop_1'), `${width}: the node that opens the inspector is not under it`, wrong);
+    await page.getByRole('radio', { name: 'History' }).click();
+    await expectSoon(() => seen(page, 'stop_1'), `${width}: nor under the history`, wrong);
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  return wrong;
+}
+
+async function expectSoon(test, what, wrong) {
+  for (let n = 0; n < 20; n++) { if (await test()) return; await new Promise((next) => { setTimeout(next, 50); }); }
+  wrong.push(`not: ${what}`);
+}
+
 export async function editor() {
   const { default_provider: provider, default_model: model } = await api('/api/providers');
-  const graph = { version: 1, nodes: [node('start_1', 'start', 0, 0, {}), node('llm_1', 'llm', 260, 500, { provider, model, prompt: 'Say: {{input}}', output_key: 'said' }), node('stop_1', 'stop', 700, 900, { reply: '{{said}}' })], edges: [edge('start_1', 'llm_1'), edge('llm_1', 'stop_1')], annotations: [], viewport: { x: 0, y: 0, zoom: 1 } };
+  const graph = { version: 1, nodes: [node('start_1', 'start', 0, 0, {}), node('llm_1', 'llm', 160, 300, { provider, model, prompt: 'Say: {{input}}', output_key: 'said' }), node('stop_1', 'stop', 420, 520, { reply: '{{said}}' })], edges: [edge('start_1', 'llm_1'), edge('llm_1', 'stop_1')], annotations: [], viewport: { x: 0, y: 0, zoom: 1 } };
   const workflow = await api('/api/workflows', { method: 'POST', body: JSON.stringify({ name: 'Glides', graph }) });
   await streamed(`/workflows/${workflow.id}/run/stream`, { message: 'a lamp' });
   const browser = await launch();
@@ -60,6 +110,9 @@ export async function editor() {
     await page.locator('.dl-r [role=tab]').nth(1).click();
     await page.locator('.ev', { hasText: 'trace_completed' }).waitFor();
     said.push('the events of a stored run are told again');
+    const faults = await covered(page, `${base}/workflows/${workflow.id}/edit`);
+    wrong.push(...faults);
+    if (faults.length === 0) said.push('no panel covers the chosen node, and a fitted graph stays fitted');
     await page.goto(`${base}/workflows/${workflow.id}/edit?node=llm_1`);
     await page.locator('#inspector h2').waitFor();
     const put = async () => { await page.locator('#canvas').focus(); await page.keyboard.press('/'); await page.locator('.quickadd input').fill('LLM'); await page.keyboard.press('Enter'); await page.locator('#inspector h2', { hasText: /LLM/ }).waitFor(); return page.locator('.react-flow__node.selected').boundingBox(); };

@@ -11,6 +11,7 @@ import { ModelSelect } from '../../editor/pickers';
 import { Button } from '../../parts/button';
 import { NumberField, TextField } from '../../parts/form';
 import { NodeTile } from '../../parts/icons';
+import { oneLine } from '../../parts/one-line';
 import { Status } from '../../parts/status';
 import { Tabs } from '../../parts/tabs';
 import { toast, toastError } from '../../parts/toast';
@@ -72,7 +73,7 @@ function Runs({ agent }: { agent: Agent }): ReactElement | null {
     <section>
       <h2>{t('chat.runs')}</h2>
       <table className="small"><thead><tr><th scope="col" style={{ paddingLeft: 0 }}>{t('chat.run')}</th><th scope="col" className="num">{t('trace.duration')}</th><th scope="col" className="num">{t('trace.cost')}</th></tr></thead>
-        <tbody>{runs.data.slice(0, 20).map((r) => <tr key={r.id}><td style={{ paddingLeft: 0, maxWidth: 130 }}><Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}><Status status={r.status} bare><span className="sr">{r.status}</span></Status><span className="trunc">{r.input_preview || t('traces.noinput')}</span></Link></td><td className="num mono">{duration(r.duration_ms)}</td><td className="num mono">{r.unpriced ? '–' : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
+        <tbody>{runs.data.slice(0, 20).map((r) => <tr key={r.id}><td style={{ paddingLeft: 0, maxWidth: 130 }}><Link to={`/traces/${r.id}`} className="row" style={{ gap: 6 }}><Status status={r.status} bare><span className="sr">{r.status}</span></Status><span className="trunc">{oneLine(r.input_preview) || t('traces.noinput')}</span></Link></td><td className="num mono">{duration(r.duration_ms)}</td><td className="num mono">{r.unpriced ? '–' : decimal(r.estimated_cost)}</td></tr>)}</tbody></table>
     </section>
   );
 }

@@ -6,6 +6,7 @@ import type { Step } from '../../api/types';
 import { t } from '../../i18n';
 import { decimal, duration, fromMicros, micros, money, priceless, shortId } from '../../i18n/figures';
 import { NodeTile } from '../../parts/icons';
+import { oneLine } from '../../parts/one-line';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { useAddress } from '../../shell/place';
@@ -34,7 +35,7 @@ export default function CompareTraces(): ReactElement {
       <div className="page"><div className="pad">
         <div className="grid2">{[a.data, b.data].map((x, n) => (
           <div className="card" key={n} style={{ padding: 14 }}>
-            <div className="row"><span className="pill">{"AB"[n]}</span><Link className="link" to={`/traces/${x.trace.id}`}>{x.trace.input_preview || shortId(x.trace.id)}</Link><span className="sp" /><Status status={x.trace.status} /></div>
+            <div className="row"><span className="pill">{"AB"[n]}</span><Link className="link" to={`/traces/${x.trace.id}`}>{oneLine(x.trace.input_preview) || shortId(x.trace.id)}</Link><span className="sp" /><Status status={x.trace.status} /></div>
             <p className="mut small">{duration(x.trace.working_ms ?? x.trace.duration_ms)} · {priceless(x.trace) ? t('usage.unpriced') : money(x.trace.estimated_cost, x.trace.currency)} · {t('steps', { n: x.steps.length })}</p>
           </div>
         ))}</div>

@@ -10,6 +10,7 @@ import { t } from '../../i18n';
 import { count, dateTime, duration, money, priceless, shortId } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { saveFile } from '../../parts/file';
+import { oneLine } from '../../parts/one-line';
 import { Failure, SkeletonFigures, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { Segments } from '../../parts/tabs';
@@ -52,7 +53,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.kind === 'step' && r.type !== 'fork' && (r.state === 'fail' || r.state === 'wait')) ?? made.rows.find((r) => r.tokens));
   const workflow = trace.workflow_id;
   const editor = workflow ? `/workflows/${workflow}/edit?trace=${trace.id}` : null;
-  const title = trace.input_preview || t('traces.noinput');
+  const title = oneLine(trace.input_preview) || t('traces.noinput');
   const exportJson = async (): Promise<void> => {
     try { saveFile(`trace-${shortId(id)}.json`, JSON.stringify(await get<TraceAnswer>(`/api/runs/${id}`, { include: 'graph,messages' }), null, 2)); } catch (error) { toastError(error); }
   };

@@ -12,6 +12,7 @@ import { Button, LinkButton } from '../../parts/button';
 import { saveFile } from '../../parts/file';
 import { EntityTile } from '../../parts/icons';
 import { SearchField } from '../../parts/listing';
+import { oneLine } from '../../parts/one-line';
 import { Empty, Failure, FilteredEmpty, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
 import { toastError } from '../../parts/toast';
@@ -124,7 +125,7 @@ function Models({ value, onChange }: { value: string; onChange: (model: string) 
 }
 
 function TraceRow({ run, plain, picked, onPick, onOpen }: { run: RunSummary; plain: boolean; picked: boolean; onPick: () => void; onOpen: () => void }): ReactElement {
-  const label = run.input_preview || t('traces.noinput');
+  const label = oneLine(run.input_preview) || t('traces.noinput');
   return (
     <tr className="click" onClick={(e) => { if (!(e.target as HTMLElement).closest('a,button,input')) onOpen(); }}>
       <td className="hide-s"><input type="checkbox" checked={picked} onChange={onPick} aria-label={t('traces.pick.one', { name: label })} style={{ width: 16, height: 16, display: 'block', accentColor: 'var(--accent)' }} /></td>

@@ -6,7 +6,7 @@ import { costText, type Daily, type Measure, type Series } from './data';
 
 export const COLOURS = ['var(--c1)', 'var(--c2)', 'var(--c3)', 'var(--c4)', 'var(--c5)'];
 /** What is not a model bears no colour of one. */
-export const SHADES = [82, 62, 44, 28, 16].map((share) => `color-mix(in srgb, var(--ink-2) ${share}%, var(--surface))`);
+export const SHADES = [90, 70, 52, 38, 26].map((share) => `color-mix(in srgb, var(--ink-2) ${share}%, var(--surface))`);
 const H = 292;
 const W = 880;
 
@@ -24,7 +24,8 @@ const valueOf = (s: Series, n: number, measure: Measure): string => (s.unknown?.
 /** The sum of a day; of parts that all have no price there is none. */
 const totalOf = (daily: Daily, n: number, measure: Measure): string => (daily.series.every((s) => s.unknown?.[n]) ? '–' : figure(daily.series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n), measure));
 
-export function Chart({ daily, measure, currency, colours }: { daily: Daily; measure: Measure; currency: string; colours: string[] }): ReactElement {
+/** `named`: what the colours stand for is told beneath. */
+export function Chart({ daily, measure, currency, colours, named }: { daily: Daily; measure: Measure; currency: string; colours: string[]; named: boolean }): ReactElement {
   const [at, setAt] = useState<number | null>(null);
   const totals = daily.days.map((_, n) => daily.series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n));
   const top = niceTop(totals.reduce((a, b) => (b > a ? b : a), 0n));
@@ -70,6 +71,7 @@ export function Chart({ daily, measure, currency, colours }: { daily: Daily; mea
           )}
         </div>
       </div>
+      {named && <ul className="ukey">{daily.series.map((s, k) => <li key={s.id}><i style={{ background: colours[k % colours.length] }} /><span className="trunc">{s.name}</span></li>)}</ul>}
     </>
   );
 }

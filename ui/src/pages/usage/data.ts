@@ -3,7 +3,8 @@ import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query
 import { get } from '../../api/client';
 import type { List, RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
 import { daysBetween, isoDay } from '../../api/window';
-import { fromMicros, micros, priceless } from '../../i18n/figures';
+import { t } from '../../i18n';
+import { fromMicros, micros, priceless, shortId } from '../../i18n/figures';
 
 export interface Scope { from: string; to: string; entity_type?: string; entity_id?: string; model?: string }
 export type Measure = 'cost' | 'tokens' | 'runs';
@@ -22,7 +23,7 @@ export function before(scope: Scope): Scope {
   return { ...scope, from: isoDay(from), to: isoDay(to) };
 }
 
-export const nameOf = (entry: UsageEntry, by: By): string => (by === 'model' ? (entry.model ?? '–') : (entry.entity_name ?? entry.entity_id ?? '–'));
+export const nameOf = (entry: UsageEntry, by: By): string => (by === 'model' ? (entry.model ?? '–') : (entry.entity_name ?? `${t('traces.deleted')} ${shortId(entry.entity_id).slice(-4)}`));
 export const idOf = (entry: UsageEntry, by: By): string => (by === 'model' ? `${entry.provider ?? ''}/${entry.model ?? ''}` : `${entry.entity_type ?? ''}/${entry.entity_id ?? ''}`);
 
 export interface Series { id: string; name: string; values: bigint[]; unknown?: boolean[] }

@@ -69,7 +69,7 @@ export default function Usage(): ReactElement {
                   <Segments small label={t('usage.by')} value={by} onChange={(v) => setParams({ by: v })} options={[{ id: 'model', label: t('usage.bymodel') }, { id: 'entity', label: t('usage.byentity') }]} />
                   <Button small look="ghost" aria-pressed={table} onClick={() => setParams({ view: table ? null : 'table' })}>{t('usage.table')}</Button>
                 </div></div>
-                {table ? <ChartTable daily={daily} measure={measure} /> : <Chart daily={daily} measure={measure} currency={currency} colours={by === 'model' ? COLOURS : SHADES} />}
+                {table ? <ChartTable daily={daily} measure={measure} /> : <Chart daily={daily} measure={measure} currency={currency} colours={by === 'model' ? COLOURS : SHADES} named={by === 'entity'} />}
               </section>
               <Models data={models} currency={currency} total={totals.data.totals.estimated_cost} />
             </div>

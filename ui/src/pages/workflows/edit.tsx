@@ -57,15 +57,6 @@ export default function EditPage({ id }: { id: string }): ReactElement {
   return <ReactFlowProvider><Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} /></ReactFlowProvider>;
 }
 
-/** The inspector comes beside the canvas a little later; until then the graph is fitted into what is left. */
-function fitWhileGrowing(flow: Parameters<typeof fitAll>[0]): () => void {
-  const canvas = document.getElementById('canvas');
-  const grown = new ResizeObserver(() => { if (untouched()) fitAll(flow); });
-  if (canvas) grown.observe(canvas);
-  const timer = setTimeout(() => grown.disconnect(), 1500);
-  return () => { clearTimeout(timer); grown.disconnect(); };
-}
-
 function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; providers?: Providers; onTakeOver: () => void }): ReactElement {
   const [params, setParams] = useAddress();
   const trace = params.get('trace');
@@ -79,12 +70,12 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
   const waiting = useRun((s) => s.view.pauses[0]?.node_id);
   const flow = useReactFlow();
-  useEffect(() => { if (!node) return undefined; select([node]); return fitWhileGrowing(flow); }, []);
+  useEffect(() => { if (node) select([node]); }, []);
   useEffect(() => {
     const { selection, graph } = useEditor.getState();
-    if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return undefined;
+    if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return;
     select([waiting]);
-    return fitWhileGrowing(flow);
+    requestAnimationFrame(() => { if (untouched()) fitAll(flow); });
   }, [waiting, flow]);
   useEffect(() => { if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true }); }, [waiting]);
   const again = params.get('again');

@@ -1,1 +1,0 @@
-import{S as e,t,w as n}from"./react-Dw5EKHF4.js";var r=n(e(),1),i=t(()=>({open:!1,commands:[]})),a=()=>i.setState({open:!0}),o=()=>i.setState({open:!1});function s(e,t){(0,r.useEffect)(()=>(i.setState({commands:e}),()=>i.setState({commands:[]})),t)}export{s as i,a as n,i as r,o as t};

@@ -1,1 +1,0 @@
-import{S as e,w as t,x as n}from"./react-Dw5EKHF4.js";var r=t(e(),1),i=n(),a=({text:e})=>(0,i.jsx)(i.Fragment,{children:e.split("`").map((e,t)=>t%2?(0,i.jsx)(`code`,{className:`mono`,children:e},t):(0,i.jsx)(r.Fragment,{children:e},t))});export{a as t};
