@@ -69,26 +69,46 @@ enum Metered {
     Whole,
 }
 
-/// What the calls of a run and their sums cost to store: the last `n` of `of` runs over 90 days in one transaction each, without calls,
-/// with the rows of two, and with their sums too. The sums of the calls are the difference of the last two.
-pub fn metered(database: &str, n: u64, of: u64) {
-    let of = of.max(n);
-    let path = Path::new(database);
-    for (variant, calls) in [("no calls", Metered::Nothing), ("rows of two calls", Metered::Rows), ("two calls", Metered::Whole)] {
-        measure::remove(path);
-        wait(async {
+/// What the calls of a run and their sums cost to store: the last `n` of `of` runs over 90 days, so many in a transaction, without calls,
+/// with the rows of two, and with their sums too. The sums of the calls are the difference of the last two. The three take turns, so that
+/// a machine that becomes slower makes all of them slower.
+pub fn metered(database: &str, n: u64, of: u64, together: u64) {
+    const TURN: u64 = 240;
+    let (of, together) = (of.max(n), together.clamp(1, TURN));
+    let variants = [("no calls", Metered::Nothing), ("rows of two calls", Metered::Rows), ("two calls", Metered::Whole)];
+    let paths = ["nothing", "rows", "whole"].map(|name| Path::new(database).with_extension(name));
+    wait(async {
+        let mut studios = Vec::new();
+        for path in &paths {
+            measure::remove(path);
             let studio = open(path);
             let pattern = pattern(&studio).await;
-            let sample = Sample::start();
-            for number in of - n..of {
-                let pattern = Arc::clone(&pattern);
-                let store = move |tx: &mut Tx<'_>| pattern.store(tx, number, of, calls);
-                studio.world().store.write(store).await.expect("a run is stored");
+            studios.push((studio, pattern));
+        }
+        let mut used = [(0.0, 0.0); 3];
+        for turn in (of - n..of).step_by(TURN as usize) {
+            for (((_, calls), (studio, pattern)), used) in variants.iter().zip(&studios).zip(&mut used) {
+                let sample = Sample::start();
+                let end = (turn + TURN).min(of);
+                for from in (turn..end).step_by(together as usize) {
+                    let (pattern, calls) = (Arc::clone(pattern), *calls);
+                    let store = move |tx: &mut Tx<'_>| {
+                        (from..(from + together).min(end)).try_for_each(|number| pattern.store(tx, number, of, calls))
+                    };
+                    studio.world().store.write(store).await.expect("runs are stored");
+                }
+                let (wall, cpu) = sample.stop();
+                *used = (used.0 + wall, used.1 + cpu);
             }
-            emit("W7metered", variant, n, n, &[sample.stop()], json!({"of": of}));
+        }
+        for ((variant, _), used) in variants.iter().zip(used) {
+            emit("W7metered", variant, n, n, &[used], json!({"of": of, "in_a_transaction": together}));
+        }
+        for (studio, _) in studios {
             studio.shutdown(std::time::Duration::from_secs(60)).await;
-        });
-    }
+        }
+    });
+    paths.iter().for_each(|path| measure::remove(path));
 }
 
 /// A run that really ran, and its log.

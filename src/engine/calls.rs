@@ -214,7 +214,7 @@ impl StepContext {
             Delta::Reasoning(_) => {}
             Delta::Spent(tokens) => *spent.lock() = Some(tokens),
         };
-        let reply = provider.chat(&call.request, &hear).await;
+        let reply = journal.at_pace(provider.chat(&call.request, &hear)).await;
         say(&std::mem::take(&mut *held.lock()));
         reply
     }

@@ -1,6 +1,7 @@
 //! Owns the one way into a run's log: accept, fold, tell, store. Nothing else appends.
 
 mod beginning;
+mod pace;
 mod writing;
 
 use std::collections::HashSet;
@@ -237,7 +238,7 @@ impl Journal {
         }
         let delta: Arc<str> = delta.into();
         let mut core = self.core.lock();
-        let hold = self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
+        let hold = !self.world.keeps_nothing() && self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
         let told = self.feed.stage_token(lane, step, publish_reply, &delta, hold);
         let pending = &mut core.pending;
         pending.texts += 1;

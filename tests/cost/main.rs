@@ -2,17 +2,17 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use studio::config::{Config, ConfigSources};
-use studio::engine::{EventStream, Follow, From};
+use studio::engine::{Boundary, EventStream, Follow, From};
 use studio::model::event::EntityKind;
 use studio::model::sketch;
 use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio};
+use studio::studio::{Options, Resource, Scope, Studio};
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 static LIVE: AtomicUsize = AtomicUsize::new(0);
@@ -138,6 +138,38 @@ fn a_run_goes_ahead_of_its_reader_however_much_was_read_before() {
         }
         assert!(ahead > 500, "at most {ahead} events were there when the reader came back");
     });
+}
+
+#[test]
+fn a_model_is_not_heard_faster_than_what_it_says_is_stored() {
+    const PIECES: usize = 40_000;
+    let _turn = TURN.lock();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let grown = Arc::new(AtomicUsize::new(usize::MAX));
+    let (told, stuck) = (Arc::clone(&grown), AtomicBool::new(false));
+    // The first write of what was said takes a second.
+    let slow = move |boundary, _, head| {
+        if boundary == Boundary::Before && head > 0 && !stuck.swap(true, Ordering::Relaxed) {
+            let before = LIVE.load(Ordering::Relaxed);
+            std::thread::sleep(Duration::from_secs(1));
+            told.store(LIVE.load(Ordering::Relaxed).saturating_sub(before), Ordering::Relaxed);
+        }
+    };
+    runtime.block_on(async {
+        let settings = json!({
+            "environment": "local",
+            "database": {"path": ":memory:"},
+            "providers": {"script": {"scripts": {"m": {"replies": [{"chunks": vec!["word "; PIECES]}]}}}},
+        });
+        let config = Config::load(ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() });
+        let options = Options { on_append: Some(Arc::new(slow)), ..Options::default() };
+        let studio = Studio::open_with(config.expect("a configuration"), options).expect("a studio");
+        let workflow = workflow(&studio, "start -> llm{provider: script, model: m, stream: true} -> stop").await;
+        let events = run(&studio, &workflow).await;
+        assert!(events >= PIECES, "{events} events");
+    });
+    let grown = grown.load(Ordering::Relaxed);
+    assert!(grown < 4 << 20, "{grown} bytes wait for a slow disk");
 }
 
 #[test]

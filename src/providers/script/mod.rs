@@ -182,6 +182,7 @@ impl Scripts {
             }
             if request.stream && !piece.is_empty() {
                 deltas(super::Delta::Text(piece));
+                tokio::task::coop::consume_budget().await;
             }
         }
         act.end(request)
