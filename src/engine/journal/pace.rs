@@ -6,15 +6,16 @@ use std::task::ready;
 
 use super::Journal;
 
-/// Pieces of text that may wait to be stored before no more are read.
+/// Pieces of text that may wait to be stored before no more are read, and as how many they may be read again.
 const AHEAD: u64 = 2048;
+const AGAIN: u64 = AHEAD / 2;
 
 impl Journal {
     /// Goes on with a call to a model while there is room for what it says.
     pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>) -> T {
         let (mut call, mut room) = (pin!(call), None);
         std::future::poll_fn(|context| {
-            if room.is_none() && self.texts_wait() {
+            if room.is_none() && self.texts_wait(AHEAD) {
                 room = Some(Box::pin(self.room_for_texts()));
             }
             if let Some(waiting) = &mut room {
@@ -26,15 +27,15 @@ impl Journal {
         .await
     }
 
-    fn texts_wait(&self) -> bool {
-        self.unstored.load(Ordering::Relaxed) > AHEAD && !self.lost()
+    fn texts_wait(&self, most: u64) -> bool {
+        self.unstored.load(Ordering::Relaxed) > most && !self.lost()
     }
 
     async fn room_for_texts(&self) {
         loop {
             let mut changed = pin!(self.changed.notified());
             changed.as_mut().enable();
-            if !self.texts_wait() {
+            if !self.texts_wait(AGAIN) {
                 return;
             }
             tokio::select! {

@@ -181,7 +181,7 @@ impl Scripts {
                 tokio::time::sleep(Duration::from_millis(act.delay_ms)).await;
             }
             if request.stream && !piece.is_empty() {
-                deltas(super::Delta::Text(piece));
+                deltas(super::Delta::Text(piece.to_owned()));
                 tokio::task::coop::consume_budget().await;
             }
         }

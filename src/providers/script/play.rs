@@ -50,11 +50,11 @@ impl Act {
     }
 
     /// What is told piece by piece; one piece when nobody listens.
-    pub(super) fn pieces(&self, stream: bool) -> Vec<String> {
+    pub(super) fn pieces(&self, stream: bool) -> Vec<&str> {
         match &self.chunks {
-            _ if self.error.is_some() => vec![String::new()],
-            _ if !stream => vec![self.text.clone()],
-            Some(chunks) => chunks.clone(),
+            _ if self.error.is_some() => vec![""],
+            _ if !stream => vec![&self.text],
+            Some(chunks) => chunks.iter().map(String::as_str).collect(),
             None => split_after_blanks(&self.text),
         }
     }
@@ -140,17 +140,16 @@ fn call_id(at: usize, request: &ChatRequest) -> String {
     if at == 0 { format!("call_{node}_{call}") } else { format!("call_{node}_{call}_{}", at + 1) }
 }
 
-fn split_after_blanks(text: &str) -> Vec<String> {
-    let mut pieces: Vec<String> = Vec::new();
-    let mut blank = false;
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let only_blank = piece.chars().all(char::is_whitespace);
-        match pieces.last_mut().filter(|_| blank && only_blank) {
-            Some(last) => last.push_str(piece),
-            None => pieces.push(piece.to_owned()),
+fn split_after_blanks(text: &str) -> Vec<&str> {
+    let (mut pieces, mut start, mut blank) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        let was_blank = std::mem::replace(&mut blank, letter.is_whitespace());
+        if was_blank && !blank {
+            pieces.push(&text[start..at]);
+            start = at;
         }
-        blank = piece.ends_with(char::is_whitespace);
     }
+    pieces.extend(Some(&text[start..]).filter(|rest| !rest.is_empty()));
     pieces
 }
 
