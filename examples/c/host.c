@@ -1,8 +1,10 @@
 /* A web server in C with the whole studio mounted by one catch-all: every request goes through `studio_http`.
  *
  *   host <port> <database> */
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <signal.h>
 
 #include "studio.h"
@@ -198,8 +200,11 @@ int main(int argc, char **argv) {
     sigaddset(&end, SIGINT);
     sigaddset(&end, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &end, NULL);
+    /* Only for this machine: nobody is asked who they are. */
+    struct sockaddr_in here = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(argv[1]))};
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     struct MHD_Daemon *server = MHD_start_daemon(
-        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, (uint16_t)atoi(argv[1]), NULL, NULL, answer, NULL,
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, answer, NULL, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&here,
         MHD_OPTION_URI_LOG_CALLBACK, arrived, NULL, MHD_OPTION_NOTIFY_COMPLETED, done, NULL, MHD_OPTION_END);
     if (server == NULL) return 1;
     printf("open http://127.0.0.1:%s/studio\n", argv[1]);

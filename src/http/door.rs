@@ -10,7 +10,7 @@ use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 
 use super::area::{Area, Place};
 use super::problem::Asker;
-use super::{HostMarks, cross_site, export, gate, settings, table};
+use super::{HostMarks, at_home, cross_site, export, gate, settings, table};
 use crate::error::{Error, Result};
 use crate::studio::{Scope, Studio};
 
@@ -53,16 +53,17 @@ async fn enter(
     mut request: Request<Body>,
 ) -> Result<Response> {
     marks.user = marks.user.filter(|user| !user.is_null());
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let authority = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
+    let at_home = || at_home::check(authority, base_url.as_deref());
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
         Place::Export => {
-            export::check(studio.config(), &marks)?;
+            export::check(studio.config(), &marks, at_home)?;
             export::must_be_there(studio.config(), &area)?;
         }
         Place::Studio => {
-            gate::check(studio, &marks, request.method(), request.uri().path()).await?;
-            let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-            let authority = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
+            gate::check(studio, &marks, at_home, request.method(), request.uri().path()).await?;
             cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority)?;
         }
     }

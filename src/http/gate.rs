@@ -14,7 +14,13 @@ use crate::studio::Studio;
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// Refuses a request that the gate does not let in.
-pub(super) async fn check(studio: &Studio, marks: &HostMarks, method: &Method, path: &str) -> Result<()> {
+pub(super) async fn check(
+    studio: &Studio,
+    marks: &HostMarks,
+    at_home: impl FnOnce() -> Result<()>,
+    method: &Method,
+    path: &str,
+) -> Result<()> {
     let config = studio.config();
     let host = &studio.world().host;
     let open = match marks.gate {
@@ -26,7 +32,9 @@ pub(super) async fn check(studio: &Studio, marks: &HostMarks, method: &Method, p
             let answer = host.call(HostOp::Gate, question, LIMIT).await;
             Some(answer.is_ok_and(|answer| answer.get("allow").and_then(Value::as_bool) == Some(true)))
         }
-        None => (settings::is_local(config) || marks.user.is_some()).then_some(true),
+        None if marks.user.is_some() => Some(true),
+        None if settings::is_local(config) => return at_home(),
+        None => None,
     };
     let told = match open {
         Some(true) => return Ok(()),

@@ -11,6 +11,7 @@
 mod accept;
 mod answer;
 mod area;
+mod at_home;
 mod call;
 mod cross_site;
 mod csv;

@@ -194,6 +194,10 @@ async fn wrong_method(request: Request<Body>) -> Response {
 }
 
 async fn wrong_path(request: Request<Body>) -> Response {
+    let browser = request.extensions().get::<Visit>().filter(|visit| visit.asker.wants_page);
+    if let Some(visit) = browser {
+        return pages::missing(visit);
+    }
     tell(&request, Error::not_found("path", request.uri().path()))
 }
 

@@ -4,7 +4,7 @@ mod assets;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderValue, header};
+use http::{HeaderValue, StatusCode, header};
 use serde_json::Value;
 
 use super::call::Call;
@@ -68,8 +68,19 @@ async fn preview(call: Call) -> Result<Response> {
 }
 
 async fn page(call: Call) -> Result<Response> {
+    Ok(application(&call.visit))
+}
+
+/// 404 for a browser: the application says what is missing, and leads on.
+pub(super) fn missing(visit: &Visit) -> Response {
+    let mut response = application(visit);
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+fn application(visit: &Visit) -> Response {
     let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
-    Ok(document(&render(index.unwrap_or(START), &call.visit)))
+    document(&render(index.unwrap_or(START), visit))
 }
 
 /// The application's page with the way to its root, its language and what the host says of tokens.

@@ -131,24 +131,56 @@ async fn the_pages_are_answered_in_the_language_they_are_read_in() {
 }
 
 #[tokio::test]
-async fn an_address_that_leads_nowhere_says_so_in_the_language_that_was_chosen() {
-    let studio = studio(json!({"locale": "en"}));
-    let page = |cookie: &str| with(with(request("GET", "/studio/nowhere", ""), "accept", "text/html"), "cookie", cookie);
-    let theirs = ask(&studio, page("session=7; studio_locale=pt_BR")).await;
-    assert!(theirs.text().contains(r#"<html lang="pt-BR">"#) && theirs.text().contains("Não encontrado"), "{}", theirs.text());
+async fn an_address_that_leads_nowhere_is_the_application_that_says_so() {
+    let asked = with(request("GET", "/studio/workflows/x/nowhere", ""), "accept", "text/html");
+    let asked = with(asked, "cookie", "studio_locale=pt_BR");
+    let answer = ask(&studio(json!({"locale": "en"})), asked).await;
+    assert_eq!(answer.status, 404);
+    let page = answer.text();
+    assert!(page.contains(r#"<meta name="studio-root" content="../../">"#) && page.contains(r#"<html lang="pt-BR">"#), "{page}");
+    let asked = request("GET", "/studio/workflows/x/nowhere", "");
+    assert_eq!(ask(&studio(json!({})), asked).await.code(), "not_found", "a program is told a problem");
+}
+
+#[tokio::test]
+async fn a_local_studio_is_not_reached_by_the_name_of_another_site() {
+    let studio = studio(json!({"environment": "local"}));
+    let by = |host: &str| {
+        let theirs = with(with(request("GET", PATH, ""), "host", host), "sec-fetch-site", "same-origin");
+        let studio = studio.clone();
+        async move { ask(&studio, theirs).await }
+    };
+    assert_eq!(by("127.0.0.1:8787").await.status, 200);
+    let refused = by("evil.dev:8787").await;
+    assert_eq!((refused.status.as_u16(), refused.code().as_str()), (403, "forbidden"));
+    assert!(refused.text().contains("not by `evil.dev`"), "{}", refused.text());
+    let marks = HostMarks { gate: Some(true), ..HostMarks::default() };
+    let theirs = with(request("GET", PATH, ""), "host", "evil.dev");
+    assert_eq!(ask_as(&studio, theirs, marks).await.status, 200, "the application may know better");
+}
+
+/// A page that is not there in this configuration.
+fn switched_off(cookie: &str) -> http::Request<bytes::Bytes> {
+    with(with(request("GET", "/studio/workflows/preview", ""), "accept", "text/html"), "cookie", cookie)
+}
+
+#[tokio::test]
+async fn the_page_of_a_problem_is_in_the_language_that_was_chosen() {
+    let studio = studio(json!({"locale": "en", "codegen": {"enabled": false}}));
+    let theirs = ask(&studio, switched_off("session=7; studio_locale=pt_BR")).await;
+    assert!(theirs.text().contains(r#"<html lang="pt-BR">"#) && theirs.text().contains("Rota desativada"), "{}", theirs.text());
     for other in ["studio_locale=<script>", "xstudio_locale=pt_BR", ""] {
-        let answer = ask(&studio, page(other)).await;
-        assert!(answer.text().contains("Not found"), "{other}: {}", answer.text());
+        let answer = ask(&studio, switched_off(other)).await;
+        assert!(answer.text().contains("Route switched off"), "{other}: {}", answer.text());
     }
 }
 
 #[tokio::test]
 async fn the_page_of_a_problem_looks_like_the_others() {
-    let asked = with(request("GET", "/studio/workflows/x/nowhere", ""), "accept", "text/html");
-    let answer = ask(&studio(json!({})), asked).await;
+    let answer = ask(&studio(json!({"codegen": {"enabled": false}})), switched_off("")).await;
     assert_eq!(answer.status, 404);
     let page = answer.text();
-    assert!(page.contains(r#"href="../../assets/index-"#) && page.contains(r#"href="../../workflows""#), "{page}");
+    assert!(page.contains(r#"href="../assets/index-"#) && page.contains(r#"href="../workflows""#), "{page}");
     assert!(!page.contains("{{"), "{page}");
 }
 

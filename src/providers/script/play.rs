@@ -50,12 +50,12 @@ impl Act {
     }
 
     /// What is told piece by piece; one piece when nobody listens.
-    pub(super) fn pieces(&self, stream: bool) -> Vec<&str> {
+    pub(super) fn pieces(&self, stream: bool) -> Box<dyn Iterator<Item = &str> + Send + '_> {
         match &self.chunks {
-            _ if self.error.is_some() => vec![""],
-            _ if !stream => vec![&self.text],
-            Some(chunks) => chunks.iter().map(String::as_str).collect(),
-            None => split_after_blanks(&self.text),
+            _ if self.error.is_some() => Box::new(std::iter::once("")),
+            _ if !stream => Box::new(std::iter::once(self.text.as_str())),
+            Some(chunks) => Box::new(chunks.iter().map(String::as_str)),
+            None => Box::new(split_after_blanks(&self.text)),
         }
     }
 
@@ -140,17 +140,14 @@ fn call_id(at: usize, request: &ChatRequest) -> String {
     if at == 0 { format!("call_{node}_{call}") } else { format!("call_{node}_{call}_{}", at + 1) }
 }
 
-fn split_after_blanks(text: &str) -> Vec<&str> {
-    let (mut pieces, mut start, mut blank) = (Vec::new(), 0, false);
-    for (at, letter) in text.char_indices() {
-        let was_blank = std::mem::replace(&mut blank, letter.is_whitespace());
-        if was_blank && !blank {
-            pieces.push(&text[start..at]);
-            start = at;
-        }
-    }
-    pieces.extend(Some(&text[start..]).filter(|rest| !rest.is_empty()));
-    pieces
+fn split_after_blanks(mut rest: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let blank = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let end = rest[blank..].find(|letter: char| !letter.is_whitespace()).map_or(rest.len(), |more| blank + more);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece).filter(|piece| !piece.is_empty())
+    })
 }
 
 fn tokens(usage: ToldUsage) -> Tokens {
