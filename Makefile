@@ -11,7 +11,7 @@ run:
 	@scripts/prepare.sh build
 	@echo "Building; the first time takes some minutes."
 	cargo build --example axum
-	@cargo run --quiet --example axum -- --port $(PORT)
+	@cargo run --quiet --example axum -- --port $(PORT) $(if $(CONFIG),--config $(CONFIG))
 
 test:
 	@scripts/test.sh
