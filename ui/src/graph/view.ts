@@ -3,7 +3,7 @@ import type { Rect } from './scene';
 
 export interface View { x: number; y: number; zoom: number }
 
-const READABLE = 0.7;
+const READABLE = 0.5;
 const DOZEN = 16;
 const LEAST = 0.08;
 /** What can be read is not made smaller; the more nodes there are, the more it is an overview that is wanted. */

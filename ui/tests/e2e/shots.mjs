@@ -34,6 +34,7 @@ for (const look of looks) {
     else await settle(15_000);
     page.setDefaultTimeout(8_000);
     if (/[?&]node=/.test(scene.path)) await page.locator('#inspector h2').waitFor().catch(() => undefined);
+    else if (!scene.loading) await page.locator('.ed > .insp:not(:has(h2))').waitFor({ state: 'detached' }).catch(() => undefined);
     try { await scene.act?.(page); if (scene.act) { await page.waitForTimeout(350); await settle(4_000); } } catch (error) { console.log(`${label} ${scene.name}: ${error.message.split('\n')[0]}`); }
     // What is looked for may be missing; a picture and a page only come late on a busy machine.
     page.setDefaultTimeout(60_000);

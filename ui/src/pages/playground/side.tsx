@@ -52,12 +52,12 @@ function Context({ agent }: { agent: Agent }): ReactElement | null {
   const said = readMessages(span.input);
   const sizes = SOURCES.map((source) => ({ ...source, size: said.filter((m) => (source.roles as readonly string[]).includes(m.role)).reduce((n, m) => n + m.text.length / 4, 0) })).filter((x) => x.size > 0);
   const scale = used / Math.max(1, sizes.reduce((n, x) => n + x.size, 0));
-  const whole = Math.max(window ?? used, 1);
+  const whole = Math.max(window ?? 1, 1);
   return (
     <section>
       <h2>{t('chat.context')}</h2>
       <div className="big"><b>{count(used)}</b><span className="mut">{window ? t('chat.context.of', { n: count(window) }) : t('tokens')}</span></div>
-      <div className="ctx" role="img" aria-label={t('chat.context')}>{sizes.length ? sizes.map((x) => <i key={x.id} style={{ width: `${((x.size * scale) / whole) * 100}%`, background: x.colour }} />) : <i style={{ width: `${(used / whole) * 100}%`, background: 'var(--c5)' }} />}</div>
+      {window && <div className="ctx" role="img" aria-label={t('chat.context')}>{sizes.length ? sizes.map((x) => <i key={x.id} style={{ width: `${((x.size * scale) / whole) * 100}%`, background: x.colour }} />) : <i style={{ width: `${(used / whole) * 100}%`, background: 'var(--c5)' }} />}</div>}
       <div className="lg2">{sizes.map((x) => [<span key={x.id}><i style={{ background: x.colour }} />{t(`chat.source.${x.id}`)}</span>, <b key={`${x.id}n`}>{count(Math.round(x.size * scale))}</b>])}</div>
       {memory.summarization_enabled === true && window && <p className="mut small" style={{ marginTop: 6 }}>{t('chat.summarised', { n: count(Math.round(window * Number(memory.summarization_threshold ?? 0.85))) })}</p>}
     </section>
