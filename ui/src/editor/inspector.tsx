@@ -24,8 +24,8 @@ import { canBreak, canPin, canRunAlone, toggleBreak, unpin, useTrials } from './
 type TabId = 'configure' | 'run' | 'state' | 'json';
 
 export function Inspector({ node, schema, stock, providers }: { node: GraphNode; schema: GraphSchema; stock: Stock; providers?: Providers }): ReactElement {
-  const [tab, setTab] = useState<TabId>('configure');
   const mode = useEditor((s) => s.mode);
+  const [tab, setTab] = useState<TabId>(mode === 'run' ? 'run' : 'configure');
   const readOnly = useEditor((s) => s.readOnly !== null);
   const step = useStepOf(node.id);
   const waiting = step?.state === 'waiting';

@@ -34,7 +34,7 @@ export function TemplateField({ label, hint, error, value, onChange, keys, rows,
     <Field label={label} hint={hint} error={error}>
       {(ids) => (
         <div style={{ position: 'relative' }}>
-          <textarea ref={area} className="in" rows={rows} value={value} disabled={disabled} role="combobox" aria-expanded={!!offer} aria-autocomplete="list" aria-controls={`${ids.id}l`} aria-activedescendant={offer ? `${ids.id}o${offer.pick}` : undefined}
+          <textarea ref={area} className="in" rows={rows} value={value} disabled={disabled} aria-autocomplete="list" aria-controls={`${ids.id}l`} aria-activedescendant={offer ? `${ids.id}o${offer.pick}` : undefined}
             onChange={(e) => { onChange(e.target.value); look(e.target.value, e.target.selectionStart); }} onKeyDown={onKey} onBlur={() => setTimeout(() => setOffer(null), 120)} {...ids} />
           <ul id={`${ids.id}l`} role="listbox" aria-label={t('template.keys')} className={offer ? 'menu offer' : 'sr'} hidden={!offer}>
             {offer?.found.map((key, n) => <li key={key} id={`${ids.id}o${n}`} role="option" aria-selected={n === offer.pick} className="mi mono" data-active-item={n === offer.pick ? '' : undefined} onMouseDown={(e) => { e.preventDefault(); take(key); }}>{key}</li>)}

@@ -45,7 +45,7 @@ export const NOWHERE = '0199a000-0000-7000-8000-00000000ffff';
 export async function places({ withIds = false } = {}) {
   const x = await fill();
   const all = [
-    ['workflows', '/workflows'], ['workflows-filtered', '/workflows?q=zzzz'], ['editor', `/workflows/${x.workflow}/edit`], ['editor-paused', `/workflows/${x.workflow}/edit?trace=${x.paused}`], ['editor-done', `/workflows/${x.workflow}/edit?trace=${x.done}`],
+    ['workflows', '/workflows'], ['workflows-filtered', '/workflows?q=zzzz'], ['editor', `/workflows/${x.workflow}/edit`], ['editor-chosen', `/workflows/${x.workflow}/edit?node=llm_1`], ['editor-paused', `/workflows/${x.workflow}/edit?trace=${x.paused}`], ['editor-done', `/workflows/${x.workflow}/edit?trace=${x.done}`],
     ['traces-of-workflow', `/workflows/${x.workflow}/traces`], ['traces', '/traces'], ['traces-filtered', '/traces?q=zzzz'], ['trace', `/traces/${x.done}`], ['trace-paused', `/traces/${x.paused}`], ['trace-graph', `/traces/${x.done}?view=graph`], ['trace-compare', `/traces/compare?a=${x.done}&b=${x.paused}`], ['trace-missing', `/traces/${NOWHERE}`],
     ['agents', '/agents'], ['agent-new', '/agents/new'], ['agent', `/agents/${x.agent}`], ['agent-missing', `/agents/${NOWHERE}`],
     ['playground-empty', `/agents/${x.agent}/playground`], ['playground', `/agents/${x.agent}/playground?thread=${x.thread}`], ['playground-waiting', `/agents/${x.asking}/playground?thread=${x.waiting}`],
