@@ -295,7 +295,7 @@ pub fn query(database: &str, reps: u64, only: Option<&str>) {
                 asked.extend(more);
             }
             let window = UsageWindow::parse(asked.as_object().expect("an object")).expect("a query");
-            ask(variant, reps, async || studio.usage(&scope, window.clone()).await.expect("a report")).await;
+            ask(variant, reps, async || studio.usage(&scope, window.clone()).await.expect("a report").to_bytes()).await;
         }
     });
 }

@@ -54,7 +54,7 @@ static void head_of(struct text *head, struct MHD_Connection *connection, const 
         text_put(head, ",\"query\":");
         text_put_string(head, target->chars + path + 1, target->len - path - 1);
     }
-    text_put(head, ",\"user\":{\"id\":\"c-host\"},\"headers\":[");
+    text_put(head, ",\"headers\":[");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, head);
     text_put(head, "]}");
 }

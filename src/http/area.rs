@@ -47,9 +47,10 @@ impl Area {
         Self { place, rest: if bare.is_empty() { "/".into() } else { bare.into() }, prefix, slashes }
     }
 
-    /// How many segments a page's path has below the studio's root.
+    /// How many segments a page's path has below the studio's root, empty ones too.
     pub(super) fn depth(&self) -> usize {
-        segments(&self.rest).count() + self.slashes
+        let below = if self.rest == "/" { 0 } else { self.rest.matches('/').count() };
+        below + self.slashes
     }
 
     /// From a page to the studio's root, relative to the page's depth; a base URL helps where there is nothing else.
@@ -113,6 +114,7 @@ mod tests {
             ("/studio", "/studio/workflows/", None, "../"),
             ("/studio", "/studio/workflows", None, "./"),
             ("/studio", "/studio/workflows/7/edit", None, "../../"),
+            ("/studio", "/studio/workflows//7", None, "../../"),
             ("/a/b/c/d", "/a/b/c/d", None, "./d/"),
             ("", "/", None, "./"),
             ("", "/", Some("https://shop.example/ai/"), "/ai/"),

@@ -1,8 +1,9 @@
 //! Owns usage as a table: comma-separated, safe to open in a spreadsheet.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::store::usage_report::GroupBy;
+use crate::studio::WindowUsage;
 
 /// What every row ends with.
 const FIGURES: [&str; 8] = [
@@ -27,20 +28,21 @@ const fn heads(group_by: Option<GroupBy>) -> &'static [&'static str] {
 }
 
 /// A report: its breakdown, or its totals where there is none.
-pub(super) fn usage(report: &Value, group_by: Option<GroupBy>) -> String {
+pub(super) fn usage(report: &WindowUsage, group_by: Option<GroupBy>) -> String {
+    let told = Value::Object(report.summary());
     let columns: Vec<&str> = heads(group_by).iter().copied().chain(FIGURES).collect();
     let mut table = format!("{},currency\r\n", columns.join(","));
     let mut line = |entry: &Value| {
         for name in &columns {
-            table.push_str(&cell(entry.get(*name).unwrap_or(&report[*name])));
+            table.push_str(&cell(entry.get(*name).unwrap_or(&told[*name])));
             table.push(',');
         }
-        table.push_str(&cell(&report["currency"]));
+        table.push_str(&cell(&told["currency"]));
         table.push_str("\r\n");
     };
-    match (group_by, report["breakdown"].as_array()) {
-        (Some(_), Some(entries)) => entries.iter().for_each(line),
-        (_, None) | (None, _) => line(&report["totals"]),
+    match group_by {
+        Some(_) => report.entries().for_each(|entry| line(&json!(entry))),
+        None => line(&told["totals"]),
     }
     table
 }
@@ -57,8 +59,6 @@ fn cell(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -53,8 +53,8 @@ async fn enter(
     mut request: Request<Body>,
 ) -> Result<Response> {
     marks.user = marks.user.filter(|user| !user.is_null());
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let authority = host.or_else(|| request.uri().authority().map(http::uri::Authority::as_str));
+    let named = request.uri().authority().map(|authority| authority.as_str().as_bytes());
+    let authority = request.headers().get(header::HOST).map(HeaderValue::as_bytes).or(named);
     let at_home = || at_home::check(authority, base_url.as_deref());
     match area.place {
         Place::Elsewhere => return Err(Error::not_found("path", request.uri().path())),
@@ -64,7 +64,7 @@ async fn enter(
         }
         Place::Studio => {
             gate::check(studio, &marks, at_home, request.method(), request.uri().path()).await?;
-            cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority)?;
+            cross_site::check(request.method(), request.headers(), base_url.as_deref(), authority.and_then(|name| std::str::from_utf8(name).ok()))?;
         }
     }
     let exported = area.place == Place::Export;

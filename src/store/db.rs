@@ -197,6 +197,11 @@ impl<'a> Tx<'a> {
         }
     }
 
+    /// Whether the database is a file, to which one at a time writes.
+    pub(super) const fn is_file(&self) -> bool {
+        matches!(self.connection, Connection::Sqlite(_))
+    }
+
     /// Runs a statement; says how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         match self.connection {

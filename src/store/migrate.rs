@@ -1,12 +1,13 @@
 //! Owns the schema's versions.
 
 /// Every version of the schema, oldest first; what is released is never changed.
-pub(super) const MIGRATIONS: [&str; 5] = [
+pub(super) const MIGRATIONS: [&str; 6] = [
     include_str!("../../migrations/0001_first.sql"),
     include_str!("../../migrations/0002_knowledge.sql"),
     include_str!("../../migrations/0003_passage_words.sql"),
     include_str!("../../migrations/0004_usage.sql"),
     include_str!("../../migrations/0005_sums.sql"),
+    include_str!("../../migrations/0006_text_marks.sql"),
 ];
 
 /// The version that this program writes.

@@ -6,6 +6,7 @@ use super::db::{Param, Row, Tx, params, to_json};
 use super::error::StoreError;
 use super::run_line::{RunLine, line_columns};
 use super::runs::{RunRow, of_row, run_columns};
+use super::text_search;
 use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
@@ -94,7 +95,8 @@ macro_rules! bounds {
     };
 }
 
-/// The statement of each index that lists are read from; `$12` is an entity, `$13` a parent, then come limit and offset.
+/// The statement of each index that lists are read from; `$12` is an entity, `$13` a parent, then come limit and offset. The last is of
+/// runs whose numbers are known, `$16`: only a file knows marks.
 macro_rules! statements {
     ($($columns:tt)*) => {
         [
@@ -118,12 +120,16 @@ macro_rules! statements {
                 "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ", bounds!(),
                 " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
+            concat!(
+                "SELECT ", $($columns)*, " FROM (SELECT value AS wanted FROM json_each($16)) w CROSS JOIN #runs r ON r.no = wanted WHERE parent IS NULL AND ", bounds!(),
+                " AND ($12 IS NULL OR entity_id = $12) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
+            ),
         ]
     };
 }
 
-static PLACES: [&str; 5] = statements!("created_at, no");
-static LINES: [&str; 5] = statements!(line_columns!());
+static PLACES: [&str; 6] = statements!("created_at, no");
+static LINES: [&str; 6] = statements!(line_columns!());
 
 /// What a way into the table fixes, beside the bounds.
 struct Way<'a> {
@@ -145,6 +151,8 @@ struct Bounds<'a> {
     revision: Option<i64>,
     min_cost: Option<i64>,
     model: Option<&'a str>,
+    /// Numbers of runs as JSON: all that the text may be in.
+    among: Option<String>,
     filter: &'a RunFilter,
 }
 
@@ -167,12 +175,13 @@ impl<'a> Bounds<'a> {
             revision: filter.revision,
             min_cost: filter.min_cost.map(|cost| cost.0),
             model: filter.model.as_deref(),
+            among: None,
             filter,
         }
     }
 
-    fn params<'s>(&'s self, way: &Way<'s>, limit: usize, skipped: u64) -> [Param<'s>; 15] {
-        [
+    fn params<'s>(&'s self, way: &Way<'s>, limit: usize, skipped: u64) -> Vec<Param<'s>> {
+        let mut params = vec![
             self.tenant.into(),
             self.from.into(),
             self.to.into(),
@@ -188,12 +197,15 @@ impl<'a> Bounds<'a> {
             self.parent.as_ref().into(),
             (limit as u64).into(),
             skipped.into(),
-        ]
+        ];
+        params.extend(self.among.as_ref().map(Param::from));
+        params
     }
 
     /// Which of the statements is the way's.
     const fn statement(&self, way: &Way<'_>) -> usize {
         match (&self.parent, &self.thread, &self.entity_id, way.status) {
+            _ if self.among.is_some() => 5,
             (Some(_), ..) => 0,
             (None, Some(_), ..) => 1,
             (None, None, Some(_), _) => 2,
@@ -275,6 +287,9 @@ pub fn list(
     if !bounds.searches() {
         return Ok(show_part(tx, &bounds, None, limit, show)?.next);
     }
+    if let Some(among) = may_hold(tx, filter)? {
+        return Ok(show_part(tx, &Bounds { among: Some(among), ..bounds }, None, limit, show)?.next);
+    }
     let (mut left, mut behind) = (limit, cursor);
     for looked_at in [SEARCHED_FIRST, SEARCHED - SEARCHED_FIRST] {
         let mut bounds = Bounds::new(tenant, filter, behind);
@@ -288,6 +303,12 @@ pub fn list(
         behind = end;
     }
     Ok(behind)
+}
+
+/// All runs that a wanted text may be in, if they are few; the lists of a thread and of a parent are short by themselves.
+fn may_hold(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Option<String>, StoreError> {
+    let Some(text) = filter.q.as_deref().filter(|_| filter.thread.is_none() && filter.parent.is_none()) else { return Ok(None) };
+    text_search::find(tx, text)?.as_ref().map(to_json).transpose()
 }
 
 /// What was shown of a list.

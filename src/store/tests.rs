@@ -5,6 +5,7 @@ mod faults;
 mod lists;
 mod logs;
 mod rest;
+mod searches;
 mod sizes;
 mod usages;
 

@@ -4,13 +4,13 @@
 //! A sum is a step down a tree and a page that is written. The sums of an agent's hours lie beside each other, so that the more hours
 //! are added at once, the fewer pages are written for each run. Readers add what waits, and rows drawn together are quick to read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher as _, RandomState};
 
 use super::db::{Param, Tx, params};
 use super::error::StoreError;
 use super::usage_sums::Sum;
-use super::usage_waiting::{self, Held, Item, Of, Records};
+use super::usage_waiting::{self, Held, Record, Records};
 use super::usage_window::{DAY, HOUR};
 
 /// About so many records may wait, so that reading them takes less than a millisecond.
@@ -46,7 +46,7 @@ pub(super) fn draw(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     let held = Held::take(tx, usage_waiting::SMALL)?;
     let mut rows: BTreeMap<&str, Records> = BTreeMap::new();
     for ((tenant, of), sum) in together(&held)? {
-        rows.entry(tenant).or_default().add(&Item { of, sum });
+        rows.entry(tenant).or_default().keep(&Record { of, sum });
     }
     let mut loose = 0;
     for (tenant, records) in rows {
@@ -56,10 +56,10 @@ pub(super) fn draw(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     if loose * 2 >= MOST_LOOSE { fold(tx) } else { Ok(()) }
 }
 
-/// Records of the same hour added up; those that came to nothing are left out.
-fn together(held: &Held) -> Result<BTreeMap<(&str, Of<'_>), Sum>, StoreError> {
-    let mut sums: BTreeMap<(&str, Of<'_>), Sum> = BTreeMap::new();
-    held.each(&mut |tenant, item| sums.entry((tenant, item.of)).or_default().add(&item.sum))?;
+/// Records of the same hour added up, in no order; those that came to nothing are left out.
+fn together(held: &Held) -> Result<HashMap<(&str, &[u8]), Sum>, StoreError> {
+    let mut sums: HashMap<(&str, &[u8]), Sum> = HashMap::new();
+    held.each(&mut |tenant, record| sums.entry((tenant, record.of)).or_default().add(&record.sum))?;
     sums.retain(|_, sum| *sum != Sum::default());
     Ok(sums)
 }
@@ -67,18 +67,23 @@ fn together(held: &Held) -> Result<BTreeMap<(&str, Of<'_>), Sum>, StoreError> {
 /// A sum: tenant, type, entity or none for all of the type, width, start, provider and model or none for runs.
 type Place<'a> = (&'a str, &'a str, &'a str, i64, i64, Option<(&'a str, &'a str)>);
 
-/// Puts everything that waits into the sums.
+/// Puts everything that waits into the sums, in order: neighbours lie on the same pages.
 pub(super) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     tx.alone("usage", "")?;
     let held = Held::take(tx, usize::MAX)?;
-    let mut sums: BTreeMap<Place<'_>, Sum> = BTreeMap::new();
+    let mut hours: Vec<(Place<'_>, Sum)> = Vec::new();
+    let mut wider: HashMap<Place<'_>, Sum> = HashMap::new();
     for ((tenant, of), sum) in together(&held)? {
-        for (entity_id, width) in [(of.entity_id, HOUR), (of.entity_id, DAY), ("", HOUR), ("", DAY)] {
-            let start = of.start - of.start.rem_euclid(width);
-            sums.entry((tenant, of.entity_type, entity_id, width, start, of.model)).or_default().add(&sum);
+        let of = Record { of, sum }.counted()?;
+        let day = of.start - of.start.rem_euclid(DAY);
+        hours.push(((tenant, of.entity_type, of.entity_id, HOUR, of.start, of.model), sum));
+        for (entity_id, width, start) in [(of.entity_id, DAY, day), ("", HOUR, of.start), ("", DAY, day)] {
+            wider.entry((tenant, of.entity_type, entity_id, width, start, of.model)).or_default().add(&sum);
         }
     }
-    for ((tenant, entity_type, entity_id, width, start, model), sum) in &sums {
+    hours.extend(wider);
+    hours.sort_unstable_by_key(|(place, _)| *place);
+    for ((tenant, entity_type, entity_id, width, start, model), sum) in &hours {
         let of = params![*tenant, *entity_type, *entity_id, *width, *start];
         match model {
             None => add_runs(tx, of, sum)?,

@@ -44,15 +44,46 @@ impl<'a> Item<'a> {
 
     /// The first record of `bytes`, which then begin behind it.
     fn read(bytes: &mut &'a [u8]) -> Option<Self> {
+        let record = Record::read(bytes)?;
+        Some(Self { of: Of::read(record.of)?, sum: record.sum })
+    }
+}
+
+impl<'a> Of<'a> {
+    fn read(mut bytes: &'a [u8]) -> Option<Self> {
         let calls = bytes.split_off_first()?;
-        let (entity_type, entity_id) = (text(bytes)?, text(bytes)?);
-        let (provider, model) = (text(bytes)?, text(bytes)?);
-        let start = number(bytes)?;
+        let mut text = || std::str::from_utf8(short(&mut bytes)?).ok();
+        let (entity_type, entity_id) = (text()?, text()?);
+        let (provider, model) = (text()?, text()?);
+        let start = number(&mut bytes)?;
+        Some(Self { entity_type, entity_id, start, model: (*calls == 1).then_some((provider, model)) })
+    }
+}
+
+/// A record whose texts were not looked at: what counts the same has the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record<'a> {
+    pub(super) of: &'a [u8],
+    pub(super) sum: Sum,
+}
+
+impl<'a> Record<'a> {
+    /// What it counts.
+    pub(super) fn counted(&self) -> Result<Of<'a>, StoreError> {
+        Of::read(self.of).ok_or_else(unreadable)
+    }
+
+    fn read(bytes: &mut &'a [u8]) -> Option<Self> {
+        let all = *bytes;
+        bytes.split_off_first()?;
+        (0..4).try_for_each(|_| short(bytes).map(drop))?;
+        number(bytes)?;
+        let of = all.get(..all.len() - bytes.len())?;
         let mut sum = Sum::default();
         for figure in &mut sum.0 {
             *figure = number(bytes)?;
         }
-        Some(Self { of: Of { entity_type, entity_id, start, model: (*calls == 1).then_some((provider, model)) }, sum })
+        Some(Self { of, sum })
     }
 }
 
@@ -69,17 +100,25 @@ impl Records {
         item.write(&mut self.body);
     }
 
+    /// Adds one as it was stored.
+    pub(super) fn keep(&mut self, record: &Record<'_>) {
+        self.items += 1;
+        self.body.extend(record.of);
+        record.sum.0.iter().for_each(|figure| self.body.extend(figure.to_le_bytes()));
+    }
+
     /// How many are in a small row.
     pub(super) const fn loose(&self) -> i64 {
         if self.items <= SMALL { self.items as i64 } else { 0 }
     }
 }
 
-fn text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+/// The bytes of a text, after their number.
+fn short<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (text, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
     *bytes = rest;
-    std::str::from_utf8(text).ok()
+    Some(text)
 }
 
 fn number(bytes: &mut &[u8]) -> Option<i64> {
@@ -108,25 +147,39 @@ pub(super) fn count(tx: &mut Tx<'_>) -> Result<(i64, i64), StoreError> {
 pub(super) struct Held(Vec<(String, Vec<u8>)>);
 
 impl Held {
-    /// Removes the rows of at most so many records.
+    /// Removes the rows of at most so many records. Where only one writes at a time, none comes between reading and removing, which
+    /// together are quicker than removing rows that are told.
     pub(super) fn take(tx: &mut Tx<'_>, most: usize) -> Result<Self, StoreError> {
-        let rows = tx.query("DELETE FROM #usage_waiting WHERE items <= $1 RETURNING tenant, body", params![most as u64], |row| {
-            Ok((row.text(0)?.to_owned(), row.blob(1)?.to_vec()))
-        })?;
+        let rows = tx.query(
+            "{SELECT tenant, body FROM #usage_waiting WHERE items <= $1|DELETE FROM #usage_waiting WHERE items <= $1 RETURNING tenant, body}",
+            params![most as u64],
+            |row| Ok((row.text(0)?.to_owned(), row.blob(1)?.to_vec())),
+        )?;
+        tx.send("{DELETE FROM #usage_waiting WHERE items <= $1|SELECT CAST($1 AS BIGINT)}", params![most as u64])?;
         Ok(Self(rows))
     }
 
     /// Hands each record to `each`, with its tenant.
-    pub(super) fn each<'a>(&'a self, each: &mut dyn FnMut(&'a str, Item<'a>)) -> Result<(), StoreError> {
-        self.0.iter().try_for_each(|(tenant, body)| items(body, &mut |item| each(tenant, item)))
+    pub(super) fn each<'a>(&'a self, each: &mut dyn FnMut(&'a str, Record<'a>)) -> Result<(), StoreError> {
+        for (tenant, body) in &self.0 {
+            let mut body = body.as_slice();
+            while !body.is_empty() {
+                each(tenant, Record::read(&mut body).ok_or_else(unreadable)?);
+            }
+        }
+        Ok(())
     }
 }
 
 fn items<'a>(mut body: &'a [u8], each: &mut dyn FnMut(Item<'a>)) -> Result<(), StoreError> {
     while !body.is_empty() {
-        each(Item::read(&mut body).ok_or_else(|| StoreError::damaged("what waits for the sums of usage cannot be read"))?);
+        each(Item::read(&mut body).ok_or_else(unreadable)?);
     }
     Ok(())
+}
+
+fn unreadable() -> StoreError {
+    StoreError::damaged("what waits for the sums of usage cannot be read")
 }
 
 /// What waits of a tenant, as it is stored.
@@ -165,6 +218,10 @@ mod tests {
         let mut found = Vec::new();
         items(&body, &mut |item| found.push(item)).unwrap();
         assert_eq!(found, [runs, calls]);
+        let mut kept = Records::default();
+        let held = Held(vec![("t".to_owned(), body.clone())]);
+        held.each(&mut |_, record| kept.keep(&record)).unwrap();
+        assert_eq!(kept.body, body);
         let mut first = Vec::new();
         runs.write(&mut first);
         for cut in (1..body.len()).filter(|cut| *cut != first.len()) {

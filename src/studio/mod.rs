@@ -58,6 +58,7 @@ pub use facade::{Options, Scope, StreamSlot, Studio};
 pub use run_lists::RunsQuery;
 pub use crate::engine::{Finished, Started, Working};
 pub use traces::TraceQuery;
+pub use usage::{UsageEntry, WindowUsage};
 pub use usage_query::UsageWindow;
 pub use work::Stop;
 pub use summaries::{add_usage, run_summary};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
@@ -27,7 +28,7 @@ impl Studio {
     ///
     /// # Errors
     /// The store.
-    pub async fn usage(&self, scope: &Scope, asked: UsageWindow) -> Result<Value> {
+    pub async fn usage(&self, scope: &Scope, asked: UsageWindow) -> Result<WindowUsage> {
         let (tenant, catalog, currency) = (Arc::clone(&scope.tenant), self.catalog(), self.config().usage.currency.clone());
         let zone = self.config().time_zone();
         self.reading(move |tx| {
@@ -35,11 +36,8 @@ impl Studio {
             let UsageWindow { from, to, group_by, ref model, .. } = asked;
             let (zone, model) = (zone.clone(), model.clone());
             let report = usage_report::report(tx, &tenant, &UsageQuery { from, to, zone, of, model, group_by })?;
-            let mut breakdown = Vec::with_capacity(report.breakdown.len());
-            for (of, totals) in &report.breakdown {
-                breakdown.push(entry(tx, &tenant, &catalog, of, totals)?);
-            }
-            Ok(told(&report, &currency, breakdown))
+            let names = report.breakdown.iter().map(|(of, _)| name_of(tx, &tenant, &catalog, of)).collect::<Result<_, _>>()?;
+            Ok(WindowUsage { currency: currency.clone(), report, names })
         })
         .await
     }
@@ -97,16 +95,93 @@ fn whose(
     Ok(of)
 }
 
-fn told(report: &UsageReport, currency: &str, breakdown: Vec<Value>) -> Value {
-    let mut totals = Map::new();
-    add_totals(&mut totals, &report.totals);
-    totals.insert("run_count".into(), report.totals.run_count.into());
-    let mut told = json!({
-        "currency": currency, "from": report.window.0.rfc3339(), "to": report.window.1.rfc3339(), "totals": totals,
-    });
-    // Moved: a breakdown may have as many entries as there are threads.
-    told["breakdown"] = breakdown.into();
-    told
+/// What runs used in a window of days, as it is told; a breakdown may have as many entries as there are threads.
+#[derive(Clone, Debug)]
+pub struct WindowUsage {
+    currency: String,
+    report: UsageReport,
+    /// The names that agents and workflows have today, entry by entry; none when one was deleted.
+    names: Vec<Option<String>>,
+}
+
+impl WindowUsage {
+    /// The breakdown.
+    pub fn entries(&self) -> impl Iterator<Item = UsageEntry<'_>> {
+        self.report.breakdown.iter().zip(&self.names).map(|((of, totals), name)| UsageEntry { of, totals, name: name.as_deref() })
+    }
+
+    /// Everything but the breakdown.
+    #[must_use]
+    pub fn summary(&self) -> Map<String, Value> {
+        let UsageReport { window: (from, to), totals, .. } = &self.report;
+        let mut figures = Map::new();
+        add_totals(&mut figures, totals);
+        figures.insert("run_count".into(), totals.run_count.into());
+        let told = [
+            ("currency", self.currency.as_str().into()),
+            ("from", from.rfc3339().into()),
+            ("to", to.rfc3339().into()),
+            ("totals", Value::Object(figures)),
+        ];
+        told.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    /// As it is answered: JSON.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+impl Serialize for WindowUsage {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut told = to.serialize_map(None)?;
+        self.summary().iter().try_for_each(|(name, value)| told.serialize_entry(name, value))?;
+        told.serialize_entry("breakdown", &Entries(self))?;
+        told.end()
+    }
+}
+
+struct Entries<'a>(&'a WindowUsage);
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.entries())
+    }
+}
+
+/// One entry of a breakdown, its members in the order of the columns.
+#[derive(Clone, Copy, Debug)]
+pub struct UsageEntry<'a> {
+    of: &'a Of,
+    totals: &'a Totals,
+    name: Option<&'a str>,
+}
+
+impl Serialize for UsageEntry<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut entry = to.serialize_map(None)?;
+        match self.of {
+            Of::Model { provider, model } => {
+                entry.serialize_entry("provider", provider)?;
+                entry.serialize_entry("model", model)?;
+            }
+            Of::Entity { entity_type, entity_id } => {
+                entry.serialize_entry("entity_type", entity_type)?;
+                entry.serialize_entry("entity_id", entity_id)?;
+                entry.serialize_entry("entity_name", &self.name)?;
+            }
+            Of::Day { date } => entry.serialize_entry("date", date)?,
+            Of::Thread { thread_id } => entry.serialize_entry("thread_id", thread_id)?,
+        }
+        if !matches!(self.of, Of::Model { .. }) {
+            entry.serialize_entry("run_count", &self.totals.run_count)?;
+        }
+        let mut figures = Map::new();
+        add_totals(&mut figures, self.totals);
+        figures.iter().try_for_each(|(name, figure)| entry.serialize_entry(name, figure))?;
+        entry.end()
+    }
 }
 
 fn add_totals(to: &mut Map<String, Value>, totals: &Totals) {
@@ -123,38 +198,11 @@ fn add_totals(to: &mut Map<String, Value>, totals: &Totals) {
     to.insert("unpriced".into(), totals.unpriced.into());
 }
 
-/// One entry of a breakdown, its members in the order of the columns.
-fn entry(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, of: &Of, totals: &Totals) -> Result<Value, Refusal> {
-    let mut entry = Map::new();
-    let mut say = |name: &str, value: Value| entry.insert(name.to_owned(), value);
-    match of {
-        Of::Model { provider, model } => {
-            say("provider", provider.as_str().into());
-            say("model", model.as_str().into());
-        }
-        Of::Entity { entity_type, entity_id } => {
-            say("entity_type", (*entity_type).into());
-            say("entity_id", entity_id.as_str().into());
-            say("entity_name", name_of(tx, tenant, catalog, entity_type, entity_id)?.into());
-            say("run_count", totals.run_count.into());
-        }
-        Of::Day { date } => {
-            say("date", date.as_str().into());
-            say("run_count", totals.run_count.into());
-        }
-        Of::Thread { thread_id } => {
-            say("thread_id", thread_id.as_str().into());
-            say("run_count", totals.run_count.into());
-        }
-    }
-    add_totals(&mut entry, totals);
-    Ok(Value::Object(entry))
-}
-
 /// The name that an agent or workflow has today; none when it was deleted.
-fn name_of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: &str, id: &str) -> Result<Option<String>, Refusal> {
-    let Some((_, resource)) = KINDS.into_iter().find(|(known, _)| known.as_str() == kind) else { return Ok(None) };
-    Ok(definitions::find(tx, tenant, catalog, resource, id)?.map(|found| found.name))
+fn name_of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, of: &Of) -> Result<Option<String>, Refusal> {
+    let Of::Entity { entity_type, entity_id } = of else { return Ok(None) };
+    let Some((_, resource)) = KINDS.into_iter().find(|(known, _)| known.as_str() == *entity_type) else { return Ok(None) };
+    Ok(definitions::find(tx, tenant, catalog, resource, entity_id)?.map(|found| found.name))
 }
 
 fn of_run(row: &RunRow, currency: &str, spans: Vec<Value>) -> Value {

@@ -174,7 +174,7 @@ async fn exported(bench: &Bench) -> Vec<Value> {
         let mut asked = json!({"from": day(-2), "to": day(2)});
         asked.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         let window = UsageWindow::parse(asked.as_object().expect("an object")).expect("a query");
-        told.push(bench.studio.usage(&bench.scope, window).await.expect("a report"));
+        told.push(json!(bench.studio.usage(&bench.scope, window).await.expect("a report")));
     }
     told
 }

@@ -10,6 +10,7 @@ mod memory;
 mod observability;
 mod ownership;
 mod scenarios;
+mod searches;
 mod tidy;
 mod tools;
 mod upkeep;

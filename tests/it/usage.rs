@@ -110,7 +110,7 @@ async fn run(bench: &Bench, workflow: &str) -> String {
 async fn window(bench: &Bench, query: &str) -> Value {
     let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     let asked = pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-    bench.studio.usage(&bench.scope, UsageWindow::parse(&asked).expect("a query")).await.expect("a report")
+    json!(bench.studio.usage(&bench.scope, UsageWindow::parse(&asked).expect("a query")).await.expect("a report"))
 }
 
 async fn used(bench: &Bench, run: &str) -> Value {

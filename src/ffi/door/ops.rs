@@ -155,8 +155,7 @@ pub(super) async fn usage(studio: &Studio, query: &[u8]) -> Result<Vec<u8>, Faul
 }
 
 async fn usage_query(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
-    let report = studio.usage(&requests::scope(request)?, UsageWindow::parse(request)?).await?;
-    Ok(report.to_string().into_bytes())
+    Ok(studio.usage(&requests::scope(request)?, UsageWindow::parse(request)?).await?.to_bytes())
 }
 
 async fn usage_run(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {

@@ -32,7 +32,7 @@ async fn window(call: Call) -> Result<Response> {
     let group_by = asked.group_by;
     let report = call.studio.usage(&call.scope, asked).await?;
     if !wants_csv(&call.headers) {
-        return Ok(answer::ok(&report));
+        return Ok(answer::written(report.to_bytes()));
     }
     let mut response = Response::new(Body::from(csv::usage(&report, group_by)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/csv; charset=utf-8"));

@@ -45,7 +45,7 @@ fn many(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 }
 
 /// The numbers of a whole list, read in pages of seven.
-fn numbers(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Vec<usize>, StoreError> {
+pub(super) fn numbers(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Vec<usize>, StoreError> {
     let mut found = Vec::new();
     let mut cursor = None;
     loop {
