@@ -28,7 +28,7 @@ const fn alike(letter: char) -> Option<char> {
     match letter {
         '\u{307}' => None,
         'ς' => Some('σ'),
-        '\0' => Some('\u{fffd}'),
+        '\0' | '\u{fffe}' | '\u{ffff}' => Some('\u{fffd}'),
         letter => Some(letter),
     }
 }

@@ -1,7 +1,7 @@
 //! Owns making the marks of runs, block by block, when somebody searched: what is never searched costs nothing.
 //!
 //! The marks of a run are those of the texts that it had. One that was not over then, or that goes on again, is noted as not marked, until
-//! its block is written again. Child runs have none: they are found among the runs of their parent.
+//! it is over and its whole block is written again. Child runs have none: they are found among the runs of their parent.
 
 use super::db::{Row, Tx, params};
 use super::error::StoreError;
@@ -11,14 +11,18 @@ use super::text_search::{Marked, NUMBER, Rows, WHOLE, WHOLE_ROWS, YOUNG_ROWS, ne
 /// So many notes of runs that are over by now make it worth to write their block again; fewer where there are many notes.
 const WORTH: i64 = if cfg!(test) { 2 } else { 64 };
 const MANY: i64 = 500;
+/// So many notes are looked at; where there are more, marks are of no use until runs end.
+const LOOKED_AT: i64 = 4096;
 /// The texts of so many noted runs are read in one transaction.
 const AT_ONCE: i64 = if cfg!(test) { 3 } else { 256 };
 
 /// What can be searched of a run `r` that is no child: whether it is over, whether a text is long, and the texts.
 macro_rules! texts {
     () => {
-        "SELECT r.no, r.status IN ('completed', 'failed', 'cancelled'), octet_length(t.reply) > $3 OR octet_length(l.body) > $3, \
-         r.input_preview, CAST(json_extract(replace(r.error, '\\u0000', '\\ufffd'), '$.message') AS TEXT), \
+        "SELECT r.no, r.status IN ('completed', 'failed', 'cancelled'), \
+         octet_length(r.error) > $3 OR octet_length(t.reply) > $3 OR octet_length(l.body) > $3, r.input_preview, \
+         CASE WHEN octet_length(r.error) > $3 THEN NULL \
+         ELSE CAST(json_extract(replace(r.error, '\\u0000', '\\ufffd'), '$.message') AS TEXT) END, \
          CASE WHEN octet_length(t.reply) > $3 THEN NULL ELSE t.reply END, CASE WHEN octet_length(l.body) > $3 THEN NULL \
          ELSE CAST(json_extract(replace(l.body, '\\u0000', '\\ufffd'), '$.created.message') AS TEXT) END \
          FROM #runs r LEFT JOIN #run_replies t ON t.run = r.no \
@@ -47,8 +51,8 @@ pub struct Made {
     bits: Block,
     /// Runs that are not over.
     unsettled: Vec<i64>,
-    /// The newest run by then: while it is there, no number up to it was given again.
-    newest: (i64, String),
+    /// The first run behind it, or its last one: while that is there, no number before was given again.
+    anchor: (i64, String),
 }
 
 /// Makes the next block, if there are runs for it. It is stored in another transaction, so that those who write need not wait for
@@ -59,7 +63,6 @@ pub fn make(tx: &mut Tx<'_>) -> Result<Option<Made>, StoreError> {
     if !whole && !marked.leaves(newest, NUMBER) {
         return Ok(None);
     }
-    let id = tx.query_one("SELECT id FROM #runs WHERE no = $1", params![newest], |row| Ok(row.text(0)?.to_owned()))?;
     let blocks = if whole { FOLD } else { 1 };
     let now = Marked { whole: marked.whole + i64::from(whole), young: marked.young + blocks as i64, ..marked };
     let (mut bits, mut unsettled) = (Block::of(YOUNG * blocks), Vec::new());
@@ -73,23 +76,33 @@ pub fn make(tx: &mut Tx<'_>) -> Result<Option<Made>, StoreError> {
             mark(&mut bits, marked.end(), row)
         },
     )?;
-    Ok(Some(Made { marked, now, bits, unsettled, newest: (newest, id.unwrap_or_default()) }))
+    let anchor = tx.query_one(
+        "SELECT no, id FROM #runs WHERE no >= $1 ORDER BY no LIMIT 1",
+        params![now.end() - 1],
+        |row| Ok((row.int(0)?, row.text(1)?.to_owned())),
+    )?;
+    Ok(anchor.map(|anchor| Made { marked, now, bits, unsettled, anchor }))
 }
 
 /// Stores a block that was made, or what is left to do without one; says whether more can be done at once.
 pub fn keep(tx: &mut Tx<'_>, made: Option<&Made>) -> Result<bool, StoreError> {
     let mut marked = Marked::read(tx)?;
     let Some(made) = made else { return mark_again(tx, marked) };
-    // Another was quicker, or runs were removed: it is made again. Runs that went on meanwhile are noted.
-    let (no, id) = &made.newest;
+    // Another was quicker, or numbers may have been given again: it is made again. Runs that went on meanwhile are noted.
+    let (no, id) = &made.anchor;
     let there = tx.query_one("SELECT 1 FROM #runs WHERE no = $1 AND id = $2", params![*no, id], |_| Ok(()))?;
     if marked != made.marked || there.is_none() {
         return Ok(true);
     }
-    let (block, rows) = if made.now.whole > marked.whole { (marked.whole, &WHOLE_ROWS) } else { (marked.young, &YOUNG_ROWS) };
-    write(tx, &made.bits, block, rows)?;
+    if made.now.whole > marked.whole {
+        // Young blocks of before a cut may lie there.
+        tx.send("DELETE FROM #text_marks WHERE key >= $1 AND key < $2", &YOUNG_ROWS.keys(marked.young, made.now.young))?;
+        write(tx, &made.bits, marked.whole, &WHOLE_ROWS)?;
+    } else {
+        write(tx, &made.bits, marked.young, &YOUNG_ROWS)?;
+    }
     for run in &made.unsettled {
-        tx.send("INSERT INTO #text_unmarked (run) VALUES ($1) ON CONFLICT DO NOTHING", params![*run])?;
+        tx.send("INSERT INTO #text_unmarked (run) SELECT no FROM #runs WHERE no = $1 ON CONFLICT DO NOTHING", params![*run])?;
     }
     marked = made.now;
     if marked.young >= (marked.whole + 1) * FOLD as i64 {
@@ -102,6 +115,7 @@ pub fn keep(tx: &mut Tx<'_>, made: Option<&Made>) -> Result<bool, StoreError> {
     if marked.gone < marked.whole && is_gone(tx, marked.gone)? {
         tx.send("DELETE FROM #text_marks WHERE key >= $1 AND key < $2", &WHOLE_ROWS.keys(marked.gone, marked.gone + 1))?;
         marked.gone += 1;
+        tx.send("DELETE FROM #text_unmarked WHERE run < $1", params![marked.gone * WHOLE])?;
     }
     marked.write(tx)?;
     Ok(true)
@@ -115,12 +129,12 @@ fn is_gone(tx: &mut Tx<'_>, block: i64) -> Result<bool, StoreError> {
 
 /// Writes the marks of some noted runs that are over by now into their whole block: of that with the most.
 fn mark_again(tx: &mut Tx<'_>, marked: Marked) -> Result<bool, StoreError> {
-    let noted = tx.query_one("SELECT COUNT(*) FROM #text_unmarked", &[], |row| row.int(0))?.unwrap_or(0);
+    let many = has_many_notes(tx)?;
     let block = tx.query_one(
-        "SELECT u.run / $1 FROM #text_unmarked u JOIN #runs r ON r.no = u.run \
-         WHERE u.run < $2 AND r.status IN ('completed', 'failed', 'cancelled') \
+        "SELECT u.run / $1 FROM (SELECT run FROM #text_unmarked WHERE run < $2 ORDER BY run DESC LIMIT $4) u \
+         CROSS JOIN #runs r ON r.no = u.run WHERE r.status IN ('completed', 'failed', 'cancelled') \
          GROUP BY u.run / $1 HAVING COUNT(*) >= $3 ORDER BY COUNT(*) DESC LIMIT 1",
-        params![WHOLE, marked.whole * WHOLE, if noted > MANY { 1 } else { WORTH }],
+        params![WHOLE, marked.whole * WHOLE, if many { 1 } else { WORTH }, LOOKED_AT],
         |row| row.int(0),
     )?;
     let Some(block) = block else { return Ok(false) };
@@ -141,6 +155,12 @@ fn mark_again(tx: &mut Tx<'_>, marked: Marked) -> Result<bool, StoreError> {
     }
     write(tx, &made, block, &WHOLE_ROWS)?;
     Ok(true)
+}
+
+/// Whether so many runs are noted that each search feels it.
+pub(super) fn has_many_notes(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    let noted = tx.query_one("SELECT COUNT(*) FROM (SELECT 1 FROM #text_unmarked LIMIT $1) n", params![MANY + 1], |row| row.int(0))?;
+    Ok(noted.is_some_and(|noted| noted > MANY))
 }
 
 /// What is stored of blocks, as one whole block.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::db::{Param, Tx, params};
 use super::error::StoreError;
 use super::marks::{self, FOLD, MARKS, SHARED, YOUNG};
+use super::text_marking;
 
 /// So many runs are looked at one by one; where more may hold a text, a list that is read from its beginning finds it soon.
 const MOST: usize = if cfg!(test) { 40 } else { 2000 };
@@ -73,7 +74,11 @@ fn marks_of(text: &str) -> BTreeSet<usize> {
 
 /// Whether runs could be marked with which this text would be found sooner.
 pub fn is_behind(tx: &mut Tx<'_>, text: &str) -> Result<bool, StoreError> {
-    Ok(tx.is_file() && !marks_of(text).is_empty() && Marked::read(tx)?.is_behind(newest(tx)?))
+    if !tx.is_file() || marks_of(text).is_empty() {
+        return Ok(false);
+    }
+    let marked = Marked::read(tx)?;
+    Ok(marked.is_behind(newest(tx)?) || (marked != Marked::default() && text_marking::has_many_notes(tx)?))
 }
 
 /// Every run that may hold a text, if its marks say so and they are few.
@@ -83,6 +88,10 @@ pub(super) fn find(tx: &mut Tx<'_>, text: &str) -> Result<Option<Vec<i64>>, Stor
         return Ok(None);
     }
     let (marked, newest) = (Marked::read(tx)?, newest(tx)?);
+    // Nothing was marked: a file of an older version that may only be read has no tables for it.
+    if marked == Marked::default() {
+        return Ok(None);
+    }
     let mut runs: Vec<i64> = (marked.end()..=newest).take(MOST + 1).collect();
     runs.extend(tx.query("SELECT run FROM #text_unmarked LIMIT $1", params![MOST as u64 + 1], |row| row.int(0))?);
     let wanted: Vec<usize> = wanted.into_iter().take(ASKED).collect();

@@ -164,14 +164,44 @@ fn whatever_is_removed_first_numbers_may_be_given_again() {
 #[test]
 fn a_block_is_made_again_when_its_numbers_were_given_again() {
     write(&Store::open(StoreSettings::in_memory()), |tx| {
-        over(tx, 1, 63)?;
+        over(tx, 1, 62)?;
+        mark_all(tx)?;
+        let rows = count(tx, ROWS)?;
+        over(tx, 63, 63)?;
         let made = make(tx)?;
         run_delete::delete(tx, "t", &id(63))?;
         runs::insert(tx, &RunRow { input_preview: "reborn".into(), status: "completed".into(), ..run(64) })?;
         assert!(keep(tx, made.as_ref())?);
-        assert_eq!(count(tx, ROWS)?, 0);
+        assert_eq!(count(tx, ROWS)?, rows);
         mark_all(tx)?;
         assert_eq!(searched(tx, "reborn")?.len(), 1);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_happens_while_a_block_is_made_is_not_lost() {
+    write(&Store::open(StoreSettings::in_memory()), |tx| {
+        over(tx, 1, 63)?;
+        let (made, other) = (make(tx)?, make(tx)?);
+        append(tx, &growth(5, 0, 0))?;
+        ends(tx, 5, 0, "at the Second attempt")?;
+        runs::insert(tx, &RunRow { status: "completed".into(), ..run(64) })?;
+        run_delete::delete(tx, "t", &id(64))?;
+        assert!(keep(tx, made.as_ref())? && count(tx, ROWS)? > 0, "the newest run was none of the block's");
+        let rows = count(tx, ROWS)?;
+        assert!(keep(tx, other.as_ref())?);
+        assert_eq!(count(tx, ROWS)?, rows, "another was quicker");
+        assert_eq!(searched(tx, "second attempt")?, [5]);
+        let waits = make(tx)?;
+        run_delete::delete(tx, "t", &id(14))?;
+        assert!(keep(tx, waits.as_ref())?);
+        mark_all(tx)?;
+        assert_eq!(searched(tx, "second attempt")?, [5]);
+        ends(tx, 19, 0, "a Latecomer")?;
+        run_delete::delete(tx, "t", &id(19))?;
+        assert_eq!(count(tx, UNMARKED)?, 1, "the one that went on");
         Ok(())
     })
     .unwrap();
