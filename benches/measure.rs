@@ -58,7 +58,8 @@ impl Sample {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }

@@ -18,6 +18,7 @@ pub mod openai;
 mod opening;
 pub mod outbound;
 mod own;
+mod plain;
 pub mod refusal;
 pub mod registry;
 mod reply;

@@ -1,5 +1,6 @@
-//! Owns the way out to model providers: the HTTP client, its patience, its retries, the limits of what it reads.
+//! Owns the way out to model providers: the HTTP clients, their patience, their retries, the limits of what they read.
 
+use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::sync::Mutex;
 
+use super::plain::{self, Plain};
 use super::{ProviderFailure, opening};
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
@@ -19,7 +21,9 @@ pub(super) const ANSWER_LIMIT: usize = 8 << 20;
 /// What is read of an answer that tells an error.
 const ERROR_LIMIT: usize = 64 << 10;
 /// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT: Duration = Duration::from_secs(10);
+/// What the studio calls itself: some providers turn away who does not say what it is.
+pub(super) const USER_AGENT: &str = concat!("workflow-studio/", env!("CARGO_PKG_VERSION"));
 /// A longer wait that a provider asks for is not waited for.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The wait before the first retry when the provider names none.
@@ -47,8 +51,10 @@ pub struct Request {
     pub body: Bytes,
 }
 
-/// The client for configured providers. Made at the first call, so that a process may fork before.
+/// The clients for configured providers: one for plain connections, and one for all others, made at its first call, so that a process
+/// may fork before.
 pub struct Outbound {
+    plain: Plain,
     client: OnceLock<Result<reqwest::Client, String>>,
     making: Mutex<()>,
     clock: Arc<dyn Clock>,
@@ -61,11 +67,16 @@ impl Outbound {
     /// A way out; nothing is opened yet.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with(clock, true)
+    }
+
+    fn with(clock: Arc<dyn Clock>, proxies: bool) -> Self {
         Self {
+            plain: Plain::new(proxies),
             client: OnceLock::new(),
             making: Mutex::new(()),
             clock,
-            proxies: true,
+            proxies,
             #[cfg(any(test, feature = "fuzzing"))]
             canned: None,
         }
@@ -74,7 +85,7 @@ impl Outbound {
     /// A way out that ignores the proxies of the environment.
     #[must_use]
     pub fn direct(clock: Arc<dyn Clock>) -> Self {
-        Self { proxies: false, ..Self::new(clock) }
+        Self::with(clock, false)
     }
 
     /// A way out that leads nowhere: every request is answered with these bytes.
@@ -109,10 +120,9 @@ impl Outbound {
         if let Some(pieces) = &self.canned {
             return Ok(Answer::of(pieces.clone(), patience.idle));
         }
-        let client = self.client()?;
         let mut attempt = 0;
         loop {
-            let refused = match self.once(client, request, patience).await {
+            let refused = match self.once(request, patience).await {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
@@ -134,8 +144,8 @@ impl Outbound {
         Some(wait.mul_f32(0.75 + f32::from(random[0]) / 512.0))
     }
 
-    async fn once(&self, client: &reqwest::Client, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
-        let begun = tokio::time::timeout(patience.first_byte, self.first_byte(client, request, patience.idle)).await;
+    async fn once(&self, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
+        let begun = tokio::time::timeout(patience.first_byte, self.first_byte(request, patience.idle)).await;
         let (answer, headers) = begun.unwrap_or_else(|_| {
             let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
             Err(Refused::last(ProviderFailure::new(FaultCode::ProviderTimeout, text)))
@@ -143,26 +153,37 @@ impl Outbound {
         opening::look(answer, &headers, self.clock.now()).await
     }
 
-    async fn first_byte(&self, client: &reqwest::Client, request: &Request, idle: Duration) -> Result<(Answer, HeaderMap), Refused> {
+    async fn first_byte(&self, request: &Request, idle: Duration) -> Result<(Answer, HeaderMap), Refused> {
+        let (status, headers, rest) = match self.plain.target(&request.url) {
+            Some(target) => self.plainly(target, request).await?,
+            None => self.otherwise(request).await?,
+        };
+        let mut answer = Answer { first: None, rest, idle, left: ANSWER_LIMIT, is_json: is_json(&headers) };
+        if !(200..300).contains(&status) {
+            answer.left = ERROR_LIMIT;
+            return Err(self.refusal(status, &headers, answer).await);
+        }
+        answer.first = answer.rest.next().await.map_err(|cause| broken(&cause, true))?;
+        Ok((answer, headers))
+    }
+
+    async fn plainly(&self, target: plain::Target, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
+        let sent = self.plain.post(target, &request.headers, request.body.clone()).await;
+        // What is no answer would be none again.
+        let (head, body) = sent.map_err(|problem| broken(&problem.to_string(), problem.kind() != io::ErrorKind::InvalidData))?;
+        Ok((head.status, head.headers, Rest::Plain(body)))
+    }
+
+    async fn otherwise(&self, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
+        let client = self.client().map_err(Refused::last)?;
         let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
         for (name, value) in &request.headers {
             call = call.header(name, value);
         }
         let response = call.body(request.body.clone()).send().await.map_err(|problem| broken(&cause(&problem), !problem.is_builder()))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let is_json = is_json(&headers);
         let rest = response.bytes_stream().map(|piece| piece.map_err(|problem| cause(&problem))).boxed();
-        let mut answer = Answer { first: None, rest, idle, left: ANSWER_LIMIT, is_json };
-        if !(200..300).contains(&status) {
-            answer.left = ERROR_LIMIT;
-            return Err(self.refusal(status, &headers, answer).await);
-        }
-        answer.first = match answer.rest.next().await {
-            Some(Ok(bytes)) => Some(bytes),
-            Some(Err(cause)) => return Err(broken(&cause, true)),
-            None => None,
-        };
-        Ok((answer, headers))
+        Ok((status, headers, Rest::Other(rest)))
     }
 
     async fn refusal(&self, status: u16, headers: &HeaderMap, answer: Answer) -> Refused {
@@ -171,10 +192,25 @@ impl Outbound {
     }
 }
 
+/// Where the bytes of an answer come from.
+enum Rest {
+    Plain(plain::Body),
+    Other(BoxStream<'static, Result<Bytes, String>>),
+}
+
+impl Rest {
+    async fn next(&mut self) -> Result<Option<Bytes>, String> {
+        match self {
+            Self::Plain(body) => body.next().await.map_err(|problem| problem.to_string()),
+            Self::Other(stream) => stream.next().await.transpose(),
+        }
+    }
+}
+
 /// The bytes of an answer while they come. Dropping it ends the request.
 pub struct Answer {
     first: Option<Bytes>,
-    rest: BoxStream<'static, Result<Bytes, String>>,
+    rest: Rest,
     idle: Duration,
     left: usize,
     is_json: bool,
@@ -184,7 +220,7 @@ impl Answer {
     /// An answer of these bytes, without a connection.
     #[cfg(any(test, feature = "fuzzing"))]
     fn of(pieces: Vec<Bytes>, idle: Duration) -> Self {
-        let rest = futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed();
+        let rest = Rest::Other(futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed());
         Self { first: None, rest, idle, left: ANSWER_LIMIT, is_json: false }
     }
 
@@ -202,9 +238,9 @@ impl Answer {
             Some(first) => first,
             None => match tokio::time::timeout(self.idle, self.rest.next()).await {
                 Err(_) => return Err(silent(self.idle)),
-                Ok(None) => return Ok(None),
-                Ok(Some(Err(cause))) => return Err(cut(&cause)),
-                Ok(Some(Ok(bytes))) => bytes,
+                Ok(Err(cause)) => return Err(cut(&cause)),
+                Ok(Ok(None)) => return Ok(None),
+                Ok(Ok(Some(bytes))) => bytes,
             },
         };
         self.left = self.left.checked_sub(piece.len()).ok_or_else(too_much)?;
@@ -274,9 +310,7 @@ pub(crate) fn cause(problem: &reqwest::Error) -> String {
 /// What every client of the studio has: its own TLS, a limit to connect, no redirects that it follows by itself.
 pub(crate) fn builder() -> Result<reqwest::ClientBuilder, String> {
     let builder = reqwest::Client::builder().tls_backend_preconfigured(tls()?).connect_timeout(CONNECT);
-    // Some providers turn away who does not say what it is.
-    let builder = builder.user_agent(concat!("workflow-studio/", env!("CARGO_PKG_VERSION")));
-    Ok(builder.redirect(reqwest::redirect::Policy::none()))
+    Ok(builder.user_agent(USER_AGENT).redirect(reqwest::redirect::Policy::none()))
 }
 
 fn build(proxies: bool) -> Result<reqwest::Client, String> {

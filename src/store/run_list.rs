@@ -235,6 +235,9 @@ impl<'a> Bounds<'a> {
         let kind = self.filter.entity_type.map(EntityKind::as_str);
         let wanted = |status: &&str| self.filter.status.is_empty() || self.filter.status.iter().any(|one| one == status);
         let statuses = STATUSES.into_iter().filter(wanted);
+        if self.among.is_some() && self.filter.status.is_empty() {
+            return vec![Way { entity_type: kind, status: None }];
+        }
         if self.by_status() && self.entity_id.is_none() {
             let kinds = kind.map_or_else(|| vec!["agent", "workflow"], |kind| vec![kind]);
             statuses
@@ -287,12 +290,13 @@ pub fn list(
     if !bounds.searches() {
         return Ok(show_part(tx, &bounds, None, limit, show)?.next);
     }
-    if let Some(among) = may_hold(tx, filter)? {
-        return Ok(show_part(tx, &Bounds { among: Some(among), ..bounds }, None, limit, show)?.next);
-    }
     let (mut left, mut behind) = (limit, cursor);
-    for looked_at in [SEARCHED_FIRST, SEARCHED - SEARCHED_FIRST] {
+    for (few, looked_at) in [(text_search::FEW, SEARCHED_FIRST), (text_search::SOME, SEARCHED - SEARCHED_FIRST)] {
         let mut bounds = Bounds::new(tenant, filter, behind);
+        bounds.among = may_hold(tx, filter, few)?;
+        if bounds.among.is_some() {
+            return Ok(show_part(tx, &bounds, None, left, show)?.next);
+        }
         let end = bounds.end_of_search(tx, looked_at)?;
         bounds.from = end.map_or(bounds.from, |end| end.created_at);
         let part = show_part(tx, &bounds, end, left, show)?;
@@ -305,10 +309,10 @@ pub fn list(
     Ok(behind)
 }
 
-/// All runs that a wanted text may be in, if they are few; the lists of a thread and of a parent are short by themselves.
-fn may_hold(tx: &mut Tx<'_>, filter: &RunFilter) -> Result<Option<String>, StoreError> {
+/// All runs that a wanted text may be in, if they are so few; the lists of a thread and of a parent are short by themselves.
+fn may_hold(tx: &mut Tx<'_>, filter: &RunFilter, few: usize) -> Result<Option<String>, StoreError> {
     let Some(text) = filter.q.as_deref().filter(|_| filter.thread.is_none() && filter.parent.is_none()) else { return Ok(None) };
-    text_search::find(tx, text)?.as_ref().map(to_json).transpose()
+    text_search::find(tx, text, few)?.as_ref().map(to_json).transpose()
 }
 
 /// What was shown of a list.

@@ -10,8 +10,10 @@ use super::error::StoreError;
 use super::marks::{self, FOLD, MARKS, SHARED, YOUNG};
 use super::text_marking;
 
-/// So many runs are looked at one by one; where more may hold a text, a list that is read from its beginning finds it soon.
-const MOST: usize = if cfg!(test) { 40 } else { 2000 };
+/// So many runs are looked at one by one at once; where more may hold a text, a list that is read from its beginning may be full soon.
+pub(super) const FEW: usize = if cfg!(test) { 40 } else { 2_000 };
+/// So many are looked at one by one when it was not.
+pub(super) const SOME: usize = if cfg!(test) { 80 } else { 10_000 };
 /// So many marks of a text are asked of a block, as long as more than so many of its runs have all of them.
 const ASKED: usize = 12;
 const ENOUGH: usize = 2;
@@ -81,8 +83,8 @@ pub fn is_behind(tx: &mut Tx<'_>, text: &str) -> Result<bool, StoreError> {
     Ok(marked.is_behind(newest(tx)?) || (marked != Marked::default() && text_marking::has_many_notes(tx)?))
 }
 
-/// Every run that may hold a text, if its marks say so and they are few.
-pub(super) fn find(tx: &mut Tx<'_>, text: &str) -> Result<Option<Vec<i64>>, StoreError> {
+/// Every run that may hold a text, if its marks say so and there are no more than `most`.
+pub(super) fn find(tx: &mut Tx<'_>, text: &str, most: usize) -> Result<Option<Vec<i64>>, StoreError> {
     let wanted = marks_of(text);
     if wanted.is_empty() || !tx.is_file() {
         return Ok(None);
@@ -92,12 +94,12 @@ pub(super) fn find(tx: &mut Tx<'_>, text: &str) -> Result<Option<Vec<i64>>, Stor
     if marked == Marked::default() {
         return Ok(None);
     }
-    let mut runs: Vec<i64> = (marked.end()..=newest).take(MOST + 1).collect();
-    runs.extend(tx.query("SELECT run FROM #text_unmarked LIMIT $1", params![MOST as u64 + 1], |row| row.int(0))?);
+    let mut runs: Vec<i64> = (marked.end()..=newest).take(most + 1).collect();
+    runs.extend(tx.query("SELECT run FROM #text_unmarked LIMIT $1", params![most as u64 + 1], |row| row.int(0))?);
     let wanted: Vec<usize> = wanted.into_iter().take(ASKED).collect();
-    let all = runs.len() <= MOST
-        && few(tx, &wanted, marked.whole * FOLD as i64..marked.young, &YOUNG_ROWS, &mut runs)?
-        && few(tx, &wanted, marked.gone..marked.whole, &WHOLE_ROWS, &mut runs)?;
+    let all = runs.len() <= most
+        && few(tx, &wanted, marked.whole * FOLD as i64..marked.young, &YOUNG_ROWS, most, &mut runs)?
+        && few(tx, &wanted, marked.gone..marked.whole, &WHOLE_ROWS, most, &mut runs)?;
     // A run that is not marked may have had some of its texts when its block was made.
     runs.sort_unstable();
     runs.dedup();
@@ -147,7 +149,14 @@ fn unreadable() -> StoreError {
 }
 
 /// Adds the runs of blocks that have all these marks, newest first; false when there are too many to look at.
-fn few(tx: &mut Tx<'_>, wanted: &[usize], blocks: std::ops::Range<i64>, rows: &Rows, found: &mut Vec<i64>) -> Result<bool, StoreError> {
+fn few(
+    tx: &mut Tx<'_>,
+    wanted: &[usize],
+    blocks: std::ops::Range<i64>,
+    rows: &Rows,
+    most: usize,
+    found: &mut Vec<i64>,
+) -> Result<bool, StoreError> {
     let mut bits = vec![u8::MAX; rows.runs / 8];
     for block in blocks.rev() {
         bits.fill(u8::MAX);
@@ -163,7 +172,7 @@ fn few(tx: &mut Tx<'_>, wanted: &[usize], blocks: std::ops::Range<i64>, rows: &R
         }
         let first = block * rows.runs as i64;
         found.extend(marks::set(&bits).map(|run| first + run as i64));
-        if found.len() > MOST {
+        if found.len() > most {
             return Ok(false);
         }
     }

@@ -4,9 +4,9 @@ use super::lists::numbers;
 use super::*;
 use crate::store::db::params;
 use crate::store::run_delete;
-use crate::store::runs::RunFilter;
+use crate::store::runs::{RunFilter, list};
 use crate::store::text_marking::{keep, make};
-use crate::store::text_search::{find, is_behind};
+use crate::store::text_search::{FEW, SOME, find, is_behind};
 
 /// Runs that are over, from a number on, some with a text of their own in the reply, the error or a long message.
 fn over(tx: &mut Tx<'_>, from: u64, to: u64) -> Result<(), StoreError> {
@@ -76,15 +76,36 @@ fn check(tx: &mut Tx<'_>) -> Result<(), StoreError> {
 fn marks_change_nothing_but_how_many_runs_are_looked_at() {
     write(&Store::open(StoreSettings::in_memory()), |tx| {
         over(tx, 1, 600)?;
-        assert!(find(tx, "nowhere")?.is_none() && is_behind(tx, "nowhere")? && !is_behind(tx, "no")?);
+        assert!(find(tx, "nowhere", FEW)?.is_none() && is_behind(tx, "nowhere")? && !is_behind(tx, "no")?);
         check(tx)?;
         mark_all(tx)?;
         assert!(!is_behind(tx, "nowhere")?);
         assert_eq!(count(tx, UNMARKED)?, 6, "those that wait for an answer");
         assert!(count(tx, ROWS)? >= 1920 + 32, "a whole block and young ones");
-        let may = |tx: &mut Tx<'_>, text: &str| Ok::<_, StoreError>(find(tx, text)?.map(|runs| runs.len()));
+        let may = |tx: &mut Tx<'_>, text: &str| Ok::<_, StoreError>(find(tx, text, FEW)?.map(|runs| runs.len()));
         assert!(may(tx, "nowhere")?.is_some_and(|runs| (6..=30).contains(&runs)), "what is not marked is looked at");
         assert_eq!((may(tx, "input")?, may(tx, "in")?), (None, None), "too many; too short");
+        check(tx)
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_more_than_a_few_runs_hold_is_found_on_one_page() {
+    write(&Store::open(StoreSettings::in_memory()), |tx| {
+        over(tx, 1, 600)?;
+        for number in (1..=600).filter(|number| number % 12 == 0) {
+            ends(tx, number, 0, "a Someplace")?;
+        }
+        mark_all(tx)?;
+        assert!(find(tx, "someplace", FEW)?.is_none() && find(tx, "someplace", SOME)?.is_some());
+        let (mut shown, filter) = (Vec::new(), RunFilter { q: Some("someplace".into()), ..RunFilter::default() });
+        let next = list(tx, "t", &filter, None, 100, &mut |run| {
+            shown.push(usize::try_from(run.no).unwrap());
+            Ok(())
+        })?;
+        assert_eq!((shown, next), (every(12, 0), None));
+        assert_eq!(searched(tx, "someplace")?, every(12, 0));
         check(tx)
     })
     .unwrap();
@@ -106,7 +127,7 @@ fn texts_that_come_after_the_marks_are_found() {
         // One that was over goes on; a child run is nobody's concern here.
         runs::insert(tx, &RunRow { parent: Some(id(101)), ..run(601) })?;
         append(tx, &growth(101, 0, 0))?;
-        assert!(find(tx, "nowhere")?.is_some_and(|runs| runs.contains(&101)));
+        assert!(find(tx, "nowhere", FEW)?.is_some_and(|runs| runs.contains(&101)));
         ends(tx, 101, 0, "at the Second attempt")?;
         assert_eq!(searched(tx, "second attempt")?, [101]);
         mark_all(tx)?;
@@ -132,7 +153,7 @@ fn numbers_that_are_given_again_are_no_longer_those_of_old_texts() {
         mark_all(tx)?;
         assert_eq!(searched(tx, "reborn 65")?, reborn);
         assert_eq!(searched(tx, "needle-17")?, [217, 117, 17]);
-        assert!(find(tx, "reborn 651")?.is_some());
+        assert!(find(tx, "reborn 651", FEW)?.is_some());
         Ok(())
     })
     .unwrap();
@@ -231,7 +252,7 @@ fn a_long_text_is_always_looked_at() {
         over(tx, 1, 40)?;
         ends(tx, 19, 0, &format!("{} and its End", "word ".repeat(10_000)))?;
         mark_all(tx)?;
-        assert!(find(tx, "nowhere")?.is_some_and(|runs| runs.contains(&19)));
+        assert!(find(tx, "nowhere", FEW)?.is_some_and(|runs| runs.contains(&19)));
         assert_eq!(searched(tx, "its end")?, [19]);
         Ok(())
     })
@@ -244,7 +265,7 @@ fn damaged_marks_are_told() {
         over(tx, 1, 40)?;
         mark_all(tx)?;
         tx.execute("UPDATE #text_marks SET bits = $1", params![&[0u8; 3][..]])?;
-        assert!(find(tx, "nowhere").is_err_and(|error| error.to_string().contains("marks")));
+        assert!(find(tx, "nowhere", FEW).is_err_and(|error| error.to_string().contains("marks")));
         Ok(())
     })
     .unwrap();
