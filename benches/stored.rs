@@ -1,7 +1,7 @@
 //! Owns the workload of many stored runs: a database like that of a busy quarter, and what people and hosts ask of it.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use studio::config::{Config, ConfigSources};
@@ -39,14 +39,17 @@ fn wait<T>(work: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(work)
 }
 
-/// Stores `n` runs over 90 days: copies of the log of one that ran, of 50 workflows and 50 agents; one in ten is a child.
-pub fn build(database: &str, n: u64) {
+/// Stores `n` runs over 90 days: copies of the log of one that ran, of 50 workflows and 50 agents; one in ten is a child. Their answers
+/// are all the same, or so many words of prose.
+pub fn build(database: &str, n: u64, words: u64) {
     let path = Path::new(database);
     measure::remove(path);
     let sample = Sample::start();
     wait(async {
         let studio = open(path);
-        let pattern = pattern(&studio).await;
+        let mut pattern = pattern(&studio).await;
+        pattern.words = words;
+        let pattern = Arc::new(pattern);
         for from in (0..n).step_by(BATCH as usize) {
             let pattern = Arc::clone(&pattern);
             let batch = move |tx: &mut Tx<'_>| (from..(from + BATCH).min(n)).try_for_each(|number| pattern.store(tx, number, n, Metered::Whole));
@@ -82,7 +85,7 @@ pub fn metered(database: &str, n: u64, of: u64, together: u64) {
         for path in &paths {
             measure::remove(path);
             let studio = open(path);
-            let pattern = pattern(&studio).await;
+            let pattern = Arc::new(pattern(&studio).await);
             studios.push((studio, pattern));
         }
         let mut used = [(0.0, 0.0); 3];
@@ -115,9 +118,30 @@ pub fn metered(database: &str, n: u64, of: u64, together: u64) {
 struct Pattern {
     row: RunRow,
     entries: Vec<Arc<Entry>>,
+    /// How many words of prose an answer has; 0 = all have the same one.
+    words: u64,
 }
 
-async fn pattern(studio: &Studio) -> Arc<Pattern> {
+/// Words of prose: frequent ones are there often.
+static WORDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    const PROSE: [&str; 4] =
+        [include_str!("../docs/graphs.md"), include_str!("../docs/hosts.md"), include_str!("../docs/http.md"), include_str!("../docs/tools.md")];
+    PROSE.into_iter().flat_map(str::split_whitespace).collect()
+});
+
+/// The answer of a run of this number.
+fn prose(number: u64, words: u64) -> String {
+    let mut drawn = number;
+    let mut text = String::new();
+    for _ in 0..words {
+        drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        text.push_str(WORDS[usize::try_from(drawn >> 33).unwrap_or(0) % WORDS.len()]);
+        text.push(' ');
+    }
+    text
+}
+
+async fn pattern(studio: &Studio) -> Pattern {
     let scope = Scope::default();
     let body = json!({"name": "Triage", "graph": graphs::asking()});
     let workflow = studio.create(&scope, Resource::Workflow, &body).await.expect("a workflow");
@@ -131,7 +155,7 @@ async fn pattern(studio: &Studio) -> Arc<Pattern> {
     let read = move |tx: &mut Tx<'_>| {
         let row = runs::get(tx, "", &run)?.ok_or(StoreError::Closed)?;
         let entries = log::entries(tx, "", &run, 0, 1000)?.into_iter().map(Arc::new).collect();
-        Ok(Arc::new(Pattern { row, entries }))
+        Ok(Pattern { row, entries, words: 0 })
     };
     studio.world().store.read(read).await.expect("the run is stored")
 }
@@ -200,7 +224,10 @@ impl Pattern {
             awaiting_node: None,
             awaiting_pause: None,
             error: (status == "failed").then(|| json!({"code": "provider_timeout", "message": "no answer", "node_id": "llm_1"})),
-            reply: (status == "completed").then(|| "A short answer.".into()),
+            reply: (status == "completed").then(|| match self.words {
+                0 => "A short answer.".into(),
+                words => prose(number, words).into(),
+            }),
             fence: 1,
             owner: None,
             lease_until: None,
@@ -259,7 +286,7 @@ fn span(run: &RunRow, place: u64, number: u64, at: Timestamp, usage: Usage) -> S
     }
 }
 
-/// What is asked of it: each question so many times, or only the one of a name.
+/// What is asked of it: each question so many times, or only the one of a name; `text=…` looks for a text.
 pub fn query(database: &str, reps: u64, only: Option<&str>) {
     let wanted = |variant: &str| only.is_none_or(|only| only == variant);
     wait(async {
@@ -270,6 +297,10 @@ pub fn query(database: &str, reps: u64, only: Option<&str>) {
         let run = page["data"][10]["id"].as_str().expect("an id").to_owned();
         for (variant, query) in lists(&studio, &scope, &run).await.into_iter().filter(|(variant, _)| wanted(variant)) {
             ask(variant, reps, async || studio.runs(&scope, query.clone()).await.expect("runs").into_bytes()).await;
+        }
+        if let Some(text) = only.and_then(|only| only.strip_prefix("text=")) {
+            let query = RunsQuery { list: ListQuery::parse([("limit", "50"), ("q", text)]).expect("a query"), ..RunsQuery::default() };
+            ask(text, reps, async || studio.runs(&scope, query.clone()).await.expect("runs").into_bytes()).await;
         }
         if wanted("counts") {
             ask("counts", reps, async || studio.run_counts(&scope).await.expect("counts")).await;
@@ -342,7 +373,7 @@ async fn ask<T: Told>(variant: &str, reps: u64, question: impl AsyncFn() -> T) {
     }
     let told = told.value();
     let bytes = told.to_string().len();
-    emit("W7query", variant, reps, 1, &samples, json!({"bytes": bytes, "runs": told["totals"]["run_count"]}));
+    emit("W7query", variant, reps, 1, &samples, json!({"bytes": bytes, "runs": told["totals"]["run_count"], "rows": told["data"].as_array().map(Vec::len), "more": !told["next_cursor"].is_null()}));
 }
 
 /// An answer: a value, or the text that is sent.

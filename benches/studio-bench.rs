@@ -1,6 +1,6 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
-//! `studio-bench W1|W2|W3|W4|W5 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n>` ·
+//! `studio-bench W1|W2|W3|W4|W5 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n> [words of an answer]` ·
 //! `W7metered <db> <n> [of] [in a transaction]` · `W7query <db> <reps> [question]` · `W8` · `W9 [vectors.npy queries.npy]` · `W10 sqlite|sqlite-normal|postgres <n>`; `--door c` goes through C.
 
 mod door;
@@ -36,7 +36,7 @@ fn main() {
         "W5" => models::at_once(text(1), number(2, 100), number(3, 3)),
         "W6pause" => pause(text(1), number(2, 10_000), through_c),
         "W6resume" => resume(text(1), number(2, 0), through_c),
-        "W7build" => stored::build(text(1), number(2, 10_000)),
+        "W7build" => stored::build(text(1), number(2, 10_000), number(3, 0)),
         "W7metered" => stored::metered(text(1), number(2, 10_000), number(3, 1_000_000), number(4, 1)),
         "W7query" => stored::query(text(1), number(2, 100), arguments.get(3).map(String::as_str)),
         "W8" => once(through_c),

@@ -168,27 +168,12 @@ pub(super) fn usage_params(usage: &Usage) -> [Param<'static>; 7] {
 
 /// Makes a run's row; its log is empty. A run that began counts for usage.
 pub fn insert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
-    store(
-        tx,
-        run,
-        concat!(
-            "INSERT INTO #runs (",
-            "id, tenant, entity_type, entity_id, entity_name, revision, thread, parent, status, mode, user_id, input_preview, graph, \
-             created_at, started_at, finished_at, working_ms, waiting_ms, rested_at, awaiting_node, awaiting_pause, error, \
-             head, fence, owner, lease_until, takeovers, last_event_id, attempt, \
-             own_prompt, own_completion, own_cached, own_cache_write, own_reasoning, own_cost, own_unpriced, \
-             total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_cost, total_unpriced, \
-             queue, available_at, tries, cancel_requested, root, tokens_kept) VALUES (\
-             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, \
-             $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, \
-             (SELECT COALESCE(p.root, p.no) FROM #runs p WHERE p.id = $8), 0){| RETURNING no}"
-        ),
-    )
+    store(tx, run, run.head)
 }
 
 /// Makes the row of a run whose log has these first entries.
 pub(super) fn make(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<Updated, StoreError> {
-    let no = insert(tx, &RunRow { head, ..run.clone() })?;
+    let no = store(tx, run, head)?;
     Ok(Updated {
         no,
         root: no,
@@ -229,7 +214,8 @@ pub(super) fn upsert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
     found.map_or_else(|| insert(tx, run), Ok)
 }
 
-fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreError> {
+/// Stores a row whose log has so many entries.
+fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
     let ids = [run.id, run.entity_id, run.thread].map(|id| id.to_string());
     let [parent, pause] = [run.parent, run.awaiting_pause].map(|id| id.map(|id| id.to_string()));
     let error = json_of(run.error.as_ref())?;
@@ -257,7 +243,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
         run.awaiting_node.as_ref().into(),
         pause.as_ref().into(),
         error.as_ref().into(),
-        run.head.into(),
+        head.into(),
         run.fence.into(),
         run.owner.as_ref().into(),
         time(run.lease_until),
@@ -268,7 +254,18 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, sql: &'static str) -> Result<i64, StoreE
     values.extend(usage_params(&run.own));
     values.extend(usage_params(&run.total));
     values.extend([run.queue.as_ref().into(), time(run.available_at), run.tries.into(), run.cancel_requested.into()]);
-    let no = tx.insert(sql, &values)?;
+    let no = tx.insert(
+        "INSERT INTO #runs (id, tenant, entity_type, entity_id, entity_name, revision, thread, parent, status, mode, user_id, input_preview, graph, \
+         created_at, started_at, finished_at, working_ms, waiting_ms, rested_at, awaiting_node, awaiting_pause, error, \
+         head, fence, owner, lease_until, takeovers, last_event_id, attempt, \
+         own_prompt, own_completion, own_cached, own_cache_write, own_reasoning, own_cost, own_unpriced, \
+         total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_cost, total_unpriced, \
+         queue, available_at, tries, cancel_requested, root, tokens_kept) VALUES (\
+         $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, \
+         $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, \
+         (SELECT COALESCE(p.root, p.no) FROM #runs p WHERE p.id = $8), 0){| RETURNING no}",
+        &values,
+    )?;
     if run.parent.is_none() && let Some(started) = run.started_at {
         usage::count_run(tx, &run.tenant, started, (run.entity_type, run.entity_id), 1);
     }

@@ -43,7 +43,7 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
     schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
     // What a group of jobs changes mostly stays in memory until it is committed; no more is taken than is used, and it is kept.
-    session.connection.execute_batch("PRAGMA cache_size=-8000;")?;
+    session.connection.execute_batch("PRAGMA cache_size=-4000;")?;
     Ok(session)
 }
 

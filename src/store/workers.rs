@@ -21,8 +21,9 @@ pub(super) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
 /// What follows it, on the database thread.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// At most so many jobs share one transaction.
-const GROUP: usize = 512;
+/// At most so many jobs share one transaction. With more, what a thousand runs do in the same instant would wait for each other; with fewer, a slow
+/// disk would have to sync more often than it can.
+const GROUP: usize = 128;
 
 /// A database as its threads use it: the seam between SQLite and PostgreSQL.
 pub(super) trait Engine: Send + Sync {

@@ -34,7 +34,8 @@ pub(in crate::engine) struct Beginning {
 impl Beginning {
     /// What is made, as the run is now.
     pub(super) fn made(&self, now: &RunUpdate) -> Box<Made> {
-        Box::new(Made { row: self.made.row.with(now), reply: now.reply.clone(), ..self.made.clone() })
+        let Made { row, message, key, .. } = &self.made;
+        Box::new(Made { row: row.with(now), reply: now.reply.clone(), message: message.clone(), key: key.clone() })
     }
 
     /// Says how it ended.

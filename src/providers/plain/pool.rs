@@ -43,14 +43,14 @@ impl Place {
 struct Idle(TcpStream, Instant);
 
 impl Idle {
-    /// It was used lately, and its server neither closed it nor sent what nobody asked for. That it can be read was not forgotten when it
-    /// was read last, so that the system is really asked.
+    /// It was used lately, and its server neither closed it nor sent what nobody asked for.
     fn is_good(&self, unused: Duration) -> bool {
         self.1.elapsed() < unused && self.0.try_read(&mut [0]).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 }
 
-/// Connections that nobody uses, the longest unused ones first. Each runtime with a place here has one task that closes them.
+/// Connections that nobody uses, the longest unused ones first. Each runtime with a place here has one task that closes them, at the
+/// latest when the runtime ends.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<HashMap<Place, Vec<Idle>>>);
 
@@ -74,7 +74,7 @@ impl Pool {
         kept.entry(place).or_default().push(Idle(stream, Instant::now()));
         drop(kept);
         if first {
-            runtime.spawn(close_unused(Arc::downgrade(self), id));
+            runtime.spawn(close_unused(Caretaker { pool: Arc::downgrade(self), runtime: id }));
         }
     }
 
@@ -100,10 +100,26 @@ impl Pool {
     }
 }
 
-async fn close_unused(pool: Weak<Pool>, runtime: runtime::Id) {
+/// Who closes a runtime's connections.
+struct Caretaker {
+    pool: Weak<Pool>,
+    runtime: runtime::Id,
+}
+
+impl Drop for Caretaker {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.upgrade() {
+            let mine = |place: &Place, _: &mut Vec<Idle>| place.runtime == self.runtime;
+            let closed: Vec<_> = pool.0.lock().extract_if(mine).collect();
+            drop(closed);
+        }
+    }
+}
+
+async fn close_unused(of: Caretaker) {
     loop {
         tokio::time::sleep(KEPT / 2).await;
-        let Some(true) = pool.upgrade().map(|pool| pool.close_unused(runtime, KEPT)) else { return };
+        let Some(true) = of.pool.upgrade().map(|pool| pool.close_unused(of.runtime, KEPT)) else { return };
     }
 }
 
@@ -113,11 +129,12 @@ pub(super) async fn connect(authority: &Authority) -> io::Result<TcpStream> {
     let connecting = async { first_of(tokio::net::lookup_host((host, authority.port_u16().unwrap_or(80))).await?).await };
     let late = |_| io::Error::new(io::ErrorKind::TimedOut, format!("no connection was made within {} s", CONNECT.as_secs()));
     let stream = tokio::time::timeout(CONNECT, connecting).await.map_err(late)??;
-    stream.set_nodelay(true)?;
+    // Where the system cannot do these, calls go on without them.
+    let _late = stream.set_nodelay(true);
     let socket = SockRef::from(&stream);
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(ASKED).with_interval(ASKED))?;
+    let _unasked = socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(ASKED).with_interval(ASKED));
     #[cfg(target_os = "linux")]
-    socket.set_tcp_user_timeout(Some(ANSWERED))?;
+    let _patient = socket.set_tcp_user_timeout(Some(ANSWERED));
     Ok(stream)
 }
 

@@ -326,6 +326,19 @@ async fn connections_that_nobody_uses_are_closed() {
     assert_eq!(server.connections(), 2);
 }
 
+#[test]
+fn connections_end_with_their_runtime() {
+    let plain = Plain::new(false);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let server = Server::start(vec![told(LENGTH)]).await;
+        whole(&plain, &server.url).await.unwrap();
+    });
+    assert_eq!(plain.pool.count(), 1);
+    drop(runtime);
+    assert_eq!(plain.pool.count(), 0);
+}
+
 #[tokio::test]
 async fn one_task_looks_after_all_that_is_kept() {
     let server = Server::start((0..20).map(|_| told(LENGTH)).collect()).await;
