@@ -33,13 +33,13 @@ impl<'a> Item<'a> {
 
     fn write(&self, to: &mut Vec<u8>) {
         let (provider, model) = self.of.model.unwrap_or_default();
-        to.push(u8::from(self.of.model.is_some()));
+        to.push(SHORT | u8::from(self.of.model.is_some()));
         for text in [self.of.entity_type, self.of.entity_id, provider, model] {
-            to.extend(u32::try_from(text.len()).unwrap_or(0).to_le_bytes());
+            write_short(text.len() as i64, to);
             to.extend(text.as_bytes());
         }
-        to.extend(self.of.start.to_le_bytes());
-        self.sum.0.iter().for_each(|figure| to.extend(figure.to_le_bytes()));
+        write_short(self.of.start, to);
+        self.sum.0.iter().for_each(|figure| write_short(*figure, to));
     }
 
     /// The first record of `bytes`, which then begin behind it.
@@ -49,14 +49,19 @@ impl<'a> Item<'a> {
     }
 }
 
+/// The first byte of a record says whether it counts calls, and whether its numbers are short: earlier ones are eight bytes long, and four for
+/// the length of a text.
+const CALLS: u8 = 1;
+const SHORT: u8 = 2;
+
 impl<'a> Of<'a> {
     fn read(mut bytes: &'a [u8]) -> Option<Self> {
-        let calls = bytes.split_off_first()?;
-        let mut text = || std::str::from_utf8(short(&mut bytes)?).ok();
+        let kind = *bytes.split_off_first()?;
+        let mut text = || std::str::from_utf8(text(&mut bytes, kind)?).ok();
         let (entity_type, entity_id) = (text()?, text()?);
         let (provider, model) = (text()?, text()?);
-        let start = number(&mut bytes)?;
-        Some(Self { entity_type, entity_id, start, model: (*calls == 1).then_some((provider, model)) })
+        let start = number(&mut bytes, kind)?;
+        Some(Self { entity_type, entity_id, start, model: (kind & CALLS != 0).then_some((provider, model)) })
     }
 }
 
@@ -75,13 +80,13 @@ impl<'a> Record<'a> {
 
     fn read(bytes: &mut &'a [u8]) -> Option<Self> {
         let all = *bytes;
-        bytes.split_off_first()?;
-        (0..4).try_for_each(|_| short(bytes).map(drop))?;
-        number(bytes)?;
+        let kind = *bytes.split_off_first()?;
+        (0..4).try_for_each(|_| text(bytes, kind).map(drop))?;
+        number(bytes, kind)?;
         let of = all.get(..all.len() - bytes.len())?;
         let mut sum = Sum::default();
         for figure in &mut sum.0 {
-            *figure = number(bytes)?;
+            *figure = number(bytes, kind)?;
         }
         Some(Self { of, sum })
     }
@@ -104,7 +109,10 @@ impl Records {
     pub(super) fn keep(&mut self, record: &Record<'_>) {
         self.items += 1;
         self.body.extend(record.of);
-        record.sum.0.iter().for_each(|figure| self.body.extend(figure.to_le_bytes()));
+        let short = record.of.first().is_some_and(|kind| kind & SHORT != 0);
+        for figure in record.sum.0 {
+            if short { write_short(figure, &mut self.body) } else { self.body.extend(figure.to_le_bytes()) }
+        }
     }
 
     /// How many are in a small row.
@@ -114,17 +122,47 @@ impl Records {
 }
 
 /// The bytes of a text, after their number.
-fn short<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    let (text, rest) = rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)?;
+fn text<'a>(bytes: &mut &'a [u8], kind: u8) -> Option<&'a [u8]> {
+    let length = if kind & SHORT != 0 {
+        usize::try_from(read_short(bytes)?).ok()?
+    } else {
+        usize::try_from(u32::from_le_bytes(*first(bytes)?)).ok()?
+    };
+    let (text, rest) = bytes.split_at_checked(length)?;
     *bytes = rest;
     Some(text)
 }
 
-fn number(bytes: &mut &[u8]) -> Option<i64> {
-    let (number, rest) = bytes.split_first_chunk()?;
+fn number(bytes: &mut &[u8], kind: u8) -> Option<i64> {
+    if kind & SHORT != 0 { read_short(bytes) } else { first(bytes).map(|number| i64::from_le_bytes(*number)) }
+}
+
+fn first<'a, const N: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
     *bytes = rest;
-    Some(i64::from_le_bytes(*number))
+    Some(first)
+}
+
+/// Seven bits in a byte, lowest first; the eighth says that more follow. Numbers near zero are short, whatever their sign.
+fn write_short(number: i64, to: &mut Vec<u8>) {
+    let mut rest = (number << 1 ^ number >> 63) as u64;
+    while rest >= 0x80 {
+        to.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    to.push(rest as u8);
+}
+
+fn read_short(bytes: &mut &[u8]) -> Option<i64> {
+    let mut number = 0u64;
+    for place in (0..64).step_by(7) {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << place;
+        if byte < 0x80 {
+            return Some((number >> 1) as i64 ^ -((number & 1) as i64));
+        }
+    }
+    None
 }
 
 /// Lets records of a tenant wait.
@@ -205,6 +243,49 @@ impl Waiting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A record as it was written before numbers were short.
+    fn long(item: &Item<'_>) -> Vec<u8> {
+        let (provider, model) = item.of.model.unwrap_or_default();
+        let mut bytes = vec![u8::from(item.of.model.is_some())];
+        for text in [item.of.entity_type, item.of.entity_id, provider, model] {
+            bytes.extend(u32::try_from(text.len()).unwrap().to_le_bytes());
+            bytes.extend(text.as_bytes());
+        }
+        bytes.extend(item.of.start.to_le_bytes());
+        item.sum.0.iter().for_each(|figure| bytes.extend(figure.to_le_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn records_of_before_are_read_and_kept() {
+        let of = Of { entity_type: "workflow", entity_id: "x", start: 7_200_000, model: Some(("p", "m")) };
+        let item = Item { of, sum: Sum([1, -2, 3, i64::MAX, i64::MIN, 0, 7, 8, 9]) };
+        let mut body = long(&item);
+        item.write(&mut body);
+        body.extend(long(&Item { of: Of { model: None, ..of }, ..item }));
+        let (mut found, mut kept, mut counted) = (Vec::new(), Records::default(), 0);
+        items(&body, &mut |item| found.push(item)).unwrap();
+        assert_eq!(found, [item, item, Item { of: Of { model: None, ..of }, ..item }]);
+        let held = Held(vec![("t".to_owned(), body.clone())]);
+        held.each(&mut |_, record| {
+            counted += usize::from(record.counted().unwrap().start == 7_200_000);
+            kept.keep(&record);
+        })
+        .unwrap();
+        assert_eq!((kept.body, counted), (body, 3));
+    }
+
+    #[test]
+    fn short_numbers_are_read_as_they_were_written() {
+        for number in [0, 1, -1, 63, 64, -64, -65, 127, 128, 1 << 40, -(1 << 40), i64::MAX, i64::MIN] {
+            let mut bytes = Vec::new();
+            write_short(number, &mut bytes);
+            let mut rest = bytes.as_slice();
+            assert_eq!((read_short(&mut rest), rest.len()), (Some(number), 0));
+        }
+        assert_eq!(read_short(&mut [0xff; 12].as_slice()), None);
+    }
 
     #[test]
     fn records_are_read_as_they_were_written() {
