@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::error::StoreError;
 use super::later::Later;
+use super::parts;
 #[cfg(feature = "postgres")]
 use super::postgres::{self, value};
 use super::sqlite;
@@ -159,11 +160,12 @@ pub(super) enum Connection<'a> {
 pub struct Tx<'a> {
     connection: Connection<'a>,
     later: Later,
+    found_parts: parts::Found,
 }
 
 impl<'a> Tx<'a> {
     pub(super) fn new(connection: Connection<'a>) -> Self {
-        Self { connection, later: Later::default() }
+        Self { connection, later: Later::default(), found_parts: parts::Found::new() }
     }
 
     #[cfg(test)]
@@ -174,6 +176,11 @@ impl<'a> Tx<'a> {
     /// What counters are changed by at the end of the transaction.
     pub(super) const fn later(&mut self) -> &mut Later {
         &mut self.later
+    }
+
+    /// Which shared texts are stored, as far as this transaction has looked.
+    pub(super) const fn found_parts(&mut self) -> &mut parts::Found {
+        &mut self.found_parts
     }
 
     /// Writes what counters are changed by, so that a test can look at them in the same transaction.

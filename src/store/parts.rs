@@ -1,5 +1,6 @@
 //! Owns the texts that entries name by hash: each is stored once for a tenant, while a run uses it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::db::{Tx, params};
@@ -7,6 +8,38 @@ use super::error::StoreError;
 use crate::model::Id;
 use crate::model::event::PartHash;
 use crate::model::hex::hex;
+
+/// The numbers of parts that this transaction found or made; nobody removes them before it ends.
+pub(super) type Found = HashMap<[u8; 32], (Arc<str>, i64)>;
+
+/// Makes sure that the texts are stored and that a run counts as their user that used none before.
+pub(super) fn keep_first(tx: &mut Tx<'_>, tenant: &Arc<str>, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
+    let mut used = Vec::with_capacity(parts.len());
+    for (hash, body) in parts {
+        let part = found_or_made(tx, tenant, bytes_of(hash)?, body)?;
+        if !used.contains(&part) {
+            used.push(part);
+            tx.later().part(part, 1);
+        }
+    }
+    let (threes, rest) = used.as_chunks::<3>();
+    for [one, two, three] in threes {
+        tx.send("INSERT {OR FAIL |}INTO #run_parts (run, part) VALUES ($1, $2), ($1, $3), ($1, $4)", params![run, *one, *two, *three])?;
+    }
+    rest.iter().try_for_each(|part| use_part(tx, run, *part))
+}
+
+fn found_or_made(tx: &mut Tx<'_>, tenant: &Arc<str>, hash: [u8; 32], body: &Arc<str>) -> Result<i64, StoreError> {
+    if let Some((_, part)) = tx.found_parts().get(&hash).filter(|(of, _)| of == tenant) {
+        return Ok(*part);
+    }
+    let part = match find(tx, tenant, 0, &hash)? {
+        Some((part, _)) => part,
+        None => make(tx, tenant, &hash, body)?,
+    };
+    tx.found_parts().insert(hash, (Arc::clone(tenant), part));
+    Ok(part)
+}
 
 /// Makes sure that the texts are stored and that the run counts as their user.
 pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, Arc<str>)]) -> Result<(), StoreError> {
@@ -17,10 +50,14 @@ pub(super) fn keep(tx: &mut Tx<'_>, tenant: &str, run: i64, parts: &[(PartHash, 
             Some((part, false)) => part,
             None => make(tx, tenant, &hash, body)?,
         };
-        tx.send("INSERT INTO #run_parts (run, part) VALUES ($1, $2)", params![run, part])?;
+        use_part(tx, run, part)?;
         tx.later().part(part, 1);
     }
     Ok(())
+}
+
+fn use_part(tx: &mut Tx<'_>, run: i64, part: i64) -> Result<(), StoreError> {
+    tx.send("INSERT INTO #run_parts (run, part) VALUES ($1, $2)", params![run, part])
 }
 
 /// A part that is stored, which nobody removes meanwhile, and whether the run uses it.

@@ -150,7 +150,7 @@ impl Reader {
             none => none.insert(self.engine.connect()?),
         };
         open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned());
-        let result = caught(super::db::Connection::Postgres(open), work).map(drop);
+        let result = caught(&mut super::db::Tx::new(super::db::Connection::Postgres(open)), work);
         let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
         result.and(ended)
     }

@@ -153,14 +153,17 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
              own_prompt = $11, own_completion = $12, own_cached = $13, own_cache_write = $14, own_reasoning = $15, own_cost = $16, \
              own_unpriced = $17, total_prompt = $18, total_completion = $19, total_cached = $20, total_cache_write = $21, \
              total_reasoning = $22, total_cost = $23, total_unpriced = $24, \
-             status = $25, started_at = $26, finished_at = $27, rested_at = $28, awaiting_node = $29, awaiting_pause = $30, error = $31, \
-             owner = $32, lease_until = $33, mode = $34, queue = $35, available_at = $36, tries = $37, \
-             cancel_requested = CASE WHEN $27 IS NULL THEN cancel_requested ELSE 0 END WHERE no = $1 AND head = $2 AND fence = $3",
+             status = $25, finished_at = $26, rested_at = $27, awaiting_node = $28, awaiting_pause = $29, error = $30, \
+             owner = $31, lease_until = $32, mode = $33, queue = $34, available_at = $35, tries = $36, \
+             cancel_requested = CASE WHEN $26 IS NULL THEN cancel_requested ELSE 0 END WHERE no = $1 AND head = $2 AND fence = $3",
             &values,
         )?
     };
     if changed == 0 {
         return Err(StoreError::Fenced);
+    }
+    if known.stands.started_at != row.started_at {
+        start(tx, known.no, row)?;
     }
     let updated = Updated {
         no: known.no,
@@ -248,6 +251,9 @@ fn update_read(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, S
     if !same {
         update_indexed(tx, updated.no, row)?;
     }
+    if began != row.started_at {
+        start(tx, updated.no, row)?;
+    }
     count_beginning(tx, append, &updated, began);
     Ok(updated)
 }
@@ -265,11 +271,10 @@ impl Texts {
 }
 
 /// Columns that change with where the run stands.
-fn indexed<'a>(row: &'a RunUpdate, texts: &'a Texts) -> [Param<'a>; 13] {
+fn indexed<'a>(row: &'a RunUpdate, texts: &'a Texts) -> [Param<'a>; 12] {
     let time = |at: Option<Timestamp>| Param::from(at.map(|at| at.0));
     [
         row.status.into(),
-        time(row.started_at),
         time(row.finished_at),
         time(row.rested_at),
         row.awaiting_node.as_ref().into(),
@@ -290,12 +295,17 @@ fn update_indexed(tx: &mut Tx<'_>, no: i64, row: &RunUpdate) -> Result<(), Store
     values.extend(indexed(row, &texts));
     tx.send(
         "UPDATE #runs SET \
-         cancel_requested = CASE WHEN $4 IS NULL THEN cancel_requested ELSE 0 END, \
-         status = $2, started_at = $3, finished_at = $4, rested_at = $5, awaiting_node = $6, awaiting_pause = $7, error = $8, \
-         owner = $9, lease_until = $10, mode = $11, queue = $12, available_at = $13, tries = $14 WHERE no = $1",
+         cancel_requested = CASE WHEN $3 IS NULL THEN cancel_requested ELSE 0 END, \
+         status = $2, finished_at = $3, rested_at = $4, awaiting_node = $5, awaiting_pause = $6, error = $7, \
+         owner = $8, lease_until = $9, mode = $10, queue = $11, available_at = $12, tries = $13 WHERE no = $1",
         &values,
     )?;
     keep_reply(tx, no, row.reply.as_deref())
+}
+
+/// Apart from the rest: what is set moves in its index, also when it stays the same.
+fn start(tx: &mut Tx<'_>, no: i64, row: &RunUpdate) -> Result<(), StoreError> {
+    tx.send("UPDATE #runs SET started_at = $2 WHERE no = $1", params![no, row.started_at.map(|at| at.0)])
 }
 
 /// Keeps the reply for search.

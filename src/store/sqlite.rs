@@ -43,7 +43,8 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
     schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
     // What a group of jobs changes mostly stays in memory until it is committed; no more is taken than is used, and it is kept.
-    session.connection.execute_batch("PRAGMA cache_size=-4000;")?;
+    // The log is put into the file when nobody waits for a commit.
+    session.connection.execute_batch("PRAGMA cache_size=-4000; PRAGMA wal_autocheckpoint=0;")?;
     Ok(session)
 }
 

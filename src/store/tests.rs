@@ -2,6 +2,7 @@
 
 mod claims;
 mod faults;
+mod files;
 mod lists;
 mod logs;
 mod rest;

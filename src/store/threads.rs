@@ -1,7 +1,9 @@
 //! Owns threads, the messages that people read on them, and the histories that models are sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::attachments;
@@ -195,14 +197,20 @@ fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &
     Ok(())
 }
 
+/// A message of which nothing but its text matters.
+#[derive(Deserialize)]
+struct Said<'a> {
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+}
+
 /// The beginning of the first text that a user says: at most 80 characters.
 fn preview(message: &MessageRow) -> Option<String> {
     if message.role != "user" {
         return None;
     }
-    let body: Value = serde_json::from_str(&message.body).ok()?;
-    let text = body.get("content")?.as_str()?.trim();
-    let text: String = text.chars().take(80).collect();
+    let said: Said<'_> = serde_json::from_str(&message.body).ok()?;
+    let text: String = said.content.trim().chars().take(80).collect();
     (!text.is_empty()).then_some(text)
 }
 

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use crate::model::{Id, Timestamp};
 use crate::sync::{Condvar, Mutex};
 
-use super::db::{Connection, Tx};
+use super::db::Tx;
 use super::error::StoreError;
 use super::inspect::Found;
-use super::later::Later;
 use super::news::{Hear, News};
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
@@ -20,6 +19,9 @@ pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 pub(super) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
 /// What follows it, on the database thread.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+/// What may wait is done when no write came for so long.
+const QUIET: Duration = Duration::from_millis(20);
 
 /// At most so many jobs share one transaction. With more, what a thousand runs do in the same instant would wait for each other; with fewer, a slow
 /// disk would have to sync more often than it can.
@@ -63,6 +65,12 @@ pub(super) trait Engine: Send + Sync {
 pub(super) trait Writing {
     /// Runs jobs as one transaction, in order; gives each its own result.
     fn commit(&mut self, works: &mut [Work]) -> Vec<Result<(), StoreError>>;
+
+    /// Looks after the database when everybody was told how a transaction ended, or when it is `quiet`. Says whether it should be called
+    /// again once it is quiet.
+    fn tidy(&mut self, _quiet: bool) -> bool {
+        false
+    }
 }
 
 /// A reader's way to read.
@@ -132,8 +140,11 @@ impl Shared {
         let lane = queues.lane_for(of);
         queues.lanes[lane].waiting.push_back(job);
         let start = !std::mem::replace(&mut queues.lanes[lane].started, true);
+        let idle = queues.lanes[lane].idle;
         drop(queues);
-        self.write_comes[lane].notify_one();
+        if idle {
+            self.write_comes[lane].notify_one();
+        }
         if start && let Err(error) = self.spawn(format!("studio-writer-{lane}"), move |shared| shared.write_all(lane)) {
             self.queues.lock().lanes[lane].started = false;
             self.refuse_all(&error);
@@ -245,19 +256,28 @@ impl Shared {
         }
     }
 
-    fn next_writes(&self, lane: usize) -> Vec<Job> {
+    /// What shares the next transaction; nothing when none came within the time, none when none will.
+    fn next_writes(&self, lane: usize, within: Option<Duration>) -> Option<Vec<Job>> {
+        let until = within.map(|time| Instant::now() + time);
         let mut queues = self.queues.lock();
         while queues.lanes[lane].waiting.is_empty() {
             if queues.closed {
-                return Vec::new();
+                return None;
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                return Some(Vec::new());
             }
             queues.lanes[lane].idle = true;
-            queues = self.write_comes[lane].wait(queues);
+            queues = match left {
+                Some(left) => self.write_comes[lane].wait_timeout(queues, left),
+                None => self.write_comes[lane].wait(queues),
+            };
             queues.lanes[lane].idle = false;
         }
         let waiting = &mut queues.lanes[lane].waiting;
         let count = waiting.len().min(GROUP);
-        waiting.drain(..count).collect()
+        Some(waiting.drain(..count).collect())
     }
 
     fn next_read(&self) -> Option<Job> {
@@ -277,16 +297,18 @@ impl Shared {
 
     fn write_all(&self, lane: usize) {
         let mut writer = Arc::clone(&self.engine).writer();
-        loop {
-            let jobs = self.next_writes(lane);
+        let mut untidy = false;
+        while let Some(jobs) = self.next_writes(lane, untidy.then_some(QUIET)) {
             if jobs.is_empty() {
-                break;
+                untidy = writer.tidy(true);
+                continue;
             }
             let (mut works, thens): (Vec<Work>, Vec<Then>) = jobs.into_iter().map(|job| (job.work, job.then)).unzip();
             let results = writer.commit(&mut works);
             for (then, result) in thens.into_iter().zip(results) {
                 let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
             }
+            untidy = writer.tidy(false);
         }
     }
 
@@ -312,12 +334,7 @@ impl Queues {
 }
 
 /// Runs work; what it adds to counters is written by the caller, at the end of the transaction.
-pub(super) fn caught(connection: Connection<'_>, work: &mut Now<'_>) -> Result<Later, StoreError> {
-    let run = || {
-        let mut tx = Tx::new(connection);
-        work(&mut tx)?;
-        Ok(tx.into_later())
-    };
-    catch_unwind(AssertUnwindSafe(run))
+pub(super) fn caught(tx: &mut Tx<'_>, work: &mut Now<'_>) -> Result<(), StoreError> {
+    catch_unwind(AssertUnwindSafe(|| work(tx)))
         .unwrap_or_else(|_| Err(StoreError::Fault("work on the database panicked; it was taken back".to_owned())))
 }

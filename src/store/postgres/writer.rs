@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use super::super::db::{Connection, Tx};
 use super::super::error::StoreError;
-use super::super::later::Later;
 use super::super::workers::{Work, Writing, caught};
 use super::fault::Trouble;
 use super::session::{Commit, Session};
@@ -100,18 +99,18 @@ impl Writer {
             let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
         }
         open.begin(beginning);
-        let mut later = Later::default();
+        let mut tx = Tx::new(Connection::Postgres(open));
         for work in works.iter_mut() {
-            match caught(Connection::Postgres(open), work) {
-                Ok(more) if !open.spoiled() => later.join(more),
-                Ok(_) => return self.taken_back(StoreError::Fault("a statement failed, and the work went on".to_owned()), works.len()),
+            match caught(&mut tx, work) {
+                Ok(()) if !open.spoiled() => {}
+                Ok(()) => return self.taken_back(StoreError::Fault("a statement failed, and the work went on".to_owned()), works.len()),
                 Err(error) => {
                     let error = open.begun().err().unwrap_or(error);
                     return self.taken_back(error, works.len());
                 }
             }
         }
-        if let Err(error) = later.apply(&mut Tx::new(Connection::Postgres(open))) {
+        if let Err(error) = tx.into_later().apply(&mut Tx::new(Connection::Postgres(open))) {
             return self.taken_back(error, works.len());
         }
         match open.commit() {

@@ -13,6 +13,10 @@ use super::super::StoreSettings;
 use super::{Session, Watch};
 use crate::sync::Mutex;
 
+/// Pages in the log that go into the file when it is quiet, and that go there at once.
+const SOME_WAIT: i64 = 1000;
+const MOST_WAIT: i64 = 4000;
+
 /// An SQLite file, or a database in memory, as the database threads use it.
 pub(in crate::store) struct Sqlite {
     settings: StoreSettings,
@@ -103,9 +107,26 @@ impl Writing for Writer {
             }
         }
     }
+
+    fn tidy(&mut self, quiet: bool) -> bool {
+        let _guard = fork::enter();
+        self.put_away(quiet).unwrap_or(false)
+    }
 }
 
 impl Writer {
+    /// Puts what commits wrote into the file itself, which no commit waits for. What cannot be done now is done another time.
+    fn put_away(&mut self, quiet: bool) -> Result<bool, StoreError> {
+        let Some(session) = self.session.as_ref().filter(|_| !self.engine.settings.memory) else { return Ok(false) };
+        self.watch.unchanged()?;
+        let waiting = session.log_waits()?;
+        if waiting >= MOST_WAIT || (quiet && waiting >= SOME_WAIT) {
+            session.put_log_away()?;
+            return Ok(false);
+        }
+        Ok(waiting >= SOME_WAIT)
+    }
+
     fn open(&mut self) -> Result<&Session, StoreError> {
         let open = match &mut self.session {
             Some(open) => open,
@@ -189,7 +210,7 @@ impl Reader {
 /// Shows work one unchanging view.
 fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
     open.run("BEGIN")?;
-    let result = caught(Connection::Sqlite(open), work).map(drop);
+    let result = caught(&mut Tx::new(Connection::Sqlite(open)), work);
     let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
     result.and(ended)
 }
@@ -217,12 +238,13 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
     let mut results = Vec::with_capacity(works.len());
     let mut later = Later::default();
     for work in works {
-        let result = if alone { caught(Connection::Sqlite(session), work) } else { apart(session, work) };
+        let mut tx = Tx::new(Connection::Sqlite(session));
+        let result = if alone { caught(&mut tx, work) } else { apart(session, &mut tx, work) };
         if session.ended() {
             // SQLite gave up the whole transaction: nothing of this group was kept.
             return Err(result.err().unwrap_or(StoreError::Full));
         }
-        results.push(result.map(|more| later.join(more)));
+        results.push(result.map(|()| later.join(tx.into_later())));
     }
     if results.iter().all(Result::is_err) {
         session.run("ROLLBACK")?;
@@ -234,10 +256,9 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
 /// All jobs, or nothing: false when one of them failed.
 fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
     session.run("BEGIN IMMEDIATE")?;
-    let mut later = Later::default();
-    let every = works.iter_mut().all(|work| caught(Connection::Sqlite(session), work).map(|more| later.join(more)).is_ok());
-    if every {
-        return commit(session, &later).map(|()| true);
+    let mut tx = Tx::new(Connection::Sqlite(session));
+    if works.iter_mut().all(|work| caught(&mut tx, work).is_ok()) {
+        return commit(session, &tx.into_later()).map(|()| true);
     }
     if !session.ended() {
         session.run("ROLLBACK")?;
@@ -253,9 +274,9 @@ fn commit(session: &Session, later: &Later) -> Result<(), StoreError> {
     ended
 }
 
-fn apart(session: &Session, work: &mut Work) -> Result<Later, StoreError> {
+fn apart(session: &Session, tx: &mut Tx<'_>, work: &mut Work) -> Result<(), StoreError> {
     session.run("SAVEPOINT job")?;
-    let result = caught(Connection::Sqlite(session), work);
+    let result = caught(tx, work);
     if result.is_err() && !session.ended() {
         session.run("ROLLBACK TO job")?;
     }

@@ -135,6 +135,26 @@ fn parts_live_as_long_as_a_run_uses_them() {
     .unwrap();
 }
 
+#[test]
+fn runs_that_begin_together_share_their_parts() {
+    let store = fresh();
+    let text = |name: &str| -> (Arc<str>, Arc<str>) { (name.repeat(32).into(), format!("the text {name}").into()) };
+    let parts = vec![text("a1"), text("b2"), text("c3"), text("a1"), text("d4")];
+    write(&store, move |tx| {
+        for (number, tenant) in [(1, "t"), (2, "t"), (3, "other")] {
+            let row = RunRow { tenant: tenant.into(), thread: id(number + 700), ..run(number) };
+            let made = Some(Box::new(Made { row, reply: None, message: None, key: None }));
+            log::append(tx, &Append { made, parts: parts.clone(), tenant: tenant.into(), ..growth(number, 0, 1) })?;
+            assert_eq!(parts::of_run(tx, tenant, &id(number))?.len(), 4);
+        }
+        tx.settle()?;
+        let uses = tx.query("SELECT uses FROM #parts ORDER BY tenant, hash", &[], |row| row.int(0))?;
+        assert_eq!(uses, [1, 1, 1, 1, 2, 2, 2, 2]);
+        Ok(())
+    })
+    .unwrap();
+}
+
 fn tokens(n: u64) -> TokenRow {
     TokenRow { n, after_seq: 1, lane: 0, step: id(7), publish_reply: true, count: 2, deltas: vec!["Hel".into(), "lo".into()] }
 }

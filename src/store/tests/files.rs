@@ -1,0 +1,73 @@
+//! Tests of how a database file is written: when its log goes into it, and texts that are empty.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::store::db::{Param, params};
+
+/// How long the file and its log are.
+fn lengths(folder: &tempfile::TempDir) -> [u64; 2] {
+    ["studio.sqlite", "studio.sqlite-wal"].map(|name| std::fs::metadata(folder.path().join(name)).unwrap().len())
+}
+
+/// A store that does not wait for the disk.
+fn store_of(folder: &tempfile::TempDir) -> Store {
+    let settings = StoreSettings::file(folder.path().join("studio.sqlite"));
+    Store::open(StoreSettings { synchronous: crate::config::Synchronous::Normal, ..settings })
+}
+
+/// Writes a thousand pages in one transaction.
+fn fill(store: &Store, part: i64) {
+    let fill = move |tx: &mut Tx<'_>| {
+        let set = "INSERT INTO #passages (key, content) VALUES ($1, $2)";
+        (0..1000).try_for_each(|page| tx.send(set, params![part * 1000 + page, &"x".repeat(3500)]))
+    };
+    write(store, fill).unwrap();
+}
+
+#[test]
+fn the_log_goes_into_the_file_when_it_is_quiet() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_of(&folder);
+    fill(&store, 0);
+    let until = Instant::now() + Duration::from_secs(20);
+    while lengths(&folder)[0] < 1000 * 4096 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let [file, _] = lengths(&folder);
+    assert!(file > 1000 * 4096, "the file has {file} bytes when it is quiet");
+}
+
+#[test]
+fn a_log_that_grows_long_goes_into_the_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_of(&folder);
+    (0..12).for_each(|part| fill(&store, part));
+    let [file, log] = lengths(&folder);
+    assert!(file > 4000 * 4096, "the file has {file} bytes");
+    assert!(log < 7000 * 4096, "the log has {log} bytes");
+}
+
+#[test]
+fn empty_texts_are_parameters_like_others() {
+    let store = fresh();
+    write(&store, |tx| {
+        for (number, tenant, body) in [(1, "", "first"), (2, "second", ""), (3, "third", "x")] {
+            let hash = [number; 32];
+            tx.send("INSERT INTO #parts (tenant, body, uses, hash) VALUES ($1, $2, 0, $3)", params![tenant, body, &hash[..]])?;
+        }
+        let get = |tx: &mut Tx<'_>, tenant: &str, body: &str| {
+            let values = params![tenant, body];
+            tx.query_one("SELECT tenant, body FROM #parts WHERE tenant = $1 AND body = $2", values, |row| Ok(format!("{}/{}", row.text(0)?, row.text(1)?)))
+        };
+        assert_eq!(get(tx, "", "first")?.as_deref(), Some("/first"));
+        assert_eq!(get(tx, "second", "")?.as_deref(), Some("second/"));
+        assert_eq!(get(tx, "third", "x")?.as_deref(), Some("third/x"));
+        assert_eq!(get(tx, "third", "")?, None);
+        assert_eq!(tx.execute("UPDATE #parts SET body = $2 WHERE tenant = $1 OR $1 = ''", params!["", ""])?, 3);
+        let nothing = tx.query_one("SELECT tenant FROM #parts WHERE body = $1 OR tenant = $2", &[Param::Text(None), Param::Text(None)], |_| Ok(()))?;
+        assert_eq!(nothing, None);
+        Ok(())
+    })
+    .unwrap();
+}
