@@ -6,7 +6,7 @@ mod writing;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::sync::{Mutex, MutexGuard};
@@ -22,10 +22,9 @@ use crate::model::Id;
 use crate::model::event::{Entry, Event, LaneId, PartHash, Seq};
 use crate::model::run::{Run, Status};
 use crate::model::telling::LOST_TOKENS;
-use crate::store::log::{Known, TokenRow};
+use crate::store::log::{Append, Known, TokenRow};
 
 pub(super) use beginning::{Beginning, Stored};
-use writing::Writing;
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,10 +101,8 @@ pub struct Journal {
     known: Mutex<Option<(Seq, Known)>>,
     /// What is stored with the first entries, until it is.
     beginning: Mutex<Option<Box<Beginning>>>,
-    /// What is being written, or waits for it.
-    writing: Mutex<Option<Writing>>,
-    /// Somebody waits for what was appended last.
-    awaited: AtomicBool,
+    /// What is being written, or waits to be written again.
+    writing: Mutex<Option<Arc<Append>>>,
     /// Pieces of text that were told and are not stored.
     unstored: AtomicU64,
     durable: AtomicU64,
@@ -142,7 +139,6 @@ impl Journal {
             tenure,
             keep_tokens,
             writing: Mutex::new(None),
-            awaited: AtomicBool::new(false),
             unstored: AtomicU64::new(0),
             changed: Notify::new(),
             broken: CancellationToken::new(),
@@ -331,13 +327,11 @@ impl Journal {
         if self.durable.load(Ordering::Acquire) >= head {
             return Ok(());
         }
-        self.awaited.store(true, Ordering::Relaxed);
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             if self.durable.load(Ordering::Acquire) >= head {
-                self.awaited.store(false, Ordering::Relaxed);
                 return Ok(());
             }
             tokio::select! {

@@ -11,8 +11,7 @@ use crate::model::event::{Created, Entry, Event, Fault, PureOutcome};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::telling::{Telling, Told, Tokens};
-use crate::store::lines::Hash;
-use crate::store::log::{Known, TokenRow};
+use crate::store::log::{Hash, Known, TokenRow};
 use crate::store::runs::RunRow;
 use crate::store::{StoreError, Tx, log, parts, runs};
 

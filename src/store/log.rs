@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::checkpoints::{self, CheckpointRow};
 use super::db::{Row, Tx, params, to_json};
 use super::error::StoreError;
-use super::idempotency::{self, RequestKey};
-use super::lines::{Hash, Lines, chained, first_hash};
 use super::parts;
+use super::idempotency::{self, RequestKey};
 use super::runs::{self, RunRow, RunUpdate, Standing, Updated};
 use super::threads::{self, Begun, MessageRow, Unsaid};
 use super::usage::{self, SpanRow};
@@ -33,8 +33,6 @@ pub struct Append {
     pub expect_fence: i64,
     /// The entries, numbered from `expect_head` + 1; may be none.
     pub entries: Vec<Arc<Entry>>,
-    /// The entries as they are stored, where somebody wrote them in advance.
-    pub lines: Option<Lines>,
     /// What is made beside the log, when the run begins with this append; its row holds what `row` says.
     pub made: Option<Box<Made>>,
     /// What its owner knows of the run as it is stored; what is not known is read.
@@ -73,7 +71,6 @@ impl Append {
             expect_head,
             expect_fence,
             entries: Vec::new(),
-            lines: None,
             made: None,
             known: None,
             row,
@@ -103,6 +100,9 @@ pub struct Made {
     /// The key of a request that may be sent again, and its answer.
     pub key: Option<(RequestKey, Value)>,
 }
+
+/// The hash of an entry: of its text, its place and the hash before it.
+pub type Hash = [u8; 32];
 
 /// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
 #[derive(Clone, Debug)]
@@ -224,31 +224,32 @@ fn place(run: i64, n: u64) -> Result<i64, StoreError> {
 }
 
 fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<Hash, StoreError> {
-    let before = match &append.known {
+    let mut hash = match &append.known {
         Some(known) => known.hash,
         None => hash_at(tx, run, &append.run, append.expect_head)?,
     };
-    let written;
-    let lines = match &append.lines {
-        Some(lines) => lines,
-        None => {
-            written = Lines::of(&append.entries, append.expect_head, before)?;
-            &written
+    let mut body = Vec::with_capacity(512);
+    for (seq, entry) in (append.expect_head + 1..).zip(&append.entries) {
+        if entry.seq != seq {
+            return Err(StoreError::Fault(format!("entry {} was appended at place {seq}", entry.seq)));
         }
-    };
-    for (entry, (text, hash)) in append.entries.iter().zip(lines.iter()) {
+        body.clear();
+        serde_json::to_writer(&mut body, &entry.event)
+            .map_err(|error| StoreError::Fault(format!("an entry has no JSON form: {error}")))?;
+        let text = std::str::from_utf8(&body).map_err(|error| StoreError::Fault(error.to_string()))?;
+        hash = chained(&hash, seq, entry.at.0, entry.lane, text);
         tx.send(
             "INSERT INTO #log (key, at, lane, body, hash) VALUES ($1, $2, $3, $4, $5)",
-            params![place(run, entry.seq)?, entry.at.0, entry.lane, text, &hash[..]],
+            params![place(run, seq)?, entry.at.0, entry.lane, text, &hash[..]],
         )?;
     }
-    Ok(lines.last().unwrap_or(before))
+    Ok(hash)
 }
 
 /// The hash of an entry; before the first it is made of the run's id.
 fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<Hash, StoreError> {
     if seq == 0 {
-        return Ok(first_hash(id));
+        return Ok(Sha256::digest(id.0.as_bytes()).into());
     }
     tx.query_one("SELECT hash FROM #log WHERE key = $1", params![place(run, seq)?], |row| hash_of(row.blob(0)?))?
         .ok_or_else(|| broken(id, seq))
@@ -256,6 +257,16 @@ fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<Hash, StoreEr
 
 fn hash_of(bytes: &[u8]) -> Result<Hash, StoreError> {
     bytes.try_into().map_err(|_| StoreError::damaged("a hash of the log is not 32 bytes long"))
+}
+
+fn chained(before: &Hash, seq: Seq, at: i64, lane: LaneId, body: &str) -> Hash {
+    let mut hash = Sha256::new();
+    hash.update(before);
+    hash.update(seq.to_le_bytes());
+    hash.update(at.to_le_bytes());
+    hash.update(lane.to_le_bytes());
+    hash.update(body.as_bytes());
+    hash.finalize().into()
 }
 
 fn broken(run: &Id, seq: Seq) -> StoreError {
@@ -379,7 +390,7 @@ pub fn verify(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<(), StoreError>
         "SELECT key, at, lane, body, hash FROM #log WHERE key > $1 AND key < $2 ORDER BY key",
         params![no * PLACES, (no + 1) * PLACES],
         &mut |row| {
-            hash = chained(&hash, next, row.int(1)?, lane(row.int(2)?)?, row.text(3)?.as_bytes());
+            hash = chained(&hash, next, row.int(1)?, lane(row.int(2)?)?, row.text(3)?);
             if row.int(0)? != place(no, next)? || row.blob(4)? != hash {
                 return Err(broken(run, next));
             }

@@ -18,7 +18,6 @@ pub mod health;
 pub mod idempotency;
 pub mod inspect;
 mod later;
-pub mod lines;
 pub mod log;
 mod marks;
 mod migrate;

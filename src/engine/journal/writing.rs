@@ -7,19 +7,12 @@ use std::time::Duration;
 use super::{Boundary, Core, Journal, Pending, projection};
 use crate::model::event::Seq;
 use crate::store::{News, StoreError};
-use crate::store::lines::{Lines, first_hash};
 use crate::store::log::{self, Append, Appended, Known};
 use crate::sync::Mutex;
 
 /// Waits between tries while the store cannot write.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-
-/// What is written of a run, and whether that was tried before.
-pub(super) struct Writing {
-    append: Arc<Append>,
-    tried: bool,
-}
 
 impl Pending {
     /// Nobody stores what waits.
@@ -44,21 +37,7 @@ impl Journal {
         if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
             return;
         }
-        if self.awaited.swap(false, Ordering::Relaxed) {
-            self.prepare(core);
-        }
         self.write(FIRST_WAIT);
-    }
-
-    /// Who waits appends nothing meanwhile: what is written is made here, beside the other runs, and not on the one thread that writes for all.
-    fn prepare(&self, core: &mut Core) {
-        let mut writing = self.writing.lock();
-        if writing.is_none() {
-            let mut append = self.gather(core);
-            let hash = append.known.as_ref().map(|known| known.hash).or_else(|| append.made.as_ref().map(|_| first_hash(&self.run)));
-            append.lines = hash.and_then(|hash| Lines::of(&append.entries, append.expect_head, hash).ok());
-            *writing = Some(Writing { append: Arc::new(append), tried: false });
-        }
     }
 
     /// Writes what waits; while the store cannot write, again after a wait.
@@ -88,14 +67,12 @@ impl Journal {
     /// What is written next; true when it was tried before.
     fn take(&self) -> (Arc<Append>, bool) {
         let mut core = self.core.lock();
+        let core = &mut *core;
         core.pending.queued = false;
         let mut writing = self.writing.lock();
-        let next = writing.get_or_insert_with(|| Writing { append: Arc::new(self.gather(&mut core)), tried: false });
-        (Arc::clone(&next.append), std::mem::replace(&mut next.tried, true))
-    }
-
-    /// All that waits to be stored.
-    fn gather(&self, core: &mut Core) -> Append {
+        if let Some(append) = &*writing {
+            return (Arc::clone(append), true);
+        }
         core.pending.texts = 0;
         let mut rows = std::mem::take(&mut core.pending.append);
         let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
@@ -113,7 +90,9 @@ impl Journal {
         append.known = known.as_ref().filter(|(head, _)| *head == append.expect_head).map(|(_, known)| known.clone());
         drop(known);
         core.pending.stored_head += append.entries.len() as u64;
-        rows.into(append)
+        let append = Arc::new(rows.into(append));
+        *writing = Some(Arc::clone(&append));
+        (append, false)
     }
 
     /// The run as it is stored with this append; another may be taken back, but this one is tried until it is kept.
