@@ -186,6 +186,7 @@ impl<'a> Tx<'a> {
     /// Writes what counters are changed by, so that a test can look at them in the same transaction.
     #[cfg(test)]
     pub(super) fn settle(&mut self) -> Result<(), StoreError> {
+        self.found_parts.clear();
         std::mem::take(&mut self.later).apply(self)
     }
 

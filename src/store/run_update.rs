@@ -1,4 +1,5 @@
-//! Owns what an append changes in the row of its run: one statement where the owner knows the row, two where it is read first.
+//! Owns what an append changes in the row of its run: one statement where the owner knows the row, two where it is read
+//! first, and one more when the run begins.
 
 use std::sync::Arc;
 
@@ -132,10 +133,11 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
     }
 }
 
-/// The row of a run that its owner knows: one statement.
+/// The row of a run that its owner knows: one statement, and one more when it begins.
 fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> Result<Updated, StoreError> {
     let row = &append.row;
-    let mut values = vec![Param::from(known.no)];
+    let mut values = Vec::with_capacity(36);
+    values.push(Param::from(known.no));
     values.extend(counters(append, head));
     let changed = if known.stands == row.standing() && row.error.is_none() && row.reply.is_none() {
         tx.execute(

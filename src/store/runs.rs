@@ -220,7 +220,8 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
     let [parent, pause] = [run.parent, run.awaiting_pause].map(|id| id.map(|id| id.to_string()));
     let error = json_of(run.error.as_ref())?;
     let time = |at: Option<Timestamp>| Param::from(at.map(|at| at.0));
-    let mut values = vec![
+    let mut values = Vec::with_capacity(47);
+    values.extend([
         Param::from(&ids[0]),
         (&run.tenant).into(),
         run.entity_type.as_str().into(),
@@ -250,7 +251,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
         run.takeovers.into(),
         run.last_event_id.into(),
         run.attempt.into(),
-    ];
+    ]);
     values.extend(usage_params(&run.own));
     values.extend(usage_params(&run.total));
     values.extend([run.queue.as_ref().into(), time(run.available_at), run.tries.into(), run.cancel_requested.into()]);

@@ -19,6 +19,13 @@ pub(in crate::store) struct Session {
     texts: RefCell<HashMap<(usize, usize, u8), Arc<str>>>,
 }
 
+/// How a write-ahead log stands, in pages.
+pub(super) struct Log {
+    pub(super) length: i64,
+    /// So many of them are not in the file yet.
+    pub(super) waiting: i64,
+}
+
 impl Session {
     pub(in crate::store) fn new(connection: rusqlite::Connection, prefix: Arc<str>) -> Self {
         connection.set_prepared_statement_cache_capacity(192);
@@ -42,8 +49,8 @@ impl Session {
     fn statement<'s, 'p>(&'s self, sql: &'static str, params: &'p [Param<'p>]) -> Result<(CachedStatement<'s>, &'p [Param<'p>]), StoreError> {
         let empty = empty_texts(params);
         let statement = self.connection.prepare_cached(&self.text(sql, empty))?;
-        let count = if empty == 0 { params.len() } else { statement.parameter_count().min(params.len()) };
-        Ok((statement, &params[..count]))
+        let last = params.iter().enumerate().rposition(|(at, param)| at >= WRITTEN || !is_empty(param));
+        Ok((statement, &params[..last.map_or(0, |last| last + 1)]))
     }
 
     pub(in crate::store) fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
@@ -80,10 +87,13 @@ impl Session {
         self.connection.is_autocommit()
     }
 
-    /// How many pages of the write-ahead log are not in the file yet.
-    pub(super) fn log_waits(&self) -> Result<i64, StoreError> {
+    /// How the write-ahead log stands.
+    pub(super) fn log(&self) -> Result<Log, StoreError> {
         let mut look = self.connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?;
-        Ok(look.query_row([], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))?)
+        Ok(look.query_row([], |row| {
+            let (length, copied) = (row.get(1)?, row.get::<_, i64>(2)?);
+            Ok(Log { length, waiting: length - copied })
+        })?)
     }
 
     /// Puts the write-ahead log into the file, as far as nobody reads older pages.
@@ -98,12 +108,18 @@ impl Session {
     }
 }
 
-/// Which of the first parameters are empty texts, a bit for each. They are written into the statement: rusqlite gives SQLite an empty text at
-/// an address where nothing is, and comparing with it, which reads nothing there, is many times slower on some processors. The tenant, with
-/// which many indexes begin, is mostly empty.
+/// Empty texts among so many first parameters are written into the statement: rusqlite gives SQLite an empty text at an address where nothing
+/// is, and comparing with it, which reads nothing there, is many times slower on some processors. The tenant, with which many indexes begin,
+/// is mostly empty.
+const WRITTEN: usize = 8;
+
+fn is_empty(param: &Param<'_>) -> bool {
+    matches!(param, Param::Text(Some("")))
+}
+
+/// Which of them are empty texts, a bit for each.
 fn empty_texts(params: &[Param<'_>]) -> u8 {
-    let empty = |param: &Param<'_>| u8::from(matches!(param, Param::Text(Some(""))));
-    params.iter().take(8).rev().fold(0, |bits, param| bits << 1 | empty(param))
+    params.iter().take(WRITTEN).rev().fold(0, |bits, param| bits << 1 | u8::from(is_empty(param)))
 }
 
 impl ToSql for Param<'_> {

@@ -13,9 +13,9 @@ use super::super::StoreSettings;
 use super::{Session, Watch};
 use crate::sync::Mutex;
 
-/// Pages in the log that go into the file when it is quiet, and that go there at once.
+/// So many pages that wait in the log go into the file when it is quiet; a log that is so long goes there after each transaction.
 const SOME_WAIT: i64 = 1000;
-const MOST_WAIT: i64 = 4000;
+const LONG: i64 = 4000;
 
 /// An SQLite file, or a database in memory, as the database threads use it.
 pub(in crate::store) struct Sqlite {
@@ -68,7 +68,7 @@ impl Engine for Sqlite {
 
     fn writer(self: Arc<Self>) -> Box<dyn Writing> {
         let watch = Watch::new(&self.settings.path);
-        Box::new(Writer { engine: self, session: None, watch })
+        Box::new(Writer { engine: self, session: None, watch, failed: false })
     }
 
     fn inspect(&self) -> Result<Found, StoreError> {
@@ -89,13 +89,17 @@ struct Writer {
     engine: Arc<Sqlite>,
     session: Option<Session>,
     watch: Watch,
+    /// The last transaction was not kept.
+    failed: bool,
 }
 
 impl Writing for Writer {
     fn commit(&mut self, works: &mut [Work]) -> Vec<Result<(), StoreError>> {
         let _guard = fork::enter();
         let count = works.len();
-        match self.open().and_then(|open| group(open, works)) {
+        let done = self.open().and_then(|open| group(open, works));
+        self.failed = done.is_err();
+        match done {
             Ok(results) => results,
             Err(error) => {
                 let error = super::seen_closer(error, &self.engine.settings.path);
@@ -115,16 +119,19 @@ impl Writing for Writer {
 }
 
 impl Writer {
-    /// Puts what commits wrote into the file itself, which no commit waits for. What cannot be done now is done another time.
+    /// Puts the log into the file, so that it begins anew. What cannot be put there now is tried after another transaction. Readers keep a log
+    /// that is not in the file to its end from beginning anew: of a long one also a little is put there. After a failure the disk may be full, and
+    /// a log that begins anew takes no more of it.
     fn put_away(&mut self, quiet: bool) -> Result<bool, StoreError> {
         let Some(session) = self.session.as_ref().filter(|_| !self.engine.settings.memory) else { return Ok(false) };
         self.watch.unchanged()?;
-        let waiting = session.log_waits()?;
-        if waiting >= MOST_WAIT || (quiet && waiting >= SOME_WAIT) {
+        let log = session.log()?;
+        let some = log.waiting >= SOME_WAIT;
+        if (some && (quiet || self.failed)) || (log.waiting > 0 && log.length >= LONG) {
             session.put_log_away()?;
             return Ok(false);
         }
-        Ok(waiting >= SOME_WAIT)
+        Ok(some)
     }
 
     fn open(&mut self) -> Result<&Session, StoreError> {

@@ -49,6 +49,21 @@ fn a_log_that_grows_long_goes_into_the_file_at_once() {
 }
 
 #[test]
+fn a_long_log_begins_anew_when_readers_let_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_of(&folder);
+    (0..3).for_each(|part| fill(&store, part));
+    let reader = rusqlite::Connection::open(folder.path().join("studio.sqlite")).unwrap();
+    reader.execute_batch("BEGIN; SELECT COUNT(*) FROM studio_meta;").unwrap();
+    (3..6).for_each(|part| fill(&store, part));
+    reader.execute_batch("COMMIT").unwrap();
+    let small = |key: i64| write(&store, move |tx| tx.send("INSERT INTO #passages (key, content) VALUES ($1, '')", params![key])).unwrap();
+    (90_000..90_003).for_each(small);
+    let log: i64 = reader.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| row.get(1)).unwrap();
+    assert!(log < 1000, "the log is {log} pages long");
+}
+
+#[test]
 fn empty_texts_are_parameters_like_others() {
     let store = fresh();
     write(&store, |tx| {
