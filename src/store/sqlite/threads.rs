@@ -124,10 +124,10 @@ impl Writer {
     /// a log that begins anew takes no more of it.
     fn put_away(&mut self, quiet: bool) -> Result<bool, StoreError> {
         let Some(session) = self.session.as_ref().filter(|_| !self.engine.settings.memory) else { return Ok(false) };
-        self.watch.unchanged()?;
         let log = session.log()?;
         let some = log.waiting >= SOME_WAIT;
         if (some && (quiet || self.failed)) || (log.waiting > 0 && log.length >= LONG) {
+            self.watch.unchanged()?;
             session.put_log_away()?;
             return Ok(false);
         }
