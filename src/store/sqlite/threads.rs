@@ -13,7 +13,8 @@ use super::super::StoreSettings;
 use super::{Session, Watch};
 use crate::sync::Mutex;
 
-/// So many pages that wait in the log go into the file when it is quiet; a log that is so long goes there after each transaction.
+/// So many pages that wait in the log go into the file when it is quiet; a log that is so long goes there after each transaction, and after
+/// one that failed when it is shorter.
 const SOME_WAIT: i64 = 1000;
 const LONG: i64 = 4000;
 
@@ -119,14 +120,15 @@ impl Writing for Writer {
 }
 
 impl Writer {
-    /// Puts the log into the file, so that it begins anew. What cannot be put there now is tried after another transaction. Readers keep a log
-    /// that is not in the file to its end from beginning anew: of a long one also a little is put there. After a failure the disk may be full, and
-    /// a log that begins anew takes no more of it.
+    /// Puts the log into the file, so that it begins anew. What cannot be put there now is tried after another transaction, a little of a short
+    /// log when it is more. Readers keep a log that is not in the file to its end from beginning anew: of a long one also a little is put there, and
+    /// after a failure, when the disk may be full and a log that begins anew takes no more of it.
     fn put_away(&mut self, quiet: bool) -> Result<bool, StoreError> {
         let Some(session) = self.session.as_ref().filter(|_| !self.engine.settings.memory) else { return Ok(false) };
         let log = session.log()?;
         let some = log.waiting >= SOME_WAIT;
-        if (some && (quiet || self.failed)) || (log.waiting > 0 && log.length >= LONG) {
+        let long = log.length >= if self.failed { SOME_WAIT } else { LONG };
+        if (quiet && some) || (long && log.waiting > 0) {
             self.watch.unchanged()?;
             session.put_log_away()?;
             return Ok(false);
