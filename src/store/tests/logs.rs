@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::*;
 use crate::model::usage::Picos;
-use crate::store::log::{self, Made, TokenRow};
+use crate::store::log::{self, Known, Made, TokenRow};
+use crate::store::runs::Standing;
 use crate::store::usage::SpanRow;
 use crate::store::{Param, parts, threads};
 
@@ -131,6 +132,27 @@ fn parts_live_as_long_as_a_run_uses_them() {
         tx.settle()?;
         assert_eq!(parts::part(tx, "t", &hash)?, None);
         Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_run_that_its_owner_knows_begins_and_ends() {
+    let store = fresh();
+    write(&store, |tx| {
+        let no = runs::insert(tx, &RunRow { status: "queued".into(), ..run(1) })?;
+        let of = |status: &str, started_at| Standing { started_at, ..RunRow { status: status.into(), ..run(1) }.standing() };
+        let known = |hash, stands| Some(Known { no, entity_type: EntityKind::Workflow, entity_id: id(900), hash, stands });
+        let (_, first) = append(tx, &growth(1, 0, 1))?;
+        tx.execute("UPDATE #runs SET started_at = NULL, status = 'queued' WHERE no = $1", &[no.into()])?;
+        let (_, second) = append(tx, &Append { known: known(first, of("queued", None)), ..growth(1, 1, 1) })?;
+        let row = runs::get(tx, "t", &id(1))?.unwrap();
+        assert_eq!((row.status.as_str(), row.started_at), ("running", Some(Timestamp(5))));
+        let ended = RunUpdate { finished_at: Some(Timestamp(9)), ..update("completed") };
+        append(tx, &Append { known: known(second, of("running", Some(Timestamp(5)))), row: ended, ..growth(1, 2, 1) })?;
+        let row = runs::get(tx, "t", &id(1))?.unwrap();
+        assert_eq!((row.status.as_str(), row.started_at, row.finished_at), ("completed", Some(Timestamp(5)), Some(Timestamp(9))));
+        log::verify(tx, "t", &id(1))
     })
     .unwrap();
 }
