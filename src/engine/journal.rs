@@ -74,7 +74,8 @@ pub(super) struct Pending {
     pub(super) append: projection::Rows,
     tokens: Vec<TokenRow>,
     texts: usize,
-    queued: bool,
+    /// A write waits or is under way; what comes meanwhile goes with the next one.
+    writing: bool,
     /// Nothing is given to the writer: more is on its way, and goes with it.
     held: bool,
     /// Something wanted to be written meanwhile.

@@ -149,9 +149,8 @@ fn wrong(column: usize, wanted: &str) -> StoreError {
 }
 
 /// The connection of a database thread.
-#[derive(Clone, Copy)]
 pub(super) enum Connection<'a> {
-    Sqlite(&'a sqlite::Session),
+    Sqlite(sqlite::Transaction<'a>),
     #[cfg(feature = "postgres")]
     Postgres(&'a postgres::Session),
 }
@@ -169,8 +168,8 @@ impl<'a> Tx<'a> {
     }
 
     #[cfg(test)]
-    pub(super) const fn connection(&self) -> Connection<'a> {
-        self.connection
+    pub(super) const fn connection(&self) -> &Connection<'a> {
+        &self.connection
     }
 
     /// What counters are changed by at the end of the transaction.
@@ -197,7 +196,7 @@ impl<'a> Tx<'a> {
     /// From here to the end of the transaction, nobody else is past this place with the same key.
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "only a server knows places"))]
     pub(super) fn alone(&mut self, place: &str, key: &str) -> Result<(), StoreError> {
-        match self.connection {
+        match &self.connection {
             // Only one connection at a time writes.
             Connection::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -212,7 +211,7 @@ impl<'a> Tx<'a> {
 
     /// Runs a statement; says how many rows it changed.
     pub fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        match self.connection {
+        match &mut self.connection {
             Connection::Sqlite(session) => session.execute(sql, params),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.execute(sql, params),
@@ -222,7 +221,7 @@ impl<'a> Tx<'a> {
     /// Runs a statement of which nobody wants to know how many rows it changed. Where the database is on a server, nobody waits for it:
     /// a failure is told by what follows, at the latest by the end of the transaction.
     pub fn send(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
-        match self.connection {
+        match &mut self.connection {
             Connection::Sqlite(session) => session.execute(sql, params).map(drop),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.send(sql, params),
@@ -232,7 +231,7 @@ impl<'a> Tx<'a> {
     /// Stores a new row and gives its number. The statement ends with `{| RETURNING no}`: SQLite knows the number without being asked,
     /// and would fill a table with the answer first.
     pub fn insert(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
-        match self.connection {
+        match &mut self.connection {
             Connection::Sqlite(session) => session.insert(sql, params),
             #[cfg(feature = "postgres")]
             Connection::Postgres(_) => self.query_one(sql, params, |row| row.int(0))?.ok_or_else(|| StoreError::damaged("a row was not stored")),
@@ -246,7 +245,7 @@ impl<'a> Tx<'a> {
         params: &[Param<'_>],
         take: &mut dyn FnMut(&Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        match self.connection {
+        match &mut self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.query(sql, params, &mut |row| take(row).map(|()| true)),
@@ -282,7 +281,7 @@ impl<'a> Tx<'a> {
             }
             Ok(false)
         };
-        match self.connection {
+        match &mut self.connection {
             Connection::Sqlite(session) => session.query(sql, params, &mut first)?,
             #[cfg(feature = "postgres")]
             Connection::Postgres(session) => session.query(sql, params, &mut first)?,

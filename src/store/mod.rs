@@ -36,6 +36,7 @@ pub mod run_list;
 mod run_update;
 pub mod runs;
 mod sqlite;
+mod teller;
 pub mod text_marking;
 pub mod text_search;
 pub mod threads;
@@ -195,7 +196,7 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Queues a write, in order with others of the same run; `then` runs on the writer's thread right after the commit, in order,
+    /// Queues a write, in order with others of the same run; `then` runs on a thread of the store right after the commit, in order,
     /// and must not block.
     pub fn write_then(&self, of: Id, work: Work, then: Then) {
         self.0.threads.write(Some(of), Job { work, then });

@@ -7,7 +7,7 @@ use super::db::{Tx, params};
 use super::error::StoreError;
 use crate::model::Id;
 use crate::model::event::PartHash;
-use crate::model::hex::hex;
+use crate::model::hex::{self, hex};
 
 /// The numbers of parts that this transaction found or made; nobody removes them before it ends.
 pub(super) type Found = HashMap<[u8; 32], (Arc<str>, i64)>;
@@ -112,17 +112,6 @@ pub(super) fn count_uses(tx: &mut Tx<'_>, part: i64, more: i64) -> Result<(), St
     if more > 0 { Ok(()) } else { tx.send("DELETE FROM #parts WHERE no = $1 AND uses <= 0", params![part]) }
 }
 
-fn bytes_of(hex: &str) -> Result<[u8; 32], StoreError> {
-    let digit = |letter: u8| (letter as char).to_digit(16).map(|digit| digit as u8);
-    let mut bytes = [0; 32];
-    let pairs = hex.as_bytes().chunks_exact(2);
-    let whole = hex.len() == 64
-        && bytes.iter_mut().zip(pairs).all(|(byte, pair)| match (digit(pair[0]), digit(pair[1])) {
-            (Some(high), Some(low)) => {
-                *byte = high << 4 | low;
-                true
-            }
-            _ => false,
-        });
-    if whole { Ok(bytes) } else { Err(StoreError::Fault(format!("`{hex}` is not the hash of a part"))) }
+fn bytes_of(hash: &str) -> Result<[u8; 32], StoreError> {
+    hex::bytes(hash).ok_or_else(|| StoreError::Fault(format!("`{hash}` is not the hash of a part")))
 }

@@ -220,8 +220,7 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
     let [parent, pause] = [run.parent, run.awaiting_pause].map(|id| id.map(|id| id.to_string()));
     let error = json_of(run.error.as_ref())?;
     let time = |at: Option<Timestamp>| Param::from(at.map(|at| at.0));
-    let mut values = Vec::with_capacity(47);
-    values.extend([
+    let values = [
         Param::from(&ids[0]),
         (&run.tenant).into(),
         run.entity_type.as_str().into(),
@@ -251,26 +250,43 @@ fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
         run.takeovers.into(),
         run.last_event_id.into(),
         run.attempt.into(),
-    ]);
-    values.extend(usage_params(&run.own));
-    values.extend(usage_params(&run.total));
-    values.extend([run.queue.as_ref().into(), time(run.available_at), run.tries.into(), run.cancel_requested.into()]);
+        run.queue.as_ref().into(),
+        time(run.available_at),
+        run.tries.into(),
+        run.cancel_requested.into(),
+    ];
     let no = tx.insert(
         "INSERT INTO #runs (id, tenant, entity_type, entity_id, entity_name, revision, thread, parent, status, mode, user_id, input_preview, graph, \
          created_at, started_at, finished_at, working_ms, waiting_ms, rested_at, awaiting_node, awaiting_pause, error, \
-         head, fence, owner, lease_until, takeovers, last_event_id, attempt, \
+         head, fence, owner, lease_until, takeovers, last_event_id, attempt, queue, available_at, tries, cancel_requested, \
          own_prompt, own_completion, own_cached, own_cache_write, own_reasoning, own_cost, own_unpriced, \
          total_prompt, total_completion, total_cached, total_cache_write, total_reasoning, total_cost, total_unpriced, \
-         queue, available_at, tries, cancel_requested, root, tokens_kept) VALUES (\
+         root, tokens_kept) VALUES (\
          $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, \
-         $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, \
+         $27, $28, $29, $30, $31, $32, $33, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, \
          (SELECT COALESCE(p.root, p.no) FROM #runs p WHERE p.id = $8), 0){| RETURNING no}",
         &values,
     )?;
+    if [run.own, run.total] != [Usage::default(); 2] {
+        set_usage(tx, no, run)?;
+    }
     if run.parent.is_none() && let Some(started) = run.started_at {
         usage::count_run(tx, &run.tenant, started, (run.entity_type, run.entity_id), 1);
     }
     Ok(no)
+}
+
+/// A run that is stored for the first time has mostly used nothing yet.
+fn set_usage(tx: &mut Tx<'_>, no: i64, run: &RunRow) -> Result<(), StoreError> {
+    let mut values = vec![Param::from(no)];
+    values.extend(usage_params(&run.own));
+    values.extend(usage_params(&run.total));
+    tx.send(
+        "UPDATE #runs SET own_prompt = $2, own_completion = $3, own_cached = $4, own_cache_write = $5, own_reasoning = $6, own_cost = $7, \
+         own_unpriced = $8, total_prompt = $9, total_completion = $10, total_cached = $11, total_cache_write = $12, total_reasoning = $13, \
+         total_cost = $14, total_unpriced = $15 WHERE no = $1",
+        &values,
+    )
 }
 
 pub(super) fn json_of(value: Option<&Value>) -> Result<Option<String>, StoreError> {

@@ -17,7 +17,7 @@ mod schema;
 mod session;
 mod threads;
 
-pub(super) use session::Session;
+pub(super) use session::{Session, Transaction};
 pub(super) use threads::Sqlite;
 #[cfg(test)]
 pub(super) use schema::apply;

@@ -12,12 +12,13 @@ use super::db::Tx;
 use super::error::StoreError;
 use super::inspect::Found;
 use super::news::{Hear, News};
+use super::teller::{Beside, Ended, Teller};
 
 /// Work in a transaction. It may be called again when the transaction was taken back.
 pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 /// Work that is called right away.
 pub(super) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
-/// What follows it, on the database thread.
+/// What follows it: who waits is told how it ended.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// What may wait is done when no write came for so long.
@@ -166,7 +167,7 @@ impl Shared {
         queues.readers += usize::from(start);
         drop(queues);
         self.read_comes.notify_one();
-        if start && let Err(error) = self.spawn("studio-reader".to_owned(), Self::read_all) {
+        if start && let Err(error) = self.spawn("studio-reader".to_owned(), |shared| shared.read_all()) {
             self.queues.lock().readers -= 1;
             self.refuse_all(&error);
         }
@@ -198,7 +199,7 @@ impl Shared {
         }
     }
 
-    fn spawn(self: &Arc<Self>, name: String, run: impl FnOnce(&Self) + Send + 'static) -> std::io::Result<()> {
+    fn spawn(self: &Arc<Self>, name: String, run: impl FnOnce(&Arc<Self>) + Send + 'static) -> std::io::Result<()> {
         let shared = Arc::clone(self);
         let thread = std::thread::Builder::new().name(name).stack_size(1 << 20);
         *self.threads.lock() += 1;
@@ -295,7 +296,9 @@ impl Shared {
         }
     }
 
-    fn write_all(&self, lane: usize) {
+    fn write_all(self: &Arc<Self>, lane: usize) {
+        let start = |beside: Beside| self.spawn(format!("studio-teller-{lane}"), move |_| beside.run());
+        let mut teller = Teller::new(&start);
         let mut writer = Arc::clone(&self.engine).writer();
         let mut untidy = false;
         while let Some(jobs) = self.next_writes(lane, untidy.then_some(QUIET)) {
@@ -305,9 +308,8 @@ impl Shared {
             }
             let (mut works, thens): (Vec<Work>, Vec<Then>) = jobs.into_iter().map(|job| (job.work, job.then)).unzip();
             let results = writer.commit(&mut works);
-            for (then, result) in thens.into_iter().zip(results) {
-                let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
-            }
+            let busy = !self.queues.lock().lanes[lane].waiting.is_empty();
+            teller.tell(Ended { works, thens, results }, busy);
             untidy = writer.tidy(false);
         }
     }

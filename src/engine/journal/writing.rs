@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Boundary, Core, Journal, Pending, projection};
+use super::{Boundary, Core, Journal, Pending, TEXTS, projection};
 use crate::model::event::Seq;
 use crate::store::{News, StoreError};
 use crate::store::log::{self, Append, Appended, Known};
@@ -34,7 +34,7 @@ impl Journal {
             core.pending.wanted = true;
             return;
         }
-        if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
+        if self.lost() || std::mem::replace(&mut core.pending.writing, true) {
             return;
         }
         self.write(FIRST_WAIT);
@@ -58,7 +58,7 @@ impl Journal {
                 let append = taken.lock().take();
                 match result {
                     Ok(()) => then.stored(append.as_deref()),
-                    Err(error) => then.refused(&error, append.is_some(), wait),
+                    Err(error) => then.refused(&error, wait),
                 }
             }),
         );
@@ -68,7 +68,6 @@ impl Journal {
     fn take(&self) -> (Arc<Append>, bool) {
         let mut core = self.core.lock();
         let core = &mut *core;
-        core.pending.queued = false;
         let mut writing = self.writing.lock();
         if let Some(append) = &*writing {
             return (Arc::clone(append), true);
@@ -102,7 +101,7 @@ impl Journal {
         *self.known.lock() = Some((append.expect_head + append.entries.len() as u64, known));
     }
 
-    /// Runs on the writer's thread, which holds no lock.
+    /// Runs on a thread of the store, which holds no lock.
     fn stored(self: &Arc<Self>, append: Option<&Append>) {
         let Some(append) = append else { return };
         *self.writing.lock() = None;
@@ -119,8 +118,9 @@ impl Journal {
         }
         self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
-        let pending = &core.pending;
-        let texts_wait = pending.texts > 0 && !pending.flush_planned;
+        let pending = &mut core.pending;
+        pending.writing = false;
+        let texts_wait = pending.texts > 0 && (pending.texts >= TEXTS || !pending.flush_planned);
         if !pending.entries.is_empty() || texts_wait || (pending.released && append.row.owner.is_some()) {
             self.queue(&mut core);
         }
@@ -129,7 +129,7 @@ impl Journal {
     }
 
     /// Takes no lock of the run: it may be called from within `queue`.
-    fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
+    fn refused(self: &Arc<Self>, error: &StoreError, wait: Duration) {
         let beginning = self.beginning.lock().take();
         if let Some(beginning) = beginning {
             beginning.tell(Err(error.clone()));
@@ -147,20 +147,10 @@ impl Journal {
         let journal = Arc::clone(self);
         self.world.spawn(async move {
             tokio::select! {
-                () = tokio::time::sleep(wait) => journal.again(taken, wait),
+                () = tokio::time::sleep(wait) => journal.write((wait * 2).min(LONGEST_WAIT)),
                 () = journal.world.hurry.cancelled() => journal.broken.cancel(),
                 () = journal.broken.cancelled() => {}
             }
         });
-    }
-
-    /// Writes again what the store refused; `taken` when the refused write had begun, so that another may be queued by now.
-    fn again(self: &Arc<Self>, taken: bool, wait: Duration) {
-        let mut core = self.core.lock();
-        if taken && (self.writing.lock().is_none() || std::mem::replace(&mut core.pending.queued, true)) {
-            return;
-        }
-        drop(core);
-        self.write((wait * 2).min(LONGEST_WAIT));
     }
 }

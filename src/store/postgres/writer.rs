@@ -99,18 +99,7 @@ impl Writer {
             let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
         }
         open.begin(beginning);
-        let mut tx = Tx::new(Connection::Postgres(open));
-        for work in works.iter_mut() {
-            match caught(&mut tx, work) {
-                Ok(()) if !open.spoiled() => {}
-                Ok(()) => return self.taken_back(StoreError::Fault("a statement failed, and the work went on".to_owned()), works.len()),
-                Err(error) => {
-                    let error = open.begun().err().unwrap_or(error);
-                    return self.taken_back(error, works.len());
-                }
-            }
-        }
-        if let Err(error) = tx.into_later().apply(&mut Tx::new(Connection::Postgres(open))) {
+        if let Err(error) = done(open, works) {
             return self.taken_back(error, works.len());
         }
         match open.commit() {
@@ -160,4 +149,16 @@ impl Writer {
         }
         Tried::Unknown(process)
     }
+}
+
+/// All jobs, as far as the end of their transaction.
+fn done(open: &Session, works: &mut [Work]) -> Result<(), StoreError> {
+    let mut tx = Tx::new(Connection::Postgres(open));
+    for work in works {
+        caught(&mut tx, work).map_err(|error| open.begun().err().unwrap_or(error))?;
+        if open.spoiled() {
+            return Err(StoreError::Fault("a statement failed, and the work went on".to_owned()));
+        }
+    }
+    tx.into_later().apply(&mut Tx::new(Connection::Postgres(open)))
 }

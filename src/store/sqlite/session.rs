@@ -1,4 +1,4 @@
-//! Owns a connection to an SQLite file with its statements: the verbs as SQLite runs them.
+//! Owns a connection to an SQLite file with its statements: the verbs as SQLite runs them in a transaction.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,9 +15,19 @@ use super::super::error::StoreError;
 pub(in crate::store) struct Session {
     pub(in crate::store) connection: rusqlite::Connection,
     prefix: Arc<str>,
-    /// By the place and length of a statement in the program, and its empty texts.
-    texts: RefCell<HashMap<(usize, usize, u8), Arc<str>>>,
+    texts: RefCell<HashMap<Place, Arc<str>>>,
 }
+
+/// A transaction on it, with the statements that it has used: another use finds them by their place in the program, without looking for their
+/// text, which is a good part of what a small statement takes.
+pub(in crate::store) struct Transaction<'a> {
+    pub(in crate::store) session: &'a Session,
+    places: Vec<Place>,
+    statements: Vec<CachedStatement<'a>>,
+}
+
+/// The place and length of a statement in the program, and which of its first parameters are empty texts.
+type Place = (usize, usize, u8);
 
 /// How a write-ahead log stands, in pages.
 pub(super) struct Log {
@@ -39,47 +49,9 @@ impl Session {
     }
 
     /// The text as SQLite wants it, made once for each statement of the program and each choice of empty texts.
-    fn text(&self, sql: &'static str, empty: u8) -> Arc<str> {
-        let key = (sql.as_ptr() as usize, sql.len(), empty);
+    fn text(&self, sql: &'static str, place: Place) -> Arc<str> {
         let mut texts = self.texts.borrow_mut();
-        Arc::clone(texts.entry(key).or_insert_with(|| with_empty(sql, &self.prefix, Dialect::Sqlite, empty)))
-    }
-
-    /// A statement, and the parameters that it has.
-    fn statement<'s, 'p>(&'s self, sql: &'static str, params: &'p [Param<'p>]) -> Result<(CachedStatement<'s>, &'p [Param<'p>]), StoreError> {
-        let empty = empty_texts(params);
-        let statement = self.connection.prepare_cached(&self.text(sql, empty))?;
-        let last = params.iter().enumerate().rposition(|(at, param)| at >= WRITTEN || !is_empty(param));
-        Ok((statement, &params[..last.map_or(0, |last| last + 1)]))
-    }
-
-    pub(in crate::store) fn execute(&self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        let (mut statement, params) = self.statement(sql, params)?;
-        let changed = statement.execute(rusqlite::params_from_iter(params))?;
-        Ok(changed as u64)
-    }
-
-    /// Stores a row; its number.
-    pub(in crate::store) fn insert(&self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
-        let (mut statement, params) = self.statement(sql, params)?;
-        Ok(statement.insert(rusqlite::params_from_iter(params))?)
-    }
-
-    /// Hands rows to `take` until it says that it has enough.
-    pub(in crate::store) fn query(
-        &self,
-        sql: &'static str,
-        params: &[Param<'_>],
-        take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
-    ) -> Result<(), StoreError> {
-        let (mut statement, params) = self.statement(sql, params)?;
-        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
-        while let Some(row) = rows.next()? {
-            if !take(&Row(Cells::Sqlite(row)))? {
-                break;
-            }
-        }
-        Ok(())
+        Arc::clone(texts.entry(place).or_insert_with(|| with_empty(sql, &self.prefix, Dialect::Sqlite, place.2)))
     }
 
     /// No transaction is under way: it ended, or SQLite gave it up.
@@ -104,6 +76,60 @@ impl Session {
     /// Runs a statement without parameters and tables of ours.
     pub(super) fn run(&self, sql: &str) -> Result<(), StoreError> {
         self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+}
+
+impl<'a> Transaction<'a> {
+    pub(in crate::store) const fn new(session: &'a Session) -> Self {
+        Self { session, places: Vec::new(), statements: Vec::new() }
+    }
+
+    /// A statement, and the parameters that it has.
+    fn statement<'p>(
+        &mut self,
+        sql: &'static str,
+        params: &'p [Param<'p>],
+    ) -> Result<(&mut CachedStatement<'a>, &'p [Param<'p>]), StoreError> {
+        let place = (sql.as_ptr() as usize, sql.len(), empty_texts(params));
+        let at = match self.places.iter().position(|known| *known == place) {
+            Some(at) => at,
+            None => {
+                self.statements.push(self.session.connection.prepare_cached(&self.session.text(sql, place))?);
+                self.places.push(place);
+                self.places.len() - 1
+            }
+        };
+        let last = params.iter().enumerate().rposition(|(at, param)| at >= WRITTEN || !is_empty(param));
+        Ok((&mut self.statements[at], &params[..last.map_or(0, |last| last + 1)]))
+    }
+
+    pub(in crate::store) fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        let (statement, params) = self.statement(sql, params)?;
+        let changed = statement.execute(rusqlite::params_from_iter(params))?;
+        Ok(changed as u64)
+    }
+
+    /// Stores a row; its number.
+    pub(in crate::store) fn insert(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+        let (statement, params) = self.statement(sql, params)?;
+        Ok(statement.insert(rusqlite::params_from_iter(params))?)
+    }
+
+    /// Hands rows to `take` until it says that it has enough.
+    pub(in crate::store) fn query(
+        &mut self,
+        sql: &'static str,
+        params: &[Param<'_>],
+        take: &mut dyn FnMut(&Row<'_>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let (statement, params) = self.statement(sql, params)?;
+        let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+        while let Some(row) = rows.next()? {
+            if !take(&Row(Cells::Sqlite(row)))? {
+                break;
+            }
+        }
         Ok(())
     }
 }

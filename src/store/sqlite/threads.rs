@@ -10,7 +10,7 @@ use super::super::inspect::Found;
 use super::super::later::Later;
 use super::super::workers::{Engine, Now, Reading, Work, Writing, caught};
 use super::super::StoreSettings;
-use super::{Session, Watch};
+use super::{Session, Transaction, Watch};
 use crate::sync::Mutex;
 
 /// So many pages that wait in the log go into the file when it is quiet; a log that is so long goes there after each transaction, and after
@@ -219,7 +219,7 @@ impl Reader {
 /// Shows work one unchanging view.
 fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
     open.run("BEGIN")?;
-    let result = caught(&mut Tx::new(Connection::Sqlite(open)), work);
+    let result = caught(&mut Tx::new(Connection::Sqlite(Transaction::new(open))), work);
     let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
     result.and(ended)
 }
@@ -247,7 +247,7 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
     let mut results = Vec::with_capacity(works.len());
     let mut later = Later::default();
     for work in works {
-        let mut tx = Tx::new(Connection::Sqlite(session));
+        let mut tx = Tx::new(Connection::Sqlite(Transaction::new(session)));
         let result = if alone { caught(&mut tx, work) } else { apart(session, &mut tx, work) };
         if session.ended() {
             // SQLite gave up the whole transaction: nothing of this group was kept.
@@ -265,7 +265,7 @@ fn group(session: &Session, works: &mut [Work]) -> Result<Vec<Result<(), StoreEr
 /// All jobs, or nothing: false when one of them failed.
 fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
     session.run("BEGIN IMMEDIATE")?;
-    let mut tx = Tx::new(Connection::Sqlite(session));
+    let mut tx = Tx::new(Connection::Sqlite(Transaction::new(session)));
     if works.iter_mut().all(|work| caught(&mut tx, work).is_ok()) {
         return commit(session, &tx.into_later()).map(|()| true);
     }
@@ -276,7 +276,7 @@ fn together(session: &Session, works: &mut [Work]) -> Result<bool, StoreError> {
 }
 
 fn commit(session: &Session, later: &Later) -> Result<(), StoreError> {
-    let ended = later.apply(&mut Tx::new(Connection::Sqlite(session))).and_then(|()| session.run("COMMIT"));
+    let ended = later.apply(&mut Tx::new(Connection::Sqlite(Transaction::new(session)))).and_then(|()| session.run("COMMIT"));
     if ended.is_err() && !session.ended() {
         session.run("ROLLBACK")?;
     }

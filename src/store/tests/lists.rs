@@ -4,6 +4,7 @@ use super::*;
 use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
 use crate::store::db::{Connection, params};
+use crate::store::sqlite::Transaction;
 use crate::store::run_delete;
 use crate::store::runs::{RunFilter, children, counts, list, page};
 
@@ -159,7 +160,7 @@ fn lists_walk_an_index_and_sort_nothing() {
         ] {
             list(tx, "t", &filter, None, 5, &mut |_| Ok(()))?;
         }
-        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
+        let Connection::Sqlite(Transaction { session, .. }) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 4);
         for text in lists {
@@ -220,7 +221,7 @@ fn a_list_is_prepared_once_whatever_is_looked_for() {
         for q in [Some("input 1"), None, Some("nowhere")] {
             list(tx, "t", &RunFilter { q: q.map(str::to_owned), ..RunFilter::default() }, None, 5, &mut |_| Ok(()))?;
         }
-        let Connection::Sqlite(session) = tx.connection() else { panic!("an SQLite file") };
+        let Connection::Sqlite(Transaction { session, .. }) = tx.connection() else { panic!("an SQLite file") };
         let lists: Vec<_> = session.texts().into_iter().filter(|text| text.contains("ORDER BY created_at DESC")).collect();
         assert_eq!(lists.len(), 2);
         for text in lists {
