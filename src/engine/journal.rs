@@ -74,8 +74,7 @@ pub(super) struct Pending {
     pub(super) append: projection::Rows,
     tokens: Vec<TokenRow>,
     texts: usize,
-    /// A write waits or is under way; what comes meanwhile goes with the next one.
-    writing: bool,
+    queued: bool,
     /// Nothing is given to the writer: more is on its way, and goes with it.
     held: bool,
     /// Something wanted to be written meanwhile.
@@ -83,6 +82,8 @@ pub(super) struct Pending {
     flush_planned: bool,
     stored_head: Seq,
     released: bool,
+    /// It is to be given back, and nothing that was taken to be written says so.
+    release_waits: bool,
     /// Texts that went with an entry of this stretch: they are stored when what follows is.
     known: HashSet<PartHash>,
 }
@@ -281,7 +282,7 @@ impl Journal {
     /// Gives the lease back with the next write: the run is left for whoever takes it over.
     pub fn release(self: &Arc<Self>) {
         let mut core = self.core.lock();
-        core.pending.released = true;
+        (core.pending.released, core.pending.release_waits) = (true, true);
         self.queue(&mut core);
     }
 

@@ -22,7 +22,7 @@ use crate::model::event::{Entry, Event, Fault};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
-use crate::store::{Tx, queue};
+use crate::store::{Job, Tx, queue};
 
 pub use working::{Finished, Working};
 pub(super) use working::Ends;
@@ -323,7 +323,7 @@ impl World {
     /// Gives a lease back, behind what the run still writes; when that is not possible, it ends by itself.
     fn give_back(&self, run: Id, fence: i64) {
         let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
-        self.store.write_then(run, Box::new(release), Box::new(|_| ()));
+        self.store.write_then(run, Job { work: Box::new(release), kept: None, then: Box::new(|_| ()) });
     }
 
     async fn work_queue(self: Arc<Self>) {

@@ -65,8 +65,8 @@ pub use news::{Hear, News};
 
 use crate::model::{Id, Timestamp};
 use sqlite::Sqlite;
-use workers::{Engine, Job, Shared};
-pub use workers::{Then, Work};
+use workers::{Engine, Shared};
+pub use workers::{Job, Kept, Then, Work};
 
 /// Where the database is and how it is used.
 #[derive(Clone, Debug)]
@@ -196,10 +196,9 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Queues a write, in order with others of the same run; `then` runs on a thread of the store right after the commit, in order,
-    /// and must not block.
-    pub fn write_then(&self, of: Id, work: Work, then: Then) {
-        self.0.threads.write(Some(of), Job { work, then });
+    /// Queues a write, in order with others of the same run. What follows it must not block.
+    pub fn write_then(&self, of: Id, job: Job) {
+        self.0.threads.write(Some(of), job);
     }
 
     /// Tells other processes on this database something; where there can be none, nothing happens.
@@ -306,7 +305,7 @@ fn job<T: Send + 'static>(
         let value = slot.lock().take();
         let _ = sender.send(result.and_then(|()| value.ok_or(StoreError::Closed)));
     });
-    (Job { work, then }, answer)
+    (Job { work, kept: None, then }, answer)
 }
 
 #[cfg(test)]

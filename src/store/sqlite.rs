@@ -43,7 +43,7 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
     schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
     // What a group of jobs changes mostly stays in memory until it is committed; no more is taken than is used, and it is kept.
-    // The writer puts the log into the file itself, when it has told how a transaction ended.
+    // The writer puts the log into the file itself, between two transactions.
     session.connection.execute_batch("PRAGMA cache_size=-4000; PRAGMA wal_autocheckpoint=0;")?;
     Ok(session)
 }

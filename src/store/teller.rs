@@ -1,4 +1,4 @@
-//! Owns telling how writes ended, in order: the thread that wrote does, or, while more waits to be written, one beside it.
+//! Owns telling how writes ended, in order: the thread that wrote does, or, when more waits to be written, one beside it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,11 +8,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use super::error::StoreError;
 use super::workers::{Then, Work};
 
-/// Jobs of one transaction, and how each of them ended.
+/// How the jobs of a transaction ended; what they were made of is let go with it.
 pub(super) struct Ended {
+    pub(super) ended: Vec<(Then, Result<(), StoreError>)>,
     pub(super) works: Vec<Work>,
-    pub(super) thens: Vec<Then>,
-    pub(super) results: Vec<Result<(), StoreError>>,
 }
 
 /// How the other thread is started.
@@ -68,11 +67,10 @@ impl Beside {
 }
 
 fn tell(ended: Ended) {
-    let Ended { works, thens, results } = ended;
-    for (then, result) in thens.into_iter().zip(results) {
+    for (then, result) in ended.ended {
         let _ = catch_unwind(AssertUnwindSafe(|| then(result)));
     }
-    drop(works);
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(ended.works)));
 }
 
 #[cfg(test)]
@@ -86,18 +84,19 @@ mod tests {
     /// Transactions that tell their numbers, the first one when it may.
     fn ended(numbers: &[u32], seen: &Sender<u32>, wait: Option<Receiver<()>>) -> Ended {
         let mut wait = wait;
-        let thens = numbers.iter().map(|number| {
+        let ended = numbers.iter().map(|number| {
             let (number, seen, wait) = (*number, seen.clone(), wait.take());
-            Box::new(move |result: Result<(), StoreError>| {
+            let then: Then = Box::new(move |result| {
                 if let Some(wait) = wait {
                     wait.recv().unwrap();
                 }
                 assert!(result.is_ok());
                 seen.send(number).unwrap();
                 assert_ne!(number, 3, "a panic of one keeps nothing from the others");
-            }) as Then
+            });
+            (then, Ok(()))
         });
-        Ended { works: Vec::new(), thens: thens.collect(), results: vec![Ok(()); numbers.len()] }
+        Ended { ended: ended.collect(), works: Vec::new() }
     }
 
     fn told(seen: &Seen, count: usize) -> Vec<u32> {

@@ -18,7 +18,9 @@ use super::teller::{Beside, Ended, Teller};
 pub type Work = Box<dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send>;
 /// Work that is called right away.
 pub(super) type Now<'a> = dyn FnMut(&mut Tx<'_>) -> Result<(), StoreError> + 'a;
-/// What follows it: who waits is told how it ended.
+/// What follows a commit at once.
+pub type Kept = Box<dyn FnOnce() + Send>;
+/// What follows the end: who waits is told of it.
 pub type Then = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// What may wait is done when no write came for so long.
@@ -67,7 +69,7 @@ pub(super) trait Writing {
     /// Runs jobs as one transaction, in order; gives each its own result.
     fn commit(&mut self, works: &mut [Work]) -> Vec<Result<(), StoreError>>;
 
-    /// Looks after the database when everybody was told how a transaction ended, or when it is `quiet`. Says whether it should be called
+    /// Looks after the database between two transactions, or when it is `quiet`. Says whether it should be called
     /// again once it is quiet.
     fn tidy(&mut self, _quiet: bool) -> bool {
         false
@@ -80,9 +82,14 @@ pub(super) trait Reading {
     fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError>;
 }
 
-pub(super) struct Job {
-    pub(super) work: Work,
-    pub(super) then: Then,
+/// A write or a read.
+pub struct Job {
+    /// What is done in the transaction.
+    pub work: Work,
+    /// What follows a commit before anything else is written, on the thread that wrote: short, and without locks that anybody holds long.
+    pub kept: Option<Kept>,
+    /// What follows then, on a thread of the store, in order with others of the same run; on the caller's where nothing could be done.
+    pub then: Then,
 }
 
 #[derive(Default)]
@@ -306,10 +313,21 @@ impl Shared {
                 untidy = writer.tidy(true);
                 continue;
             }
-            let (mut works, thens): (Vec<Work>, Vec<Then>) = jobs.into_iter().map(|job| (job.work, job.then)).unzip();
+            let (mut works, mut told) = (Vec::with_capacity(jobs.len()), Vec::with_capacity(jobs.len()));
+            for Job { work, kept, then } in jobs {
+                works.push(work);
+                told.push((kept, then));
+            }
             let results = writer.commit(&mut works);
+            let ended = told.into_iter().zip(results).map(|((kept, then), result)| {
+                if result.is_ok() && let Some(kept) = kept {
+                    let _ = catch_unwind(AssertUnwindSafe(kept));
+                }
+                (then, result)
+            });
+            let ended = ended.collect();
             let busy = !self.queues.lock().lanes[lane].waiting.is_empty();
-            teller.tell(Ended { works, thens, results }, busy);
+            teller.tell(Ended { ended, works }, busy);
             untidy = writer.tidy(false);
         }
     }

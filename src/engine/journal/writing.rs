@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Boundary, Core, Journal, Pending, TEXTS, projection};
+use super::{Boundary, Core, Journal, Pending, projection};
 use crate::model::event::Seq;
-use crate::store::{News, StoreError};
 use crate::store::log::{self, Append, Appended, Known};
+use crate::store::{Job, News, StoreError};
 use crate::sync::Mutex;
 
 /// Waits between tries while the store cannot write.
@@ -34,7 +34,7 @@ impl Journal {
             core.pending.wanted = true;
             return;
         }
-        if self.lost() || std::mem::replace(&mut core.pending.writing, true) {
+        if self.lost() || std::mem::replace(&mut core.pending.queued, true) {
             return;
         }
         self.write(FIRST_WAIT);
@@ -42,43 +42,45 @@ impl Journal {
 
     /// Writes what waits; while the store cannot write, again after a wait.
     fn write(self: &Arc<Self>, wait: Duration) {
-        let (write, then) = (Arc::clone(self), Arc::clone(self));
+        let [write, kept, then] = [self, self, self].map(Arc::clone);
         let taken = Arc::new(Mutex::new(None));
         let took = Arc::clone(&taken);
-        self.world.store.write_then(
-            self.run,
-            Box::new(move |tx| {
+        let job = Job {
+            work: Box::new(move |tx| {
                 let (append, again) = write.take();
                 *took.lock() = Some(Arc::clone(&append));
                 write.world.boundary(Boundary::Before, write.run, append.expect_head);
                 let stored = if again { log::append_again(tx, &append) } else { log::append(tx, &append) };
                 stored.map(|stored| write.learn(&append, stored))
             }),
-            Box::new(move |result| {
+            kept: Some(Box::new(move || kept.kept())),
+            then: Box::new(move |result| {
                 let append = taken.lock().take();
                 match result {
                     Ok(()) => then.stored(append.as_deref()),
-                    Err(error) => then.refused(&error, wait),
+                    Err(error) => then.refused(&error, append.is_some(), wait),
                 }
             }),
-        );
+        };
+        self.world.store.write_then(self.run, job);
     }
 
     /// What is written next; true when it was tried before.
     fn take(&self) -> (Arc<Append>, bool) {
         let mut core = self.core.lock();
         let core = &mut *core;
+        core.pending.queued = false;
         let mut writing = self.writing.lock();
         if let Some(append) = &*writing {
             return (Arc::clone(append), true);
         }
-        core.pending.texts = 0;
+        (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
         let mut row = projection::row(&self.world, &core.run, self, core.pending.released);
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
-        if let Some(beginning) = &*self.beginning.lock() {
+        if let Some(beginning) = &*self.beginning.lock() && core.pending.stored_head == 0 {
             append.made = Some(beginning.made(&append.row));
             rows.parts.extend(beginning.parts.iter().cloned());
             rows.files.extend(beginning.files.iter().cloned());
@@ -101,10 +103,14 @@ impl Journal {
         *self.known.lock() = Some((append.expect_head + append.entries.len() as u64, known));
     }
 
+    /// Runs on the writer's thread, before it goes on: another write of this run takes what comes next, also when nobody was told of this one.
+    fn kept(&self) {
+        *self.writing.lock() = None;
+    }
+
     /// Runs on a thread of the store, which holds no lock.
     fn stored(self: &Arc<Self>, append: Option<&Append>) {
         let Some(append) = append else { return };
-        *self.writing.lock() = None;
         let head = append.expect_head + append.entries.len() as u64;
         self.world.boundary(Boundary::After, self.run, head);
         let texts = append.tokens.iter().map(|row| row.count).sum();
@@ -118,10 +124,9 @@ impl Journal {
         }
         self.world.store.tell(News::Run(self.run));
         let mut core = self.core.lock();
-        let pending = &mut core.pending;
-        pending.writing = false;
-        let texts_wait = pending.texts > 0 && (pending.texts >= TEXTS || !pending.flush_planned);
-        if !pending.entries.is_empty() || texts_wait || (pending.released && append.row.owner.is_some()) {
+        let pending = &core.pending;
+        let texts_wait = pending.texts > 0 && !pending.flush_planned;
+        if !pending.entries.is_empty() || texts_wait || pending.release_waits {
             self.queue(&mut core);
         }
         drop(core);
@@ -129,7 +134,7 @@ impl Journal {
     }
 
     /// Takes no lock of the run: it may be called from within `queue`.
-    fn refused(self: &Arc<Self>, error: &StoreError, wait: Duration) {
+    fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
         let beginning = self.beginning.lock().take();
         if let Some(beginning) = beginning {
             beginning.tell(Err(error.clone()));
@@ -147,10 +152,20 @@ impl Journal {
         let journal = Arc::clone(self);
         self.world.spawn(async move {
             tokio::select! {
-                () = tokio::time::sleep(wait) => journal.write((wait * 2).min(LONGEST_WAIT)),
+                () = tokio::time::sleep(wait) => journal.again(taken, wait),
                 () = journal.world.hurry.cancelled() => journal.broken.cancel(),
                 () = journal.broken.cancelled() => {}
             }
         });
+    }
+
+    /// Writes again what the store refused; `taken` when the refused write had begun, so that another may be queued by now.
+    fn again(self: &Arc<Self>, taken: bool, wait: Duration) {
+        let mut core = self.core.lock();
+        if taken && (self.writing.lock().is_none() || std::mem::replace(&mut core.pending.queued, true)) {
+            return;
+        }
+        drop(core);
+        self.write((wait * 2).min(LONGEST_WAIT));
     }
 }

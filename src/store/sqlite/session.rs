@@ -18,7 +18,7 @@ pub(in crate::store) struct Session {
     texts: RefCell<HashMap<Place, Arc<str>>>,
 }
 
-/// A transaction on it, with the statements that it has used: another use finds them by their place in the program, without looking for their
+/// Work in a transaction on it, with the statements that it has used: another use finds them by their place in the program, without looking for their
 /// text, which is a good part of what a small statement takes.
 pub(in crate::store) struct Transaction<'a> {
     pub(in crate::store) session: &'a Session,

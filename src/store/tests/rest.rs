@@ -1,8 +1,11 @@
 //! Tests of definitions, threads, files, keys, the outbox and retention.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::*;
+use crate::store::Job;
 use crate::store::attachments::{self, AttachmentRow};
 use crate::store::checkpoints::{self, CheckpointRow};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
@@ -305,4 +308,46 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
         Ok(())
     })
     .unwrap();
+}
+
+#[test]
+fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(&folder);
+    let (enters, entered) = std::sync::mpsc::channel();
+    let (goes, go) = std::sync::mpsc::channel::<()>();
+    let (ends, end) = std::sync::mpsc::channel::<()>();
+    let (tells, told) = std::sync::mpsc::channel();
+    let kept = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (sets, seen, tells_too, enters_too) = (Arc::clone(&kept), Arc::clone(&kept), tells.clone(), enters.clone());
+    let first = Job {
+        work: Box::new(move |_| {
+            enters.send(1).unwrap();
+            go.recv().map_err(|_| StoreError::Closed)
+        }),
+        kept: Some(Box::new(move || sets.store(true, std::sync::atomic::Ordering::SeqCst))),
+        then: Box::new(move |result| {
+            end.recv().unwrap();
+            tells.send((1, result)).unwrap();
+        }),
+    };
+    let second = Job {
+        work: Box::new(move |_| {
+            assert!(seen.load(std::sync::atomic::Ordering::SeqCst), "what follows a commit at once comes before the next transaction");
+            enters_too.send(2).unwrap();
+            Ok(())
+        }),
+        kept: None,
+        then: Box::new(move |result| tells_too.send((2, result)).unwrap()),
+    };
+    let wait = Duration::from_secs(20);
+    store.write_then(id(1), first);
+    assert_eq!(entered.recv_timeout(wait), Ok(1));
+    store.write_then(id(1), second);
+    goes.send(()).unwrap();
+    assert_eq!(entered.recv_timeout(wait), Ok(2), "nobody was told of the first one yet");
+    assert!(told.try_recv().is_err());
+    ends.send(()).unwrap();
+    assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Ok(()))]);
+    block(store.close(wait));
 }
