@@ -30,7 +30,8 @@ pub(super) use beginning::{Beginning, Stored};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost;
 
-/// When the append hook is called.
+/// When the append hook is called: before each write of a run in the transaction, and after it when somebody is told of it, which may be while the
+/// run's next write is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boundary {
     /// The entry is about to be stored.

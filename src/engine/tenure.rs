@@ -270,7 +270,8 @@ impl World {
         let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
         let (owner, until) = (Arc::clone(&self.owner), lease(self).unwrap_or_default());
         let lost = self.store.write(move |tx| queue::renew(tx, &owner, &runs, until)).await?;
-        for journal in held.iter().filter(|journal| lost.contains(&journal.run)) {
+        // A run that rests has no lease, also when its driver was not told yet that this is stored.
+        for journal in held.iter().filter(|journal| lost.contains(&journal.run) && journal.status() == Status::Running) {
             journal.give_up();
         }
         Ok(())

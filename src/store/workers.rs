@@ -86,9 +86,9 @@ pub(super) trait Reading {
 pub struct Job {
     /// What is done in the transaction.
     pub work: Work,
-    /// What follows a commit before anything else is written, on the thread that wrote: short, and without locks that anybody holds long.
+    /// Of a write: what follows its commit before anything else is written, on the thread that wrote. Short, and without locks that anybody holds long.
     pub kept: Option<Kept>,
-    /// What follows then, on a thread of the store, in order with others of the same run; on the caller's where nothing could be done.
+    /// What follows then, on a thread of the store, in order with others of the same run; on the caller's, at once, where the store takes nothing more.
     pub then: Then,
 }
 

@@ -47,7 +47,8 @@ impl Journal {
         let took = Arc::clone(&taken);
         let job = Job {
             work: Box::new(move |tx| {
-                let (append, again) = write.take();
+                let first = took.lock().is_none();
+                let (append, again) = write.take(first);
                 *took.lock() = Some(Arc::clone(&append));
                 write.world.boundary(Boundary::Before, write.run, append.expect_head);
                 let stored = if again { log::append_again(tx, &append) } else { log::append(tx, &append) };
@@ -65,11 +66,11 @@ impl Journal {
         self.world.store.write_then(self.run, job);
     }
 
-    /// What is written next; true when it was tried before.
-    fn take(&self) -> (Arc<Append>, bool) {
+    /// What is written next; true when it was tried before. When a job is done again, another one may wait already.
+    fn take(&self, first: bool) -> (Arc<Append>, bool) {
         let mut core = self.core.lock();
         let core = &mut *core;
-        core.pending.queued = false;
+        core.pending.queued &= !first;
         let mut writing = self.writing.lock();
         if let Some(append) = &*writing {
             return (Arc::clone(append), true);

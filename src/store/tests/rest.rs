@@ -318,14 +318,15 @@ fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
     let (goes, go) = std::sync::mpsc::channel::<()>();
     let (ends, end) = std::sync::mpsc::channel::<()>();
     let (tells, told) = std::sync::mpsc::channel();
-    let kept = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let here = || std::thread::current().id();
+    let kept = Arc::new(std::sync::Mutex::new(None));
     let (sets, seen, tells_too, enters_too) = (Arc::clone(&kept), Arc::clone(&kept), tells.clone(), enters.clone());
     let first = Job {
         work: Box::new(move |_| {
             enters.send(1).unwrap();
             go.recv().map_err(|_| StoreError::Closed)
         }),
-        kept: Some(Box::new(move || sets.store(true, std::sync::atomic::Ordering::SeqCst))),
+        kept: Some(Box::new(move || *sets.lock().unwrap() = Some(here()))),
         then: Box::new(move |result| {
             end.recv().unwrap();
             tells.send((1, result)).unwrap();
@@ -333,11 +334,11 @@ fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
     };
     let second = Job {
         work: Box::new(move |_| {
-            assert!(seen.load(std::sync::atomic::Ordering::SeqCst), "what follows a commit at once comes before the next transaction");
-            enters_too.send(2).unwrap();
-            Ok(())
+            // What follows a commit at once came before, on this thread.
+            enters_too.send(if *seen.lock().unwrap() == Some(here()) { 2 } else { 0 }).unwrap();
+            Err(StoreError::ThreadBusy(id(1)))
         }),
-        kept: None,
+        kept: Some(Box::new(|| unreachable!("it is not kept"))),
         then: Box::new(move |result| tells_too.send((2, result)).unwrap()),
     };
     let wait = Duration::from_secs(20);
@@ -348,6 +349,6 @@ fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
     assert_eq!(entered.recv_timeout(wait), Ok(2), "nobody was told of the first one yet");
     assert!(told.try_recv().is_err());
     ends.send(()).unwrap();
-    assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Ok(()))]);
+    assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Err(StoreError::ThreadBusy(id(1))))]);
     block(store.close(wait));
 }
