@@ -11,6 +11,7 @@ pub mod gemini;
 pub mod hash;
 pub mod host;
 pub mod instruct;
+mod members;
 #[cfg(test)]
 mod mock;
 pub mod ollama;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::outbound::{Answer, Outbound, Patience, Request};
@@ -56,8 +57,9 @@ impl Wire {
     pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: Value) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
         headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
-        let request = Request { url, headers, body: Bytes::from(body.to_string()) };
+        let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
         drop(body);
+        let request = Request { url, headers, body: Bytes::from(text) };
         self.outbound.open(&request, &self.patience).await
     }
 }
@@ -80,13 +82,28 @@ impl Framing {
     }
 }
 
+/// What a family reads of an object that came: a frame of a stream, or a whole answer.
+pub(super) trait Frame<'t>: Sized {
+    /// Reads the text of an object.
+    fn read(text: &'t str) -> serde_json::Result<Self>;
+}
+
+impl Frame<'_> for Value {
+    fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+}
+
 /// An answer of one family, as far as it came.
 pub(super) trait Reading: Send {
+    /// What is read of each piece.
+    type Frame<'t>: Frame<'t>;
+
     /// Takes one frame of a stream.
-    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
+    fn take(&mut self, frame: &Self::Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
 
     /// Takes an answer that came whole.
-    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
+    fn take_whole(&mut self, body: &Self::Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure>;
 
     /// Takes `[DONE]`, the end marker that is no JSON.
     fn take_done(&mut self) {}
@@ -136,8 +153,8 @@ pub(super) async fn reply<R: Reading>(
 
 async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let body = answer.whole().await?;
-    let body: Value = serde_json::from_slice(&body).map_err(|problem| malformed(&problem.to_string()))?;
-    if body.is_object() { reading.take_whole(&body, deltas) } else { Err(malformed("it is no JSON object")) }
+    let text = std::str::from_utf8(&body).map_err(|problem| malformed(&problem.to_string()))?;
+    reading.take_whole(&object(text)?, deltas)
 }
 
 async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
@@ -189,16 +206,22 @@ fn take<R: Reading>(text: &str, reading: &mut R, deltas: Deltas<'_>) -> Result<(
         reading.take_done();
         return Ok(());
     }
-    let frame: Value = serde_json::from_str(text).map_err(|problem| malformed(&problem.to_string()))?;
-    if !frame.is_object() {
-        return Err(malformed("it is no JSON object"));
-    }
+    let frame = object(text)?;
     let before = reading.tokens();
     reading.take(&frame, deltas)?;
     if let Some(tokens) = reading.tokens().filter(|tokens| before != Some(*tokens)) {
         deltas(Delta::Spent(tokens));
     }
     Ok(())
+}
+
+fn object<'t, F: Frame<'t>>(text: &'t str) -> Result<F, ProviderFailure> {
+    let broken = |problem: serde_json::Error| malformed(&problem.to_string());
+    if !text.trim_ascii_start().starts_with('{') {
+        serde_json::from_str::<IgnoredAny>(text).map_err(broken)?;
+        return Err(malformed("it is no JSON object"));
+    }
+    F::read(text).map_err(broken)
 }
 
 fn ended<R: Reading>(reading: &R) -> Result<(), ProviderFailure> {

@@ -36,6 +36,8 @@ pub(super) struct Speech {
 }
 
 impl Reading for Speech {
+    type Frame<'t> = Value;
+
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         match text(frame, "type") {
             "message_start" => self.take_usage(frame.pointer("/message/usage")),

@@ -32,6 +32,8 @@ pub(super) struct Talk {
 }
 
 impl Reading for Talk {
+    type Frame<'t> = Value;
+
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         let index = frame.get("index").and_then(Value::as_u64).unwrap_or(0);
         let message = at(frame, &["delta", "message"]).unwrap_or(&Value::Null);

@@ -39,6 +39,8 @@ pub(super) struct Candidate {
 }
 
 impl Reading for Candidate {
+    type Frame<'t> = Value;
+
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.tokens = frame.get("usageMetadata").and_then(tokens).or(self.tokens);
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {

@@ -20,6 +20,8 @@ pub(super) struct Talk {
 }
 
 impl Reading for Talk {
+    type Frame<'t> = Value;
+
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return Err(refusal::read_inside(error));

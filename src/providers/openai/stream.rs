@@ -1,5 +1,6 @@
 //! Owns what becomes of an answer while it comes, streamed or whole.
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::FAMILY;
@@ -8,22 +9,51 @@ use super::dialect::Dialect;
 use super::own;
 use crate::model::chat::Tokens;
 use crate::providers::reply::{self, Parts};
-use crate::providers::wire::{Reading, malformed};
+use crate::providers::members::{first, members};
+use crate::providers::wire::{self, Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
 
-/// The choice that counts.
-fn choice(frame: &Value) -> Option<&Value> {
-    frame.get("choices")?.get(0)
+/// What is read of a piece of an answer.
+pub(super) struct Frame<'t> {
+    text: &'t str,
+    /// The one that counts.
+    choice: Option<Choice>,
+    /// Where the speakers tell their usage; one that tells it twice tells the same.
+    usages: [Option<Value>; 3],
+    /// Where they tell an error within an answer.
+    errors: [Option<Value>; 2],
+    /// It is an error as a whole.
+    is_error: bool,
 }
 
-/// Where the speakers tell their usage; one that tells it twice tells the same.
-fn usages(frame: &Value) -> impl Iterator<Item = &Value> {
-    [Some(frame), frame.get("x_groq"), choice(frame)].into_iter().flatten().filter_map(|place| place.get("usage"))
+struct Choice {
+    message: Option<Value>,
+    delta: Option<Value>,
+    finish: Option<Value>,
 }
 
-/// Where they tell an error within an answer.
-fn errors(frame: &Value) -> impl Iterator<Item = &Value> {
-    [Some(frame), frame.get("x_groq")].into_iter().flatten().filter_map(|place| place.get("error"))
+impl<'t> wire::Frame<'t> for Frame<'t> {
+    fn read(text: &'t str) -> serde_json::Result<Self> {
+        let [choices, usage, groq, error, object] = members(text, &["choices", "usage", "x_groq", "error", "object"])?;
+        let [groq_usage, groq_error] = groq.map_or(Ok([None; 2]), |groq| members(groq.get(), &["usage", "error"]))?;
+        let (mut choice, mut choice_usage) = (None, None);
+        if let Some(first) = choices.map_or(Ok(None), first)? {
+            let [message, delta, finish, usage] = members(first.get(), &["message", "delta", "finish_reason", "usage"])?;
+            choice = Some(Choice { message: value(message)?, delta: value(delta)?, finish: value(finish)? });
+            choice_usage = usage;
+        }
+        Ok(Self {
+            text,
+            choice,
+            usages: [value(usage)?, value(groq_usage)?, value(choice_usage)?],
+            errors: [value(error)?, value(groq_error)?],
+            is_error: object.is_some_and(|object| object.get() == r#""error""#),
+        })
+    }
+}
+
+fn value(member: Option<&RawValue>) -> serde_json::Result<Option<Value>> {
+    member.map(|member| serde_json::from_str(member.get())).transpose()
 }
 
 /// An answer as far as it came.
@@ -40,18 +70,20 @@ pub(super) struct Speech<'a> {
 }
 
 impl Reading for Speech<'_> {
-    fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    type Frame<'t> = Frame<'t>;
+
+    fn take(&mut self, frame: &Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(frame)?;
-        match choice(frame) {
-            Some(choice) => self.take_choice(choice, choice.get("delta"), deltas),
+        match &frame.choice {
+            Some(choice) => self.take_choice(choice, choice.delta.as_ref(), deltas),
             None => Ok(()),
         }
     }
 
-    fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    fn take_whole(&mut self, body: &Frame<'_>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.take_frame(body)?;
-        let choice = choice(body).ok_or_else(|| malformed("it holds no choice"))?;
-        let message = choice.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
+        let choice = body.choice.as_ref().ok_or_else(|| malformed("it holds no choice"))?;
+        let message = choice.message.as_ref().filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
         self.take_choice(choice, Some(message), deltas)
     }
 
@@ -91,19 +123,21 @@ impl<'a> Speech<'a> {
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
-    fn take_frame(&mut self, frame: &Value) -> Result<(), ProviderFailure> {
-        let usage = usages(frame).find_map(answer::tokens);
+    fn take_frame(&mut self, frame: &Frame<'_>) -> Result<(), ProviderFailure> {
+        let usage = frame.usages.iter().flatten().find_map(answer::tokens);
         self.tokens = usage.or(self.tokens);
-        let error = errors(frame).find(|error| !error.is_null());
-        match error.or_else(|| (answer::text(frame.get("object")) == "error").then_some(frame)) {
-            Some(error) => Err(refusal::read_inside(error)),
-            None => Ok(()),
+        if let Some(error) = frame.errors.iter().flatten().find(|error| !error.is_null()) {
+            return Err(refusal::read_inside(error));
         }
+        if frame.is_error {
+            return Err(refusal::read_inside(&serde_json::from_str(frame.text).unwrap_or_default()));
+        }
+        Ok(())
     }
 
-    fn take_choice(&mut self, choice: &Value, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    fn take_choice(&mut self, choice: &Choice, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.spoke = true;
-        if let Some(finish) = choice.get("finish_reason").and_then(Value::as_str) {
+        if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str) {
             self.finish = Some(finish.to_owned());
         }
         let Some(message) = message else { return Ok(()) };

@@ -29,8 +29,9 @@ use pool::Pool;
 const HEAD_LIMIT: usize = 64 << 10;
 /// More headers are not read.
 const MOST_HEADERS: usize = 128;
-/// So much is read at once, at least.
+/// So much is read at once, at least; and first, which is a short answer, in a piece of memory that is quickly had.
 const PIECE: usize = 8 << 10;
+const FIRST: usize = 1000;
 
 /// The client of plain connections.
 pub(super) struct Plain {
@@ -147,7 +148,7 @@ async fn exchange(stream: &mut TcpStream, mut request: impl bytes::Buf, buffer: 
 async fn read_head(reader: &ReadHalf<'_>, buffer: &mut BytesMut) -> io::Result<Head> {
     let mut seen = 0;
     loop {
-        if let Some(head) = parse(buffer)? {
+        if !buffer.is_empty() && let Some(head) = parse(buffer)? {
             return Ok(head);
         }
         if seen > HEAD_LIMIT {
@@ -156,7 +157,7 @@ async fn read_head(reader: &ReadHalf<'_>, buffer: &mut BytesMut) -> io::Result<H
         // A server that is always ahead must not keep this task from being ended.
         tokio::task::coop::consume_budget().await;
         reader.readable().await?;
-        buffer.reserve(PIECE);
+        buffer.reserve(if seen == 0 { FIRST } else { PIECE });
         match reader.try_read_buf(buffer) {
             Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed before an answer came")),
             Ok(length) => seen += length,

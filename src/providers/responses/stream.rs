@@ -25,6 +25,8 @@ pub(super) struct Response {
 }
 
 impl Reading for Response {
+    type Frame<'t> = Value;
+
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         match text(frame, "type") {
             "response.output_text.delta" => self.tell(text(frame, "delta"), deltas),
