@@ -1,11 +1,8 @@
 //! Tests of definitions, threads, files, keys, the outbox and retention.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::*;
-use crate::store::Job;
 use crate::store::attachments::{self, AttachmentRow};
 use crate::store::checkpoints::{self, CheckpointRow};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
@@ -308,47 +305,4 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
         Ok(())
     })
     .unwrap();
-}
-
-#[test]
-fn a_write_goes_on_while_somebody_is_told_of_the_last_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = store_in(&folder);
-    let (enters, entered) = std::sync::mpsc::channel();
-    let (goes, go) = std::sync::mpsc::channel::<()>();
-    let (ends, end) = std::sync::mpsc::channel::<()>();
-    let (tells, told) = std::sync::mpsc::channel();
-    let here = || std::thread::current().id();
-    let kept = Arc::new(std::sync::Mutex::new(None));
-    let (sets, seen, tells_too, enters_too) = (Arc::clone(&kept), Arc::clone(&kept), tells.clone(), enters.clone());
-    let first = Job {
-        work: Box::new(move |_| {
-            enters.send(1).unwrap();
-            go.recv().map_err(|_| StoreError::Closed)
-        }),
-        kept: Some(Box::new(move || *sets.lock().unwrap() = Some(here()))),
-        then: Box::new(move |result| {
-            end.recv().unwrap();
-            tells.send((1, result)).unwrap();
-        }),
-    };
-    let second = Job {
-        work: Box::new(move |_| {
-            // What follows a commit at once came before, on this thread.
-            enters_too.send(if *seen.lock().unwrap() == Some(here()) { 2 } else { 0 }).unwrap();
-            Err(StoreError::ThreadBusy(id(1)))
-        }),
-        kept: Some(Box::new(|| unreachable!("it is not kept"))),
-        then: Box::new(move |result| tells_too.send((2, result)).unwrap()),
-    };
-    let wait = Duration::from_secs(20);
-    store.write_then(id(1), first);
-    assert_eq!(entered.recv_timeout(wait), Ok(1));
-    store.write_then(id(1), second);
-    goes.send(()).unwrap();
-    assert_eq!(entered.recv_timeout(wait), Ok(2), "nobody was told of the first one yet");
-    assert!(told.try_recv().is_err());
-    ends.send(()).unwrap();
-    assert_eq!([(); 2].map(|()| told.recv_timeout(wait).unwrap()), [(1, Ok(())), (2, Err(StoreError::ThreadBusy(id(1))))]);
-    block(store.close(wait));
 }
