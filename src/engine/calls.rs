@@ -179,7 +179,7 @@ impl StepContext {
         request.asker.run = self.run().id.to_string();
         request.asker.tenant = self.run().tenant.to_string();
         let (prompt, span) = (self.keep(&request.messages)?, self.world().clock.id());
-        self.record(Event::CallStarted(Box::new(CallStarted {
+        self.record(Event::CallStarted(Arc::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Model,

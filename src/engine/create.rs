@@ -98,9 +98,9 @@ pub async fn create(world: &Arc<World>, new: NewRun) -> Result<Begun> {
         let (told, stored) = oneshot::channel();
         let beginning = fresh.beginning(world, &started, told);
         fresh.drive(world, Stored::Nothing(Box::new(beginning)));
-        return Ok(Begun { started, stored: Some(stored), stopping: world.stopping.clone() });
+        return Ok(Begun { started, stored: Some(stored), world: Arc::clone(world) });
     }
-    Ok(Begun { started, stored: None, stopping: world.stopping.clone() })
+    Ok(Begun { started, stored: None, world: Arc::clone(world) })
 }
 
 /// Refuses one more run at work when there are too many; queued ones wait.
@@ -127,13 +127,13 @@ impl Fresh {
         let (tenant, pinned, key, queued) = (Arc::clone(&new.tenant), new.pinned.clone(), new.key.clone(), new.queued);
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
-        let created = created(world, new);
-        let event = super::masking::created(world, created.clone());
+        let created = Arc::new(created(world, new));
+        let event = super::masking::created(world, Arc::clone(&created));
         let mut entries = vec![Arc::new(Entry { seq: 1, at: now, lane: 0, event })];
         if !queued {
             entries.push(Arc::new(Entry { seq: 2, at: now, lane: 0, event: Event::Began }));
         }
-        let mut run = Run::new(world.clock.id(), &entries[0], Arc::new(created), plan);
+        let mut run = Run::new(world.clock.id(), &entries[0], created, plan);
         for entry in &entries[1..] {
             run.apply(entry);
         }
@@ -172,7 +172,7 @@ impl Fresh {
 
     /// What is stored of a run that goes to work at once, with all that it does until it has to wait.
     fn beginning(&self, world: &World, started: &Started, told: oneshot::Sender<Result<(), StoreError>>) -> Beginning {
-        Beginning { entries: self.entries.clone(), made: self.made(world, started), parts: self.parts(), files: self.files(), told }
+        Beginning { entries: self.entries.clone(), made: Some(Box::new(self.made(world, started))), parts: self.parts(), files: self.files(), told }
     }
 
     fn made(&self, world: &World, started: &Started) -> Made {

@@ -269,7 +269,7 @@ impl Drive {
         let event = match paused {
             Some(status) => Event::Rested { status },
             None => self.journal.with(|run| Event::Completed {
-                output: run.lanes.get(&0).map(|lane| lane.state.to_json(false)).unwrap_or_default(),
+                output: Arc::new(run.lanes.get(&0).map(|lane| lane.state.to_json(false)).unwrap_or_default()),
                 reply: run.answer(),
             }),
         };

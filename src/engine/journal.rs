@@ -121,13 +121,13 @@ impl Journal {
     pub(super) fn new(world: Arc<World>, feed: Arc<Feed>, run: Run, tenant: Arc<str>, tenure: Tenure, stored: Stored) -> Arc<Self> {
         let keep_tokens = world.config.async_progress.enabled || tenure.mode == "sync";
         let mut pending = Pending { stored_head: run.head, held: true, ..Pending::default() };
-        let (known, beginning) = match stored {
+        let (known, mut beginning) = match stored {
             Stored::Whole(known) => (known, None),
             Stored::Nothing(beginning) => (None, Some(beginning)),
         };
-        if let Some(beginning) = &beginning {
+        if let Some(beginning) = &mut beginning {
             (pending.stored_head, pending.wanted) = (0, true);
-            pending.entries.clone_from(&beginning.entries);
+            pending.entries.append(&mut beginning.entries);
         }
         let masking = Masking::of(&world, &run);
         Arc::new(Self {

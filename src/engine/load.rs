@@ -113,7 +113,7 @@ impl Story {
         let run = row.id;
         let entries: Vec<Arc<Entry>> = self.entries.into_iter().map(Arc::new).collect();
         let created = entries.first().and_then(|entry| {
-            if let Event::Created(created) = &entry.event { Some(Arc::new((**created).clone())) } else { None }
+            if let Event::Created(created) = &entry.event { Some(Arc::clone(created)) } else { None }
         });
         let created = created.ok_or_else(|| unreadable(run, "its log does not begin with its creation"))?;
         let plan = match self.graph {

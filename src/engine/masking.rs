@@ -126,8 +126,8 @@ fn knowing(mut masks: Masks, run: &Run) -> Masks {
 }
 
 /// How a run was made, as it is stored and told.
-pub(super) fn created(world: &World, created: Created) -> Event {
-    let event = Event::Created(Box::new(created));
+pub(super) fn created(world: &World, created: Arc<Created>) -> Event {
+    let event = Event::Created(created);
     match world.masks() {
         None => event,
         Some(mut masks) => masks.event(&event),

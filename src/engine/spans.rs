@@ -57,7 +57,7 @@ pub(super) fn tell(world: &World, core: &Core, entry: &Entry, journal: &Journal)
         Event::CallStarted(call) => drop(journal.watch().0.lock().begun.insert(call.span, entry.at)),
         Event::CallFinished(call) => teller.call(call),
         Event::Measured(measured) => teller.measured(measured),
-        Event::Completed { output, reply } => teller.over(End::Well, None, Some((output.clone().into(), reply.clone()))),
+        Event::Completed { output, reply } => teller.over(End::Well, None, Some(((**output).clone().into(), reply.clone()))),
         Event::Failed { fault, node } => teller.over(failed(fault), node.as_deref(), None),
         Event::Cancelled { .. } => teller.over(End::Cut, None, None),
         Event::Created(_)

@@ -1,9 +1,11 @@
 //! Owns what a caller is told of a run that was started or goes on.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
+use super::world::World;
 use crate::error::Result;
 use crate::model::Id;
 use crate::model::event::EntityKind;
@@ -31,7 +33,7 @@ pub struct Started {
 pub struct Begun {
     pub(super) started: Started,
     pub(super) stored: Option<oneshot::Receiver<std::result::Result<(), StoreError>>>,
-    pub(super) stopping: CancellationToken,
+    pub(super) world: Arc<World>,
 }
 
 impl Begun {
@@ -48,7 +50,7 @@ impl Begun {
 
     /// Why nobody says how it was stored.
     fn broke(&self) -> StoreError {
-        if self.stopping.is_cancelled() {
+        if self.world.stopping.is_cancelled() {
             return StoreError::Closed;
         }
         StoreError::Fault("the run broke before it was stored; nothing of it was kept".to_owned())

@@ -180,7 +180,8 @@ pub(super) fn drive_here(
     let id = run.id;
     let tries_left = if queued { world.config.queue_tries.saturating_sub(tenure.tries) } else { 0 };
     let journal = Journal::new(Arc::clone(world), Arc::clone(&feed), run, tenant, tenure, start.stored);
-    let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.clone() };
+    // A token of its own below the engine's: runs do not meet in one lock whenever they wait.
+    let signals = Signals { cancel: CancellationToken::new(), stop: world.stopping.child_token() };
     let over = CancellationToken::new();
     let active = Active {
         signals: signals.clone(),

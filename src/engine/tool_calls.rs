@@ -106,7 +106,7 @@ impl StepContext {
     }
 
     fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<(), Fault> {
-        self.record(Event::CallStarted(Box::new(CallStarted {
+        self.record(Event::CallStarted(Arc::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Tool,

@@ -1,5 +1,6 @@
 //! Owns calls that are neither a model's nor a tool's, such as embeddings and retrievals, and measured pieces that are no calls.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
@@ -41,7 +42,7 @@ impl StepContext {
             return Ok(value);
         }
         let (provider, model) = call.metered.clone().unzip();
-        self.record(Event::CallStarted(Box::new(CallStarted {
+        self.record(Event::CallStarted(Arc::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: call.kind,

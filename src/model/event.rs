@@ -52,7 +52,7 @@ pub struct Entry {
 #[serde(rename_all = "snake_case")]
 pub enum Event {
     /// The run was made; nothing ran yet.
-    Created(Box<Created>),
+    Created(Arc<Created>),
     /// An owner goes to work on it: the first time, or after it waited in the queue.
     Began,
     /// A pause was answered.
@@ -118,7 +118,7 @@ pub enum Event {
         parent_call_id: Option<String>,
     },
     /// A call is about to be made: durable before it is.
-    CallStarted(Box<CallStarted>),
+    CallStarted(Arc<CallStarted>),
     /// A call ended: never made again when it ended well.
     CallFinished(Box<CallFinished>),
     /// A stored node result was used instead of running.
@@ -151,7 +151,7 @@ pub enum Event {
     /// The run finished.
     Completed {
         /// The final state without internal keys.
-        output: Map<String, Value>,
+        output: Arc<Map<String, Value>>,
         /// What the run answers.
         reply: Option<String>,
     },

@@ -1,6 +1,7 @@
 //! Owns ids and points in time as they are stored and shown.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,27 @@ impl Id {
         let high = (millis << 16) | 0x7000 | u64::from(order & 0xfff);
         let low = (random & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
         Self(uuid::Uuid::from_u64_pair(high, low))
+    }
+}
+
+/// An id in text form, without memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdText([u8; 36]);
+
+impl Id {
+    /// Its text form.
+    pub(crate) fn text(&self) -> IdText {
+        let mut text = [0; 36];
+        self.0.as_hyphenated().encode_lower(&mut text);
+        IdText(text)
+    }
+}
+
+impl Deref for IdText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 
@@ -83,6 +105,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn ids_have_one_text_form() {
+        let id = Id::v7(1_700_000_000_000, 0xabc, 7);
+        assert_eq!(&*id.text(), id.to_string());
+    }
 
     proptest! {
         #[test]

@@ -33,3 +33,4 @@ pub mod variable;
 mod wiring;
 
 pub use ids::{Id, Timestamp};
+pub(crate) use ids::IdText;

@@ -243,7 +243,7 @@ impl Run {
     pub fn fold_towards(id: Id, log: &[Arc<Entry>], plan: Arc<Plan>, step: Option<Id>) -> Result<Self, Refusal> {
         let Some((first, rest)) = log.split_first() else { return Err(Refusal("the log is empty")) };
         let Event::Created(created) = &first.event else { return Err(Refusal("it does not begin with its creation")) };
-        let mut run = Self::new(id, first, Arc::new((**created).clone()), plan);
+        let mut run = Self::new(id, first, Arc::clone(created), plan);
         run.marks.want(wanted_steps(rest).chain(step));
         for entry in rest {
             run.accepts(entry.lane, &entry.event)?;

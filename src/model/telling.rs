@@ -333,7 +333,7 @@ impl Telling {
         if forked {
             self.close_fork(entry.lane);
         }
-        self.say_body(entry.lane, Body::Completed { entry: Arc::clone(entry), step: Box::new(step) });
+        self.say_body(entry.lane, Body::Completed { entry: Arc::clone(entry), step: Arc::new(step) });
     }
 
     fn failed_step(&mut self, entry: &Arc<Entry>) {
@@ -341,7 +341,7 @@ impl Telling {
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
         let step = lane.fail_step(worked_ms);
         if !self.chat() {
-            self.say_body(entry.lane, Body::StepFailed { entry: Arc::clone(entry), step: Box::new(step) });
+            self.say_body(entry.lane, Body::StepFailed { entry: Arc::clone(entry), step: Arc::new(step) });
         }
     }
 
@@ -398,7 +398,7 @@ impl Telling {
             self.open.clear();
         }
         let duration_ms = self.started_at.map_or(0, |started| entry.at.since(started));
-        let body = Body::Ended { entry: Arc::clone(entry), total: Box::new(self.total), duration_ms, reply_id: self.reply_id };
+        let body = Body::Ended { entry: Arc::clone(entry), total: Arc::new(self.total), duration_ms, reply_id: self.reply_id };
         self.say_at_root(body);
         self.terminal(Some(entry));
     }

@@ -10,6 +10,7 @@ use super::parts;
 #[cfg(feature = "postgres")]
 use super::postgres::{self, value};
 use super::sqlite;
+use crate::model::IdText;
 
 /// A value given to a statement; it has a type also when there is nothing.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,7 @@ param_from! {
     &'a str => |value| Text(value);
     &'a String => |value| Text(value.as_str());
     &'a Arc<str> => |value| Text(&**value);
+    &'a IdText => |value| Text(&**value);
     &'a [u8] => |value| Blob(value);
     i64 => |value| Int(value);
     u64 => |value| Int(i64::try_from(value).unwrap_or(i64::MAX));

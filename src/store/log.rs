@@ -168,7 +168,7 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
         checkpoints::store(tx, &append.tenant, checkpoint)?;
     }
     for file in &append.files {
-        attachments::refer(tx, &append.tenant, file, "run", &append.run.to_string())?;
+        attachments::refer(tx, &append.tenant, file, "run", &append.run.text())?;
     }
     let now = append.entries.last().map_or(Timestamp(0), |entry| entry.at);
     append.outbox.iter().try_for_each(|event| outbox::add(tx, &append.tenant, event, now))?;
@@ -281,7 +281,7 @@ fn append_tokens(tx: &mut Tx<'_>, run: i64, tokens: &[TokenRow]) -> Result<(), S
                 place(run, row.n)?,
                 row.after_seq,
                 row.lane,
-                &row.step.to_string(),
+                &row.step.text(),
                 row.publish_reply,
                 row.count,
                 &to_json(&row.deltas)?
@@ -301,7 +301,7 @@ pub fn entries(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: Seq, limit: usize
          WHERE l.key > (SELECT no * 67108864 + $3 FROM #runs WHERE id = $1 AND tenant = $2)
            AND l.key < (SELECT (no + 1) * 67108864 FROM #runs WHERE id = $1 AND tenant = $2)
          ORDER BY l.key LIMIT $4",
-        params![&run.to_string(), tenant, after, limit as u64],
+        params![&run.text(), tenant, after, limit as u64],
         entry_of,
     )
 }
@@ -336,7 +336,7 @@ pub fn tokens(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: u64, limit: usize)
          WHERE p.key > (SELECT no * 67108864 + $3 FROM #runs WHERE id = $1 AND tenant = $2)
            AND p.key < (SELECT (no + 1) * 67108864 FROM #runs WHERE id = $1 AND tenant = $2)
          ORDER BY p.key LIMIT $4",
-        params![&run.to_string(), tenant, after, limit as u64],
+        params![&run.text(), tenant, after, limit as u64],
         |row| {
             Ok(TokenRow {
                 n: row.count(0)? % PLACES as u64,
@@ -378,7 +378,7 @@ pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result
 pub fn verify(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<(), StoreError> {
     let Some((no, head)) = tx.query_one(
         "SELECT no, head FROM #runs WHERE id = $1 AND tenant = $2",
-        params![&run.to_string(), tenant],
+        params![&run.text(), tenant],
         |row| Ok((row.int(0)?, row.count(1)?)),
     )?
     else {

@@ -175,7 +175,7 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
-    /// Reads at once, on the caller's own thread. None where that would take long, or did not work: then [`Store::read`] is asked.
+    /// Reads with one statement at once, on the caller's own thread. None where that would take long, or did not work: then [`Store::read`] is asked.
     pub fn look<T>(&self, mut work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError>) -> Option<T> {
         let mut found = None;
         let mut look = |tx: &mut Tx<'_>| {

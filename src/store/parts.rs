@@ -92,7 +92,7 @@ pub fn of_run(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<(PartHash, 
     tx.query(
         "SELECT p.hash, p.body FROM #runs r JOIN #run_parts u ON u.run = r.no JOIN #parts p ON p.no = u.part
          WHERE r.id = $1 AND r.tenant = $2",
-        params![&run.to_string(), tenant],
+        params![&run.text(), tenant],
         |row| Ok((hex(row.blob(0)?).into(), Arc::from(row.text(1)?))),
     )
 }

@@ -12,7 +12,7 @@ use super::runs::{RunRow, entity_kind, json_of, usage_params};
 use super::{text_marking, usage};
 use crate::model::event::{EntityKind, Seq};
 use crate::model::usage::Usage;
-use crate::model::{Id, Timestamp};
+use crate::model::{Id, IdText, Timestamp};
 
 /// What an append makes of a run's row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,36 +81,36 @@ impl RunRow {
             awaiting_pause: self.awaiting_pause,
         }
     }
+
+    /// The run went on before it was stored.
+    pub fn go_on(&mut self, now: &RunUpdate) {
+        now.status.clone_into(&mut self.status);
+        self.started_at = now.started_at;
+        self.finished_at = now.finished_at;
+        self.working_ms = now.working_ms;
+        self.waiting_ms = now.waiting_ms;
+        self.rested_at = now.rested_at;
+        replace(&mut self.awaiting_node, now.awaiting_node.as_deref());
+        self.awaiting_pause = now.awaiting_pause;
+        self.error.clone_from(&now.error);
+        self.fence = now.fence;
+        replace(&mut self.owner, now.owner.as_deref());
+        self.lease_until = now.lease_until;
+        self.takeovers = now.takeovers;
+        self.last_event_id = now.last_event_id;
+        self.attempt = now.attempt;
+        self.own = now.own;
+        self.total = now.total;
+        now.mode.clone_into(&mut self.mode);
+        replace(&mut self.queue, now.queue.as_deref());
+        self.available_at = now.available_at;
+        self.tries = now.tries;
+    }
 }
 
-impl RunRow {
-    /// The row of a run that went on before it was stored.
-    #[must_use]
-    pub fn with(&self, now: &RunUpdate) -> Self {
-        Self {
-            status: now.status.to_owned(),
-            started_at: now.started_at,
-            finished_at: now.finished_at,
-            working_ms: now.working_ms,
-            waiting_ms: now.waiting_ms,
-            rested_at: now.rested_at,
-            awaiting_node: now.awaiting_node.as_deref().map(str::to_owned),
-            awaiting_pause: now.awaiting_pause,
-            error: now.error.clone(),
-            fence: now.fence,
-            owner: now.owner.as_deref().map(str::to_owned),
-            lease_until: now.lease_until,
-            takeovers: now.takeovers,
-            last_event_id: now.last_event_id,
-            attempt: now.attempt,
-            own: now.own,
-            total: now.total,
-            mode: now.mode.to_owned(),
-            queue: now.queue.as_deref().map(str::to_owned),
-            available_at: now.available_at,
-            tries: now.tries,
-            ..self.clone()
-        }
+fn replace(text: &mut Option<String>, now: Option<&str>) {
+    if text.as_deref() != now {
+        *text = now.map(str::to_owned);
     }
 }
 
@@ -215,10 +215,10 @@ fn counters(append: &Append, head: Seq) -> Vec<Param<'static>> {
 /// The row of a run of which only the id is known.
 fn update_read(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, StoreError> {
     let row = &append.row;
-    let id = append.run.to_string();
+    let id = append.run.text();
     let mut values = vec![Param::from(&id), (&append.tenant).into()];
     values.extend(counters(append, head));
-    let pause = row.awaiting_pause.map(|id| id.to_string());
+    let pause = row.awaiting_pause.as_ref().map(Id::text);
     let found = tx.query_one(
         "UPDATE #runs SET head = $5, fence = $6, working_ms = $7, waiting_ms = $8, takeovers = $9, last_event_id = $10, attempt = $11, \
          own_prompt = $12, own_completion = $13, own_cached = $14, own_cache_write = $15, own_reasoning = $16, own_cost = $17, \
@@ -263,12 +263,12 @@ fn update_read(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, S
 /// Columns that are kept as text.
 struct Texts {
     error: Option<String>,
-    pause: Option<String>,
+    pause: Option<IdText>,
 }
 
 impl Texts {
     fn of(row: &RunUpdate) -> Result<Self, StoreError> {
-        Ok(Self { error: json_of(row.error.as_ref())?, pause: row.awaiting_pause.map(|id| id.to_string()) })
+        Ok(Self { error: json_of(row.error.as_ref())?, pause: row.awaiting_pause.as_ref().map(Id::text) })
     }
 }
 

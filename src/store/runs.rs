@@ -185,10 +185,10 @@ pub(super) fn make(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<Updated, 
 
 /// Makes a child run's row, or brings it up to date.
 pub(super) fn upsert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
-    let [id, error, pause] = [Some(run.id.to_string()), json_of(run.error.as_ref())?, run.awaiting_pause.map(|id| id.to_string())];
+    let (id, error, pause) = (run.id.text(), json_of(run.error.as_ref())?, run.awaiting_pause.map(|id| id.text()));
     let mut values = vec![
-        id.as_ref().into(),
-        Param::from(&run.tenant),
+        Param::from(&id),
+        (&run.tenant).into(),
         Param::from(&run.status),
         run.started_at.map(|at| at.0).into(),
         run.finished_at.map(|at| at.0).into(),
@@ -216,8 +216,8 @@ pub(super) fn upsert(tx: &mut Tx<'_>, run: &RunRow) -> Result<i64, StoreError> {
 
 /// Stores a row whose log has so many entries.
 fn store(tx: &mut Tx<'_>, run: &RunRow, head: Seq) -> Result<i64, StoreError> {
-    let ids = [run.id, run.entity_id, run.thread].map(|id| id.to_string());
-    let [parent, pause] = [run.parent, run.awaiting_pause].map(|id| id.map(|id| id.to_string()));
+    let ids = [run.id, run.entity_id, run.thread].map(|id| id.text());
+    let [parent, pause] = [run.parent, run.awaiting_pause].map(|id| id.map(|id| id.text()));
     let error = json_of(run.error.as_ref())?;
     let time = |at: Option<Timestamp>| Param::from(at.map(|at| at.0));
     let values = [
@@ -297,7 +297,7 @@ pub(super) fn json_of(value: Option<&Value>) -> Result<Option<String>, StoreErro
 pub fn get(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<RunRow>, StoreError> {
     tx.query_one(
         concat!("SELECT ", run_columns!(), " FROM #runs WHERE id = $1 AND tenant = $2"),
-        params![&run.to_string(), tenant],
+        params![&run.text(), tenant],
         of_row,
     )
 }

@@ -142,7 +142,7 @@ fn entry(seq: u64) -> Arc<Entry> {
 
 /// The first entry of a run with a message.
 fn created(number: u64, message: &str) -> Event {
-    Event::Created(Box::new(Created {
+    Event::Created(Arc::new(Created {
         entity: EntityKind::Workflow,
         entity_id: id(900),
         entity_name: "Triage".into(),

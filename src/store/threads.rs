@@ -112,7 +112,7 @@ pub struct Begun<'a> {
 
 /// A run begins on a thread: makes the thread when it is not there. Another entity's thread is refused.
 pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now: Timestamp) -> Result<(), StoreError> {
-    let (kind, entity_id) = (begun.entity.0.as_str(), begun.entity.1.to_string());
+    let (kind, entity_id) = (begun.entity.0.as_str(), begun.entity.1.text());
     let (read, messages) = (begun.message.and_then(preview), i64::from(begun.message.is_some()));
     let mine = tx.execute(
         "INSERT INTO #threads AS t (id, tenant, entity_type, entity_id, user_id, preview, message_count, run_count, created_at, updated_at) \
@@ -120,7 +120,7 @@ pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now:
          ON CONFLICT (tenant, id) DO UPDATE SET run_count = t.run_count + 1, message_count = t.message_count + excluded.message_count, \
          preview = COALESCE(t.preview, excluded.preview), updated_at = excluded.updated_at \
          WHERE t.entity_type = excluded.entity_type AND t.entity_id = excluded.entity_id",
-        params![&thread.to_string(), tenant, kind, &entity_id, begun.user_id, read.as_ref(), messages, now.0],
+        params![&thread.text(), tenant, kind, &entity_id, begun.user_id, read.as_ref(), messages, now.0],
     )?;
     if mine == 0 {
         return Err(StoreError::Conflict("the thread belongs to another agent or workflow".to_owned()));
@@ -141,7 +141,7 @@ pub fn append_messages(
             tx.send(
                 "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
                  WHERE tenant = $1 AND id = $2",
-                params![tenant, &message.thread.to_string(), message.created_at.0, preview(message).as_ref()],
+                params![tenant, &message.thread.text(), message.created_at.0, preview(message).as_ref()],
             )?;
         }
     }
@@ -150,19 +150,19 @@ pub fn append_messages(
 
 fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result<(), StoreError> {
     let meta = message.meta.as_ref().map(to_json).transpose()?;
-    let thread = message.thread.to_string();
+    let thread = message.thread.text();
     tx.send(
         "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         params![
-            &message.id.to_string(),
+            &message.id.text(),
             tenant,
             &thread,
             &message.history,
             message.shown,
             message.summarized,
             &message.role,
-            message.run.map(|run| run.to_string()).as_ref(),
+            message.run.map(|run| run.text()).as_ref(),
             message.created_at.0,
             &message.body,
             meta.as_ref(),
@@ -173,26 +173,26 @@ fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result
 
 /// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.
 pub fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<(), StoreError> {
-    let thread = unsaid.thread.to_string();
+    let thread = unsaid.thread.text();
     for id in &unsaid.gone {
         let gone = "DELETE FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
-        tx.send(gone, params![tenant, &thread, &id.to_string()])?;
+        tx.send(gone, params![tenant, &thread, &id.text()])?;
     }
     for id in &unsaid.back {
         let back = "UPDATE #messages SET summarized = 0 WHERE tenant = $1 AND thread = $2 AND id = $3";
-        tx.send(back, params![tenant, &thread, &id.to_string()])?;
+        tx.send(back, params![tenant, &thread, &id.text()])?;
     }
     Ok(())
 }
 
 fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &Id) -> Result<(), StoreError> {
     // The messages of one append share their thread; it leads to the row through the index.
-    let Some(thread) = messages.first().map(|message| message.thread.to_string()) else {
+    let Some(thread) = messages.first().map(|message| message.thread.text()) else {
         return Err(StoreError::Fault("messages can be summarised only together with their summary".to_owned()));
     };
     tx.execute(
         "UPDATE #messages SET summarized = 1 WHERE tenant = $1 AND thread = $2 AND id = $3",
-        params![tenant, &thread, &id.to_string()],
+        params![tenant, &thread, &id.text()],
     )?;
     Ok(())
 }
@@ -236,7 +236,7 @@ pub fn history(tx: &mut Tx<'_>, tenant: &str, thread: &Id, history: &str) -> Res
     tx.query(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND history = $3 AND summarized = 0 ORDER BY no",
-        params![tenant, &thread.to_string(), history],
+        params![tenant, &thread.text(), history],
         message_of,
     )
 }
@@ -252,7 +252,7 @@ pub fn shown(
     tx.query(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND shown = 1 AND no > $3 ORDER BY no LIMIT $4",
-        params![tenant, &thread.to_string(), after, limit as u64],
+        params![tenant, &thread.text(), after, limit as u64],
         message_of,
     )
 }
@@ -268,7 +268,7 @@ pub fn worked(
     tx.query(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND no > $3 AND no < $4 AND role IN ('assistant', 'tool') ORDER BY no",
-        params![tenant, &thread.to_string(), after, before.unwrap_or(i64::MAX)],
+        params![tenant, &thread.text(), after, before.unwrap_or(i64::MAX)],
         message_of,
     )
 }
@@ -278,7 +278,7 @@ pub(super) fn held(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: i64) -> R
     tx.query(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND no < $3 ORDER BY no",
-        params![tenant, &thread.to_string(), before],
+        params![tenant, &thread.text(), before],
         message_of,
     )
 }
@@ -288,7 +288,7 @@ pub fn shown_one(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id) -> Re
     tx.query_one(
         "SELECT no, id, thread, history, shown, summarized, role, run, created_at, body, meta FROM #messages \
          WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 1",
-        params![tenant, &thread.to_string(), &message.to_string()],
+        params![tenant, &thread.text(), &message.text()],
         message_of,
     )
 }
@@ -318,7 +318,7 @@ macro_rules! thread_columns {
 pub fn get(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<ThreadRow>, StoreError> {
     tx.query_one(
         concat!(thread_columns!(), "WHERE tenant = $1 AND id = $2"),
-        params![tenant, &thread.to_string()],
+        params![tenant, &thread.text()],
         thread_of,
     )
 }
@@ -334,7 +334,7 @@ pub fn list(
     let (at, no) = after.map_or((i64::MAX, i64::MAX), |(at, no)| (at.0, no));
     let q = filter.q.as_deref().map(pattern);
     let kind = filter.entity_type.map(EntityKind::as_str);
-    let entity = filter.entity_id.map(|id| id.to_string());
+    let entity = filter.entity_id.map(|id| id.text());
     let values = params![tenant, at, no, kind, q.as_ref(), limit as u64, entity.as_ref()];
     if entity.is_some() {
         let sql = concat!(
@@ -371,18 +371,18 @@ pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<O
     tx.query_one(
         "SELECT id, awaiting_pause, status FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL \
          AND status IN ('awaiting_input', 'awaiting_tool_approval') AND awaiting_pause IS NOT NULL ORDER BY created_at DESC, no DESC LIMIT 1",
-        params![tenant, &thread.to_string()],
+        params![tenant, &thread.text()],
         |row| Ok(OpenPause { run: row.id(0)?, pause: row.id(1)?, status: row.text(2)?.to_owned() }),
     )
 }
 
 /// The top-level run on a thread that is queued or running, if there is one; until this transaction ends, nobody else asks.
 pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id>, StoreError> {
-    tx.alone("thread", &thread.to_string())?;
+    tx.alone("thread", &thread.text())?;
     tx.query_one(
         "SELECT id FROM #runs WHERE tenant = $1 AND thread = $2 AND parent IS NULL AND status IN ('queued', 'running') \
          ORDER BY created_at DESC LIMIT 1",
-        params![tenant, &thread.to_string()],
+        params![tenant, &thread.text()],
         |row| row.id(0),
     )
 }
@@ -391,14 +391,14 @@ pub fn busy_with(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<Id
 pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timestamp) -> Result<Option<Vec<String>>, StoreError> {
     let removed = tx.execute(
         "DELETE FROM #threads WHERE tenant = $1 AND id = $2 AND updated_at < $3",
-        params![tenant, &thread.to_string(), before.0],
+        params![tenant, &thread.text(), before.0],
     )?;
     if removed == 0 { Ok(None) } else { delete(tx, tenant, thread).map(Some) }
 }
 
 /// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Vec<String>, StoreError> {
-    let id = thread.to_string();
+    let id = thread.text();
     tx.execute("DELETE FROM #messages WHERE tenant = $1 AND thread = $2", params![tenant, &id])?;
     tx.execute("DELETE FROM #threads WHERE tenant = $1 AND id = $2", params![tenant, &id])?;
     attachments::release(tx, tenant, &id)

@@ -41,7 +41,7 @@ pub(super) fn insert_span(
 ) -> Result<(), StoreError> {
     let owner = if span.run == *appending { Some(run.no) } else { number(tx, tenant, &span.run)? };
     let owner = owner.ok_or_else(|| StoreError::Fault(format!("a call belongs to run {}, which is not stored", span.run)))?;
-    let id = span.id.to_string();
+    let id = span.id.text();
     let mut values = vec![
         Param::from(&id),
         tenant.into(),
@@ -80,7 +80,7 @@ fn add_call(
 }
 
 fn number(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Option<i64>, StoreError> {
-    tx.query_one("SELECT no FROM #runs WHERE id = $1 AND tenant = $2", params![&run.to_string(), tenant], |row| row.int(0))
+    tx.query_one("SELECT no FROM #runs WHERE id = $1 AND tenant = $2", params![&run.text(), tenant], |row| row.int(0))
 }
 
 /// What a call's sums are kept under: its top-level run.
@@ -132,7 +132,7 @@ pub fn spans_of(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<Vec<StoredSpa
         "SELECT s.id, s.kind, s.provider, s.model, s.started_at, s.traced, s.prompt, s.completion, s.cached, s.cache_write, \
          s.reasoning, s.cost, s.unpriced FROM #runs r JOIN #spans s ON s.run = r.no \
          WHERE r.id = $1 AND r.tenant = $2 ORDER BY s.started_at, s.id",
-        params![&run.to_string(), tenant],
+        params![&run.text(), tenant],
         |row| {
             Ok(StoredSpan {
                 id: row.id(0)?,

@@ -78,7 +78,7 @@ pub(super) trait Writing {
 
 /// A reader's way to read.
 pub(super) trait Reading {
-    /// Shows one job one unchanging view.
+    /// Shows one job one unchanging view; what [`Engine::hand`] gave reads with one statement.
     fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError>;
 }
 

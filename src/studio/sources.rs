@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::catalog::Catalog;
 use super::facade::{Scope, Studio};
 use super::reach::Refusal;
-use super::requests::{ChosenModel, RunRequest, Trial};
+use super::requests::{AttachmentInput, ChosenModel, RunRequest, Trial};
 use super::resource::Resource;
 use super::runs::files_of;
 use super::{definitions, drafts, pinning, workflows};
@@ -90,36 +90,46 @@ impl Studio {
         body: &RunRequest,
     ) -> Result<(Arc<Source>, Vec<Attachment>)> {
         let key = (Arc::clone(&scope.tenant), entity.as_str(), id.to_owned());
-        let (scope, id, catalog, studio) = (scope.clone(), id.to_owned(), self.catalog(), self.clone());
         let declaration = self.world().host.declaration();
         let wanted = Wanted { draft: body.draft, chosen: body.model.clone(), trial: body.trial.clone() };
-        let files = body.attachments.clone();
-        let plain = wanted.is_plain() && files.is_empty();
+        let plain = wanted.is_plain() && body.attachments.is_empty();
         let look = || self.world().store.look(epoch);
         let ready = if plain { self.sources().find(&key, &declaration, look) } else { None };
-        let (source, attachments) = if let Some(source) = ready {
-            (source, Vec::new())
-        } else {
-            self.reading(move |tx| {
-                let attachments = files_of(tx, &scope, &files)?;
-                if !wanted.is_plain() {
-                    return Ok((Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?), attachments));
-                }
-                let epoch = epoch(tx)?;
-                if let Some(source) = studio.sources().find(&key, &declaration, || Some(epoch.clone())) {
-                    return Ok((source, attachments));
-                }
-                let source = Arc::new(read(tx, &scope, &catalog, entity, &id, &wanted)?);
-                let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
-                studio.sources().keep(key.clone(), kept);
-                Ok((source, attachments))
-            })
-            .await?
+        let (source, attachments) = match ready {
+            Some(source) => (source, Vec::new()),
+            None => Box::pin(self.read_source(scope, entity, key, declaration, wanted, &body.attachments)).await?,
         };
         if let Some(schema) = &source.state_schema {
             fits(schema, &Value::Object(body.state.clone()))?;
         }
         Ok((source, attachments))
+    }
+
+    async fn read_source(
+        &self,
+        scope: &Scope,
+        entity: EntityKind,
+        key: Key,
+        declaration: Arc<HostDeclaration>,
+        wanted: Wanted,
+        files: &[AttachmentInput],
+    ) -> Result<(Arc<Source>, Vec<Attachment>)> {
+        let (scope, files, catalog, studio) = (scope.clone(), files.to_vec(), self.catalog(), self.clone());
+        self.reading(move |tx| {
+            let attachments = files_of(tx, &scope, &files)?;
+            if !wanted.is_plain() {
+                return Ok((Arc::new(read(tx, &scope, &catalog, entity, &key.2, &wanted)?), attachments));
+            }
+            let epoch = epoch(tx)?;
+            if let Some(source) = studio.sources().find(&key, &declaration, || Some(epoch.clone())) {
+                return Ok((source, attachments));
+            }
+            let source = Arc::new(read(tx, &scope, &catalog, entity, &key.2, &wanted)?);
+            let kept = Kept { epoch, declaration: declaration.clone(), source: Arc::clone(&source) };
+            studio.sources().keep(key.clone(), kept);
+            Ok((source, attachments))
+        })
+        .await
     }
 }
 

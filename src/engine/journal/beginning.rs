@@ -21,8 +21,8 @@ pub(in crate::engine) enum Stored {
 pub(in crate::engine) struct Beginning {
     /// The entries that it begins with.
     pub(in crate::engine) entries: Vec<Arc<Entry>>,
-    /// Its row as it was made, its thread, its key.
-    pub(in crate::engine) made: Made,
+    /// Its row as it was made, its thread, its key; until they are given to the first write.
+    pub(in crate::engine) made: Option<Box<Made>>,
     /// Its graph and definitions.
     pub(in crate::engine) parts: Vec<(PartHash, Arc<str>)>,
     /// Storage keys of the files of its message.
@@ -32,10 +32,12 @@ pub(in crate::engine) struct Beginning {
 }
 
 impl Beginning {
-    /// What is made, as the run is now.
-    pub(super) fn made(&self, now: &RunUpdate) -> Box<Made> {
-        let Made { row, message, key, .. } = &self.made;
-        Box::new(Made { row: row.with(now), reply: now.reply.clone(), message: message.clone(), key: key.clone() })
+    /// Gives what is made, as the run is now, to its first write, which is tried until it is kept or the run is given up.
+    pub(super) fn give(&mut self, now: &RunUpdate) -> Option<Box<Made>> {
+        let mut made = self.made.take()?;
+        made.row.go_on(now);
+        made.reply.clone_from(&now.reply);
+        Some(made)
     }
 
     /// Says how it ended.

@@ -81,10 +81,10 @@ impl Journal {
         self.masking.rows(&mut rows);
         self.masking.update(&mut row);
         let mut append = Append::new(self.run, Arc::clone(&self.tenant), core.pending.stored_head, self.tenure.fence, row);
-        if let Some(beginning) = &*self.beginning.lock() && core.pending.stored_head == 0 {
-            append.made = Some(beginning.made(&append.row));
-            rows.parts.extend(beginning.parts.iter().cloned());
-            rows.files.extend(beginning.files.iter().cloned());
+        if core.pending.stored_head == 0 && let Some(beginning) = &mut *self.beginning.lock() {
+            append.made = beginning.give(&append.row);
+            rows.parts.append(&mut beginning.parts);
+            rows.files.append(&mut beginning.files);
         }
         append.entries = std::mem::take(&mut core.pending.entries);
         append.tokens = std::mem::take(&mut core.pending.tokens);

@@ -1,5 +1,7 @@
 //! Owns where in the entries of a log there are values that people, models and tools gave.
 
+use std::sync::Arc;
+
 use super::{MASK, Masks};
 use crate::model::event::{
     Answer, CallFinished, CallOutcome, Created, Event, Fault, PauseReason, PureOutcome, Resumed, Retried, StepCompleted, ToolOutcome,
@@ -22,7 +24,7 @@ impl Masks {
 
     fn mask(&mut self, event: &mut Event) {
         match event {
-            Event::Created(created) => self.created(created),
+            Event::Created(created) => self.created(Arc::make_mut(created)),
             Event::Resumed(resumed) => self.resumed(resumed),
             Event::Retried(retried) => self.retried(retried),
             Event::Requeued { fault, .. }
@@ -36,7 +38,7 @@ impl Masks {
             Event::StepCompleted(done) => self.completed(done),
             Event::ToolsCalled { calls, .. } => calls.iter_mut().for_each(|call| self.call(call)),
             Event::CallStarted(call) => {
-                if let Some(arguments) = &mut call.arguments {
+                if call.arguments.is_some() && let Some(arguments) = &mut Arc::make_mut(call).arguments {
                     self.value(arguments);
                 }
             }
@@ -53,7 +55,7 @@ impl Masks {
                 }
             },
             Event::Completed { output, reply } => {
-                self.fields(output);
+                self.fields(Arc::make_mut(output));
                 reply.iter_mut().for_each(|reply| self.text(reply));
             }
             Event::Began

@@ -39,7 +39,7 @@ impl Run {
             Event::StepCompleted(done) => self.completed(entry.lane, done, entry.at),
             Event::Rested { status } => self.rest(*status, entry.at),
             Event::Completed { output, reply } => {
-                self.output = Some(Arc::new(output.clone()));
+                self.output = Some(Arc::clone(output));
                 self.reply.clone_from(reply);
                 self.end(Status::Completed, entry.at);
             }
@@ -270,7 +270,7 @@ impl Run {
             }
         }
         let asker = match step.calls.remove(&call.key) {
-            Some(Call::Open(open)) => open.asker,
+            Some(Call::Open(open)) => open.asker.clone(),
             Some(Call::Done(_)) | None => None,
         };
         if let (Some(asker), Some(index)) = (asker, call.reply_index) {
@@ -349,7 +349,7 @@ fn in_step(step: &mut OpenStep, event: &Event) {
             step.provider.clone_from(&call.provider);
             step.model.clone_from(&call.model);
         }
-        step.calls.insert(call.key.clone(), Call::Open(call.clone()));
+        step.calls.insert(call.key.clone(), Call::Open(Arc::clone(call)));
     } else if let Event::Paused(pause) = event {
         step.pause = Some(pause.clone());
     }

@@ -140,7 +140,7 @@ pub struct OpenStep {
 #[derive(Clone, Debug)]
 pub enum Call {
     /// Begun; its outcome is not known.
-    Open(Box<CallStarted>),
+    Open(Arc<CallStarted>),
     /// Ended well.
     Done(Box<Finished>),
 }

@@ -70,8 +70,8 @@ pub(super) enum Body {
     Started(Arc<Entry>),
     Retrying(Arc<Entry>),
     Hit { entry: Arc<Entry>, iteration: Option<u32> },
-    Completed { entry: Arc<Entry>, step: Box<StepFacts> },
-    StepFailed { entry: Arc<Entry>, step: Box<StepFacts> },
+    Completed { entry: Arc<Entry>, step: Arc<StepFacts> },
+    StepFailed { entry: Arc<Entry>, step: Arc<StepFacts> },
     Token { tokens: Arc<Tokens>, delta: Arc<str> },
     ToolCall { entry: Arc<Entry>, index: usize },
     ToolResult(Arc<Entry>),
@@ -81,7 +81,7 @@ pub(super) enum Body {
     Interrupt(Arc<Entry>),
     Asked(Arc<Entry>),
     Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
-    Ended { entry: Arc<Entry>, total: Box<Usage>, duration_ms: u64, reply_id: Option<Id> },
+    Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id> },
     Terminal { entry: Option<Arc<Entry>>, status: Status },
 }
 

@@ -77,12 +77,12 @@ impl Engine for Sqlite {
     }
 
     fn reader(self: Arc<Self>) -> Box<dyn Reading> {
-        Box::new(Reader::new(self))
+        Box::new(Reader::new(self, false))
     }
 
     fn hand(self: Arc<Self>) -> Option<Box<dyn Reading + Send>> {
         let open = self.reads_apart() && self.opening.try_lock().is_some_and(|opening| opening.ready);
-        open.then(|| Box::new(Reader::new(self)) as Box<dyn Reading + Send>)
+        open.then(|| Box::new(Reader::new(self, true)) as Box<dyn Reading + Send>)
     }
 }
 
@@ -169,6 +169,8 @@ impl Drop for Writer {
 struct Reader {
     engine: Arc<Sqlite>,
     session: Option<Session>,
+    /// It is asked for what one statement reads, which sees one state by itself.
+    single: bool,
     replaced: u64,
     /// Where it was made. A copy in the child of a fork is let go without being closed.
     process: u32,
@@ -190,14 +192,14 @@ impl Reading for Reader {
 }
 
 impl Reader {
-    fn new(engine: Arc<Sqlite>) -> Self {
+    fn new(engine: Arc<Sqlite>, single: bool) -> Self {
         let replaced = engine.replaced.load(Ordering::Relaxed);
-        Self { engine, session: None, replaced, process: std::process::id() }
+        Self { engine, session: None, single, replaced, process: std::process::id() }
     }
 
     fn read(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         if let Some(open) = &self.session {
-            return seen(open, work);
+            return seen(open, work, self.single);
         }
         let settings = &self.engine.settings;
         let mut opening = self.engine.opening.lock();
@@ -207,19 +209,23 @@ impl Reader {
         {
             // Closed before anybody tries to write again: an open view of a file that could not be written would keep them from it,
             // and would never show what is written later.
-            return seen(&view, work);
+            return seen(&view, work, self.single);
         }
         // It may have become writable meanwhile.
         ready.or_else(|_| opening.be_ready(settings))?;
         drop(opening);
-        seen(self.session.insert(super::open_reader(settings)?), work)
+        seen(self.session.insert(super::open_reader(settings)?), work, self.single)
     }
 }
 
-/// Shows work one unchanging view.
-fn seen(open: &Session, work: &mut Now<'_>) -> Result<(), StoreError> {
+/// Shows work one unchanging view, which one statement needs no transaction for.
+fn seen(open: &Session, work: &mut Now<'_>, single: bool) -> Result<(), StoreError> {
+    let mut tx = Tx::new(Connection::Sqlite(Transaction::new(open)));
+    if single {
+        return caught(&mut tx, work);
+    }
     open.run("BEGIN")?;
-    let result = caught(&mut Tx::new(Connection::Sqlite(Transaction::new(open))), work);
+    let result = caught(&mut tx, work);
     let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
     result.and(ended)
 }
