@@ -1,4 +1,5 @@
-//! Owns reading single members of a JSON text: what nobody asks for is passed over, and no value is made of it.
+//! Owns reading single members of a JSON text: what nobody asks for is passed over, no value is made of it, and that its numbers and escapes
+//! mean something is not looked at.
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use super::refusal::{self, Refused};
 use super::sse::Lines;
 use crate::model::Timestamp;
 
-/// A longer first frame tells no error.
+/// A longer first frame, or a longer answer that is one value, tells no error.
 const LIMIT: usize = 64 << 10;
 /// Frames that say nothing of an answer.
 const QUIET: [&str; 4] = ["ping", "response.created", "response.queued", "response.in_progress"];
@@ -36,13 +36,15 @@ pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp
     let (mut seen, mut lines, is_json) = (BytesMut::new(), Lines::new(LIMIT), answer.is_json());
     loop {
         let piece = answer.next().await.map_err(Refused::last)?;
+        seen.extend_from_slice(piece.as_deref().unwrap_or_default());
         let frame = match &piece {
-            Some(piece) if is_json => whole(piece),
+            Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
+            Some(_) if is_json => Frame::Answer,
+            None if is_json => whole(&seen),
             Some(piece) => first(&mut lines, piece),
             // The last line may lack its end.
             None => first(&mut lines, b"\n"),
         };
-        seen.extend_from_slice(piece.as_deref().unwrap_or_default());
         match frame {
             Frame::Error(frame) => return Err(refusal::read_opening(error_of(&frame).unwrap_or(&frame), headers, now)),
             Frame::Quiet if piece.is_some() => {}
@@ -53,10 +55,10 @@ pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp
     Ok(answer)
 }
 
-/// An answer that comes whole tells its error in one piece, or not at the beginning.
-fn whole(piece: &[u8]) -> Frame {
-    let tells = piece.len() <= LIMIT && std::str::from_utf8(piece).is_ok_and(|text| text.contains("\"error\""));
-    let frame = if tells { serde_json::from_slice(piece).ok() } else { None };
+/// An answer that is one value tells its error when it is there.
+fn whole(answer: &[u8]) -> Frame {
+    let tells = std::str::from_utf8(answer).is_ok_and(|text| text.contains("\"error\""));
+    let frame = if tells { serde_json::from_slice(answer).ok() } else { None };
     match frame.map(read) {
         Some(Frame::Error(frame)) => Frame::Error(frame),
         Some(Frame::Quiet | Frame::Answer) | None => Frame::Answer,

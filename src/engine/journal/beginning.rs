@@ -17,11 +17,11 @@ pub(in crate::engine) enum Stored {
     Nothing(Box<Beginning>),
 }
 
-/// What is stored with the first entries of a run.
+/// What is stored with the first entries of a run; but for who waits, it is given to the first write.
 pub(in crate::engine) struct Beginning {
     /// The entries that it begins with.
     pub(in crate::engine) entries: Vec<Arc<Entry>>,
-    /// Its row as it was made, its thread, its key; until they are given to the first write.
+    /// Its row as it was made, its thread, its key.
     pub(in crate::engine) made: Option<Box<Made>>,
     /// Its graph and definitions.
     pub(in crate::engine) parts: Vec<(PartHash, Arc<str>)>,

@@ -130,7 +130,8 @@ impl<'a> Speech<'a> {
             return Err(refusal::read_inside(error));
         }
         if frame.is_error {
-            return Err(refusal::read_inside(&serde_json::from_str(frame.text).unwrap_or_default()));
+            let error = serde_json::from_str(frame.text).map_err(|problem| malformed(&problem.to_string()))?;
+            return Err(refusal::read_inside(&error));
         }
         Ok(())
     }

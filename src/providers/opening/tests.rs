@@ -142,3 +142,17 @@ async fn an_answer_is_given_back_as_it_was() {
     let read = tokio::time::timeout(patience, openai(sse(&long))).await.expect("in time");
     assert!(read.0 == 1 && read.1.contains("xxx") && read.1.contains("Stop"), "{}", read.1.len());
 }
+
+#[tokio::test]
+async fn an_error_in_one_value_is_seen_however_it_comes() {
+    let long = json!({"type": "error", "error": {"type": "overloaded_error", "message": "x".repeat(4000)}});
+    let text = long.to_string();
+    let pieces = text.as_bytes().chunks(700).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect();
+    for first in [whole(&long), Canned(200, &[("content-type", "application/json")], pieces)] {
+        let (count, told) = anthropic(first).await;
+        assert_eq!((count, told.contains("\"Hi\" Stop")), (2, true), "{told}");
+    }
+    let longer = json!({"type": "error", "error": {"type": "overloaded_error", "message": "x".repeat(LIMIT)}});
+    let (count, told) = anthropic(whole(&longer)).await;
+    assert_eq!((count, told.contains("provider_")), (1, true), "{}", told.len());
+}

@@ -29,8 +29,9 @@ use pool::Pool;
 const HEAD_LIMIT: usize = 64 << 10;
 /// More headers are not read.
 const MOST_HEADERS: usize = 128;
-/// So much is read at once, at least; and first, which is a short answer, in a piece of memory that is quickly had.
+/// So much is read at once, at least.
 const PIECE: usize = 8 << 10;
+/// The first read takes no more: mostly a short answer, in memory that is quickly had.
 const FIRST: usize = 1000;
 
 /// The client of plain connections.
