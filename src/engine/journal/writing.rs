@@ -44,17 +44,21 @@ impl Journal {
     fn write(self: &Arc<Self>, wait: Duration) {
         let [write, kept, then] = [self, self, self].map(Arc::clone);
         let taken = Arc::new(Mutex::new(None));
-        let took = Arc::clone(&taken);
+        let [took, keeps] = [&taken, &taken].map(Arc::clone);
         let job = Job {
             work: Box::new(move |tx| {
                 let first = took.lock().is_none();
-                let (append, again) = write.take(first);
+                let Some((append, again)) = write.take(first) else { return Ok(()) };
                 *took.lock() = Some(Arc::clone(&append));
                 write.world.boundary(Boundary::Before, write.run, append.expect_head);
                 let stored = if again { log::append_again(tx, &append) } else { log::append(tx, &append) };
                 stored.map(|stored| write.learn(&append, stored))
             }),
-            kept: Some(Box::new(move || kept.kept())),
+            kept: Some(Box::new(move || {
+                if keeps.lock().is_some() {
+                    kept.kept();
+                }
+            })),
             then: Box::new(move |result| {
                 let append = taken.lock().take();
                 match result {
@@ -66,14 +70,15 @@ impl Journal {
         self.world.store.write_then(self.run, job);
     }
 
-    /// What is written next; true when it was tried before. When a job is done again, another one may wait already.
-    fn take(&self, first: bool) -> (Arc<Append>, bool) {
+    /// What is written next; true when it was tried before. When a job is done again, another one may wait already. A beginning is for
+    /// the job that took it alone: who starts the run is told how that one ended, and what was appended meanwhile is written then.
+    fn take(&self, first: bool) -> Option<(Arc<Append>, bool)> {
         let mut core = self.core.lock();
         let core = &mut *core;
         core.pending.queued &= !first;
         let mut writing = self.writing.lock();
         if let Some(append) = &*writing {
-            return (Arc::clone(append), true);
+            return (!first || append.made.is_none()).then(|| (Arc::clone(append), true));
         }
         (core.pending.texts, core.pending.release_waits) = (0, false);
         let mut rows = std::mem::take(&mut core.pending.append);
@@ -94,7 +99,7 @@ impl Journal {
         core.pending.stored_head += append.entries.len() as u64;
         let append = Arc::new(rows.into(append));
         *writing = Some(Arc::clone(&append));
-        (append, false)
+        Some((append, false))
     }
 
     /// The run as it is stored with this append; another may be taken back, but this one is tried until it is kept.

@@ -1,13 +1,20 @@
 //! Scenario 25: what is refused is a problem document, never a stream, and leaves nothing behind.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use bytes::Bytes;
 use expect_test::expect;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use studio::http::HostMarks;
-use studio::studio::{Resource, RunsQuery};
+use studio::engine::Boundary;
+use studio::model::event::EntityKind;
+use studio::studio::requests::RunRequest;
+use studio::studio::{Options, Resource, RunsQuery, Scope, Studio};
 
-use crate::support::Bench;
+use crate::support::{Bench, config};
 
 /// Asks for a stream, with a key; the answer as `status type body`.
 async fn ask(bench: &Bench, path: &str, body: &Value) -> String {
@@ -75,6 +82,31 @@ async fn a_refused_graph_or_input_is_a_problem_and_no_run() {
         404 application/problem+json not_found: there is no draft `<workflow>` null
         404 application/problem+json not_found: there is no workflow `none` null
     "#]].assert_eq(&told);
+    let runs = bench.studio.runs(&bench.scope, RunsQuery::default()).await.expect("runs").into_json();
+    assert_eq!(runs["data"], Value::Array(Vec::new()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_could_not_begin_is_not_stored_by_what_it_does_meanwhile() {
+    let tries = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&tries);
+    let hook = move |boundary, _, head| {
+        if boundary == Boundary::Before && head == 0 && counted.fetch_add(1, Ordering::SeqCst) == 0 {
+            std::thread::sleep(Duration::from_millis(300));
+            panic!("the first try is taken back");
+        }
+    };
+    let options = Options { on_append: Some(Arc::new(hook)), ..Options::default() };
+    let studio = Studio::open_with(config(json!({}), ":memory:"), options).expect("a studio");
+    let bench = Bench { studio, scope: Scope::default() };
+    let sketch = "start -> loop_1{max_steps: 9000, on_max: exit}; loop_1.exit -> stop; loop_1.continue -> set_1{key: n, value: 1} -> loop_1";
+    let graph = studio::model::sketch::graph(sketch);
+    let workflow = bench.workflow(graph.expect("a sketch")).await;
+    let request = RunRequest::parse(&json!({"message": "hi"}), EntityKind::Workflow).expect("a run body");
+    let started = bench.studio.start(&bench.scope, EntityKind::Workflow, &workflow, request, false).await;
+    assert!(started.is_err());
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(tries.load(Ordering::SeqCst), 1, "its beginning is tried once");
     let runs = bench.studio.runs(&bench.scope, RunsQuery::default()).await.expect("runs").into_json();
     assert_eq!(runs["data"], Value::Array(Vec::new()));
 }
