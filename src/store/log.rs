@@ -1,13 +1,13 @@
-//! Owns a run's log in the database: the one append, the hash chain, and reading it back.
+//! Owns a run's log in the database: the one append, reading it back, and its chain.
 
 use std::sync::Arc;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::checkpoints::{self, CheckpointRow};
-use super::db::{Row, Tx, params, to_json};
+use super::db::{Tx, params, to_json};
 use super::error::StoreError;
+use super::log_row::{self, PLACES, Stored, lane, place};
 use super::parts;
 use super::idempotency::{self, RequestKey};
 use super::runs::{self, RunRow, RunUpdate, Standing, Updated};
@@ -17,8 +17,7 @@ use super::{attachments, outbox};
 use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
 use crate::model::{Id, Timestamp};
 
-/// A run's rows have the keys from its number times this on.
-const PLACES: i64 = 1 << 26;
+pub use super::log_row::Hash;
 
 /// Everything that one append makes true, or nothing of it.
 #[derive(Clone, Debug)]
@@ -101,9 +100,6 @@ pub struct Made {
     pub key: Option<(RequestKey, Value)>,
 }
 
-/// The hash of an entry: of its text, its place and the hash before it.
-pub type Hash = [u8; 32];
-
 /// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -113,7 +109,7 @@ pub struct Known {
     pub entity_type: EntityKind,
     /// Its id.
     pub entity_id: Id,
-    /// The hash of the last entry.
+    /// The hash of the log's last row.
     pub hash: Hash,
     /// Whether the columns are those of the next append.
     pub stands: Standing,
@@ -212,61 +208,32 @@ pub fn append_again(tx: &mut Tx<'_>, again: &Append) -> Result<Appended, StoreEr
         }
         Some(_) | None => !again.entries.is_empty(),
     };
-    if known { Ok((row.no, hash_at(tx, row.no, &again.run, head)?)) } else { append(tx, again) }
-}
-
-fn place(run: i64, n: u64) -> Result<i64, StoreError> {
-    i64::try_from(n)
-        .ok()
-        .filter(|n| *n < PLACES)
-        .map(|n| run * PLACES + n)
-        .ok_or_else(|| StoreError::Conflict(format!("a run's log cannot have more than {PLACES} entries")))
+    if known { Ok((row.no, last_hash(tx, row.no, &again.run, head)?)) } else { append(tx, again) }
 }
 
 fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<Hash, StoreError> {
-    let mut hash = match &append.known {
+    let last = match &append.known {
         Some(known) => known.hash,
-        None => hash_at(tx, run, &append.run, append.expect_head)?,
+        None => last_hash(tx, run, &append.run, append.expect_head)?,
     };
-    let mut body = Vec::with_capacity(512);
-    for (seq, entry) in (append.expect_head + 1..).zip(&append.entries) {
-        if entry.seq != seq {
-            return Err(StoreError::Fault(format!("entry {} was appended at place {seq}", entry.seq)));
-        }
-        body.clear();
-        serde_json::to_writer(&mut body, &entry.event)
-            .map_err(|error| StoreError::Fault(format!("an entry has no JSON form: {error}")))?;
-        let text = std::str::from_utf8(&body).map_err(|error| StoreError::Fault(error.to_string()))?;
-        hash = chained(&hash, seq, entry.at.0, entry.lane, text);
-        tx.send(
-            "INSERT INTO #log (key, at, lane, body, hash) VALUES ($1, $2, $3, $4, $5)",
-            params![place(run, seq)?, entry.at.0, entry.lane, text, &hash[..]],
-        )?;
+    if let Some((seq, entry)) = (append.expect_head + 1..).zip(&append.entries).find(|(seq, entry)| entry.seq != *seq) {
+        return Err(StoreError::Fault(format!("entry {} was appended at place {seq}", entry.seq)));
     }
-    Ok(hash)
+    log_row::store(tx, run, last, append.entries.iter().map(Arc::as_ref))
 }
 
-/// The hash of an entry; before the first it is made of the run's id.
-fn hash_at(tx: &mut Tx<'_>, run: i64, id: &Id, seq: Seq) -> Result<Hash, StoreError> {
-    if seq == 0 {
-        return Ok(Sha256::digest(id.0.as_bytes()).into());
+/// The hash of the row that ends with the last entry, `head`; of the run's id before the first.
+fn last_hash(tx: &mut Tx<'_>, run: i64, id: &Id, head: Seq) -> Result<Hash, StoreError> {
+    if head == 0 {
+        return Ok(log_row::root(id));
     }
-    tx.query_one("SELECT hash FROM #log WHERE key = $1", params![place(run, seq)?], |row| hash_of(row.blob(0)?))?
-        .ok_or_else(|| broken(id, seq))
-}
-
-fn hash_of(bytes: &[u8]) -> Result<Hash, StoreError> {
-    bytes.try_into().map_err(|_| StoreError::damaged("a hash of the log is not 32 bytes long"))
-}
-
-fn chained(before: &Hash, seq: Seq, at: i64, lane: LaneId, body: &str) -> Hash {
-    let mut hash = Sha256::new();
-    hash.update(before);
-    hash.update(seq.to_le_bytes());
-    hash.update(at.to_le_bytes());
-    hash.update(lane.to_le_bytes());
-    hash.update(body.as_bytes());
-    hash.finalize().into()
+    tx.query_one(
+        "SELECT key, at, lane, body, hash FROM #log WHERE key > $1 AND key <= $2 ORDER BY key DESC LIMIT 1",
+        params![run * PLACES, place(run, head)?],
+        |row| Ok((Stored::of(row)?.last() == head).then_some(log_row::hash_of(row.blob(4)?)?)),
+    )?
+    .flatten()
+    .ok_or_else(|| broken(id, head))
 }
 
 fn broken(run: &Id, seq: Seq) -> StoreError {
@@ -296,37 +263,34 @@ fn append_tokens(tx: &mut Tx<'_>, run: i64, tokens: &[TokenRow]) -> Result<(), S
 
 /// Entries after `after`, in order, at most `limit`.
 pub fn entries(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: Seq, limit: usize) -> Result<Vec<Entry>, StoreError> {
-    tx.query(
+    let after = after.min(PLACES as u64);
+    let to = after.saturating_add(limit as u64).min(PLACES as u64 - 1);
+    let mut entries = Vec::new();
+    tx.query_each(
         "SELECT l.key, l.at, l.lane, l.body FROM #log l
-         WHERE l.key > (SELECT no * 67108864 + $3 FROM #runs WHERE id = $1 AND tenant = $2)
-           AND l.key < (SELECT (no + 1) * 67108864 FROM #runs WHERE id = $1 AND tenant = $2)
-         ORDER BY l.key LIMIT $4",
-        params![&run.text(), tenant, after, limit as u64],
-        entry_of,
-    )
+         WHERE l.key >= (SELECT MAX(f.key) FROM #log f
+                         WHERE f.key > (SELECT no * 67108864 FROM #runs WHERE id = $1 AND tenant = $2)
+                           AND f.key <= (SELECT no * 67108864 + $3 + 1 FROM #runs WHERE id = $1 AND tenant = $2))
+           AND l.key <= (SELECT no * 67108864 + $4 FROM #runs WHERE id = $1 AND tenant = $2)
+         ORDER BY l.key",
+        params![&run.text(), tenant, after, to],
+        &mut |row| Stored::of(row)?.each(after + 1, to, &mut |entry| entries.push(entry)),
+    )?;
+    Ok(entries)
 }
 
-/// The whole log of the run of a number, and the hash of its last entry.
+/// The whole log of the run of a number, and the hash of its last row.
 pub fn whole(tx: &mut Tx<'_>, run: i64) -> Result<(Vec<Entry>, Option<Hash>), StoreError> {
     let (mut entries, mut hash) = (Vec::new(), None);
     tx.query_each(
         "SELECT key, at, lane, body, hash FROM #log WHERE key > $1 AND key < $2 ORDER BY key",
         params![run * PLACES, (run + 1) * PLACES],
         &mut |row| {
-            hash = Some(hash_of(row.blob(4)?)?);
-            entries.push(entry_of(row)?);
-            Ok(())
+            hash = Some(log_row::hash_of(row.blob(4)?)?);
+            Stored::of(row)?.each(0, Seq::MAX, &mut |entry| entries.push(entry))
         },
     )?;
     Ok((entries, hash))
-}
-
-fn entry_of(row: &Row<'_>) -> Result<Entry, StoreError> {
-    Ok(Entry { seq: row.count(0)? % PLACES as u64, at: Timestamp(row.int(1)?), lane: lane(row.int(2)?)?, event: row.json(3)? })
-}
-
-fn lane(number: i64) -> Result<LaneId, StoreError> {
-    LaneId::try_from(number).map_err(|_| StoreError::damaged("a lane's number is out of range"))
 }
 
 /// Kept text after `after`, in order, at most `limit` rows.
@@ -384,17 +348,17 @@ pub fn verify(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<(), StoreError>
     else {
         return Ok(());
     };
-    let mut hash = hash_at(tx, no, run, 0)?;
-    let mut next = 1;
+    let (mut hash, mut next) = (log_row::root(run), 1);
     tx.query_each(
         "SELECT key, at, lane, body, hash FROM #log WHERE key > $1 AND key < $2 ORDER BY key",
         params![no * PLACES, (no + 1) * PLACES],
         &mut |row| {
-            hash = chained(&hash, next, row.int(1)?, lane(row.int(2)?)?, row.text(3)?);
-            if row.int(0)? != place(no, next)? || row.blob(4)? != hash {
+            let stored = Stored::of(row)?;
+            hash = stored.behind(&hash);
+            if stored.first() != next || row.blob(4)? != hash {
                 return Err(broken(run, next));
             }
-            next += 1;
+            next = stored.last() + 1;
             Ok(())
         },
     )?;

@@ -19,6 +19,7 @@ pub mod idempotency;
 pub mod inspect;
 mod later;
 pub mod log;
+mod log_row;
 mod marks;
 mod migrate;
 mod news;

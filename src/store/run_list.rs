@@ -87,8 +87,8 @@ macro_rules! bounds {
                   |lower(CAST(replace(error, '\\u0000', '\\ufffd') AS JSON) ->> 'message')} LIKE $8 ESCAPE '\\' \
               OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND {t.reply|lower(t.reply)} LIKE $8 ESCAPE '\\') \
               OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
-                  AND {json_extract(replace(l.body, '\\u0000', '\\ufffd'), '$.created.message')\
-                       |lower(CAST(replace(l.body, '\\u0000', '\\ufffd') AS JSON) -> 'created' ->> 'message')} LIKE $8 ESCAPE '\\'))) \
+                  AND {json_extract(replace(substr(l.body, 1, instr(concat(l.body, char(10)), char(10)) - 1), '\\u0000', '\\ufffd'), '$.created.message')\
+                       |lower(CAST(replace(split_part(l.body, chr(10), 1), '\\u0000', '\\ufffd') AS JSON) -> 'created' ->> 'message')} LIKE $8 ESCAPE '\\'))) \
          AND ($9 IS NULL OR revision = $9) AND ($10 IS NULL OR total_cost >= $10) \
          AND ($11 IS NULL OR EXISTS (SELECT 1 FROM #spans s WHERE s.run = r.no AND s.model = $11) \
               OR EXISTS (SELECT 1 FROM #runs c, #spans s WHERE c.parent = r.id AND s.run = c.no AND s.model = $11))"

@@ -24,7 +24,7 @@ macro_rules! texts {
          CASE WHEN octet_length(r.error) > $3 THEN NULL \
          ELSE CAST(json_extract(replace(r.error, '\\u0000', '\\ufffd'), '$.message') AS TEXT) END, \
          CASE WHEN octet_length(t.reply) > $3 THEN NULL ELSE t.reply END, CASE WHEN octet_length(l.body) > $3 THEN NULL \
-         ELSE CAST(json_extract(replace(l.body, '\\u0000', '\\ufffd'), '$.created.message') AS TEXT) END \
+         ELSE CAST(json_extract(replace(substr(l.body, 1, instr(concat(l.body, char(10)), char(10)) - 1), '\\u0000', '\\ufffd'), '$.created.message') AS TEXT) END \
          FROM #runs r LEFT JOIN #run_replies t ON t.run = r.no \
          LEFT JOIN #log l ON l.key = r.no * 67108864 + 1 AND length(r.input_preview) >= 120 "
     };

@@ -9,6 +9,8 @@ use crate::store::runs::Standing;
 use crate::store::usage::SpanRow;
 use crate::store::{Param, parts, threads};
 
+const PLACES: u64 = 1 << 26;
+
 #[test]
 fn what_is_appended_is_read_back() {
     let store = fresh();
@@ -95,21 +97,93 @@ fn a_run_begins_with_what_it_did_once_however_often_it_is_tried() {
 
 #[test]
 fn an_altered_row_is_found() {
+    let (first, second) = ("67108865", "67108868");
     for change in [
-        "UPDATE #log SET body = '\"rested\"' WHERE key = 67108866",
-        "UPDATE #log SET at = 11 WHERE key = 67108866",
-        "UPDATE #log SET lane = 1 WHERE key = 67108866",
-        "DELETE FROM #log WHERE key = 67108866",
-        "DELETE FROM #log WHERE key = 67108867",
-        "UPDATE #log SET hash = {zeroblob(32)|decode(repeat('00', 32), 'hex')} WHERE key = 67108867",
+        ["UPDATE #log SET body = replace(body, 'began', 'rested') WHERE key = ", first],
+        ["UPDATE #log SET body = replace(body, '10 0', '11 0') WHERE key = ", first],
+        ["UPDATE #log SET body = replace(body, '10 0', '10 1') WHERE key = ", first],
+        ["UPDATE #log SET at = 11 WHERE key = ", first],
+        ["UPDATE #log SET lane = 1 WHERE key = ", second],
+        ["UPDATE #log SET key = key + 1 WHERE key = ", second],
+        ["DELETE FROM #log WHERE key = ", first],
+        ["DELETE FROM #log WHERE key = ", second],
+        ["UPDATE #log SET hash = {zeroblob(32)|decode(repeat('00', 32), 'hex')} WHERE key = ", second],
     ] {
         let store = fresh();
         with_run(&store);
+        write(&store, |tx| append(tx, &growth(1, 3, 2))).unwrap();
         read(&store, |tx| log::verify(tx, "t", &id(1))).unwrap();
-        write(&store, move |tx| tx.execute(change, &[])).unwrap();
+        let sql: &'static str = change.concat().leak();
+        assert_eq!(write(&store, move |tx| tx.execute(sql, &[])), Ok(1), "{sql}");
         let found = read(&store, |tx| log::verify(tx, "t", &id(1)));
-        assert!(matches!(&found, Err(StoreError::Corrupt(text)) if text.contains("run 0000")), "{change}: {found:?}");
+        assert!(matches!(&found, Err(StoreError::Corrupt(text)) if text.contains("run 0000")), "{sql}: {found:?}");
     }
+}
+
+#[test]
+fn a_log_whose_end_is_lost_does_not_go_on() {
+    let store = fresh();
+    with_run(&store);
+    write(&store, |tx| append(tx, &growth(1, 3, 2))).unwrap();
+    write(&store, |tx| tx.execute("DELETE FROM #log WHERE key = 67108868", &[])).unwrap();
+    let refused = write(&store, |tx| append(tx, &growth(1, 5, 1)));
+    assert!(matches!(&refused, Err(StoreError::Corrupt(text)) if text.starts_with("entry 5 of run")), "{refused:?}");
+}
+
+/// Two steps on two lanes, and a large one between them.
+fn told(seq: u64) -> Arc<Entry> {
+    let event = if seq == 60 { created(1, &"\n line ".repeat(500)) } else { Event::Began };
+    Arc::new(Entry { seq, at: Timestamp(1000 + i64::try_from(seq).unwrap()), lane: u32::try_from(seq % 2).unwrap(), event })
+}
+
+#[test]
+fn small_entries_lie_together_and_are_read_from_anywhere() {
+    let store = fresh();
+    let all: Vec<Entry> = (1..=150).map(|seq| (*told(seq)).clone()).collect();
+    write(&store, move |tx| {
+        runs::insert(tx, &run(1))?;
+        runs::insert(tx, &run(2))?;
+        for (from, to) in [(1, 1), (2, 120), (121, 150)] {
+            append(tx, &Append { entries: (from..=to).map(told).collect(), ..growth(1, from - 1, 0) })?;
+        }
+        append(tx, &growth(2, 0, 3))?;
+        let rows = tx.query_one("SELECT COUNT(*) FROM #log WHERE key < 134217728", &[], |row| row.int(0))?.unwrap();
+        assert!((5..=8).contains(&rows), "{rows} rows");
+        let longest = tx.query_one("SELECT MAX(length(body)) FROM #log WHERE key <> 67108924", &[], |row| row.int(0))?.unwrap();
+        assert!(longest <= 1280, "{longest} bytes");
+        log::verify(tx, "t", &id(1))?;
+        assert_eq!(log::whole(tx, 1)?.0, all);
+        for after in 0..=151 {
+            for limit in [1, 2, 7, 149, 150, 4096] {
+                let wanted: Vec<Entry> = all.iter().skip(after).take(limit).cloned().collect();
+                assert_eq!(log::entries(tx, "t", &id(1), after as u64, limit)?, wanted, "{limit} after {after}");
+            }
+        }
+        for after in [PLACES - 1, PLACES, PLACES + 1, u64::MAX] {
+            assert_eq!(log::entries(tx, "t", &id(1), after, 4096)?, [], "after {after}");
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Rows that hold one entry each were stored before several could lie in one.
+#[test]
+fn a_log_of_single_rows_goes_on() {
+    let store = fresh();
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        for head in 0..5 {
+            append(tx, &growth(1, head, 1))?;
+        }
+        append(tx, &growth(1, 5, 4))?;
+        let rows = tx.query("SELECT key % 67108864 FROM #log ORDER BY key", &[], |row| row.int(0))?;
+        assert_eq!(rows, [1, 2, 3, 4, 5, 6]);
+        let read = log::entries(tx, "t", &id(1), 3, 4)?;
+        assert_eq!(read.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [4, 5, 6, 7]);
+        log::verify(tx, "t", &id(1))
+    })
+    .unwrap();
 }
 
 #[test]

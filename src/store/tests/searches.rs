@@ -16,7 +16,7 @@ fn over(tx: &mut Tx<'_>, from: u64, to: u64) -> Result<(), StoreError> {
         let mut grown = growth(number, 0, 0);
         if number % 50 == 7 {
             let long = Entry { event: created(number, &format!("{} a Gem \0 in a haystack", "i".repeat(200))), ..(*entry(1)).clone() };
-            grown.entries = vec![Arc::new(long)];
+            grown.entries = vec![Arc::new(long), entry(2)];
         }
         grown.row = match number % 100 {
             17 => RunUpdate { reply: Some("the Needle-17 was found".into()), ..update("completed") },

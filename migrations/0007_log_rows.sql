@@ -1,0 +1,3 @@
+-- A row of the log may hold several entries from here on. Its key is the place of the first one, `at`, `lane` and `body` begin with that
+-- one's; a line of `body` follows for each further one: its time, its lane and its event, with a blank between them. Rows that were
+-- stored before hold one entry each, and are read the same way. Nothing is changed but the version, which older programs refuse.
