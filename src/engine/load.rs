@@ -29,7 +29,7 @@ pub struct Loaded {
     pub plan: Arc<Plan>,
     /// Its definitions.
     pub definitions: Arc<Definitions>,
-    /// The hash of its last entry.
+    /// The hash of its log's last row.
     pub(super) hash: Option<Hash>,
 }
 

@@ -265,7 +265,9 @@ impl EventStream {
         let (scope, run, seq, tokens) = (Arc::clone(&self.tenant), self.run, reader.seq, reader.tokens);
         let read = move |tx: &mut crate::store::Tx<'_>| {
             let row = runs::get(tx, &scope, &run)?;
-            Ok((log::entries(tx, &scope, &run, seq, 4096)?, log::tokens(tx, &scope, &run, tokens, 4096)?, row.is_some()))
+            let more = row.as_ref().is_some_and(|row| row.head > seq);
+            let entries = if more { log::entries(tx, &scope, &run, seq, 4096)? } else { Vec::new() };
+            Ok((entries, log::tokens(tx, &scope, &run, tokens, 4096)?, row.is_some()))
         };
         match self.world.store.read(read).await {
             Ok((entries, tokens, true)) => {

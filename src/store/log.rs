@@ -219,6 +219,7 @@ fn append_entries(tx: &mut Tx<'_>, run: i64, append: &Append) -> Result<Hash, St
     if let Some((seq, entry)) = (append.expect_head + 1..).zip(&append.entries).find(|(seq, entry)| entry.seq != *seq) {
         return Err(StoreError::Fault(format!("entry {} was appended at place {seq}", entry.seq)));
     }
+    place(run, append.expect_head + append.entries.len() as u64)?;
     log_row::store(tx, run, last, append.entries.iter().map(Arc::as_ref))
 }
 
@@ -338,7 +339,7 @@ pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result
     Ok(runs.len() as u64)
 }
 
-/// Walks the hash chain of a run's whole log; names the first entry that is missing or altered.
+/// Walks the hash chain of a run's whole log; names the first entry that is missing, or that of the row that was altered.
 pub fn verify(tx: &mut Tx<'_>, tenant: &str, run: &Id) -> Result<(), StoreError> {
     let Some((no, head)) = tx.query_one(
         "SELECT no, head FROM #runs WHERE id = $1 AND tenant = $2",

@@ -139,8 +139,12 @@ impl Journal {
         self.changed.notify_waiters();
     }
 
-    /// Takes no lock of the run: it may be called from within `queue`.
+    /// Does not lock the run: it may be called from within `queue`.
     fn refused(self: &Arc<Self>, error: &StoreError, taken: bool, wait: Duration) {
+        if !taken && self.writing.lock().as_ref().is_some_and(|append| append.made.is_some()) {
+            // The job that has the beginning tells how it ended.
+            return;
+        }
         let beginning = self.beginning.lock().take();
         if let Some(beginning) = beginning {
             beginning.tell(Err(error.clone()));

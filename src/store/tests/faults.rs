@@ -34,24 +34,28 @@ fn the_log_of_an_earlier_version_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("studio.sqlite");
     let store = store_in(&folder);
-    with_run(&store);
-    write(&store, |tx| append(tx, &growth(1, 3, 1))).unwrap();
+    write(&store, |tx| runs::insert(tx, &run(1))).unwrap();
+    for head in 0..4 {
+        write(&store, move |tx| append(tx, &growth(1, head, 1))).unwrap();
+    }
     block(store.close(Duration::from_secs(20)));
     let earlier = rusqlite::Connection::open(&path).unwrap();
     earlier
         .execute_batch(
             "CREATE TABLE earlier (key INTEGER PRIMARY KEY, at BIGINT NOT NULL, lane BIGINT NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL);
              INSERT INTO earlier (key, at, lane, body, hash) SELECT key, at, lane, body, hash FROM studio_log;
-             DROP TABLE studio_log; ALTER TABLE earlier RENAME TO studio_log; PRAGMA user_version = 6;",
+             DROP TABLE studio_log; ALTER TABLE earlier RENAME TO studio_log;
+             CREATE VIEW report AS SELECT at, body FROM studio_log; PRAGMA user_version = 6;",
         )
         .unwrap();
     drop(earlier);
     let store = store_in(&folder);
-    write(&store, |tx| append(tx, &growth(1, 4, 1))).unwrap();
+    write(&store, |tx| append(tx, &growth(1, 4, 2))).unwrap();
     read(&store, |tx| {
-        assert_eq!(log::entries(tx, "t", &id(1), 0, 10)?.len(), 5);
+        assert_eq!(log::entries(tx, "t", &id(1), 0, 10)?.len(), 6);
         let order = tx.query("SELECT key % 67108864 FROM #log ORDER BY rowid", &[], |row| row.int(0))?;
-        assert_eq!(order, [1, 4, 5]);
+        assert_eq!(order, [1, 2, 3, 4, 5]);
+        assert_eq!(tx.query_one("SELECT COUNT(*) FROM report", &[], |row| row.int(0))?, Some(5));
         log::verify(tx, "t", &id(1))
     })
     .unwrap();

@@ -1,6 +1,7 @@
 //! Tests of appends, fences, chains and parts.
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::model::usage::Picos;
@@ -118,6 +119,40 @@ fn an_altered_row_is_found() {
         let found = read(&store, |tx| log::verify(tx, "t", &id(1)));
         assert!(matches!(&found, Err(StoreError::Corrupt(text)) if text.contains("run 0000")), "{sql}: {found:?}");
     }
+}
+
+#[test]
+fn a_line_that_is_none_is_told_as_damage() {
+    for change in ["replace(body, '10 0', 'ten 0')", "replace(body, '10 0', '10')", "replace(body, '\"began\"', '\"began')", "{replace(body, char(10), ' ')|translate(body, chr(10), ' ')}"] {
+        let store = fresh();
+        with_run(&store);
+        let sql: &'static str = format!("UPDATE #log SET body = {change}").leak();
+        assert_eq!(write(&store, move |tx| tx.execute(sql, &[])), Ok(1), "{sql}");
+        for found in [read(&store, |tx| log::entries(tx, "t", &id(1), 0, 10)).map(drop), read(&store, |tx| log::whole(tx, 1)).map(drop)] {
+            assert!(matches!(found, Err(StoreError::Corrupt(_))), "{change}: {found:?}");
+        }
+    }
+}
+
+/// What earlier versions stored is chained in this way.
+#[test]
+fn the_hash_of_a_row_is_of_all_it_holds_and_of_the_row_before() {
+    let store = fresh();
+    write(&store, |tx| {
+        runs::insert(tx, &run(1))?;
+        append(tx, &growth(1, 0, 1))?;
+        append(tx, &growth(1, 1, 2))?;
+        let of = |before: &[u8], first: u64, body: &str| {
+            let place = [&first.to_le_bytes()[..], &10_i64.to_le_bytes(), &0_u32.to_le_bytes()].concat();
+            Sha256::digest([before, &place, body.as_bytes()].concat()).to_vec()
+        };
+        let first = of(&Sha256::digest(id(1).0.as_bytes()), 1, "\"began\"");
+        let second = of(&first, 2, "\"began\"\n10 0 \"began\"");
+        let stored = tx.query("SELECT hash FROM #log ORDER BY key", &[], |row| Ok(row.blob(0)?.to_vec()))?;
+        assert_eq!(stored, [first, second]);
+        Ok(())
+    })
+    .unwrap();
 }
 
 #[test]
