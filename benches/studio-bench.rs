@@ -1,6 +1,6 @@
 //! Owns the workloads of `docs/measurements.md`: each through the crate and through the C functions, one JSON line a result.
 //!
-//! `studio-bench W1|W2|W3|W4|W5 <variant> <size> <reps>` · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n> [words of an answer]` ·
+//! `studio-bench W1|W2|W3|W4|W5 none|sqlite-normal|sqlite|sqlite-step|postgres <size> <reps>` (`PGURL` names the server) · `W6pause <db> <n>` · `W6resume <db> <i>` · `W7build <db> <n> [words of an answer]` ·
 //! `W7metered <db> <n> [of] [in a transaction]` · `W7query <db> <reps> [question]` · `W8` · `W9 [vectors.npy queries.npy]` · `W10 sqlite|sqlite-normal|postgres <n>`; `--door c` goes through C.
 
 mod door;
@@ -93,9 +93,13 @@ fn settings(variant: &str, database: &std::path::Path) -> serde_json::Value {
         "sqlite-step" => ("full", "step"),
         _full => ("full", "effect"),
     };
+    let mut place = json!({"path": database, "synchronous": synchronous, "durability": durability});
+    if variant == "postgres" {
+        place = json!({"url": std::env::var("PGURL").expect("PGURL names the server")});
+    }
     json!({
         "environment": "local",
-        "database": {"path": database, "synchronous": synchronous, "durability": durability},
+        "database": place,
         "limits": {"loop_max_steps": 1_000_000, "fork_branches": 1000, "graph_nodes": 2000, "stream_buffer_kb": 1024},
         "loop": {"global_max_steps": 10_000_000},
         "worker": {"in_process": false},
