@@ -178,6 +178,8 @@ keys! {
         if context.local { json!(["npx", "node", "python3", "uvx"]) } else { json!([]) }
     };
     "mcp.allow_private" "STUDIO_MCP_ALLOW_PRIVATE" Kind::List, empty;
+    "mcp.connections" "STUDIO_MCP_CONNECTIONS" Kind::Count(1, 10_000), always!(256);
+    "mcp.connections_per_tenant" "STUDIO_MCP_CONNECTIONS_PER_TENANT" Kind::Count(1, 10_000), always!(64);
     "rag.async_ingest" "STUDIO_RAG_ASYNC_INGEST" Kind::Switch, always!(true);
     "rag.embeddings_provider" "STUDIO_RAG_EMBEDDINGS_PROVIDER" Kind::Maybe, none;
     "rag.embeddings_model" "STUDIO_RAG_EMBEDDINGS_MODEL" Kind::Maybe, none;

@@ -76,6 +76,8 @@ webhook.allow_private|STUDIO_WEBHOOK_ALLOW_PRIVATE|[]|10.0.0.0/8|["10.0.0.0/8"]
 mcp.servers|-|{}
 mcp.stdio_allowlist|STUDIO_MCP_STDIO_ALLOWLIST|[]|npx|["npx"]
 mcp.allow_private|STUDIO_MCP_ALLOW_PRIVATE|[]|::1|["::1"]
+mcp.connections|STUDIO_MCP_CONNECTIONS|256|9|9
+mcp.connections_per_tenant|STUDIO_MCP_CONNECTIONS_PER_TENANT|64|9|9
 rag.async_ingest|STUDIO_RAG_ASYNC_INGEST|true|no|false
 rag.embeddings_provider|STUDIO_RAG_EMBEDDINGS_PROVIDER|null|hash|"hash"
 rag.embeddings_model|STUDIO_RAG_EMBEDDINGS_MODEL|null|m|"m"

@@ -166,6 +166,12 @@ pub fn is_too_deep(value: &Value) -> bool {
     measure(value).1 > MAX_DEPTH
 }
 
+/// How deeply a value is nested; 0 for one that holds no others.
+#[must_use]
+pub fn depth_of(value: &Value) -> u32 {
+    measure(value).1
+}
+
 /// About how long the compact JSON of a value is, and how deep it is nested.
 pub(super) fn measure(value: &Value) -> (usize, u32) {
     match value {

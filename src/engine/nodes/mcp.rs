@@ -32,7 +32,7 @@ pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
     if outcome.is_error {
         return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), outcome.result));
     }
-    let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
+    let result = super::tool::value_of(outcome.result);
     let written = json!({"server": slug(context, node), "name": name, "result": result});
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })

@@ -10,7 +10,7 @@ use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;
 use crate::model::run::Call;
-use crate::model::state::{MAX_DEPTH, is_too_deep};
+use crate::model::state::{MAX_DEPTH, depth_of, is_too_deep};
 use crate::tools::{BoundTool, schema};
 
 /// Runs the node.
@@ -27,7 +27,7 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     if outcome.is_error {
         return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
     }
-    let result = serde_json::from_str(&outcome.result).unwrap_or(Value::String(outcome.result));
+    let result = value_of(outcome.result);
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
 }
@@ -59,6 +59,14 @@ pub(super) fn call_id(context: &StepContext) -> String {
         later => format!("call_{}_{later}", context.step()),
     };
     (1..context.attempt()).map(id).find(|id| !failed_before(context, id)).unwrap_or_else(|| id(context.attempt()))
+}
+
+/// The value of a tool's text: JSON as such, unless it is nested too deeply to be kept inside the state.
+pub(super) fn value_of(text: String) -> Value {
+    let parsed: Option<Value> = serde_json::from_str(&text).ok();
+    // It stands two levels deep in the state at most.
+    let fits = |value: &Value| depth_of(value) + 2 <= MAX_DEPTH;
+    parsed.filter(fits).unwrap_or(Value::String(text))
 }
 
 fn failed_before(context: &StepContext, call_id: &str) -> bool {

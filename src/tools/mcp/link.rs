@@ -1,9 +1,12 @@
 //! Owns the way to one server: a connection that is opened again when it was lost, not too often, and calls on it.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
 
 use super::content;
 use super::live::{Lent, Live, Snag};
@@ -33,27 +36,45 @@ pub(super) struct Link {
     starts: Mutex<VecDeque<Instant>>,
     used: Mutex<Instant>,
     users: AtomicUsize,
+    /// Told when nobody uses it any more.
+    freed: Arc<Notify>,
 }
 
 /// As long as somebody uses it.
-struct Use<'a>(&'a Link);
+pub(super) struct Use(Arc<Link>);
 
-impl Drop for Use<'_> {
+impl Drop for Use {
     fn drop(&mut self) {
         *self.0.used.lock() = Instant::now();
-        self.0.users.fetch_sub(1, Ordering::AcqRel);
+        if self.0.users.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.freed.notify_waiters();
+        }
+    }
+}
+
+impl Deref for Use {
+    type Target = Arc<Link>;
+
+    fn deref(&self) -> &Arc<Link> {
+        &self.0
     }
 }
 
 impl Link {
-    pub(super) fn new(ready: Ready) -> Self {
+    pub(super) fn new(ready: Ready, freed: Arc<Notify>) -> Self {
         let (live, opening, failed, starts, users) = Default::default();
-        Self { ready, live, opening, failed, starts, used: Mutex::new(Instant::now()), users }
+        Self { ready, live, opening, failed, starts, used: Mutex::new(Instant::now()), users, freed }
     }
 
-    fn enter(&self) -> Use<'_> {
+    /// Somebody uses it from now on.
+    pub(super) fn enter(self: &Arc<Self>) -> Use {
         self.users.fetch_add(1, Ordering::AcqRel);
-        Use(self)
+        Use(Arc::clone(self))
+    }
+
+    /// Whose connection it is.
+    pub(super) fn tenant(&self) -> &str {
+        &self.ready.tenant
     }
 
     /// Nobody waits for it.
@@ -71,7 +92,6 @@ impl Link {
     /// # Errors
     /// `mcp_unavailable`.
     pub(super) async fn tools(&self, guard: &Guard) -> Result<Arc<[Lent]>, Fault> {
-        let _use = self.enter();
         let live = self.open(guard).await?;
         let text = match live.tools().await {
             Ok(tools) => return Ok(tools),
@@ -88,8 +108,7 @@ impl Link {
     }
 
     /// Calls a tool. What could not reach the server is tried once more on a new connection; what may have reached it never is.
-    pub(super) async fn call(self: Arc<Self>, guard: &Guard, call: &ServerCall) -> ToolReply {
-        let _use = self.enter();
+    pub(super) async fn call(self: &Arc<Self>, guard: &Guard, call: &ServerCall) -> ToolReply {
         let mut unreached = String::new();
         for _ in 0..2 {
             let live = match self.open(guard).await {
@@ -100,7 +119,7 @@ impl Link {
             if live.known().is_none() {
                 let _called_without = live.tools().await;
             }
-            let mut watch = Watch { link: Some((Arc::clone(&self), Arc::clone(&live))) };
+            let mut watch = Watch { link: Some((Arc::clone(self), Arc::clone(&live))) };
             let called = live.call(call).await;
             watch.link = None;
             match called {

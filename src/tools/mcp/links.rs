@@ -6,8 +6,9 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use tokio::sync::Notify;
 
-use super::link::Link;
+use super::link::{Link, Use};
 use super::live::Lent;
 use super::open;
 use super::server::{Ready, Server, unavailable};
@@ -20,8 +21,6 @@ use crate::sync::Mutex;
 use crate::tools::ToolReply;
 use crate::tools::guard::Guard;
 
-/// Connections that are open at once.
-const MOST: usize = 64;
 /// How long one that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(300);
 /// How often it is looked for such.
@@ -37,6 +36,8 @@ struct Shared {
     host: HostDoor,
     guard: Guard,
     links: Mutex<HashMap<String, Arc<Link>>>,
+    /// Told when a connection is no longer used.
+    freed: Arc<Notify>,
     closed: AtomicBool,
     sweeping: AtomicBool,
 }
@@ -54,8 +55,8 @@ impl Links {
     /// What is wrong with the configured addresses.
     pub(super) fn new(config: Arc<Config>, secrets: Secrets, host: HostDoor) -> Result<Self, Vec<String>> {
         let guard = Guard::new(("mcp", &["*".to_owned()]), ("mcp.allow_private", &config.mcp.allow_private))?;
-        let (links, closed, sweeping) = Default::default();
-        Ok(Self(Arc::new(Shared { config, secrets, host, guard, links, closed, sweeping })))
+        let (links, freed, closed, sweeping) = Default::default();
+        Ok(Self(Arc::new(Shared { config, secrets, host, guard, links, freed, closed, sweeping })))
     }
 
     /// The configuration that says what may be started.
@@ -97,30 +98,52 @@ impl Links {
         server.ready(&self.0.config, &self.0.secrets, &self.0.host, tenant).await
     }
 
-    async fn link(&self, server: &Server, tenant: &str) -> Result<Arc<Link>, Fault> {
+    /// The way to a server, used from now on. Where all places are taken it waits for one, as long as a call of the server may take.
+    async fn link(&self, server: &Server, tenant: &str) -> Result<Use, Fault> {
         let ready = self.ready(server, tenant).await?;
+        let until = tokio::time::Instant::now() + ready.timeout;
+        loop {
+            let freed = Arc::clone(&self.0.freed).notified_owned();
+            tokio::pin!(freed);
+            freed.as_mut().enable();
+            if let Some(link) = self.place(&ready)? {
+                return Ok(link);
+            }
+            if tokio::time::timeout_at(until, freed).await.is_err() {
+                let (most, waited) = (self.0.config.mcp.connections_per_tenant, ready.timeout.as_millis());
+                let text = format!("was not asked: no connection became free within {waited} ms (`mcp.connections`; at most {most} of a tenant)");
+                return Err(unavailable(&ready.slug, &text));
+            }
+        }
+    }
+
+    /// The connection of a server, or a place for it; none while all places are taken by connections that are used.
+    fn place(&self, ready: &Ready) -> Result<Option<Use>, Fault> {
         let mut links = self.0.links.lock();
         if self.0.closed.load(Ordering::Acquire) {
             return Err(unavailable(&ready.slug, "was not asked: the studio is shutting down"));
         }
         if let Some(link) = links.get(&ready.print) {
-            return Ok(Arc::clone(link));
+            return Ok(Some(link.enter()));
         }
-        if links.len() >= MOST {
-            let idle = links.iter().filter(|(_, link)| link.is_free()).min_by_key(|(_, link)| link.used());
-            let Some(print) = idle.map(|(print, _)| print.clone()) else {
-                return Err(unavailable(&ready.slug, &format!("was not asked: {MOST} connections to MCP servers are at work")));
-            };
+        let limits = &self.0.config.mcp;
+        let own = links.values().filter(|link| link.tenant() == &*ready.tenant).count() as u64;
+        let crowded = own >= limits.connections_per_tenant;
+        if crowded || links.len() as u64 >= limits.connections {
+            // A tenant at its limit makes room among its own connections, so that it cannot push out those of others.
+            let may_end = |link: &Arc<Link>| link.is_free() && (!crowded || link.tenant() == &*ready.tenant);
+            let idle = links.iter().filter(|(_, link)| may_end(link)).min_by_key(|(_, link)| link.used());
+            let Some(print) = idle.map(|(print, _)| print.clone()) else { return Ok(None) };
             if let Some(link) = links.remove(&print) {
                 tokio::spawn(async move { link.close().await });
             }
         }
-        let print = ready.print.clone();
-        let link = Arc::new(Link::new(ready));
-        links.insert(print, Arc::clone(&link));
+        let link = Arc::new(Link::new(ready.clone(), Arc::clone(&self.0.freed)));
+        links.insert(ready.print.clone(), Arc::clone(&link));
+        let used = link.enter();
         drop(links);
         self.sweep();
-        Ok(link)
+        Ok(Some(used))
     }
 
     /// Ends connections that nobody uses, as long as there are any.

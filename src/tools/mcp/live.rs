@@ -15,12 +15,11 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::process::Process;
 use super::program::LastWords;
+use super::server::Ready;
 use super::server_call::{self, Replied, ServerCall, Underway};
 use super::web;
 use crate::sync::Mutex;
 
-/// How long the list of tools may take.
-const LIST: Duration = Duration::from_secs(10);
 /// How long a list is true where the server says nothing of it.
 const USUALLY_TRUE: Duration = Duration::from_secs(300);
 /// A server may not make a list true for longer.
@@ -30,6 +29,8 @@ const END: Duration = Duration::from_secs(6);
 /// More tools or pages of them are not read.
 const TOOLS: usize = 1000;
 const PAGES: usize = 50;
+/// What all descriptions and schemas of a server may measure: a model is sent them with every request. What comes after is left out.
+const ALL: usize = 512 << 10;
 /// What is kept of a description, and of a schema.
 const DESCRIPTION: usize = 8 << 10;
 const SCHEMA: usize = 128 << 10;
@@ -67,6 +68,7 @@ pub(super) struct Live {
     /// The server tells when its tools change.
     listens: Arc<AtomicBool>,
     client: Client,
+    ready: Ready,
     listed: Mutex<Option<Listed>>,
 }
 
@@ -78,7 +80,7 @@ struct Listed {
 
 impl Live {
     /// A connection that was just opened.
-    pub(super) async fn new(service: RunningService<RoleClient, Client>, program: Option<(Arc<Process>, LastWords)>) -> Self {
+    pub(super) async fn new(service: RunningService<RoleClient, Client>, program: Option<(Arc<Process>, LastWords)>, ready: Ready) -> Self {
         let peer = service.peer().clone();
         peer.set_response_cache_config(ClientCacheConfig::disabled()).await;
         let info = peer.peer_info();
@@ -87,6 +89,7 @@ impl Live {
         let stateless = version.as_ref().is_some_and(|version| !version.has_initialize());
         let live = Self {
             client: service.service().clone(),
+            ready,
             peer,
             service: Mutex::new(Some(service)),
             program,
@@ -151,8 +154,9 @@ impl Live {
         }
         // A change while it is read makes the list stale again.
         self.client.stale.store(false, Ordering::Release);
-        let read = tokio::time::timeout(LIST, self.list()).await;
-        let late = || format!("did not list its tools within {} s", LIST.as_secs());
+        let within = super::open::patience(&self.ready);
+        let read = tokio::time::timeout(within, self.list()).await;
+        let late = || format!("did not list its tools within {} ms", within.as_millis());
         let (tools, ttl) = match read.unwrap_or_else(|_| Err(late())) {
             Ok(read) => read,
             Err(text) => {
@@ -176,13 +180,19 @@ impl Live {
                 Snag::Unreached(text) | Snag::Forgotten(text) | Snag::Lost(text) | Snag::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
-            tools.extend(page.tools.into_iter().map(lent));
+            tools.extend(page.tools.into_iter().map(|tool| lent(tool, |text| self.ready.masked(text))));
             cursor = page.next_cursor.filter(|_| tools.len() < TOOLS);
             if cursor.is_none() {
                 break;
             }
         }
         tools.truncate(TOOLS);
+        let fitting = fitting(&tools);
+        if fitting < tools.len() {
+            let (slug, left_out) = (&self.ready.slug, tools.len() - fitting);
+            tracing::warn!(server = %slug, left_out, "the tools of an MCP server measure more than {} KiB; the last ones are left out", ALL >> 10);
+            tools.truncate(fitting);
+        }
         Ok((tools.into(), ttl))
     }
 
@@ -268,14 +278,27 @@ impl Live {
     }
 }
 
-fn lent(tool: Tool) -> Lent {
-    let mut description = tool.description.or_else(|| tool.title.map(Into::into)).unwrap_or_default().into_owned();
+/// How many of the tools are kept.
+fn fitting(tools: &[Lent]) -> usize {
+    let mut size = 0;
+    let fits = |tool: &&Lent| {
+        size += tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+        size <= ALL
+    };
+    tools.iter().take_while(fits).count()
+}
+
+/// A server may repeat the secrets that it was given; what it says of its tools goes to providers of models.
+fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> Lent {
+    let description = tool.description.or_else(|| tool.title.map(Into::into)).unwrap_or_default().into_owned();
+    let mut description = masked(&description);
     if description.len() > DESCRIPTION {
         let end = (0..=DESCRIPTION).rev().find(|end| description.is_char_boundary(*end)).unwrap_or(0);
         description.truncate(end);
     }
-    let schema = Value::Object((*tool.input_schema).clone());
-    let fits = schema.get("type").is_some_and(|kind| kind == "object") && schema.to_string().len() <= SCHEMA;
+    let written = Value::Object((*tool.input_schema).clone()).to_string();
+    let schema = serde_json::from_str(&masked(&written)).unwrap_or(Value::Null);
+    let fits = schema.get("type").is_some_and(|kind| kind == "object") && written.len() <= SCHEMA;
     Lent { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
 }
 
@@ -308,10 +331,14 @@ mod tests {
     #[test]
     fn what_a_server_tells_of_a_tool_is_bounded() {
         let tool = |description: &str, schema: Value| {
-            lent(serde_json::from_value(json!({"name": "t", "description": description, "inputSchema": schema})).expect("a tool"))
+            lent(serde_json::from_value(json!({"name": "t", "description": description, "inputSchema": schema})).expect("a tool"), |text| text.replace("s3cret", "***"))
         };
         let long = tool(&"é".repeat(DESCRIPTION), json!({"type": "object", "title": "x".repeat(SCHEMA)}));
         assert!(long.description.len() <= DESCRIPTION && long.input_schema == json!({"type": "object"}));
         assert_eq!(tool("d", json!({})).input_schema, json!({"type": "object"}));
+        let told = tool("with s3cret", json!({"type": "object", "description": "s3cret"}));
+        assert_eq!((told.description.as_str(), &told.input_schema["description"]), ("with ***", &json!("***")));
+        let many: Vec<Lent> = (0..100).map(|_| tool(&"x".repeat(DESCRIPTION), json!({"type": "object"}))).collect();
+        assert!((60..70).contains(&fitting(&many)), "{}", fitting(&many));
     }
 }

@@ -1,6 +1,7 @@
 //! Owns MCP servers as a source of tools: their definitions bound to what models and nodes call.
 
 mod authorization;
+mod bounded;
 mod client;
 mod content;
 mod elicitation;

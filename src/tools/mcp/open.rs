@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, RunningService};
-use rmcp::transport::IntoTransport;
+use rmcp::transport::Transport;
 
+use super::bounded::Bounded;
 use super::client::{Client, HANDSHAKE, STATELESS};
 use super::live::Live;
 use super::process::Process;
@@ -16,8 +17,14 @@ use super::{events, web};
 use crate::model::event::Fault;
 use crate::tools::guard::Guard;
 
-/// How long a server may take to start.
-const START: Duration = Duration::from_secs(10);
+/// How long a server may take to start, or to list its tools: as long as one of its calls, within these bounds.
+const LEAST: Duration = Duration::from_secs(3);
+const MOST: Duration = Duration::from_secs(10);
+
+/// How long what has to come before a call may take.
+pub(super) fn patience(ready: &Ready) -> Duration {
+    ready.timeout.clamp(LEAST, MOST)
+}
 
 /// Which protocol a connection begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,27 +62,28 @@ pub(super) async fn open(ready: &Ready, guard: &Guard) -> Result<Live, Fault> {
 }
 
 async fn begin(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
-    let late = || Trouble { text: format!("did not answer within {} s", START.as_secs()), retry: true };
-    tokio::time::timeout(START, connect(ready, guard, beginning)).await.unwrap_or_else(|_| Err(late()))
+    let within = patience(ready);
+    let late = || Trouble { text: format!("did not answer within {} ms", within.as_millis()), retry: true };
+    tokio::time::timeout(within, connect(ready, guard, beginning)).await.unwrap_or_else(|_| Err(late()))
 }
 
 async fn connect(ready: &Ready, guard: &Guard, beginning: Beginning) -> Result<Live, Trouble> {
     match &ready.way {
         Way::Program(program) => {
-            let (wire, process, words) = program::start(program).map_err(Trouble::plain)?;
+            let (wire, process, words) = program::start(program, &ready.hidden).map_err(Trouble::plain)?;
             let started = Started(process, words);
             match greet(wire, ready, beginning).await {
-                Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone()))).await),
+                Ok(service) => Ok(Live::new(service, Some((Arc::clone(&started.0), started.1.clone())), ready.clone()).await),
                 Err(trouble) => Err(started.blamed(trouble).await),
             }
         }
         Way::Http(address) => {
             let transport = web::open(address, &ready.elicitation, guard).map_err(Trouble::plain)?;
-            Ok(Live::new(greet(transport, ready, beginning).await?, None).await)
+            Ok(Live::new(greet(transport, ready, beginning).await?, None, ready.clone()).await)
         }
         Way::Events(address) => {
             let wire = events::open(address, guard).await.map_err(Trouble::plain)?;
-            Ok(Live::new(greet(wire, ready, beginning).await?, None).await)
+            Ok(Live::new(greet(wire, ready, beginning).await?, None, ready.clone()).await)
         }
     }
 }
@@ -92,16 +100,15 @@ impl Started {
     }
 }
 
-async fn greet<T, E, A>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
+async fn greet<T>(transport: T, ready: &Ready, beginning: Beginning) -> Result<RunningService<RoleClient, Client>, Trouble>
 where
-    T: IntoTransport<RoleClient, E, A>,
-    E: std::error::Error + Send + Sync + 'static,
+    T: Transport<RoleClient> + 'static,
 {
     let mode = match beginning {
         Beginning::Asking => ClientLifecycleMode::Auto { preferred_versions: vec![STATELESS], legacy_version: Some(HANDSHAKE) },
         Beginning::Handshake => ClientLifecycleMode::Initialize,
     };
-    Client::new(ready).serve_with_lifecycle(transport, mode).await.map_err(trouble)
+    Client::new(ready).serve_with_lifecycle(Bounded::new(transport), mode).await.map_err(trouble)
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]

@@ -13,9 +13,12 @@ use super::process::Process;
 use super::server::Program;
 use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::sync::Mutex;
+use crate::tools::masking;
 
-/// How much of a program's last words is kept, and how long they are waited for once it has ended.
+/// How much of a program's last words is told, how much is kept until secrets are masked in it, and how long they are waited for
+/// once it has ended.
 const WORDS: usize = 2048;
+const KEPT: usize = 4 * WORDS;
 const WORDS_COME: Duration = Duration::from_secs(1);
 /// The beginning and the end of a message that is too long, where its id is looked for.
 const EDGE: usize = 256;
@@ -26,13 +29,15 @@ pub(super) struct LastWords {
     kept: Arc<Mutex<Vec<u8>>>,
     /// Gone when nothing more comes.
     more: watch::Receiver<()>,
+    /// What must not be told.
+    hidden: Arc<[Arc<str>]>,
 }
 
 impl LastWords {
     /// No words yet, and what is dropped when there will be no more.
-    fn new() -> (Self, watch::Sender<()>) {
+    fn new(hidden: &[Arc<str>]) -> (Self, watch::Sender<()>) {
         let (listening, more) = watch::channel(());
-        (Self { kept: Arc::default(), more }, listening)
+        (Self { kept: Arc::default(), more, hidden: hidden.into() }, listening)
     }
 
     /// What a program that has ended said, to its last word: they may come after its end is known.
@@ -45,6 +50,9 @@ impl LastWords {
     /// As text on one line; empty when it said nothing.
     fn told(&self) -> String {
         let words = String::from_utf8_lossy(&self.kept.lock()).into_owned();
+        // Masked before it is cut, so that no part of a secret stays at the edge.
+        let words = masking::masked(&words, self.hidden.iter().map(|secret| &**secret));
+        let words = &words[words.ceil_char_boundary(words.len().saturating_sub(WORDS))..];
         let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join(" | ").chars().filter(|letter| !letter.is_control()).collect()
     }
@@ -54,11 +62,11 @@ impl LastWords {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn start(program: &Program) -> Result<(Wire, Arc<Process>, LastWords), String> {
+pub(super) fn start(program: &Program, hidden: &[Arc<str>]) -> Result<(Wire, Arc<Process>, LastWords), String> {
     let told = |problem: std::io::Error| format!("could not be started: `{}`: {problem}", program.command);
     let (process, pipes) = Process::start(program).map_err(told)?;
     let process = Arc::new(process);
-    let (words, listening) = LastWords::new();
+    let (words, listening) = LastWords::new(hidden);
     let input = pipe::Sender::from_owned_fd(OwnedFd::from(pipes.input)).map_err(told)?;
     let output = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.output)).map_err(told)?;
     let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(pipes.errors)).map_err(told)?;
@@ -111,7 +119,7 @@ async fn drain(mut errors: pipe::Receiver, kept: Arc<Mutex<Vec<u8>>>, listening:
 fn add(kept: &Mutex<Vec<u8>>, bytes: &[u8]) {
     let mut kept = kept.lock();
     kept.extend_from_slice(bytes);
-    let over = kept.len().saturating_sub(WORDS);
+    let over = kept.len().saturating_sub(KEPT);
     kept.drain(..over);
 }
 
@@ -172,8 +180,18 @@ impl Line {
         if line.starts_with(b"[") {
             return serde_json::from_slice(line).unwrap_or_default();
         }
-        serde_json::from_slice(line).into_iter().collect()
+        match serde_json::from_slice(line) {
+            Ok(message) => vec![message],
+            Err(problem) => unreadable(line, &problem).into_iter().collect(),
+        }
     }
+}
+
+/// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
+fn unreadable(line: &[u8], problem: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
+    let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
+    let text = format!("the answer could not be read: {problem}");
+    Some(ServerJsonRpcMessage::error(ErrorData::internal_error(text, None), Some(id)))
 }
 
 /// The id of an answer whose middle was not kept.
@@ -225,9 +243,24 @@ mod tests {
         assert_eq!(error_id(&format!(r#"{{"result":{{"a":"{long}","id":9}}}}"#)), None);
     }
 
+    #[test]
+    fn an_answer_that_is_nested_too_deeply_fails_its_own_call() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        assert_eq!(error_id(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":{deep}}}}}"#)), Some(RequestId::Number(7)));
+        assert_eq!(error_id(&format!(r#"{{"result":{{"a":{deep}}},"jsonrpc":"2.0","id":8}}"#)), Some(RequestId::Number(8)));
+        assert!(taken(&format!(r#"{{"jsonrpc":"2.0","method":"x","params":{{"a":{deep}}}}}"#)).is_empty());
+    }
+
+    #[test]
+    fn no_part_of_a_secret_stays_where_last_words_are_cut() {
+        let (words, _listening) = LastWords::new(&["s3cret-value".into()]);
+        add(&words.kept, format!("s3cret-value{}", "x".repeat(WORDS - 6)).as_bytes());
+        assert!(!words.told().contains("value"), "{}", &words.told()[..20]);
+    }
+
     #[tokio::test]
     async fn last_words_that_come_late_are_heard() {
-        let (words, listening) = LastWords::new();
+        let (words, listening) = LastWords::new(&[]);
         let late = words.clone();
         let asked = tokio::spawn(async move { late.to_the_end().await });
         tokio::task::yield_now().await;
@@ -238,7 +271,7 @@ mod tests {
 
     #[test]
     fn last_words_are_bounded_and_on_one_line() {
-        let (words, _) = LastWords::new();
+        let (words, _) = LastWords::new(&[]);
         add(&words.kept, "a".repeat(5000).as_bytes());
         add(&words.kept, b"\nerror:\x1b[31m bad\n\n");
         assert!(words.told().len() < WORDS + 10 && words.told().ends_with("a | error:[31m bad"), "{}", words.told());

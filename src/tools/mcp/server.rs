@@ -14,6 +14,7 @@ use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::{secret, variable};
 use crate::secrets::Secrets;
+use crate::tools::masking;
 
 /// How long a call may take where the definition says nothing.
 const TIMEOUT_MS: u64 = 30_000;
@@ -76,6 +77,10 @@ pub(super) struct Ready {
     pub(super) way: Way,
     /// Changes with everything that a connection depends on, its secrets too.
     pub(super) print: String,
+    /// Whose connections it takes a place of.
+    pub(super) tenant: Arc<str>,
+    /// How long a call may take, and whatever has to come before it.
+    pub(super) timeout: Duration,
     /// What must not be told.
     pub(super) hidden: Vec<Arc<str>>,
     /// Who answers its questions where no run waits for them.
@@ -149,7 +154,8 @@ impl Server {
         };
         let elicitation = Elicitation::new(host, &self.slug, tenant);
         let print = print((tenant, &self.slug), &way, elicitation.is_answered());
-        Ok(Ready { slug: self.slug.clone(), way, print, hidden: lookup.hidden, elicitation })
+        let (tenant, timeout) = (tenant.into(), self.timeout);
+        Ok(Ready { slug: self.slug.clone(), way, print, tenant, timeout, hidden: lookup.hidden, elicitation })
     }
 
     fn may_start(&self, config: &Config) -> Result<(), Fault> {
@@ -253,8 +259,7 @@ impl Ready {
             Way::Program(_) => Vec::new(),
             Way::Http(address) | Way::Events(address) => address.authorization.hidden(),
         };
-        let secrets = self.hidden.iter().chain(&given).filter(|secret| secret.len() >= 4);
-        secrets.fold(text.into(), |text, secret| text.replace(&**secret, "***"))
+        masking::masked(&text.into(), self.hidden.iter().chain(&given).map(|secret| &**secret))
     }
 }
 

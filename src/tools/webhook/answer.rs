@@ -4,10 +4,10 @@ use serde_json::value::RawValue;
 
 use super::sending::Answer;
 use crate::config::Secret;
-use crate::tools::ToolReply;
+use crate::tools::{ToolReply, masking};
 
-/// Shorter secrets are not looked for: masking them would only garble the text.
-const SHORTEST_SECRET: usize = 4;
+/// What is kept of an answer that tells an error.
+const ERROR: usize = 4 << 10;
 
 /// 2xx: the text is the result, JSON without its blanks. Everything else is an error.
 pub(super) fn reply(answer: &Answer) -> ToolReply {
@@ -44,12 +44,12 @@ fn compact(json: &str) -> String {
     out
 }
 
-/// A server may send back what it was sent.
+/// A server may send back what it was sent: masked before it is cut, so that no part of a secret stays at the edge.
 pub(super) fn masked(mut reply: ToolReply, secrets: &[Secret]) -> ToolReply {
-    for secret in secrets.iter().filter(|secret| secret.0.len() >= SHORTEST_SECRET) {
-        if reply.text.contains(&*secret.0) {
-            reply.text = reply.text.replace(&*secret.0, "***");
-        }
+    reply.text = masking::masked(&reply.text, secrets.iter().map(|secret| &*secret.0));
+    if reply.is_error && reply.text.len() > ERROR {
+        let end = reply.text.floor_char_boundary(ERROR);
+        reply.text.truncate(end);
     }
     reply
 }
@@ -83,5 +83,7 @@ mod tests {
         let secrets = [Secret("s3cret-value".into()), Secret("a".into())];
         let reply = masked(ToolReply::error("401: bad token s3cret-value, a"), &secrets);
         assert_eq!(reply.text, "401: bad token ***, a");
+        let reply = masked(ToolReply::error(format!("{}s3cret-value", "x".repeat(ERROR - 6))), &secrets);
+        assert!(reply.text.len() <= ERROR && !reply.text.contains("s3c"), "{}", &reply.text[ERROR - 20..]);
     }
 }

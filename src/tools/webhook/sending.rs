@@ -11,8 +11,8 @@ use crate::tools::guard::{self, GuardedClient};
 const REDIRECTS: usize = 5;
 /// What is read of an answer; the rest is cut.
 const ANSWER: usize = 8 << 20;
-/// What is read of an answer that tells an error.
-const ERROR: usize = 4 << 10;
+/// What is read of an answer that tells an error; less of it is kept once secrets are masked.
+const ERROR: usize = 16 << 10;
 
 /// One request.
 pub(super) struct Request {
@@ -59,12 +59,20 @@ async fn once(client: &GuardedClient, request: &Request) -> Result<Response, Str
     call.send().await.map_err(|problem| format!("the webhook could not be called: {}", guard::why(&problem)))
 }
 
-/// Where an answer sends us; none when it is the last one.
+/// Where an answer sends us; none when it is the last one. What is to change something is not made a request that only reads: 301 and
+/// 302 are followed for GET and HEAD alone, 307 and 308 repeat the request, 303 says itself that the work is done.
 fn target(response: &Response, request: &Request) -> Result<Option<Url>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let status = response.status().as_u16();
+    if matches!(status, 301 | 302) && !matches!(request.method, Method::GET | Method::HEAD) {
+        let method = &request.method;
+        return Err(format!(
+            "the webhook answered {method} with a redirect ({status}), which was not followed: it is not known whether the call did its work; use the address that it redirects to"
+        ));
+    }
     let target = location.to_str().ok().and_then(|location| request.url.join(location).ok());
     let target = target.ok_or("the webhook was redirected to something that is no URL")?;
     if request.url.scheme() == "https" && target.scheme() != "https" {
@@ -74,8 +82,7 @@ fn target(response: &Response, request: &Request) -> Result<Option<Url>, String>
 }
 
 fn follow(request: &mut Request, url: Url, status: StatusCode) {
-    let becomes_get = status == StatusCode::SEE_OTHER || (request.method == Method::POST && matches!(status.as_u16(), 301 | 302));
-    if becomes_get {
+    if status == StatusCode::SEE_OTHER {
         request.method = Method::GET;
         request.body = None;
         request.own.remove(CONTENT_TYPE);
@@ -84,6 +91,7 @@ fn follow(request: &mut Request, url: Url, status: StatusCode) {
     if url.origin() != request.url.origin() {
         request.own.clear();
         request.common.remove(AUTHORIZATION);
+        request.common.remove(super::IDEMPOTENCY_KEY);
     }
     request.url = url;
 }

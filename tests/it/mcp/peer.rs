@@ -75,7 +75,7 @@ impl Peer {
     fn tools(&self) -> Vec<Value> {
         let any = json!({"type": "object"});
         let sum = json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]});
-        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once", "inquire"];
+        let mut names = vec!["add", "fail", "crash", "hang", "big", "env", "child", "files.read", "ask", "form", "grow", "heard", "garbage", "once", "inquire", "flood", "repeat"];
         names.extend(self.grown.then_some("grown"));
         let schema = |name: &str| if name == "add" { sum.clone() } else { any.clone() };
         names.into_iter().map(|name| json!({"name": name, "description": format!("Does {name}"), "inputSchema": schema(name)})).collect()
@@ -99,6 +99,20 @@ impl Peer {
                 std::process::exit(3)
             }
             "hang" => return Vec::new(),
+            "flood" => {
+                std::thread::spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(200));
+                    let mut out = std::io::stdout().lock();
+                    for number in 0.. {
+                        let ping = json!({"jsonrpc": "2.0", "id": format!("p{number}"), "method": "ping", "params": {"_meta": {"x": "y".repeat(1000)}}});
+                        if writeln!(out, "{ping}").is_err() {
+                            return;
+                        }
+                    }
+                });
+                text(std::process::id().to_string())
+            }
+            "repeat" => json!({"resultType": "complete", "content": [], "structuredContent": {"said": std::env::var("TOKEN").unwrap_or_default()}}),
             "once" => {
                 let path = arguments["file"].as_str().expect("a path");
                 if !std::path::Path::new(path).exists() {

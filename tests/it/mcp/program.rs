@@ -224,3 +224,54 @@ async fn programs_of_the_studio_need_the_list() {
     assert!(make(json!({"name": "C", "transport": "stdio", "command": "listed", "env": {"LD_PRELOAD": "x"}})).await.contains("env.LD_PRELOAD"));
     assert!(make(json!({"name": "D", "transport": "stdio", "command": "listed", "env": {"A-B": "x"}})).await.contains("env.A-B"));
 }
+
+#[tokio::test]
+async fn a_server_that_floods_requests_and_reads_no_answers_is_ended() {
+    let bench = bench(&[("peer", program("legacy", json!({})))], json!({}));
+    let pid = result(&bench, "peer", "flood", json!({})).await.as_u64().expect("a pid");
+    // The run is over: nobody calls the server, and nobody waits for it.
+    let begun = std::time::Instant::now();
+    while is_running(pid) {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the program goes on asking");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await, json!({"sum": 3}));
+}
+
+#[tokio::test]
+async fn a_secret_that_has_to_be_escaped_is_masked_in_structured_answers() {
+    let server = program("legacy", json!({"TOKEN": "secret:ODD"}));
+    let settings = json!({"mcp": {"servers": {"peer": server}}, "secrets": {"ODD": "tok\"en\\canary"}});
+    let bench = Bench::new(settings);
+    assert_eq!(result(&bench, "peer", "repeat", json!({})).await, json!({"said": "***"}));
+}
+
+#[tokio::test]
+async fn connections_of_one_tenant_wait_for_each_other_and_leave_others_alone() {
+    let slow = |other: &str| {
+        let mut server = program("legacy", json!({"OTHER": other}));
+        server["timeout_ms"] = json!(4000);
+        server
+    };
+    let servers = json!({"one": slow("1"), "two": slow("2")});
+    let bench = Bench::new(json!({"mcp": {"servers": servers, "connections": 8, "connections_per_tenant": 1}}));
+    let hang = run(&bench, call("one", "hang", json!({})));
+    let waits = async {
+        tokio::time::sleep(Duration::from_millis(1500)).await;
+        run(&bench, call("two", "add", json!({"parameters": {"a": 1, "b": 2}}))).await
+    };
+    let (late, waited) = tokio::join!(hang, waits);
+    assert_eq!(late.expect_err("late"), "tool_failed: the tool did not answer within 4000 ms");
+    assert_eq!(waited.expect("a place once the other call is over")["mcp_result"]["result"], json!({"sum": 3}));
+    let scope = studio::studio::Scope { tenant: "other".into(), ..studio::studio::Scope::default() };
+    let other = Bench { studio: bench.studio.clone(), scope };
+    let beside = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let begun = std::time::Instant::now();
+        let sum = run(&other, call("two", "add", json!({"parameters": {"a": 1, "b": 2}}))).await;
+        (sum, begun.elapsed())
+    };
+    let (_late, (sum, took)) = tokio::join!(run(&bench, call("one", "hang", json!({}))), beside);
+    assert_eq!(sum.expect("another tenant has places of its own")["mcp_result"]["result"], json!({"sum": 3}));
+    assert!(took < Duration::from_millis(3300), "{took:?}");
+}

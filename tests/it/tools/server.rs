@@ -84,6 +84,8 @@ async fn answer(State(seen): State<Seen>, method: Method, uri: Uri, query: Query
         "/hang" => std::future::pending().await,
         "/binary" => ([("content-type", "image/png")], vec![0x89, b'P', b'N', b'G', 0, 0]).into_response(),
         "/pretty" => ([("content-type", "application/json")], "{\n  \"id\": 12345678901234567890,\n  \"ok\": true\n}\n").into_response(),
+        "/escaped" => ([("content-type", "application/json")], format!("{{\"key\":\"{}\",\"n\":1.10}}", authorization.replace('/', "\\/"))).into_response(),
+        "/deep" => ([("content-type", "application/json")], format!("{}{}", "[".repeat(110), "]".repeat(110))).into_response(),
         "/none" => StatusCode::NO_CONTENT.into_response(),
         _ => axum::Json(json!({"method": method.as_str(), "authorization": authorization})).into_response(),
     }

@@ -119,3 +119,34 @@ async fn a_webhook_that_fails_fails_its_node() {
     assert_eq!(trace["trace"]["error"], json!({"code": "tool_failed", "message": "the webhook answered 401 Unauthorized: bad token none", "node_id": "tool"}));
     assert_eq!(server.seen().len(), 2);
 }
+
+#[tokio::test]
+async fn a_secret_that_comes_back_escaped_is_masked() {
+    let server = Server::start().await;
+    let bench = Bench::new(json!({"webhook": {"allow_private": ["127.0.0.0/8"]}, "secrets": {"KEY": "ab/cd+ef/ghijkl=="}}));
+    let id = hook(&bench, json!({"url": server.url("/escaped"), "headers": {"Authorization": "secret:KEY"}})).await;
+    assert_eq!(tried(&bench, &id, json!({})).await, r#"{"key":"***","n":1.1}"#);
+}
+
+#[tokio::test]
+async fn a_redirect_does_not_turn_a_call_into_a_request_that_only_reads() {
+    let (bench, server) = (near(), Server::start().await);
+    for code in [301, 302] {
+        let url = server.url(&format!("/redirect?code={code}&to=/moved"));
+        let id = hook(&bench, json!({"method": "POST", "url": url})).await;
+        let told = tried(&bench, &id, json!({"order": 1})).await;
+        assert!(told.starts_with(&format!("error: the webhook answered POST with a redirect ({code}), which was not followed")), "{told}");
+    }
+    assert!(!server.seen().iter().any(|line| line.contains(" /moved ")), "{}", server.told());
+    let id = hook(&bench, json!({"method": "POST", "url": server.url("/redirect?code=307&to=/moved")})).await;
+    assert_eq!(tried(&bench, &id, json!({})).await, r#"{"method":"POST","authorization":"none"}"#);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_nested_too_deeply_for_the_state_is_a_text() {
+    let (bench, server) = (near(), Server::start().await);
+    stored(&bench, json!({"name": "deep", "kind": "webhook", "config": {"url": server.url("/deep")}})).await;
+    let trace = run(&bench, graph(json!({"tool_ref": "tool:deep"}))).await;
+    assert_eq!(trace["trace"]["status"], "completed", "{}", trace["trace"]["error"]);
+    assert!(trace["steps"][0]["output"]["tool_result"]["result"].is_string());
+}
