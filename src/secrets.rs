@@ -1,5 +1,7 @@
 //! Owns secrets: they are named `secret:NAME` everywhere and looked up only when they are used.
 
+pub(crate) mod masking;
+
 use std::sync::Arc;
 use std::time::Duration;
 

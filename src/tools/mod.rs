@@ -8,7 +8,6 @@ pub mod mcp;
 #[cfg(not(feature = "mcp"))]
 #[path = "mcp/absent.rs"]
 pub mod mcp;
-mod masking;
 pub mod names;
 pub mod rag;
 pub mod schema;

@@ -13,7 +13,7 @@ use super::process::Process;
 use super::server::Program;
 use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::sync::Mutex;
-use crate::tools::masking;
+use crate::secrets::masking;
 
 /// How much of a program's last words is told, how much is kept until secrets are masked in it, and how long they are waited for
 /// once it has ended.

@@ -14,7 +14,7 @@ use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::{secret, variable};
 use crate::secrets::Secrets;
-use crate::tools::masking;
+use crate::secrets::masking;
 
 /// How long a call may take where the definition says nothing.
 const TIMEOUT_MS: u64 = 30_000;

@@ -4,7 +4,8 @@ use serde_json::value::RawValue;
 
 use super::sending::Answer;
 use crate::config::Secret;
-use crate::tools::{ToolReply, masking};
+use crate::secrets::masking;
+use crate::tools::ToolReply;
 
 /// What is kept of an answer that tells an error.
 const ERROR: usize = 4 << 10;
