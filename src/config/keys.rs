@@ -219,8 +219,10 @@ keys! {
     "limits.loop_max_steps" "STUDIO_LIMITS_LOOP_MAX_STEPS" SOME, always!(10_000);
     "limits.fork_branches" "STUDIO_LIMITS_FORK_BRANCHES" SOME, always!(256);
     "limits.tool_result_kb" "STUDIO_LIMITS_TOOL_RESULT_KB" SOME, always!(256);
-    "timeouts.model_ms" "STUDIO_TIMEOUTS_MODEL_MS" SOME, always!(120_000);
-    "timeouts.model_idle_ms" "STUDIO_TIMEOUTS_MODEL_IDLE_MS" SOME, always!(60_000);
+    "limits.answer_kb" "STUDIO_LIMITS_ANSWER_KB" Kind::Count(1, 4_194_304), always!(32_768);
+    "timeouts.model_ms" "STUDIO_TIMEOUTS_MODEL_MS" SOME, always!(300_000);
+    "timeouts.model_idle_ms" "STUDIO_TIMEOUTS_MODEL_IDLE_MS" SOME, always!(300_000);
+    "timeouts.model_total_ms" "STUDIO_TIMEOUTS_MODEL_TOTAL_MS" SOME, always!(900_000);
     "timeouts.tool_ms" "STUDIO_TIMEOUTS_TOOL_MS" SOME, always!(30_000);
     "timeouts.webhook_ms" "STUDIO_TIMEOUTS_WEBHOOK_MS" SOME, always!(15_000);
     "timeouts.run_seconds" "STUDIO_TIMEOUTS_RUN_SECONDS" SOME, always!(3600);

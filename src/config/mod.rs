@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use load::ConfigSources;
-pub use provider::{EmbeddingConfig, ModelConfig, ProviderConfig};
+pub use provider::{EmbeddingConfig, ModelConfig, ProviderConfig, Quirks};
 pub use settings::Flags;
 pub(crate) use settings::time_zone;
 #[cfg(test)]
@@ -243,11 +243,13 @@ sections! {
         loop_max_steps: u64,
         fork_branches: u64,
         tool_result_kb: u64,
+        answer_kb: u64,
     }
     /// Waits.
     Timeouts {
         model_ms: u64,
         model_idle_ms: u64,
+        model_total_ms: u64,
         tool_ms: u64,
         webhook_ms: u64,
         run_seconds: u64,

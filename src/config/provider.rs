@@ -19,12 +19,22 @@ pub struct ProviderConfig {
     pub headers: BTreeMap<String, String>,
     pub models: Vec<ModelConfig>,
     pub embeddings: Vec<EmbeddingConfig>,
+    /// The longest silence of its models, before the first byte and after it.
     pub timeout_ms: Option<u64>,
+    pub quirks: Quirks,
     pub max_retries: Option<u32>,
     /// Of Azure OpenAI and Anthropic.
     pub api_version: Option<String>,
     /// Of `script`: what each model answers.
     pub scripts: Map<String, Value>,
+}
+
+/// What a provider cannot do although its family can.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quirks {
+    /// False: its answers are asked for whole.
+    pub stream: Option<bool>,
 }
 
 /// A model as pickers show it.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::keys::{KEYS, Shown};
-use super::{Config, Keys, Secret};
+use super::{Config, Keys, Secret, Source};
 
 /// What is on, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -23,6 +23,15 @@ pub struct Flags {
     pub usage_export: bool,
     pub stream_adapters: bool,
     pub templates: bool,
+}
+
+impl Config {
+    /// How long a model may be silent before its answer begins: as long as in it, unless its own key says otherwise.
+    #[must_use]
+    pub fn model_first_byte_ms(&self) -> u64 {
+        let is_set = self.origin.iter().any(|(key, _, source)| *key == "timeouts.model_ms" && *source != Source::Default);
+        if is_set { self.timeouts.model_ms } else { self.timeouts.model_idle_ms }
+    }
 }
 
 impl Keys {

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
+use super::endings;
 use super::journal::Lost;
 use crate::model::{Id, Timestamp};
+use crate::model::agent::OnLength;
 use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, PartHash};
@@ -15,6 +17,9 @@ use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::sync::Mutex;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
+
+/// More tokens than any model takes or gives in one call: such a report is not believed.
+const PLAUSIBLE: u64 = 100_000_000;
 
 /// A model call.
 #[derive(Debug)]
@@ -27,6 +32,8 @@ pub struct ModelCall {
     pub request: ChatRequest,
     /// Who hears the text while it comes.
     pub tell: Tell,
+    /// What becomes of an answer that is cut at its token limit.
+    pub on_length: OnLength,
 }
 
 /// A conversation that is about to be begun.
@@ -132,7 +139,7 @@ impl StepContext {
         let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
         let message = self.messages(std::slice::from_ref(part)).await?.pop();
         let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
-        Ok(Some(ModelAnswer { message, structured: done.structured, finish: finish_of(done.finish.as_deref()) }))
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish: done.finish.as_deref().map_or(Finish::Stop, Finish::named) }))
     }
 
     /// Messages that a summary of this step stands for.
@@ -149,6 +156,7 @@ impl StepContext {
         if let Some(answer) = self.answer(key).await? {
             return Ok(answer);
         }
+        call.request.stream = self.world().providers.streams(&call.provider);
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
@@ -156,9 +164,7 @@ impl StepContext {
         let result = tokio::select! {
             result = self.ask(&call, &spent) => result,
             () = self.cancelled().cancelled() => {
-                let cut = ProviderFailure::new(FaultCode::Cancelled, "the call was cut short");
-                let Some(tokens) = *spent.lock() else { return Err(cut.fault) };
-                Err(ProviderFailure { tokens: Some(tokens), ..cut })
+                Err(ProviderFailure { tokens: *spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
             }
         };
         if self.world().observer.wants_content() {
@@ -170,7 +176,7 @@ impl StepContext {
 
     /// Records that a model is about to be asked; the span of the call.
     fn begin_call(&self, key: &str, call: &mut ModelCall) -> Result<Id, Fault> {
-        let ModelCall { name, provider, request, tell } = call;
+        let ModelCall { name, provider, request, tell, on_length: _ } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
         if let Some(asker) = &asker {
             let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
@@ -235,22 +241,32 @@ impl StepContext {
             reply_index: None,
             structured: None,
             finish: None,
+            warnings: Vec::new(),
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
             Ok(reply) => {
-                let reply = reply.storable();
-                let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
-                let part = part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?;
-                let mut call = finished(CallOutcome::Message(part), Some(self.meter(provider, model, reply.tokens, began)));
+                let mut reply = reply.storable();
+                let refused = endings::judge(asked, &mut reply);
+                let outcome = match &refused {
+                    Some(fault) => CallOutcome::Failed(fault.clone()),
+                    None => {
+                        let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
+                        CallOutcome::Message(part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?)
+                    }
+                };
+                let mut call = finished(outcome, Some(self.meter(provider, model, reply.tokens, began)));
                 call.reply_index = reply.reply_index;
-                call.structured.clone_from(&reply.structured);
-                call.finish = Some(finish_name(reply.finish).to_owned());
+                call.structured = reply.structured.clone().filter(|_| refused.is_none());
+                call.finish = Some(reply.finish.as_str().to_owned());
+                call.warnings = reply.warnings;
                 self.record(Event::CallFinished(Box::new(call)))?;
-                Ok(ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish })
+                let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish };
+                refused.map_or(Ok(answer), Err)
             }
             Err(failure) => {
-                let usage = failure.tokens.map(|tokens| self.meter(provider, model, Some(tokens), began));
+                let spent = failure.tokens.is_some() || failure.cut;
+                let usage = spent.then(|| self.meter(provider, model, failure.tokens, began));
                 let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
                 call.reply_index = failure.reply_index;
                 self.record(Event::CallFinished(Box::new(call)))?;
@@ -261,6 +277,7 @@ impl StepContext {
 
     /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
     pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+        let tokens = tokens.filter(|tokens| tokens.prompt.max(tokens.completion) <= PLAUSIBLE);
         let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
         match self.world().prices.lookup(provider, model, began) {
             Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
@@ -271,22 +288,4 @@ impl StepContext {
 
 pub(super) fn millis(took: Duration) -> u64 {
     u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
-}
-
-const fn finish_name(finish: Finish) -> &'static str {
-    match finish {
-        Finish::Stop => "stop",
-        Finish::ToolCalls => "tool_calls",
-        Finish::Length => "length",
-        Finish::ContentFilter => "content_filter",
-    }
-}
-
-fn finish_of(name: Option<&str>) -> Finish {
-    match name {
-        Some("tool_calls") => Finish::ToolCalls,
-        Some("length") => Finish::Length,
-        Some("content_filter") => Finish::ContentFilter,
-        Some(_) | None => Finish::Stop,
-    }
 }

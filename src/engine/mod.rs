@@ -8,6 +8,7 @@ mod calls;
 mod context;
 mod create;
 mod drive;
+mod endings;
 mod feed;
 mod going;
 mod journal;

@@ -10,7 +10,7 @@ use super::names;
 use super::world::World;
 use crate::model::chat::Message;
 use crate::model::event::{
-    CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, Fault, LaneId, Measured, PureOutcome, StepCompleted, StepRan,
+    CallFinished, CallKind, CallOutcome, CallStarted, Entry, Event, Fault, FaultCode, LaneId, Measured, PureOutcome, StepCompleted, StepRan,
 };
 use crate::model::graph::NodeKind;
 use crate::model::run::{Call, OpenStep, Run};
@@ -278,6 +278,7 @@ impl Teller<'_> {
         };
         piece.said = heard.or_else(|| self.values(open, &call.outcome));
         match &call.outcome {
+            CallOutcome::Failed(fault) if fault.code == FaultCode::Cancelled => piece.end = End::Cut,
             CallOutcome::Failed(fault) => piece.end = failed(fault),
             CallOutcome::Tool(outcome) if outcome.abandoned => piece.end = End::Cut,
             CallOutcome::Tool(outcome) if outcome.is_error => {

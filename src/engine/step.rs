@@ -103,6 +103,7 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
             | FaultCode::CredentialMissing
             | FaultCode::ProviderAuth
             | FaultCode::ToolLimit
+            | FaultCode::OutputTruncated
             | FaultCode::Cancelled
     );
     let node = &context.node().node;

@@ -194,6 +194,7 @@ impl StepContext {
             reply_index: None,
             structured: None,
             finish: None,
+            warnings: Vec::new(),
         })))
     }
 }

@@ -67,7 +67,7 @@ impl StepContext {
         let (outcome, usage, result): (_, Option<Usage>, _) = match result {
             Ok((value, tokens)) => (CallOutcome::Value(value.clone()), meter(tokens), Ok(value)),
             Err(failure) => {
-                let usage = failure.tokens.and_then(|tokens| meter(Some(tokens)));
+                let usage = if failure.tokens.is_some() || failure.cut { meter(failure.tokens) } else { None };
                 (CallOutcome::Failed(failure.fault.clone()), usage, Err(failure.fault))
             }
         };
@@ -80,6 +80,7 @@ impl StepContext {
             reply_index: None,
             structured: None,
             finish: None,
+            warnings: Vec::new(),
         })))?;
         result
     }

@@ -98,6 +98,8 @@ pub struct Agent {
     #[serde(default)]
     pub parallel_tool_calls: Option<bool>,
     #[serde(default)]
+    pub on_length: OnLength,
+    #[serde(default)]
     pub parameters: Parameters,
     #[serde(default)]
     pub output_schema: Option<String>,
@@ -105,6 +107,17 @@ pub struct Agent {
     pub schema: Option<Value>,
     #[serde(default)]
     pub memory_config: Option<MemoryConfig>,
+}
+
+/// What becomes of an answer that was cut at its token limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLength {
+    /// It is used, with a warning.
+    #[default]
+    Keep,
+    /// It fails the step.
+    Fail,
 }
 
 const fn ten() -> u32 {

@@ -6,6 +6,7 @@ mod created;
 mod fault;
 mod question;
 mod step;
+mod warning;
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub use created::{Created, EntityKind};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
 pub use question::{Asked, OpenQuestion, Question, Said};
 pub use step::{Measured, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted, Turn};
+pub use warning::Warning;
 
 use super::chat::ToolCall;
 use super::{Id, Timestamp};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use frame::{Frame, Wire, pending_tools};
-use frame::{Body, Facts, Place, pause_of};
+use frame::{Body, Facts, Place, StepFacts, pause_of};
 use lanes::Lane;
 
 use super::event::{CallKind, CallOutcome, Created, EntityKind, Entry, Event, LaneId, Resumed, Seq};
@@ -81,6 +81,8 @@ pub struct Telling {
     pub live: Sink,
     live_wanted: bool,
     reply_id: Option<Id>,
+    /// What was measured of the step that ended last.
+    last: Arc<StepFacts>,
     started_at: Option<Timestamp>,
     working_since: Option<Timestamp>,
     total: Usage,
@@ -104,6 +106,7 @@ impl Telling {
             live: Sink::default(),
             live_wanted: live,
             reply_id: None,
+            last: Arc::default(),
             started_at: None,
             working_since: None,
             total: Usage::default(),
@@ -327,13 +330,15 @@ impl Telling {
         {
             self.reply_id = turn.reply_id.or(self.reply_id);
         }
+        let step = Arc::new(step);
         if self.chat() {
+            self.last = step;
             return;
         }
         if forked {
             self.close_fork(entry.lane);
         }
-        self.say_body(entry.lane, Body::Completed { entry: Arc::clone(entry), step: Arc::new(step) });
+        self.say_body(entry.lane, Body::Completed { entry: Arc::clone(entry), step });
     }
 
     fn failed_step(&mut self, entry: &Arc<Entry>) {
@@ -398,7 +403,7 @@ impl Telling {
             self.open.clear();
         }
         let duration_ms = self.started_at.map_or(0, |started| entry.at.since(started));
-        let body = Body::Ended { entry: Arc::clone(entry), total: Arc::new(self.total), duration_ms, reply_id: self.reply_id };
+        let body = Body::Ended { entry: Arc::clone(entry), total: Arc::new(self.total), duration_ms, reply_id: self.reply_id, last: Arc::clone(&self.last) };
         self.say_at_root(body);
         self.terminal(Some(entry));
     }

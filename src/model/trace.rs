@@ -7,13 +7,15 @@ mod step;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::{Map, Value, json};
+
 pub use paused::{checkpoint, pauses};
 pub use span::Span;
 pub use step::{Step, StepStatus};
 use step::Moment;
 
 use super::Id;
-use super::event::{CallFinished, CallStarted, Created, Entry, Event, Fault, PureOutcome, StepRan, StepStarted};
+use super::event::{CallFinished, CallStarted, Created, Entry, Event, Fault, PureOutcome, StepRan, StepStarted, Warning};
 use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Run;
@@ -195,6 +197,11 @@ impl Trace {
                 (step.provider, step.model) = (provider, model);
             }
             step.rag = rag.or_else(|| step.rag.take());
+            if call.is_own_answer() && call.finish.is_some() {
+                step.finish.clone_from(&call.finish);
+            }
+            let fresh: Vec<Warning> = call.warnings.iter().filter(|warning| !step.warnings.contains(warning)).cloned().collect();
+            step.warnings.extend(fresh);
         }
     }
 
@@ -236,5 +243,13 @@ impl Trace {
         let open = |step: &&mut Step| matches!(step.status, StepStatus::Running | StepStatus::Paused) && !step.superseded;
         self.steps.iter_mut().filter(open).for_each(|step| step.end(now, StepStatus::Cancelled));
         self.spans.iter_mut().for_each(|span| span.cut(now.at));
+    }
+}
+
+/// Why an answer ended, and what people should know of it; each only where there is something to tell.
+fn add_ending(fields: &mut Map<String, Value>, finish: Option<&str>, warnings: &[Warning]) {
+    fields.extend(finish.map(|finish| ("finish".to_owned(), finish.into())));
+    if !warnings.is_empty() {
+        fields.insert("warnings".to_owned(), json!(warnings));
     }
 }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::outbound::Patience;
-use super::reply::{self, tool_call_of};
+use super::reply::{self, Parts, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp};
-use crate::model::chat::{Message, Role, Tokens, ToolCall};
+use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 
 /// A provider of kind `host`.
@@ -27,6 +27,7 @@ pub struct HostModels {
 
 impl HostModels {
     async fn ask(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+        let until = self.patience.until();
         let (sender, mut chunks) = mpsc::unbounded_channel();
         let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, self.payload(request), Some(sender)));
         let mut limit = self.patience.first_byte;
@@ -44,10 +45,11 @@ impl HostModels {
                     }
                     return match answer {
                         Ok(answer) => heard.end(&answer, request),
-                        Err(failure) => Err(ProviderFailure { tokens: heard.tokens, ..failed(failure) }),
+                        Err(failure) => Err(ProviderFailure { tokens: heard.tokens, cut: heard.said, ..failed(failure) }),
                     };
                 }
                 () = tokio::time::sleep(limit) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(limit) }),
+                () = tokio::time::sleep_until(until) => return Err(ProviderFailure { tokens: heard.tokens, ..silent(self.patience.total) }),
             }
         }
     }
@@ -80,10 +82,12 @@ struct Heard {
     text: String,
     calls: Vec<ToolCall>,
     tokens: Option<Tokens>,
+    said: bool,
 }
 
 impl Heard {
     fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
+        self.said = true;
         if let Some(delta) = chunk.get("delta").and_then(Value::as_str).filter(|delta| !delta.is_empty()) {
             self.text.push_str(delta);
             deltas(Delta::Text(delta.to_owned()));
@@ -100,20 +104,13 @@ impl Heard {
         let whole = answer.get("message").map(|message| message.get("content").unwrap_or(message));
         let text = if self.text.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { self.text };
         let told = answer.get("tool_calls").and_then(Value::as_array);
-        let tool_calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
+        let calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
         let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
-        let finish = match answer.get("finish_reason").and_then(Value::as_str) {
-            Some("content_filter") => {
-                let failure = ProviderFailure::new(FaultCode::ProviderContentFiltered, "the provider's filter stopped the answer");
-                return Err(ProviderFailure { tokens, ..failure });
-            }
-            _ if !tool_calls.is_empty() => Finish::ToolCalls,
-            Some("length") => Finish::Length,
-            _ => Finish::Stop,
-        };
-        let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&text).ok());
-        let message = Message { tool_calls, ..Message::text(Role::Assistant, text) };
-        Ok(ChatReply { message, structured, tokens, finish, reply_index: None })
+        let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
+        // A host may say this of an answer that needs no tool.
+        let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
+        let parts = Parts { text, calls, own: None, tokens, finish, explanation: String::new() };
+        parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
 
@@ -139,7 +136,7 @@ fn failed(failure: HostFailure) -> ProviderFailure {
 }
 
 fn silent(limit: Duration) -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderTimeout, format!("the host sent nothing within {} ms", limit.as_millis()))
+    ProviderFailure::cut(FaultCode::ProviderTimeout, format!("the host sent nothing within {} ms", limit.as_millis()))
 }
 
 impl Provider for HostModels {
@@ -158,7 +155,12 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::model::chat::Role;
     use crate::host::{Host, HostCall, HostDeclaration};
+
+    fn patience(limit: Duration) -> Patience {
+        Patience { first_byte: limit, idle: limit, total: limit, answer_bytes: 1 << 20, retries: 0 }
+    }
 
     struct Chatty;
 
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn files_go_to_the_host_with_their_bytes() {
-        let patience = Patience { first_byte: Duration::ZERO, idle: Duration::ZERO, retries: 0 };
+        let patience = patience(Duration::ZERO);
         let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         assert_eq!(models.payload(&request).get("media"), None);
@@ -191,7 +193,7 @@ mod tests {
         let door = HostDoor::default();
         door.set(Arc::new(Chatty), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
         let second = Duration::from_secs(1);
-        let models = HostModels { id: "mine".into(), door, patience: Patience { first_byte: second, idle: second, retries: 0 } };
+        let models = HostModels { id: "mine".into(), door, patience: patience(second) };
         let told = crate::sync::Mutex::new(Vec::new());
         let request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let reply = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
@@ -203,7 +205,7 @@ mod tests {
     #[tokio::test]
     async fn a_host_that_does_not_answer_is_unavailable() {
         let second = Duration::from_secs(1);
-        let patience = Patience { first_byte: second, idle: second, retries: 0 };
+        let patience = patience(second);
         let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
         let failure = models.chat(&ChatRequest::new("m", Vec::new()), &|_| {}).await.expect_err("no host");
         assert_eq!(failure.fault.code, FaultCode::ProviderUnavailable);

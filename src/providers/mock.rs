@@ -18,7 +18,7 @@ use crate::config::Secret;
 use crate::clock::SystemClock;
 use crate::model::chat::{Attachment, Message, Role, ToolCall};
 
-/// One answer: status, headers, pieces of the body; a piece `HANG` waits for ever, `BREAK` breaks the connection.
+/// One answer: status, headers, pieces of the body; a piece `HANG` waits for ever, `WAIT` for 50 ms, `BREAK` breaks the connection.
 #[derive(Clone)]
 pub(super) struct Canned(pub(super) u16, pub(super) &'static [(&'static str, &'static str)], pub(super) Vec<String>);
 
@@ -44,6 +44,10 @@ async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Res
         let piece = pieces.next()?;
         tokio::task::yield_now().await;
         let piece = match piece.as_str() {
+            "WAIT" => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                Ok(Bytes::new())
+            }
             "HANG" => std::future::pending().await,
             "BREAK" => Err(std::io::Error::other("broken")),
             text => Ok(Bytes::from(text.to_owned())),
@@ -59,9 +63,10 @@ async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Res
 
 /// The way to a base URL with the credential `key` and little patience.
 pub(super) fn wire(base_url: &str) -> Wire {
-    let patience = Patience { first_byte: Duration::from_millis(400), idle: Duration::from_millis(200), retries: 2 };
+    let (first_byte, idle) = (Duration::from_millis(400), Duration::from_millis(200));
+    let patience = Patience { first_byte, idle, total: Duration::from_secs(60), answer_bytes: 8 << 20, retries: 2 };
     let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
-    Wire { base_url: base_url.into(), credential: Some(Secret("key".into())), headers: Vec::new(), patience, outbound }
+    Wire { base_url: base_url.into(), credential: Some(Secret("key".into())), headers: Vec::new(), patience, until: patience.until(), outbound }
 }
 
 /// A provider that gives these answers in turn, and the way to it; `path` ends its base URL.

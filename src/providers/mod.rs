@@ -8,6 +8,7 @@ mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod gemini;
+mod halves;
 pub mod hash;
 pub mod host;
 pub mod instruct;
@@ -35,7 +36,7 @@ use serde_json::{Map, Value};
 
 use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Tokens};
-use crate::model::event::{Fault, FaultCode};
+use crate::model::event::{Fault, FaultCode, Warning};
 use crate::model::state::{MAX_DEPTH, is_too_deep};
 
 /// A tool as it is offered to a model.
@@ -105,8 +106,10 @@ pub struct ChatRequest {
     pub parameters: Parameters,
     /// The answer must fit this JSON Schema.
     pub schema: Option<Value>,
-    /// Deltas are wanted.
+    /// The answer is asked for as a stream, whoever listens.
     pub stream: bool,
+    /// Somebody reads the text while it comes.
+    pub live: bool,
     /// Who asks: what `script` replies match on.
     pub asker: Asker,
     /// `secret:NAME` of the agent or node, instead of the provider's.
@@ -127,6 +130,7 @@ impl ChatRequest {
             parameters: Parameters::default(),
             schema: None,
             stream: false,
+            live: false,
             asker: Asker::default(),
             credential: None,
         }
@@ -175,6 +179,8 @@ pub struct ChatReply {
     pub tokens: Option<Tokens>,
     /// Why it ended.
     pub finish: Finish,
+    /// What people should know of the request or the answer.
+    pub warnings: Vec<Warning>,
     /// `script`: the index of the reply that was used, kept in the log.
     pub reply_index: Option<u64>,
 }
@@ -194,9 +200,10 @@ impl ChatReply {
 }
 
 /// Why an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Finish {
     /// It was complete.
+    #[default]
     Stop,
     /// It asks for tools.
     ToolCalls,
@@ -204,6 +211,34 @@ pub enum Finish {
     Length,
     /// A filter stopped it.
     ContentFilter,
+    /// For a reason of the provider's own.
+    Other,
+}
+
+impl Finish {
+    /// As it is told.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Other => "other",
+        }
+    }
+
+    /// The one that is told so.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        match name {
+            "stop" => Self::Stop,
+            "tool_calls" => Self::ToolCalls,
+            "length" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// A provider's failure.
@@ -213,6 +248,8 @@ pub struct ProviderFailure {
     pub fault: Fault,
     /// Tokens that were reported before it failed.
     pub tokens: Option<Tokens>,
+    /// An answer was begun or waited for: the provider may have taken tokens that it did not report.
+    pub cut: bool,
     /// Of a scripted model: which reply was used.
     pub reply_index: Option<u64>,
 }
@@ -220,13 +257,18 @@ pub struct ProviderFailure {
 impl ProviderFailure {
     /// A failure without a usage report.
     pub fn new(code: FaultCode, message: impl Into<String>) -> Self {
-        Self { fault: Fault::new(code, message), tokens: None, reply_index: None }
+        Self::from(Fault::new(code, message))
+    }
+
+    /// The failure of an answer that was begun or waited for.
+    pub fn cut(code: FaultCode, message: impl Into<String>) -> Self {
+        Self { cut: true, ..Self::new(code, message) }
     }
 }
 
 impl From<Fault> for ProviderFailure {
     fn from(fault: Fault) -> Self {
-        Self { fault, tokens: None, reply_index: None }
+        Self { fault, tokens: None, cut: false, reply_index: None }
     }
 }
 

@@ -34,6 +34,7 @@ enum Frame {
 /// It tells an error, or it broke off, before anything else.
 pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp) -> Result<Answer, Refused> {
     let (mut seen, mut lines, is_json) = (BytesMut::new(), Lines::new(LIMIT), answer.is_json());
+    let mut said = false;
     loop {
         let piece = answer.next().await.map_err(Refused::last)?;
         seen.extend_from_slice(piece.as_deref().unwrap_or_default());
@@ -41,10 +42,13 @@ pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp
             Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
             Some(_) if is_json => Frame::Answer,
             None if is_json => whole(&seen),
-            Some(piece) => first(&mut lines, piece),
+            Some(piece) => first(&mut lines, piece, &mut said),
             // The last line may lack its end.
-            None => first(&mut lines, b"\n"),
+            None => first(&mut lines, b"\n", &mut said),
         };
+        if std::mem::take(&mut said) || (is_json && piece.as_ref().is_some_and(|piece| !piece.trim_ascii().is_empty())) {
+            answer.said();
+        }
         match frame {
             Frame::Error(frame) => return Err(refusal::read_opening(error_of(&frame).unwrap_or(&frame), headers, now)),
             Frame::Quiet if piece.is_some() => {}
@@ -65,8 +69,8 @@ fn whole(answer: &[u8]) -> Frame {
     }
 }
 
-/// The first frame that says anything: events and lines of JSON alike are told line by line.
-fn first(lines: &mut Lines, piece: &[u8]) -> Frame {
+/// The first frame that says anything: events and lines of JSON alike are told line by line. `said`: there was a frame at all.
+fn first(lines: &mut Lines, piece: &[u8], said: &mut bool) -> Frame {
     let Ok(found) = lines.feed(piece) else { return Frame::Answer };
     for line in found {
         let line = line.trim_start_matches('\u{feff}').trim();
@@ -75,6 +79,7 @@ fn first(lines: &mut Lines, piece: &[u8]) -> Frame {
         if data.is_empty() || is_field {
             continue;
         }
+        *said = true;
         match serde_json::from_str(data).map_or(Frame::Answer, read) {
             Frame::Quiet => {}
             frame @ (Frame::Error(_) | Frame::Answer) => return frame,

@@ -8,6 +8,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::time::{Instant, timeout_at};
+
 use crate::sync::Mutex;
 
 use super::plain::{self, Plain};
@@ -16,8 +18,6 @@ use super::refusal::{self, Refused};
 use crate::clock::Clock;
 use crate::model::event::FaultCode;
 
-/// What one answer may measure.
-pub(super) const ANSWER_LIMIT: usize = 8 << 20;
 /// What is read of an answer that tells an error.
 const ERROR_LIMIT: usize = 64 << 10;
 /// How long a connection may take.
@@ -28,16 +28,38 @@ pub(super) const USER_AGENT: &str = concat!("workflow-studio/", env!("CARGO_PKG_
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The wait before the first retry when the provider names none.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// How long the text of a refusal is waited for: its status is known by then.
+const REFUSAL: Duration = Duration::from_secs(5);
+/// How long a usage report is waited for once the answer is complete.
+const LINGER: Duration = Duration::from_secs(2);
 
-/// How long a provider may take, and how often it is asked again.
+/// How long a provider may take, how much it may say, and how often it is asked again.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     /// To the first byte of the answer.
     pub first_byte: Duration,
-    /// Between bytes.
+    /// Between two things that it says; comments and blank lines say nothing.
     pub idle: Duration,
+    /// The whole call, with its retries.
+    pub total: Duration,
+    /// Bytes of one answer.
+    pub answer_bytes: usize,
     /// Further attempts.
     pub retries: u32,
+}
+
+impl Patience {
+    /// When a call that begins now must be over.
+    #[must_use]
+    pub fn until(&self) -> Instant {
+        after(self.total)
+    }
+}
+
+/// The moment after so long a wait.
+fn after(wait: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    Instant::now() + wait.min(FAR)
 }
 
 /// One request to a provider: always a POST of JSON.
@@ -115,18 +137,19 @@ impl Outbound {
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
-    pub async fn open(&self, request: &Request, patience: &Patience) -> Result<Answer, ProviderFailure> {
+    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
-            return Ok(Answer::of(pieces.clone(), patience.idle));
+            return Ok(Answer::of(pieces.clone(), *patience, until));
         }
         let mut attempt = 0;
         loop {
-            let refused = match self.once(request, patience).await {
+            let refused = match self.once(request, patience, until).await {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
             let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
+            let wait = wait.filter(|wait| Instant::now() + *wait < until);
             let Some(wait) = wait.filter(|_| attempt < patience.retries) else { return Err(refused.failure) };
             tokio::time::sleep(wait).await;
             attempt += 1;
@@ -144,27 +167,24 @@ impl Outbound {
         Some(wait.mul_f32(0.75 + f32::from(random[0]) / 512.0))
     }
 
-    async fn once(&self, request: &Request, patience: &Patience) -> Result<Answer, Refused> {
-        let begun = tokio::time::timeout(patience.first_byte, self.first_byte(request, patience.idle)).await;
-        let (answer, headers) = begun.unwrap_or_else(|_| {
-            let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
-            Err(Refused::last(ProviderFailure::new(FaultCode::ProviderTimeout, text)))
-        })?;
+    async fn once(&self, request: &Request, patience: &Patience, until: Instant) -> Result<Answer, Refused> {
+        let first_byte = after(patience.first_byte).min(until);
+        let unanswered = |_| Refused::last(unanswered(patience, first_byte == until));
+        let (status, headers, rest) = timeout_at(first_byte, self.head(request)).await.map_err(unanswered)??;
+        let mut answer = Answer::new(rest, *patience, until, is_json(&headers));
+        if !(200..300).contains(&status) {
+            return Err(self.refusal(status, &headers, answer).await);
+        }
+        let first = timeout_at(first_byte, answer.rest.next()).await.map_err(unanswered)?;
+        answer.first = first.map_err(|cause| broken(&cause, true))?;
         opening::look(answer, &headers, self.clock.now()).await
     }
 
-    async fn first_byte(&self, request: &Request, idle: Duration) -> Result<(Answer, HeaderMap), Refused> {
-        let (status, headers, rest) = match self.plain.target(&request.url) {
-            Some(target) => self.plainly(target, request).await?,
-            None => self.otherwise(request).await?,
-        };
-        let mut answer = Answer { first: None, rest, idle, left: ANSWER_LIMIT, is_json: is_json(&headers) };
-        if !(200..300).contains(&status) {
-            answer.left = ERROR_LIMIT;
-            return Err(self.refusal(status, &headers, answer).await);
+    async fn head(&self, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
+        match self.plain.target(&request.url) {
+            Some(target) => self.plainly(target, request).await,
+            None => self.otherwise(request).await,
         }
-        answer.first = answer.rest.next().await.map_err(|cause| broken(&cause, true))?;
-        Ok((answer, headers))
     }
 
     async fn plainly(&self, target: plain::Target, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
@@ -186,7 +206,10 @@ impl Outbound {
         Ok((status, headers, Rest::Other(rest)))
     }
 
-    async fn refusal(&self, status: u16, headers: &HeaderMap, answer: Answer) -> Refused {
+    /// What is told beside the status is waited for only so long: the status says already what to do.
+    async fn refusal(&self, status: u16, headers: &HeaderMap, mut answer: Answer) -> Refused {
+        answer.left = ERROR_LIMIT;
+        answer.until = answer.until.min(after(REFUSAL.min(answer.patience.first_byte)));
         let body = answer.read_what_is_allowed().await;
         refusal::read(status, headers, &body, self.clock.now())
     }
@@ -211,17 +234,47 @@ impl Rest {
 pub struct Answer {
     first: Option<Bytes>,
     rest: Rest,
-    idle: Duration,
+    patience: Patience,
+    /// When the whole call must be over.
+    until: Instant,
+    /// When the provider has been silent for too long.
+    silent_at: Instant,
     left: usize,
     is_json: bool,
 }
 
 impl Answer {
+    fn new(rest: Rest, patience: Patience, until: Instant, is_json: bool) -> Self {
+        Self { first: None, rest, patience, until, silent_at: after(patience.idle), left: patience.answer_bytes, is_json }
+    }
+
     /// An answer of these bytes, without a connection.
     #[cfg(any(test, feature = "fuzzing"))]
-    fn of(pieces: Vec<Bytes>, idle: Duration) -> Self {
+    fn of(pieces: Vec<Bytes>, patience: Patience, until: Instant) -> Self {
         let rest = Rest::Other(futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed());
-        Self { first: None, rest, idle, left: ANSWER_LIMIT, is_json: false }
+        Self::new(rest, patience, until, false)
+    }
+
+    /// What it may measure, and so any part of it.
+    pub(super) const fn limit(&self) -> usize {
+        self.patience.answer_bytes
+    }
+
+    /// The provider said something: its silence is counted from here.
+    pub(super) fn said(&mut self) {
+        self.silent_at = after(self.patience.idle);
+    }
+
+    /// All that counts was said: what may follow is waited for only a little.
+    pub(super) fn lingers(&mut self) {
+        self.patience.idle = self.patience.idle.min(LINGER);
+        self.said();
+    }
+
+    /// It is one JSON value, whatever was asked for: it says so, or it begins like one.
+    pub(super) fn is_one_value(&self) -> bool {
+        let begins = |bytes: &Bytes| bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        self.is_json || self.first.as_ref().is_some_and(begins)
     }
 
     /// It says that it is one JSON value, whatever was asked for.
@@ -236,14 +289,14 @@ impl Answer {
     pub async fn next(&mut self) -> Result<Option<Bytes>, ProviderFailure> {
         let piece = match self.first.take() {
             Some(first) => first,
-            None => match tokio::time::timeout(self.idle, self.rest.next()).await {
-                Err(_) => return Err(silent(self.idle)),
+            None => match timeout_at(self.silent_at.min(self.until), self.rest.next()).await {
+                Err(_) => return Err(self.silent()),
                 Ok(Err(cause)) => return Err(cut(&cause)),
                 Ok(Ok(None)) => return Ok(None),
                 Ok(Ok(Some(bytes))) => bytes,
             },
         };
-        self.left = self.left.checked_sub(piece.len()).ok_or_else(too_much)?;
+        self.left = self.left.checked_sub(piece.len()).ok_or_else(|| too_much(self.limit()))?;
         Ok(Some(piece))
     }
 
@@ -260,9 +313,20 @@ impl Answer {
     pub async fn whole(mut self) -> Result<Bytes, ProviderFailure> {
         let mut whole = BytesMut::new();
         while let Some(piece) = self.next().await? {
+            if !piece.trim_ascii().is_empty() {
+                self.said();
+            }
             whole.extend_from_slice(&piece);
         }
         Ok(whole.freeze())
+    }
+
+    fn silent(&self) -> ProviderFailure {
+        if self.until <= self.silent_at {
+            return too_long(&self.patience);
+        }
+        let text = format!("the provider said nothing more for {} ms", self.patience.idle.as_millis());
+        ProviderFailure::cut(FaultCode::ProviderTimeout, text)
     }
 
     async fn read_what_is_allowed(mut self) -> Bytes {
@@ -274,17 +338,26 @@ impl Answer {
     }
 }
 
-fn silent(idle: Duration) -> ProviderFailure {
-    let text = format!("the provider stopped sending for {} ms", idle.as_millis());
-    ProviderFailure::new(FaultCode::ProviderTimeout, text)
+fn unanswered(patience: &Patience, whole: bool) -> ProviderFailure {
+    if whole {
+        return too_long(patience);
+    }
+    let text = format!("the provider sent nothing within {} ms", patience.first_byte.as_millis());
+    ProviderFailure::cut(FaultCode::ProviderTimeout, text)
 }
 
-fn too_much() -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is larger than {ANSWER_LIMIT} bytes"))
+fn too_long(patience: &Patience) -> ProviderFailure {
+    let text = format!("the call took longer than {} ms in all (`timeouts.model_total_ms`) and was ended", patience.total.as_millis());
+    ProviderFailure::cut(FaultCode::ProviderTimeout, text)
+}
+
+fn too_much(limit: usize) -> ProviderFailure {
+    let text = format!("the provider's answer is larger than {limit} bytes (`limits.answer_kb`)");
+    ProviderFailure::cut(FaultCode::ProviderProtocol, text)
 }
 
 fn cut(cause: &str) -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer was cut off: {cause}"))
+    ProviderFailure::cut(FaultCode::ProviderProtocol, format!("the provider's answer was cut off: {cause}"))
 }
 
 /// Nothing of an answer came.

@@ -9,9 +9,6 @@ use super::ProviderFailure;
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 
-/// The longest text that is kept of a refusal.
-const TEXT_LIMIT: usize = 500;
-
 /// A refused attempt.
 #[derive(Debug)]
 pub struct Refused {
@@ -36,7 +33,9 @@ impl Refused {
 pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Refused {
     let json: Value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let told = Said::of(&json);
-    let text = told.text.clone().unwrap_or_else(|| shorten(&String::from_utf8_lossy(body)));
+    // JSON of an unknown form is written anew, so that its texts stand in it as they are masked.
+    let rest = || if json.is_null() { String::from_utf8_lossy(body).trim().to_owned() } else { json.to_string() };
+    let text = told.text.clone().unwrap_or_else(rest);
     let (code, retry) = (code(status, &told), told.may_pass(status, headers));
     let text = match (status, text.is_empty()) {
         (300..400, _) => format!("the provider answered {status}: it points elsewhere, which is not followed; set `base_url` to where it is"),
@@ -50,7 +49,7 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
     let (status, told) = inside(error);
-    let text = told.text.clone().unwrap_or_else(|| shorten(&error.to_string()));
+    let text = told.text.clone().unwrap_or_else(|| error.to_string());
     ProviderFailure::new(code(status, &told), format!("the provider broke off: {text}"))
 }
 
@@ -141,7 +140,7 @@ impl Said {
         let error = json.get("error").unwrap_or(json);
         let inner = error.get("innererror").unwrap_or(&Value::Null);
         let text = [error.get("message"), error.get("detail"), json.get("message"), json.get("detail"), Some(error)];
-        let text = text.into_iter().flatten().find_map(Value::as_str).map(shorten);
+        let text = text.into_iter().flatten().find_map(Value::as_str).map(|text| text.trim().to_owned());
         let marks = [error.get("code"), error.get("type"), error.get("status"), inner.get("code"), json.get("type")];
         let marks = marks.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
         Self { marks: marks.chain(text.clone()).collect(), text }
@@ -164,10 +163,6 @@ impl Said {
     fn mentions(&self, any: &[&str]) -> bool {
         self.marks.iter().any(|mark| any.iter().any(|wanted| mark.contains(wanted)))
     }
-}
-
-fn shorten(text: &str) -> String {
-    text.trim().chars().take(TEXT_LIMIT).collect()
 }
 
 fn wait(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {

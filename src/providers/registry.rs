@@ -19,11 +19,13 @@ use super::outbound::{Outbound, Patience};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure};
 use crate::config::{Config, ProviderConfig, Secret};
 use crate::host::HostDoor;
-use crate::model::event::{Fault, FaultCode};
+use crate::model::event::FaultCode;
+use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
+use crate::sync::Mutex;
 
 /// The kinds of providers that there are. A wire family is a file of its own and a row here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +141,12 @@ impl Providers {
         Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
     }
 
+    /// Whether its answers are asked for as streams.
+    #[must_use]
+    pub fn streams(&self, provider: &str) -> bool {
+        self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
+    }
+
     /// The ids of all providers, with their labels.
     pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
         self.entries.keys().map(|id| (id.as_str(), known(id).map_or(id.as_str(), |known| known.1)))
@@ -173,11 +181,11 @@ impl Providers {
     async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
         let mut found = Found::default();
         if let Some(name) = credential.or(entry.credential.as_ref()) {
-            found.credential = Some(self.secrets.get(name, tenant).await.map_err(failure)?);
+            found.credential = Some(self.secrets.get(name, tenant).await?);
         }
         found.secrets.extend(found.credential.clone());
         for (name, value) in &entry.settings.headers {
-            let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await.map_err(failure)?) } else { None };
+            let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await?) } else { None };
             found.headers.push(header(name, value, secret.as_ref())?);
             found.secrets.extend(secret);
         }
@@ -242,6 +250,7 @@ impl Named<'_> {
             credential: found.credential.clone(),
             headers: found.headers.clone(),
             patience: self.entry.patience,
+            until: self.entry.patience.until(),
             outbound: Arc::clone(&self.all.outbound),
         })
     }
@@ -252,8 +261,21 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             self.must_have(&request.native_tools)?;
             let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
-            let ready = self.ready(&found)?;
-            ready.provider().chat(request, deltas).await.map_err(|failure| masked(failure, &found.secrets))
+            let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
+            if masker.is_empty() {
+                return ready.provider().chat(request, deltas).await.map_err(|failure| told(failure, &masker));
+            }
+            let held = Mutex::new(String::new());
+            let hear = |delta: Delta| match delta {
+                Delta::Text(text) => say(masked(&masker, &held, &text), deltas),
+                delta @ (Delta::Reasoning(_) | Delta::Spent(_)) => deltas(delta),
+            };
+            let answer = ready.provider().chat(request, &hear).await;
+            say(std::mem::take(&mut *held.lock()), deltas);
+            match answer {
+                Ok(reply) => Ok(without_secrets(reply, &masker)),
+                Err(failure) => Err(told(failure, &masker)),
+            }
         })
     }
 
@@ -261,7 +283,7 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             let found = self.all.find(self.entry, None, &request.tenant).await?;
             let ready = self.ready(&found)?;
-            ready.provider().embed(request).await.map_err(|failure| masked(failure, &found.secrets))
+            ready.provider().embed(request).await.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })
     }
 }
@@ -297,8 +319,10 @@ impl Entry {
         };
         let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
         let patience = Patience {
-            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_ms)),
-            idle: Duration::from_millis(config.timeouts.model_idle_ms),
+            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| config.model_first_byte_ms())),
+            idle: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_idle_ms)),
+            total: Duration::from_millis(config.timeouts.model_total_ms),
+            answer_bytes: usize::try_from(config.limits.answer_kb << 10).unwrap_or(usize::MAX),
             retries: settings.max_retries.unwrap_or(2),
         };
         Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings })
@@ -335,90 +359,49 @@ impl Entry {
     }
 }
 
-const fn failure(fault: Fault) -> ProviderFailure {
-    ProviderFailure { fault, tokens: None, reply_index: None }
-}
+/// The longest text that is kept of a failure.
+const TEXT_LIMIT: usize = 600;
 
-/// Providers repeat keys in their error texts.
-fn masked(mut failure: ProviderFailure, secrets: &[Secret]) -> ProviderFailure {
-    for secret in secrets.iter().filter(|secret| !secret.0.is_empty()) {
-        failure.fault.message = failure.fault.message.replace(&*secret.0, "***");
+/// Providers repeat keys in their error texts: they are masked before the text is cut, so that no part of one stays at the edge.
+fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
+    let text = &mut failure.fault.message;
+    if !masker.is_empty() {
+        masker.message(text);
+    }
+    if let Some((end, _)) = text.char_indices().nth(TEXT_LIMIT) {
+        text.truncate(end);
+        text.push('…');
     }
     failure
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+/// What can be told of a text that comes in pieces.
+fn masked(masker: &Masker, held: &Mutex<String>, piece: &str) -> String {
+    let mut held = held.lock();
+    held.push_str(piece);
+    masker.settled(&mut held)
+}
 
-    use super::*;
-    use crate::clock::SystemClock;
-    use crate::model::chat::{Message, Role};
-
-    fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
-        let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
-        let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
-        Providers::new(&Arc::new(config), outbound, HostDoor::default())
-    }
-
-    async fn asked(providers: &Providers, id: &str) -> String {
-        let request = ChatRequest::new("echo", vec![Message::text(Role::User, "hi")]);
-        let answer = match providers.get(id) {
-            Ok(provider) => provider.chat(&request, &|_| {}).await,
-            Err(failure) => Err(failure),
-        };
-        answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
-    }
-
-    #[tokio::test]
-    async fn tools_of_the_provider_are_refused_where_there_are_none() {
-        let configured = json!({
-            "mine": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
-            "hosted": {"kind": "host"},
-        });
-        let providers = providers(&configured).ok().expect("valid");
-        let mut told = Vec::new();
-        for id in ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted", "openai-responses", "anthropic", "gemini", "mine"] {
-            let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
-            request.native_tools = vec!["web_search".into()];
-            let named = providers.get(id).expect("a provider");
-            let failure = named.chat(&request, &|_| {}).await.expect_err("a refusal");
-            told.push((id, failure.fault.message.contains("has no tool `web_search` of its own")));
-        }
-        let refused: Vec<&str> = told.iter().filter(|(_, refused)| *refused).map(|(id, _)| *id).collect();
-        assert_eq!(refused, ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted"]);
-    }
-
-    #[tokio::test]
-    async fn ids_become_providers() {
-        let configured = json!({
-            "mine": {"kind": "openai-compatible", "credential": "secret:SET"},
-            "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
-            "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
-        });
-        let providers = providers(&configured).ok().expect("valid");
-        assert_eq!(asked(&providers, "script").await, "You said: hi");
-        assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
-        assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
-        assert_eq!(asked(&providers, "mine").await, "provider_bad_request: `providers.mine.base_url` is not set");
-        assert!(asked(&providers, "local").await.starts_with("provider_unavailable"));
-        assert_eq!(asked(&providers, "keyed").await, "provider_bad_request: the configured header `x s3cret` is not valid");
-        assert!(asked(&providers, "hash").await.starts_with("provider_bad_request: the provider `hash` makes embeddings only"));
-        assert!(providers.is_configured("local", "").await && providers.is_configured("keyed", "").await);
-        assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
-    }
-
-    #[test]
-    fn wrong_settings_are_all_told() {
-        let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
-        let problems = providers(&configured).err().expect("wrong");
-        assert_eq!(
-            problems,
-            [
-                "providers.a.kind: `x` is no kind of provider",
-                "providers.b.kind: `b` is no kind of provider",
-                "providers.script.scripts.m: a script is an object",
-            ]
-        );
+fn say(text: String, deltas: Deltas<'_>) {
+    if !text.is_empty() {
+        deltas(Delta::Text(text));
     }
 }
+
+/// A model may repeat the key that its provider was asked with.
+fn without_secrets(mut reply: ChatReply, masker: &Masker) -> ChatReply {
+    masker.text(&mut reply.message.content);
+    for call in &mut reply.message.tool_calls {
+        masker.value(&mut call.arguments);
+    }
+    if let Some(blocks) = &mut reply.message.blocks {
+        masker.value(&mut blocks.value);
+    }
+    if let Some(value) = &mut reply.structured {
+        masker.value(value);
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::halves::Halves;
+use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, ProviderFailure};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
@@ -17,24 +19,30 @@ pub(super) struct Parts {
     pub(super) own: Option<Value>,
     /// The last usage report.
     pub(super) tokens: Option<Tokens>,
-    /// It ran into its token limit.
-    pub(super) cut: bool,
+    /// Why it ended, as the provider says it.
+    pub(super) finish: Finish,
+    /// Why a filter stopped it.
+    pub(super) explanation: String,
 }
 
 impl Parts {
     /// The answer of a family.
-    pub(super) fn into_reply(self, family: &str, request: &ChatRequest) -> ChatReply {
-        let finish = match (self.calls.is_empty(), self.cut) {
-            (false, _) => Finish::ToolCalls,
-            (true, true) => Finish::Length,
-            (true, false) => Finish::Stop,
+    pub(super) fn into_reply(mut self, family: &str, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        let (silent, calls) = (self.text.trim().is_empty(), !self.calls.is_empty());
+        let finish = match self.finish {
+            Finish::ContentFilter if silent && !calls => return Err(filtered(&self.explanation)),
+            Finish::ToolCalls if silent && !calls => return Err(malformed("it ends with calls of tools, but holds none")),
+            Finish::ToolCalls if !calls => Finish::Other,
+            Finish::Stop | Finish::ToolCalls | Finish::Other if calls => Finish::ToolCalls,
+            finish @ (Finish::Stop | Finish::ToolCalls | Finish::Length | Finish::ContentFilter | Finish::Other) => finish,
         };
+        sound_names(&mut self.calls, request);
         let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
         let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), value });
         let message = Message { tool_calls: self.calls, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
-        ChatReply { message, structured, tokens, finish, reply_index: None }
+        Ok(ChatReply { message, structured, tokens, finish, warnings: Vec::new(), reply_index: None })
     }
 }
 
@@ -52,13 +60,46 @@ pub(super) fn broken_off() -> ProviderFailure {
 /// A tool call whose arguments came as text; nothing at all means none.
 pub(super) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
     let text = arguments.trim();
-    let parsed = if text.is_empty() { Ok(Value::Object(Map::new())) } else { serde_json::from_str::<Value>(text) };
+    let parsed = if text.is_empty() { Ok(Value::Object(Map::new())) } else { parse(text) };
     let (arguments, invalid) = match parsed {
         Ok(object @ Value::Object(_)) => (object, None),
         Ok(_) => (Value::String(arguments.to_owned()), Some("the arguments are not a JSON object".to_owned())),
         Err(problem) => (Value::String(arguments.to_owned()), Some(format!("the arguments are not valid JSON: {problem}"))),
     };
     ToolCall { id, name, arguments, invalid }
+}
+
+fn parse(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|problem| match Halves::default().mend(text) {
+        Some(mended) => serde_json::from_str(&mended),
+        None => Err(problem),
+    })
+}
+
+/// The longest name of a tool.
+const LONGEST_NAME: usize = 64;
+
+/// Gives calls of tools that nobody offered names that providers take back: they refuse a whole conversation that holds another one.
+pub(super) fn sound_names(calls: &mut [ToolCall], request: &ChatRequest) {
+    for call in calls.iter_mut().filter(|call| !is_name(&call.name)) {
+        if request.tools.iter().all(|tool| tool.name != call.name) {
+            call.name = sound(&call.name);
+        }
+    }
+}
+
+const fn fits(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-')
+}
+
+fn is_name(name: &str) -> bool {
+    (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(fits)
+}
+
+/// The nearest name that providers take back. No tool has it, which the model is told.
+fn sound(name: &str) -> String {
+    let name: String = name.chars().take(LONGEST_NAME - 1).map(|letter| if fits(letter) { letter } else { '_' }).collect();
+    if name.is_empty() { "unnamed".into() } else { format!("{name}_") }
 }
 
 /// A tool call whose arguments came as JSON, or as text that holds it.
@@ -89,7 +130,59 @@ pub(super) fn at<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// A count of tokens at a path.
+/// A count of tokens at a path. Some write it with a point, or as a text.
 pub(super) fn count(value: &Value, path: &[&str]) -> Option<u64> {
-    at(value, path)?.as_u64().map(|count| count.min(MOST_TOKENS))
+    let found = at(value, path)?;
+    let whole = found.as_u64().or_else(|| found.as_str()?.trim().parse().ok());
+    whole.or_else(|| rounded(found)).map(|count| count.min(MOST_TOKENS))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number that is not negative becomes the nearest count")]
+fn rounded(value: &Value) -> Option<u64> {
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    (number.is_finite() && number >= 0.0).then(|| number.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::providers::ToolOffer;
+
+    #[test]
+    fn counts_are_read_however_they_are_written() {
+        for (told, wanted) in [
+            (json!(100), Some(100)),
+            (json!(100.0), Some(100)),
+            (json!("100"), Some(100)),
+            (json!(" 99.6 "), Some(100)),
+            (json!(-1), None),
+            (json!("many"), None),
+            (json!(null), None),
+            (json!(1e300), Some(MOST_TOKENS)),
+        ] {
+            assert_eq!(count(&json!({"a": {"b": told}}), &["a", "b"]), wanted, "{told}");
+        }
+    }
+
+    #[test]
+    fn a_call_has_a_name_that_can_be_sent_back() {
+        let mut request = ChatRequest::new("m", Vec::new());
+        request.tools = vec![ToolOffer { name: "files.read".into(), description: String::new(), input_schema: json!({}) }];
+        let named = |name: &str| {
+            let mut calls = [tool_call(String::new(), name.to_owned(), "")];
+            sound_names(&mut calls, &request);
+            calls[0].name.clone()
+        };
+        assert_eq!(["read_file-2", "", "files.read", "files.write", "lo\nok\u{1b}[31m"].map(named),
+            ["read_file-2", "unnamed", "files.read", "files_write_", "lo_ok__31m_"]);
+        assert_eq!(named(&"é".repeat(500_000)).len(), 64);
+    }
+
+    #[test]
+    fn arguments_may_hold_half_a_character() {
+        let call = tool_call(String::new(), "t".into(), r#"{"path":"a\ud83d b"}"#);
+        assert_eq!((call.arguments, call.invalid), (json!({"path": "a\u{fffd} b"}), None));
+    }
 }

@@ -3,7 +3,6 @@
 use serde::de::DeserializeOwned;
 
 use super::wire::malformed;
-use super::outbound::ANSWER_LIMIT;
 use super::{Embeddings, ProviderFailure};
 use crate::model::chat::Tokens;
 
@@ -47,11 +46,11 @@ impl Batches {
     }
 
     /// The texts of the next request: at most so many, and so few that its answer stays under the limit of what is read.
-    pub(super) fn next<'t>(&self, texts: &'t [String], most: usize, dimensions: Option<u32>) -> &'t [String] {
+    pub(super) fn next<'t>(&self, texts: &'t [String], most: usize, dimensions: Option<u32>, limit: usize) -> &'t [String] {
         let rest = texts.get(self.vectors.len()..).unwrap_or_default();
         let wanted = dimensions.and_then(|length| usize::try_from(length).ok());
         let length = self.vectors.first().map(Vec::len).or(wanted).unwrap_or(USUAL_LENGTH).max(1);
-        let most = most.min(ANSWER_LIMIT / (NUMBER_BYTES * length));
+        let most = most.min(limit / (NUMBER_BYTES * length));
         let mut bytes = 0_usize;
         let fitting = rest.iter().take_while(|text| {
             bytes += text.len();
@@ -74,7 +73,7 @@ mod tests {
     #[test]
     fn a_batch_is_as_large_as_its_answer_may_be() {
         let texts = vec!["t".to_owned(); 300];
-        let next = |batches: &Batches, dimensions| batches.next(&texts, 256, dimensions).len();
+        let next = |batches: &Batches, dimensions| batches.next(&texts, 256, dimensions, 8 << 20).len();
         let mut batches = Batches::default();
         assert_eq!((next(&batches, None), next(&batches, Some(384)), next(&batches, Some(65_536))), (81, 256, 5));
         batches.vectors = vec![vec![0.0; 20_000]; 81];
@@ -82,8 +81,8 @@ mod tests {
         batches.vectors = vec![vec![0.0]; 300];
         assert_eq!(next(&batches, None), 0);
         let long = vec!["t".repeat(700 << 10); 3];
-        assert_eq!(Batches::default().next(&long, 256, None).len(), 1);
+        assert_eq!(Batches::default().next(&long, 256, None, 8 << 20).len(), 1);
         let longer = vec!["t".repeat(2 << 20); 3];
-        assert_eq!(Batches::default().next(&longer, 256, None).len(), 1);
+        assert_eq!(Batches::default().next(&longer, 256, None, 8 << 20).len(), 1);
     }
 }

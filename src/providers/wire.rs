@@ -6,16 +6,15 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use tokio::time::Instant;
 
+use super::halves::Halves;
 use super::outbound::{Answer, Outbound, Patience, Request};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
-
-/// The longest event or line that a stream may hold.
-const FRAME_LIMIT: usize = 1 << 20;
 
 /// A header of a request.
 pub(super) type Header = (HeaderName, HeaderValue);
@@ -31,6 +30,8 @@ pub struct Wire {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// How long it may take.
     pub patience: Patience,
+    /// When the call that it was made for must be over.
+    pub until: Instant,
     /// The way out.
     pub outbound: Arc<Outbound>,
 }
@@ -60,7 +61,7 @@ impl Wire {
         let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
         drop(body);
         let request = Request { url, headers, body: Bytes::from(text) };
-        self.outbound.open(&request, &self.patience).await
+        self.outbound.open(&request, &self.patience, self.until).await
     }
 }
 
@@ -108,10 +109,10 @@ pub(super) trait Reading: Send {
     /// Takes `[DONE]`, the end marker that is no JSON.
     fn take_done(&mut self) {}
 
-    /// The end marker was seen; what follows does not count.
+    /// The last thing was said; what follows does not count.
     fn over(&self) -> bool;
 
-    /// The answer is complete if nothing follows.
+    /// The answer is complete if nothing follows: it said why it ended, or it is over.
     fn may_end(&self) -> bool {
         self.over()
     }
@@ -128,7 +129,7 @@ pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut readi
     let outcome = match framing {
         Framing::Whole => whole(answer, &mut reading, &|_| {}).await,
         // Some servers do not stream though they were asked to, and gateways tell their errors so.
-        Framing::Events if answer.is_json() => whole(answer, &mut reading, deltas).await,
+        Framing::Events if answer.is_one_value() => whole(answer, &mut reading, deltas).await,
         Framing::Events => events(answer, &mut reading, deltas).await,
         Framing::Lines => lines(answer, &mut reading, deltas).await,
     };
@@ -153,51 +154,78 @@ pub(super) async fn reply<R: Reading>(
 
 async fn whole<R: Reading>(answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let body = answer.whole().await?;
-    let text = std::str::from_utf8(&body).map_err(|problem| malformed(&problem.to_string()))?;
-    reading.take_whole(&object(text)?, deltas)
+    let text = String::from_utf8_lossy(&body);
+    match object(&text) {
+        Ok(object) => reading.take_whole(&object, deltas),
+        Err(failure) => match Halves::default().mend(&text) {
+            Some(mended) => reading.take_whole(&object(&mended)?, deltas),
+            None => Err(failure),
+        },
+    }
 }
 
 async fn events<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-    let mut events = Events::new(FRAME_LIMIT);
+    let (mut events, mut halves) = (Events::new(answer.limit()), Halves::default());
     while !reading.over() {
-        let Some(piece) = next(&mut answer, reading).await? else {
+        let piece = answer.next().await;
+        let Some(piece) = complete_or(piece, reading)?.flatten() else {
             if let Some(event) = events.rest().map_err(|long| malformed(&long.to_string()))? {
-                take(&event.data, reading, deltas)?;
+                take(&event.data, &mut halves, reading, deltas)?;
             }
             return ended(reading);
         };
-        for event in events.feed(&piece).map_err(|long| malformed(&long.to_string()))? {
-            take(&event.data, reading, deltas)?;
-        }
+        let found = events.feed(&piece).map_err(|long| malformed(&long.to_string()));
+        let Some(found) = complete_or(found, reading)? else { return Ok(()) };
+        take_all(found.iter().map(|event| event.data.as_str()), &mut answer, &mut halves, reading, deltas)?;
     }
-    Ok(())
-}
-
-/// The next bytes. Silence after all that counts has come is the end.
-async fn next<R: Reading>(answer: &mut Answer, reading: &R) -> Result<Option<Bytes>, ProviderFailure> {
-    match answer.next().await {
-        Err(failure) if failure.fault.code == FaultCode::ProviderTimeout && reading.may_end() => Ok(None),
-        piece => piece,
-    }
+    ended(reading)
 }
 
 async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
-    let mut lines = Lines::new(FRAME_LIMIT);
+    let (mut lines, mut halves) = (Lines::new(answer.limit()), Halves::default());
     while let Some(piece) = answer.next().await? {
-        for line in lines.feed(&piece).map_err(|long| malformed(&long.to_string()))? {
-            take(&line, reading, deltas)?;
-        }
+        let found = lines.feed(&piece).map_err(|long| malformed(&long.to_string()))?;
+        take_all(found.iter().map(String::as_str), &mut answer, &mut halves, reading, deltas)?;
         if reading.over() {
             return Ok(());
         }
     }
     if let Some(line) = lines.rest() {
-        take(&line, reading, deltas)?;
+        take(&line, &mut halves, reading, deltas)?;
     }
     ended(reading)
 }
 
-fn take<R: Reading>(text: &str, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+/// Whatever goes wrong behind a complete answer is its end: none.
+fn complete_or<T, R: Reading>(found: Result<T, ProviderFailure>, reading: &R) -> Result<Option<T>, ProviderFailure> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(_) if reading.may_end() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn take_all<'t, R: Reading>(
+    texts: impl Iterator<Item = &'t str>,
+    answer: &mut Answer,
+    halves: &mut Halves,
+    reading: &mut R,
+    deltas: Deltas<'_>,
+) -> Result<(), ProviderFailure> {
+    let mut said = false;
+    for text in texts {
+        said |= !text.trim_ascii().is_empty();
+        take(text, halves, reading, deltas)?;
+    }
+    match (said, reading.may_end()) {
+        (true, true) => answer.lingers(),
+        (true, false) => answer.said(),
+        (false, _) => {}
+    }
+    Ok(())
+}
+
+fn take<R: Reading>(text: &str, halves: &mut Halves, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let text = text.trim();
     if reading.over() || text.is_empty() {
         return Ok(());
@@ -206,9 +234,20 @@ fn take<R: Reading>(text: &str, reading: &mut R, deltas: Deltas<'_>) -> Result<(
         reading.take_done();
         return Ok(());
     }
-    let frame = object(text)?;
+    let complete = reading.may_end();
+    let taken = match object(text) {
+        Ok(frame) => take_frame(&frame, reading, deltas),
+        Err(failure) => match halves.mend(text) {
+            Some(mended) => take_frame(&object(&mended)?, reading, deltas),
+            None => Err(failure),
+        },
+    };
+    if complete { Ok(()) } else { taken }
+}
+
+fn take_frame<R: Reading>(frame: &R::Frame<'_>, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
     let before = reading.tokens();
-    reading.take(&frame, deltas)?;
+    reading.take(frame, deltas)?;
     if let Some(tokens) = reading.tokens().filter(|tokens| before != Some(*tokens)) {
         deltas(Delta::Spent(tokens));
     }
@@ -234,11 +273,11 @@ pub(super) fn malformed(text: &str) -> ProviderFailure {
 }
 
 fn cut_off() -> ProviderFailure {
-    ProviderFailure::new(FaultCode::ProviderProtocol, "the provider's answer ended before its end marker")
+    ProviderFailure::new(FaultCode::ProviderProtocol, "the provider's answer ended before it was complete: it gave no finish reason and no end event")
 }
 
 fn with_tokens(failure: ProviderFailure, tokens: Option<Tokens>) -> ProviderFailure {
-    ProviderFailure { tokens: failure.tokens.or(tokens), ..failure }
+    ProviderFailure { tokens: failure.tokens.or(tokens), cut: true, ..failure }
 }
 
 /// A name as one segment of a URL.
@@ -249,21 +288,4 @@ pub(super) fn segment(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::providers::mock;
-
-    #[test]
-    fn a_base_may_name_its_version() {
-        for (base, wanted) in [
-            ("https://a.example", "https://a.example/v1/messages"),
-            ("https://a.example/", "https://a.example/v1/messages"),
-            ("https://a.example/v1", "https://a.example/v1/messages"),
-            ("https://a.example/v1beta/", "https://a.example/v1beta/messages"),
-            ("https://a.example/voice", "https://a.example/voice/v1/messages"),
-        ] {
-            let wire = Wire { base_url: base.into(), ..mock::wire("") };
-            assert_eq!(wire.url("v1", "messages"), wanted);
-        }
-    }
-}
+mod tests;

@@ -22,6 +22,7 @@ pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Va
     body.insert("require_tool_approval".into(), fields.flag("require_tool_approval", false).into());
     body.insert("tool_max_runs".into(), fields.integer("tool_max_runs", 1..=100).unwrap_or(10).into());
     body.insert("parallel_tool_calls".into(), fields.maybe_flag("parallel_tool_calls").into());
+    body.insert("on_length".into(), fields.choice("on_length", &["keep", "fail"]).unwrap_or("keep").into());
     body.insert("parameters".into(), fields.nested("parameters", read_parameters));
     body.insert("output_schema".into(), read_schema_name(fields, catalog));
     body.insert("schema".into(), fields.schema("schema").cloned().into());

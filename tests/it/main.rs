@@ -4,6 +4,7 @@ mod support;
 
 mod agents;
 mod api;
+mod endings;
 mod knowledge;
 mod mcp;
 mod memory;

@@ -4,6 +4,7 @@ use super::memory::{Draft, Report, window};
 use super::profile::Profile;
 use crate::engine::calls::{ModelAnswer, ModelCall, Prompt, Tell};
 use crate::engine::context::StepContext;
+use crate::model::agent::OnLength;
 use crate::model::budget::cut;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
@@ -92,7 +93,7 @@ impl Summarizer {
         let messages = context.prompt(SUMMARIZE, async { Ok(prompt(past, older, window)) }).await?;
         let mut request = ChatRequest::new(self.model.as_str(), messages);
         request.credential.clone_from(&self.credential);
-        let call = ModelCall { name: SUMMARIZE, provider: self.provider.clone(), request, tell: Tell::Silent };
+        let call = ModelCall { name: SUMMARIZE, provider: self.provider.clone(), request, tell: Tell::Silent, on_length: OnLength::Keep };
         let ModelAnswer { message, .. } = context.model(SUMMARIZE, call).await?;
         let blank = || Fault::new(FaultCode::ProviderProtocol, "the summariser answered without text");
         Some(message.content).filter(|text| !text.trim().is_empty()).ok_or_else(blank)

@@ -6,7 +6,7 @@ use super::prompt::render;
 use crate::engine::context::{ChatOverrides, StepContext};
 use crate::model::Id;
 use crate::model::budget::Cut;
-use crate::model::agent::{Agent, MemoryConfig, Parameters, ToolRef};
+use crate::model::agent::{Agent, MemoryConfig, OnLength, Parameters, ToolRef};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{AgentNode, LlmNode};
 
@@ -28,6 +28,7 @@ pub(in crate::engine) struct Profile {
     pub(super) approves_all: bool,
     pub(super) tool_max_runs: u32,
     pub(super) parallel_tool_calls: Option<bool>,
+    pub(super) on_length: OnLength,
     pub(super) memory: MemoryConfig,
     /// Of the stored agent.
     pub(super) output_schema: Option<String>,
@@ -61,6 +62,7 @@ impl Profile {
             approves_all: node.require_tool_approval.unwrap_or(agent.require_tool_approval),
             tool_max_runs: node.tool_max_runs.unwrap_or(agent.tool_max_runs),
             parallel_tool_calls: node.parallel_tool_calls.or(agent.parallel_tool_calls),
+            on_length: node.on_length.unwrap_or(agent.on_length),
             memory: merged(&node.memory_config, agent.memory_config.as_ref()),
             output_schema: agent.output_schema.clone(),
             schema: agent.schema.clone(),
@@ -88,6 +90,7 @@ impl Profile {
             approves_all: node.require_tool_approval.unwrap_or(false),
             tool_max_runs: node.tool_max_runs.unwrap_or(10),
             parallel_tool_calls: node.parallel_tool_calls,
+            on_length: node.on_length.unwrap_or_default(),
             memory,
             output_schema: None,
             schema: None,
@@ -120,6 +123,7 @@ impl Profile {
             approves_all: false,
             tool_max_runs: 1,
             parallel_tool_calls: None,
+            on_length: node.on_length,
             memory,
             output_schema: None,
             schema: None,

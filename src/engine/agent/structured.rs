@@ -9,7 +9,7 @@ use crate::engine::context::StepContext;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::AgentNode;
-use crate::providers::Media;
+use crate::providers::{Finish, Media};
 use crate::tools::schema::Schema;
 
 /// What an answer must look like.
@@ -53,6 +53,10 @@ impl Shape {
             Ok(value) => return Ok((written(answer.message, &value), value)),
             Err(problems) => problems,
         };
+        if answer.finish == Finish::ContentFilter {
+            let text = "the provider's filter stopped the structured answer, which does not fit its schema";
+            return Err(Fault { validation_errors: problems, ..Fault::new(FaultCode::ProviderContentFiltered, text) });
+        }
         sent.push(Message { tool_calls: Vec::new(), ..answer.message });
         sent.push(Message::text(Role::User, repair(&problems)));
         let again = speaker.ask(number + 1, &sent, media, false).await?;

@@ -149,7 +149,7 @@ impl Speaker<'_> {
         request.media = media.to_vec();
         request.parameters = profile.parameters.clone();
         request.schema = self.shape.map(|shape| shape.schema.clone());
-        request.stream = self.scope.tell != Tell::Silent;
+        request.live = self.scope.tell != Tell::Silent;
         request.credential.clone_from(&profile.credential);
         request.asker = Asker { node_id: Some(profile.node_id.to_string()), agent: profile.slug.clone(), ..Asker::default() };
         if tools {
@@ -157,7 +157,7 @@ impl Speaker<'_> {
             request.native_tools.clone_from(&self.tools.native);
             request.parallel_tool_calls = profile.parallel_tool_calls;
         }
-        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell }
+        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell, on_length: profile.on_length }
     }
 
     async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Asked, Fault, FaultCode, PartHash};
+use super::{Asked, Fault, FaultCode, PartHash, Warning};
 use crate::model::Id;
 use crate::model::usage::Usage;
 
@@ -93,6 +93,17 @@ pub struct CallFinished {
     /// Of a model: why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
+    /// Of a model: what people should know of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+impl CallFinished {
+    /// It is a call of the step's own agent or model, not of a specialist or a summariser.
+    #[must_use]
+    pub fn is_own_answer(&self) -> bool {
+        self.key.starts_with("model:")
+    }
 }
 
 /// How a call ended.

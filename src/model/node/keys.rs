@@ -123,6 +123,7 @@ const AGENT: &[Key] = &[
     key("require_tool_approval", KeyType::Flag, NONE),
     key("tool_max_runs", KeyType::Whole(1, 100), "10"),
     key("parallel_tool_calls", KeyType::Flag, NONE),
+    key("on_length", KeyType::Choice(&["keep", "fail"]), NONE),
     key("memory", KeyType::Choice(&["own", "shared", "none"]), r#""own""#),
     key("context_window", KeyType::Whole(256, MOST), NONE),
     key("driver", KeyType::Choice(&["database", "in_memory"]), NONE),
@@ -141,6 +142,7 @@ const LLM: &[Key] = &[
     key("prompt", KeyType::Template, r#""""#),
     key("instructions", KeyType::Template, r#""""#),
     key("output_key", KeyType::OutputKey, r#""llm_response""#),
+    key("on_length", KeyType::Choice(&["keep", "fail"]), r#""keep""#),
 ];
 
 const RAG: &[Key] = &[

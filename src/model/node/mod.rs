@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(super) use fields::{is_output_key, without_nulls};
 
-use super::agent::{MemoryConfig, Parameters, ToolRef};
+use super::agent::{MemoryConfig, OnLength, Parameters, ToolRef};
 use super::arguments::Arguments;
 use super::condition::Test;
 use super::event::Change;
@@ -142,6 +142,8 @@ pub struct AgentNode {
     /// None: the agent's own, else 10.
     pub tool_max_runs: Option<u32>,
     pub parallel_tool_calls: Option<bool>,
+    /// None: the agent's own, else it is kept.
+    pub on_length: Option<OnLength>,
     pub vision: bool,
     pub memory: Memory,
     /// Each key that is none: the agent's own.
@@ -170,6 +172,7 @@ pub struct LlmNode {
     pub prompt: Template,
     pub instructions: Template,
     pub output_key: Arc<str>,
+    pub on_length: OnLength,
     pub stream: bool,
     pub publish_reply: bool,
     pub structured: bool,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::agent::MemoryConfig;
+use super::super::agent::{MemoryConfig, OnLength};
 use super::super::arguments::Arguments;
 use super::super::condition::Test;
 use super::super::graph::NodeKind;
@@ -81,6 +81,7 @@ fn agent(fields: Fields<'_>) -> AgentNode {
         checkpoint: fields.flag("checkpoint", false),
         tool_max_runs: fields.small("tool_max_runs"),
         parallel_tool_calls: fields.maybe_flag("parallel_tool_calls"),
+        on_length: on_length(fields),
         vision: fields.flag("vision", true),
         memory: match fields.value("memory").and_then(Value::as_str) {
             Some("shared") => Memory::Shared,
@@ -90,6 +91,14 @@ fn agent(fields: Fields<'_>) -> AgentNode {
         memory_config: memory_config(fields),
         tool_mode: fields.flag("tool_mode", false),
         tool_exposure: fields.object("tool_exposure").map(|exposure| exposed(Fields(exposure))),
+    }
+}
+
+fn on_length(fields: Fields<'_>) -> Option<OnLength> {
+    match fields.value("on_length").and_then(Value::as_str) {
+        Some("fail") => Some(OnLength::Fail),
+        Some("keep") => Some(OnLength::Keep),
+        Some(_) | None => None,
     }
 }
 
@@ -124,6 +133,7 @@ fn llm(fields: Fields<'_>) -> LlmNode {
         prompt: fields.template("prompt"),
         instructions: fields.template("instructions"),
         output_key: fields.key("llm_response"),
+        on_length: on_length(fields).unwrap_or_default(),
         stream: fields.flag("stream", false),
         publish_reply: fields.flag("publish_reply", true),
         structured: fields.flag("structured", false),

@@ -4,7 +4,7 @@ use super::super::Id;
 use super::super::event::{Entry, Event};
 use super::super::usage::Usage;
 use super::encode::{decided, pending, terminal};
-use super::frame::{Body, Frame, pause_of};
+use super::frame::{Body, Frame, StepFacts, pause_of};
 use super::json::Object;
 
 impl Frame {
@@ -34,7 +34,7 @@ impl Frame {
                 }
                 decided(object, entry);
             }
-            Body::Ended { entry, total, reply_id, .. } => self.chat_ended(object, entry, total, *reply_id),
+            Body::Ended { entry, total, reply_id, last, .. } => self.chat_ended(object, entry, total, *reply_id, last),
             Body::Terminal { entry, status } => {
                 object.plain("trace_id", run);
                 terminal(object, entry.as_deref(), *status);
@@ -55,12 +55,13 @@ impl Frame {
         }
     }
 
-    fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>) {
+    fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>, last: &StepFacts) {
         object.plain("trace_id", &self.facts().run);
         if let Event::Completed { reply, .. } = &entry.event {
             object.id("thread_id", self.facts().created.thread).plain("status", "completed");
             object.put("message_id", &reply_id).put("reply", reply);
             self.usage(object, total);
+            self.ending(object, last);
         } else if let Event::Failed { fault, .. } = &entry.event {
             object.plain("code", fault.code.as_str()).put("message", &fault.message);
         } else {

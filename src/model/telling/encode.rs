@@ -120,6 +120,7 @@ impl Frame {
         if self.metered(step) {
             self.usage(object, &step.usage.unwrap_or_default());
             object.put("provider", &step.provider).put("model", &step.model);
+            self.ending(object, step);
         }
         if let Some(fault) = &done.error {
             object.put("error", &serde_json::json!({"code": fault.code.as_str(), "message": fault.message}));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::event::{Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome};
+use super::super::event::{Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
 use super::super::plan::{NodeIndex, Plan};
 use super::super::run::Status;
 use super::super::usage::Usage;
@@ -48,6 +48,9 @@ pub(super) struct StepFacts {
     pub(super) provider: Option<String>,
     pub(super) model: Option<String>,
     pub(super) worked_ms: u64,
+    /// Why the last answer of its own model ended.
+    pub(super) finish: Option<String>,
+    pub(super) warnings: Vec<Warning>,
 }
 
 /// One told event.
@@ -81,7 +84,7 @@ pub(super) enum Body {
     Interrupt(Arc<Entry>),
     Asked(Arc<Entry>),
     Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
-    Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id> },
+    Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id>, last: Arc<StepFacts> },
     Terminal { entry: Option<Arc<Entry>>, status: Status },
 }
 

@@ -69,6 +69,20 @@ pub(super) struct EndedCall {
     pub(super) streamed: bool,
 }
 
+impl StepFacts {
+    /// Why a model's answer ended, and what people should know of it.
+    fn hear(&mut self, call: &CallFinished) {
+        if call.is_own_answer() && call.finish.is_some() {
+            self.finish.clone_from(&call.finish);
+        }
+        for warning in &call.warnings {
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
+            }
+        }
+    }
+}
+
 impl Lane {
     pub(super) fn root(place: Arc<Place>) -> Self {
         Self::new(place, None, Vec::new(), 0, true)
@@ -161,6 +175,7 @@ impl Lane {
         if let Some(usage) = &call.usage {
             step.facts.usage.get_or_insert_with(Usage::default).add(usage);
         }
+        step.facts.hear(call);
         step.calls.remove(&call.key).map_or_else(EndedCall::default, |(kind, streamed)| EndedCall { kind: Some(kind), streamed })
     }
 

@@ -28,6 +28,16 @@ impl Frame {
             .flag("unpriced", usage.unpriced);
     }
 
+    /// Why the last answer ended, and what people should know; each only where there is something to tell.
+    pub(super) fn ending(&self, object: &mut Object<'_>, step: &StepFacts) {
+        if let Some(finish) = &step.finish {
+            object.put("finish", finish);
+        }
+        if !step.warnings.is_empty() {
+            object.put("warnings", &step.warnings);
+        }
+    }
+
     /// The changed keys without internal ones.
     pub(super) fn changes(&self, object: &mut Object<'_>, change: &Change) {
         let told = change.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (&**key, &**value));

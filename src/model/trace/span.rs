@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, Fault, Measured, PartHash};
+use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, Fault, FaultCode, Measured, PartHash, Warning};
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 
@@ -31,6 +31,8 @@ pub struct Span {
     pub prompt: Vec<PartHash>,
     /// What it answered, as a part.
     pub answer: Option<PartHash>,
+    pub finish: Option<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Span {
@@ -59,6 +61,8 @@ impl Span {
             output: None,
             prompt: call.prompt.clone(),
             answer: None,
+            finish: None,
+            warnings: Vec::new(),
         }
     }
 
@@ -81,12 +85,16 @@ impl Span {
             output: Some(measured.output.clone()),
             prompt: Vec::new(),
             answer: None,
+            finish: None,
+            warnings: Vec::new(),
         }
     }
 
     pub(super) fn finish(&mut self, at: Timestamp, call: &CallFinished) {
         self.finished_at = Some(at);
         self.usage = call.usage;
+        self.finish.clone_from(&call.finish);
+        self.warnings.clone_from(&call.warnings);
         self.status = if call.outcome.ok() { "completed" } else { "failed" };
         match &call.outcome {
             CallOutcome::Message(part) => self.answer = Some(Arc::clone(part)),
@@ -103,6 +111,7 @@ impl Span {
                 let messages: Vec<&str> = asked.questions.iter().map(|question| question.message.as_str()).collect();
                 self.output = Some(json!({ "asked": messages }));
             }
+            CallOutcome::Failed(fault) if fault.code == FaultCode::Cancelled => self.status = "cancelled",
             CallOutcome::Failed(fault) => self.fault = Some(fault.clone()),
         }
     }
@@ -147,6 +156,7 @@ impl Span {
             && matches!(self.kind, "llm" | "embedding")
         {
             fields.extend(usage(&self.usage.unwrap_or_default()));
+            super::add_ending(fields, self.finish.as_deref(), &self.warnings);
         }
         shown
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::event::{Change, Entry, Fault, Handle, StepCompleted};
+use super::super::event::{Change, Entry, Fault, Handle, StepCompleted, Warning};
 use super::super::graph::NodeKind;
 use super::super::plan::Plan;
 use super::super::run::{Run, Spot};
@@ -79,6 +79,8 @@ pub struct Step {
     pub child_run: Option<Id>,
     /// Of a retrieval: chunk count, top score and citations.
     pub rag: Option<Value>,
+    pub finish: Option<String>,
+    pub warnings: Vec<Warning>,
     pub(super) spot: Spot,
     /// How long the run had worked when it was entered; none while it waits.
     entered_ms: Option<u64>,
@@ -126,6 +128,8 @@ impl Step {
             attachment_count: 0,
             child_run: None,
             rag: None,
+            finish: None,
+            warnings: Vec::new(),
             spot: run.spot(entry.lane),
             entered_ms: None,
         }
@@ -194,6 +198,7 @@ impl Step {
             fields.extend(usage);
             fields.insert("provider".into(), json!(self.provider));
             fields.insert("model".into(), json!(self.model));
+            super::add_ending(fields, self.finish.as_deref(), &self.warnings);
             fields.insert("thread_id".into(), json!(self.thread));
             fields.insert("attachment_count".into(), json!(self.attachment_count));
             fields.insert("child_run_id".into(), json!(self.child_run));

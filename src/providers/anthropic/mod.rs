@@ -52,7 +52,7 @@ impl Anthropic {
             request::go_on(&mut body, &so_far);
         }
         let tokens = speech.tokens();
-        speech.end(request).map_err(|failure| ProviderFailure { tokens, ..failure })
+        speech.end(request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
 

@@ -89,7 +89,8 @@ fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
 
 /// How long the answer may be, and how much the model thinks before; whether it thinks.
 fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Option<Value>) -> bool {
-    let mut max_tokens = request.parameters.max_tokens.unwrap_or_else(|| model::max_tokens(&request.model));
+    let wanted = request.parameters.max_tokens;
+    let mut max_tokens = wanted.unwrap_or_else(|| model::max_tokens(&request.model));
     let mut output = Map::new();
     let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
         let budget = model::budget(effort);
@@ -102,7 +103,8 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Opti
             }
             (Thinking::Budget, Some(budget)) => {
                 // The budget is part of the limit.
-                max_tokens += budget;
+                let (limit, budget) = model::with_budget(&request.model, wanted, budget);
+                max_tokens = limit;
                 Some(json!({"type": "enabled", "budget_tokens": budget}))
             }
         }

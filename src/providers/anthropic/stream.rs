@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::FAMILY;
+use super::{FAMILY, PAUSES};
 use super::blocks::Blocks;
 use crate::model::chat::{Tokens, ToolCall};
+use crate::model::event::Warning;
 use crate::providers::own::{Pieces, Sort};
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+
+/// The provider wants to be asked to go on.
+const PAUSE: &str = "pause_turn";
 
 /// A block while its pieces come.
 #[derive(Default)]
@@ -74,29 +78,38 @@ impl Reading for Speech {
         self.over
     }
 
+    fn may_end(&self) -> bool {
+        self.over || !self.stop.is_empty()
+    }
+
     /// Cache reads and writes are not part of what the provider calls input.
     fn tokens(&self) -> Option<Tokens> {
-        let usage = Value::Object(self.usage.clone());
+        let figure = |key: &str| self.usage.get(key).and_then(|told| count(told, &[]));
+        let part = |key: &str, part: &str| self.usage.get(key).and_then(|told| count(told, &[part]));
         let paused = (self.spent != Tokens::default()).then_some(self.spent);
-        let (input, output) = (count(&usage, &["input_tokens"]), count(&usage, &["output_tokens"]));
+        let (input, output) = (figure("input_tokens"), figure("output_tokens"));
         if input.or(output).is_none() {
             return paused;
         }
-        let cached = count(&usage, &["cache_read_input_tokens"]).unwrap_or(0);
-        let by_life = || ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"].iter().filter_map(|life| count(&usage, &["cache_creation", life]));
-        let cache_write = count(&usage, &["cache_creation_input_tokens"]).unwrap_or_else(|| by_life().sum());
+        let cached = figure("cache_read_input_tokens").unwrap_or(0);
+        let by_life = || ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"].into_iter().filter_map(|life| part("cache_creation", life));
+        let cache_write = figure("cache_creation_input_tokens").unwrap_or_else(|| by_life().sum());
         let completion = output.unwrap_or(0);
-        let reasoning = count(&usage, &["output_tokens_details", "thinking_tokens"]).unwrap_or(0).min(completion);
+        let reasoning = part("output_tokens_details", "thinking_tokens").unwrap_or(0).min(completion);
         let prompt = input.unwrap_or(0) + cached + cache_write;
         Some(sum(self.spent, Tokens { prompt, completion, cached, cache_write, reasoning }))
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        if self.stop == "refusal" {
-            return Err(reply::filtered(&self.explanation));
-        }
         let tokens = self.tokens();
-        let cut = matches!(self.stop.as_str(), "max_tokens" | "model_context_window_exceeded" | "pause_turn");
+        let finish = match self.stop.as_str() {
+            "end_turn" | "stop_sequence" | "" => Finish::Stop,
+            "max_tokens" | "model_context_window_exceeded" => Finish::Length,
+            "tool_use" => Finish::ToolCalls,
+            "refusal" => Finish::ContentFilter,
+            _ => Finish::Other,
+        };
+        let paused = self.stop == PAUSE;
         let since = self.slots.into_values().map(Slot::finish);
         let whole = self.before.into_iter().map(|block| (block, None)).chain(since);
         let (blocks, calls): (Vec<Value>, Vec<Option<ToolCall>>) = whole.filter(|(block, _)| !is_blank(block)).unzip();
@@ -104,14 +117,19 @@ impl Reading for Speech {
         let text = blocks.iter().filter(|block| text(block, "type") == "text").map(|block| reply::text(block, "text")).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own) || block.get("citations").is_some());
         let own = special.then_some(Value::Array(blocks));
-        Ok(Parts { text, calls, own, tokens, cut }.into_reply(FAMILY, request))
+        let mut reply = Parts { text, calls, own, tokens, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        if paused {
+            let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
+            reply.warnings.push(Warning::new("answer_cut", text));
+        }
+        Ok(reply)
     }
 }
 
 impl Speech {
     /// What was said so far, when the provider paused and wants to be asked to go on.
     pub(super) fn pause(&mut self) -> Option<Vec<Value>> {
-        if self.stop != "pause_turn" {
+        if self.stop != PAUSE {
             return None;
         }
         self.spent = self.tokens().unwrap_or_default();

@@ -137,7 +137,7 @@ async fn a_broken_message_fails_with_its_usage() {
         true,
         expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker Some((7, 0))"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event Some((7, 0))"#]],
     )
     .await;
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
@@ -155,7 +155,7 @@ async fn a_broken_message_fails_with_its_usage() {
         true,
         expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((7, 1))"#]],
+        "Hi" ContentFilter Some((7, 1, 0, 0, 0))"#]],
     )
     .await;
     let orphan = delta(3, &json!({"type": "text_delta", "text": "Hi"}));
@@ -227,7 +227,7 @@ async fn what_was_spent_before_a_pause_is_told_when_the_rest_fails() {
 
         provider_bad_request: the provider answered 400: no Some((5, 2))"#]].assert_eq(&told(&provider, &hello(false)).await);
     let (provider, mock) = self::provider((0..9).map(|_| whole(&paused)).collect()).await;
-    assert!(told(&provider, &hello(false)).await.contains("Length Some((45, 18,"));
+    assert!(told(&provider, &hello(false)).await.contains("Other Some((45, 18,"));
     assert_eq!(mock.seen.lock().expect("seen").len(), 9);
 }
 
@@ -389,12 +389,12 @@ async fn settings_depend_on_the_model_and_the_version() {
         told += &format!("{model} {version} {} {}\n", settings.join(" "), body["system"]);
     }
     expect![[r#"
-        claude-sonnet-4-20250514 2023-06-01 8192 0.1 - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        claude-sonnet-4-20250514 2026-10-21 8192 - - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        claude-sonnet-4-20250514 2023-06-01 9216 - {"type":"enabled","budget_tokens":1024} - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
+        claude-sonnet-4-20250514 2023-06-01 32000 0.1 - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
+        claude-sonnet-4-20250514 2026-10-21 32000 - - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
+        claude-sonnet-4-20250514 2023-06-01 32000 - {"type":"enabled","budget_tokens":1024} - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
         claude-3-5-sonnet-20241022 2026-10-21 8192 - - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        claude-haiku-5-5 2026-10-21 8192 - {"type":"adaptive"} {"effort":"high","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
-        claude-haiku-5-5 2023-06-01 8192 - {"type":"disabled"} {"format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
+        claude-haiku-5-5 2026-10-21 64000 - {"type":"adaptive"} {"effort":"high","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
+        claude-haiku-5-5 2023-06-01 64000 - {"type":"disabled"} {"format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
     "#]].assert_eq(&told);
 }
 

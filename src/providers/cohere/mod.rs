@@ -56,7 +56,7 @@ impl Cohere {
         }
         let answer = self.post("embed", Value::Object(body)).await?;
         let found: Vectors = vectors::parse(&answer.whole().await?)?;
-        let tokens = stream::figure(&found.meta, &["billed_units", "input_tokens"]);
+        let tokens = super::reply::count(&found.meta, &["billed_units", "input_tokens"]);
         vectors::batch(found.embeddings.float, texts.len(), tokens)
     }
 }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use crate::model::chat::Tokens;
-use crate::providers::reply::{self, Parts, at, text};
+use crate::providers::reply::{self, Parts, at, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
 /// A tool call while its pieces come.
 #[derive(Default)]
@@ -72,12 +72,14 @@ impl Reading for Talk {
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        match self.finish.as_str() {
-            "ERROR_TOXIC" => return Err(reply::filtered("")),
+        let finish = match self.finish.as_str() {
+            "COMPLETE" | "STOP_SEQUENCE" | "" => Finish::Stop,
+            "MAX_TOKENS" | "ERROR_LIMIT" => Finish::Length,
+            "TOOL_CALL" => Finish::ToolCalls,
+            "ERROR_TOXIC" => Finish::ContentFilter,
             "ERROR" | "TIMEOUT" => return Err(reply::broken_off()),
-            _ => {}
-        }
-        let cut = matches!(self.finish.as_str(), "MAX_TOKENS" | "ERROR_LIMIT");
+            _ => Finish::Other,
+        };
         let mut own = Map::new();
         if !self.thoughts.is_empty() {
             let thoughts = self.thoughts.values().map(|thought| json!({"type": "thinking", "thinking": thought}));
@@ -88,7 +90,7 @@ impl Reading for Talk {
         }
         let own = (!own.is_empty()).then_some(Value::Object(own));
         let calls = self.calls.into_values().map(|call| reply::tool_call(call.id, call.name, &call.arguments)).collect();
-        Ok(Parts { text: self.text, calls, own, tokens: self.tokens, cut }.into_reply(FAMILY, request))
+        Parts { text: self.text, calls, own, tokens: self.tokens, finish, explanation: String::new() }.into_reply(FAMILY, request)
     }
 }
 
@@ -130,20 +132,13 @@ impl Talk {
     }
 }
 
-/// A count; this provider writes them as decimal numbers.
-pub(super) fn figure(value: &Value, path: &[&str]) -> Option<u64> {
-    let number = path.iter().try_fold(value, |value, key| value.get(key))?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a float becomes the nearest count, never less than 0")]
-    number.as_u64().or_else(|| number.as_f64().map(|number| number as u64)).map(|count| count.min(reply::MOST_TOKENS))
-}
-
 fn tokens(usage: &Value) -> Option<Tokens> {
     let of = |unit: &str| {
-        let (prompt, completion) = (figure(usage, &[unit, "input_tokens"]), figure(usage, &[unit, "output_tokens"]));
+        let (prompt, completion) = (count(usage, &[unit, "input_tokens"]), count(usage, &[unit, "output_tokens"]));
         prompt.or(completion)?;
         Some((prompt.unwrap_or(0), completion.unwrap_or(0)))
     };
     let (prompt, completion) = of("tokens").or_else(|| of("billed_units"))?;
-    let cached = figure(usage, &["cached_tokens"]).unwrap_or(0).min(prompt);
+    let cached = count(usage, &["cached_tokens"]).unwrap_or(0).min(prompt);
     Some(Tokens { prompt, completion, cached, ..Tokens::default() })
 }

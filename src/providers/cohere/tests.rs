@@ -126,7 +126,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event None"#]],
     )
     .await;
     check(
@@ -142,7 +142,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((30, 40))"#]],
+        "Hi" ContentFilter Some((30, 40, 8, 0, 0))"#]],
     )
     .await;
     let failed = json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": "too many tokens: 5 > 4"}});

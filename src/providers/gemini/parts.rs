@@ -41,8 +41,13 @@ impl Pieces for Parts {
         let mut part = part.clone();
         let arguments = object(call);
         let said = part.pointer("/functionCall/args").cloned().unwrap_or_else(|| json!({}));
-        if let Some(told) = part.get_mut("functionCall").and_then(Value::as_object_mut).filter(|_| said != arguments) {
-            told.insert("args".into(), arguments);
+        if let Some(told) = part.get_mut("functionCall").and_then(Value::as_object_mut) {
+            if said != arguments {
+                told.insert("args".into(), arguments);
+            }
+            if told.get("name").is_none_or(|name| *name != call.name) {
+                told.insert("name".into(), call.name.as_str().into());
+            }
         }
         part
     }

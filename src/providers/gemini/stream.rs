@@ -9,7 +9,7 @@ use crate::model::event::FaultCode;
 use crate::providers::own::{Pieces, Sort};
 use crate::providers::reply::{self, at, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
 /// Reasons that stand for a filter.
 const FILTERS: [&str; 9] = [
@@ -75,7 +75,7 @@ impl Reading for Candidate {
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        if self.blocked || FILTERS.contains(&self.finish.as_str()) {
+        if self.blocked {
             return Err(reply::filtered(&self.explanation));
         }
         let calls: Vec<ToolCall> = self.parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect();
@@ -86,10 +86,15 @@ impl Reading for Candidate {
             let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
             return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));
         }
-        let cut = self.finish == "MAX_TOKENS";
+        let finish = match reason {
+            "STOP" | "" => Finish::Stop,
+            "MAX_TOKENS" => Finish::Length,
+            filter if FILTERS.contains(&filter) => Finish::ContentFilter,
+            _ => Finish::Other,
+        };
         let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        Ok(reply::Parts { text, calls, own, tokens: self.tokens, cut }.into_reply(FAMILY, request))
+        reply::Parts { text, calls, own, tokens: self.tokens, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 

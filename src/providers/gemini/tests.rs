@@ -110,7 +110,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker Some((45, 9))"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event Some((45, 9))"#]],
     )
     .await;
     check(
@@ -118,7 +118,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer None"#]],
+        "Hi" ContentFilter None"#]],
     )
     .await;
     let blocked = json!({"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 4}});

@@ -71,7 +71,7 @@ impl Provider for Ollama {
         Box::pin(async move {
             let mut batches = Batches::default();
             loop {
-                let texts = batches.next(&request.texts, BATCH, request.dimensions);
+                let texts = batches.next(&request.texts, BATCH, request.dimensions, self.wire.patience.answer_bytes);
                 if texts.is_empty() {
                     return Ok(batches.all());
                 }

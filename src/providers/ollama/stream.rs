@@ -6,7 +6,7 @@ use super::FAMILY;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
 /// An answer as far as it came.
 #[derive(Default)]
@@ -56,8 +56,13 @@ impl Reading for Talk {
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let own = (!self.thinking.is_empty()).then(|| json!({"thinking": self.thinking}));
-        let cut = self.reason == "length";
-        Ok(Parts { text: self.text, calls: self.calls, own, tokens: self.tokens, cut }.into_reply(FAMILY, request))
+        let finish = match self.reason.as_str() {
+            "stop" | "" => Finish::Stop,
+            "length" => Finish::Length,
+            _ => Finish::Other,
+        };
+        let parts = Parts { text: self.text, calls: self.calls, own, tokens: self.tokens, finish, explanation: String::new() };
+        parts.into_reply(FAMILY, request)
     }
 }
 

@@ -83,7 +83,7 @@ async fn an_answer_that_ends_badly_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event None"#]],
     )
     .await;
     check(

@@ -1,6 +1,6 @@
 //! Owns the pieces of an answer: texts, tool call fragments, token counts.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::chat::{Tokens, ToolCall};
 use crate::providers::ProviderFailure;
@@ -24,9 +24,10 @@ pub(super) struct Fragment {
 pub(super) struct Fragments(Vec<Fragment>);
 
 impl Fragments {
-    /// Takes the `tool_calls` of a message or a delta.
+    /// Takes the `tool_calls` of a message or a delta; some servers give a single one without a list.
     pub(super) fn take(&mut self, calls: Option<&Value>) -> Result<(), ProviderFailure> {
-        for call in calls.and_then(Value::as_array).into_iter().flatten() {
+        let single = calls.filter(|calls| calls.is_object());
+        for call in calls.and_then(Value::as_array).into_iter().flatten().chain(single) {
             self.take_one(call);
             if self.0.len() > MOST_CALLS {
                 return Err(malformed("it asks for too many tools at once"));
@@ -35,12 +36,26 @@ impl Fragments {
         Ok(())
     }
 
+    /// Takes the `function_call` of older servers: one call, without an id.
+    pub(super) fn take_old(&mut self, function: Option<&Value>) {
+        if let Some(function) = function.filter(|function| function.is_object()) {
+            self.take_function(Some(0), "", function);
+        }
+    }
+
     fn take_one(&mut self, call: &Value) {
         let function = call.get("function").unwrap_or(&Value::Null);
-        let index = call.get("index").and_then(Value::as_u64);
-        let id = text(call.get("id"));
-        let name = text(function.get("name"));
-        let at = self.place(index, id, name);
+        self.take_function(call.get("index").and_then(Value::as_u64), text(call.get("id")), function);
+    }
+
+    fn take_function(&mut self, index: Option<u64>, id: &str, function: &Value) {
+        let (name, piece) = (text(function.get("name")), text(function.get("arguments")).trim());
+        let begins = !name.is_empty() && piece.starts_with('{');
+        let same = |one: &Fragment| one.id == id && one.name == name && one.arguments.trim() == piece;
+        if begins && !id.is_empty() && self.0.iter().any(same) {
+            return;
+        }
+        let at = self.place(index, id, name, begins);
         let Some(fragment) = self.0.get_mut(at) else { return };
         if fragment.id.is_empty() {
             id.clone_into(&mut fragment.id);
@@ -55,8 +70,9 @@ impl Fragments {
         }
     }
 
-    /// Where a fragment belongs. Some servers leave out the index, or give every call the same one with its own id.
-    fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
+    /// Where a fragment belongs. Some servers leave out the index, or give every call the same one with its own id, or all the same id:
+    /// a fragment that `begins` an object does not go on with a whole one.
+    fn place(&mut self, index: Option<u64>, id: &str, name: &str, begins: bool) -> usize {
         let known = match index {
             Some(index) => self.0.iter().rposition(|one| one.index == Some(index)),
             None if !id.is_empty() => self.0.iter().rposition(|one| one.id == id),
@@ -65,7 +81,8 @@ impl Fragments {
         };
         let known = known.filter(|at| {
             let other_id = self.0.get(*at).is_some_and(|one| !one.id.is_empty() && !id.is_empty() && one.id != id);
-            !other_id || name.is_empty()
+            let whole = || self.0.get(*at).is_some_and(|one| serde_json::from_str::<Map<String, Value>>(&one.arguments).is_ok());
+            (!other_id || name.is_empty()) && !(begins && whole())
         });
         known.unwrap_or_else(|| {
             self.0.push(Fragment { index, ..Fragment::default() });

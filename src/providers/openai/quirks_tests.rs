@@ -12,7 +12,9 @@ use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, hello, result, told, whole};
 
 fn stream(frames: &[Value]) -> Canned {
-    Canned(200, &[], vec![frames.iter().map(|frame| format!("data: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n"])
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let frames = frames.iter().chain([&end]).map(|frame| format!("data: {frame}\n\n"));
+    Canned(200, &[], vec![frames.collect::<String>() + "data: [DONE]\n\n"])
 }
 
 fn delta(delta: &Value) -> Value {
@@ -125,10 +127,11 @@ async fn what_one_speaker_wants_back_is_not_sent_to_another() {
 
 #[tokio::test]
 async fn a_stream_needs_a_choice_and_no_blank_line_at_its_end() {
-    check("openai", stream(&[]), true, expect![[r#"
+    check("openai", Canned(200, &[], vec!["data: [DONE]\n\n".into()]), true, expect![[r#"
 
-        provider_protocol: the provider's answer is malformed: it holds no choice None"#]]).await;
-    let unended = format!("data: {}\n\ndata: [DONE]", delta(&json!({"content": "Hi"})));
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event None"#]]).await;
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    let unended = format!("data: {}\n\ndata: {end}", delta(&json!({"content": "Hi"})));
     check("openai", Canned(200, &[], vec![unended]), true, expect![[r#"
         "Hi" 
         "Hi" Stop None"#]]).await;
@@ -199,4 +202,61 @@ fn ids_of_calls_stay_what_they_were_where_they_may() {
     assert_eq!(id("openai"), "call_1");
     let short = id("mistral");
     assert!(short.as_str().is_some_and(|id| id.len() == 9 && id.bytes().all(|sign| sign.is_ascii_alphanumeric())), "{short}");
+}
+
+#[tokio::test]
+async fn calls_under_one_id_are_calls_of_their_own() {
+    let call = |arguments: &str| json!({"id": "c", "function": {"name": "read", "arguments": arguments}});
+    let frames = [
+        delta(&json!({"tool_calls": [call("{\"path\":\"x\"}"), call("{\"path\":\"y\"}")]})),
+        delta(&json!({"tool_calls": [call("{\"path\":")]})),
+        delta(&json!({"tool_calls": [{"id": "c", "function": {"arguments": "\"z\"}"}}]})),
+        // Some servers tell a call once more when it is whole.
+        delta(&json!({"tool_calls": [call("{\"path\":\"z\"}")]})),
+    ];
+    check("custom", stream(&frames), true, expect![[r#"
+
+        "" ToolCalls None
+        c read {"path":"x"} None
+        c read {"path":"y"} None
+        c read {"path":"z"} None"#]]).await;
+}
+
+#[tokio::test]
+async fn calls_in_older_forms_are_calls() {
+    let function = json!({"name": "read", "arguments": "{\"path\":\"x\"}"});
+    for frames in [
+        vec![delta(&json!({"tool_calls": {"id": "c", "function": function}}))],
+        vec![delta(&json!({"function_call": {"name": "read", "arguments": ""}})), delta(&json!({"function_call": {"arguments": "{\"path\":\"x\"}"}}))],
+    ] {
+        let (wire, _) = mock::start("/v1", vec![stream(&frames)]).await;
+        let told = told(&OpenAi { wire, dialect: Dialect::of("custom") }, &hello(true)).await;
+        assert!(told.ends_with("read {\"path\":\"x\"} None") && told.contains("\"\" ToolCalls"), "{told}");
+    }
+    let both = json!({"choices": [{"message": {"content": null, "function_call": function, "tool_calls": [{"id": "c", "function": function}]}, "finish_reason": "tool_calls"}]});
+    check("custom", whole(&both), false, expect![[r#"
+
+        "" ToolCalls None
+        c read {"path":"x"} None"#]]).await;
+    let none = json!({"choices": [{"message": {"content": "", "tool_calls": []}, "finish_reason": "tool_calls"}]});
+    check("custom", whole(&none), false, expect![[r#"
+
+        provider_protocol: the provider's answer is malformed: it ends with calls of tools, but holds none None"#]]).await;
+}
+
+#[tokio::test]
+async fn a_name_that_nobody_takes_back_is_not_sent_back() {
+    let call = |name: &str| json!({"id": name.len().to_string(), "function": {"name": name, "arguments": "{}"}});
+    let frames = [delta(&json!({"tool_calls": [call(""), call("lo\nok"), call(&"x".repeat(500_000)), call("fine")]}))];
+    let sent = sent_back("custom", &frames).await;
+    let names: Vec<&str> = sent[0]["tool_calls"].as_array().expect("calls").iter().map(|call| call["function"]["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["unnamed", "lo_ok_", &format!("{}_", "x".repeat(63)), "fine"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_a_filter_cuts_is_kept_and_one_without_text_is_refused() {
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}});
+    let (wire, _) = mock::start("/v1", vec![Canned(200, &[], vec![format!("data: {}\n\ndata: {end}\n\n", delta(&json!({"content": "I "})))])]).await;
+    let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
+    assert_eq!(told, "\"I \" \n\"I \" ContentFilter Some((8, 1, 0, 0, 0))");
 }

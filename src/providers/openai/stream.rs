@@ -11,7 +11,7 @@ use crate::model::chat::Tokens;
 use crate::providers::reply::{self, Parts};
 use crate::providers::members::{first, members};
 use crate::providers::wire::{self, Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
 /// What is read of a piece of an answer.
 pub(super) struct Frame<'t> {
@@ -95,24 +95,33 @@ impl Reading for Speech<'_> {
         self.over
     }
 
+    /// Not every speaker sends `[DONE]`, and one that broke off may send it all the same.
+    fn may_end(&self) -> bool {
+        self.finish.is_some()
+    }
+
     fn tokens(&self) -> Option<Tokens> {
         self.tokens
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        if self.finish.as_deref() == Some("content_filter") || (self.text.is_empty() && !self.refusal.is_empty()) {
+        if self.text.is_empty() && !self.refusal.is_empty() {
             return Err(reply::filtered(&self.refusal));
-        }
-        if self.finish.as_deref() == Some("error") {
-            return Err(reply::broken_off());
         }
         if !self.spoke {
             return Err(malformed("it holds no choice"));
         }
-        let cut = matches!(self.finish.as_deref(), Some("length" | "model_length"));
+        let finish = match self.finish.as_deref() {
+            None | Some("stop" | "eos") => Finish::Stop,
+            Some("length" | "model_length") => Finish::Length,
+            Some("tool_calls" | "function_call") => Finish::ToolCalls,
+            Some("content_filter") => Finish::ContentFilter,
+            Some("error" | "insufficient_system_resource") => return Err(reply::broken_off()),
+            Some(_) => Finish::Other,
+        };
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, cut };
-        Ok(parts.into_reply(FAMILY, request))
+        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, finish, explanation: self.refusal };
+        parts.into_reply(FAMILY, request)
     }
 }
 
@@ -138,7 +147,7 @@ impl<'a> Speech<'a> {
 
     fn take_choice(&mut self, choice: &Choice, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.spoke = true;
-        if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str) {
+        if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str).filter(|finish| !finish.is_empty()) {
             self.finish = Some(finish.to_owned());
         }
         let Some(message) = message else { return Ok(()) };
@@ -155,6 +164,12 @@ impl<'a> Speech<'a> {
         for echo in self.dialect.echo {
             own::keep(&mut self.own, *echo, message);
         }
-        self.calls.take(message.get("tool_calls"))
+        match message.get("tool_calls").filter(|calls| !calls.is_null()) {
+            Some(calls) => self.calls.take(Some(calls)),
+            None => {
+                self.calls.take_old(message.get("function_call"));
+                Ok(())
+            }
+        }
     }
 }

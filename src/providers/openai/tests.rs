@@ -14,9 +14,12 @@ async fn provider(dialect: &str, answers: Vec<Canned>) -> (OpenAi, Mock) {
     (OpenAi { wire, dialect: Dialect::of(dialect) }, mock)
 }
 
-/// A stream of these frames, with its end marker, cut into pieces of seven bytes.
+/// A stream of these frames, with its end markers, cut into pieces of seven bytes.
 fn stream(frames: &[Value]) -> Canned {
-    let text: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
+    let end = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]});
+    let said = frames.iter().any(|frame| frame.pointer("/choices/0/finish_reason").is_some_and(|reason| !reason.is_null()));
+    let frames = frames.iter().chain((!said).then_some(&end));
+    let text: String = frames.map(|frame| format!("data: {frame}\n\n")).collect::<String>() + "data: [DONE]\n\n";
     Canned(200, &[], text.as_bytes().chunks(7).map(|piece| String::from_utf8_lossy(piece).into_owned()).collect())
 }
 
@@ -200,7 +203,7 @@ async fn a_broken_stream_is_a_protocol_failure() {
         true,
         expect![[r#"
         "a" 
-        provider_protocol: the provider's answer ended before its end marker Some((5, 0))"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event Some((5, 0))"#]],
     )
     .await;
     check(
@@ -218,7 +221,7 @@ async fn a_broken_stream_is_a_protocol_failure() {
         true,
         expect![[r#"
         "a" 
-        provider_timeout: the provider stopped sending for 200 ms Some((5, 0))"#]],
+        provider_timeout: the provider said nothing more for 200 ms Some((5, 0))"#]],
     )
     .await;
     check(
@@ -250,10 +253,10 @@ async fn a_filtered_answer_fails_with_its_usage() {
         json!({"choices": [{"delta": {}, "finish_reason": "content_filter"}], "usage": {"prompt_tokens": 8, "completion_tokens": 1}});
     check(
         "openai",
-        vec![stream(&[delta(&json!({"content": "I "})), filtered])],
+        vec![stream(&[filtered])],
         true,
         expect![[r#"
-        "I " 
+
         provider_content_filtered: the provider's filter stopped the answer Some((8, 1))"#]],
     )
     .await;

@@ -78,20 +78,31 @@ impl Plain {
     /// # Errors
     /// Nothing of an answer came, or its beginning cannot be read.
     pub(super) async fn post(&self, target: Target, headers: &[(HeaderName, HeaderValue)], body: Bytes) -> io::Result<(Head, Body)> {
-        let request = request(&target, headers, body.len());
+        let head = request(&target, headers, body.len());
         let place = pool::Place::of(&target.authority);
-        let mut stream = match self.pool.take(&place) {
-            Some(stream) => stream,
-            None => pool::connect(&target.authority).await?,
+        let (mut stream, kept) = match self.pool.take(&place) {
+            Some(stream) => (stream, true),
+            None => (pool::connect(&target.authority).await?, false),
         };
         let mut buffer = BytesMut::new();
-        let (head, all_sent) = exchange(&mut stream, request.chain(body), &mut buffer).await?;
+        let mut exchanged = exchange(&mut stream, head.clone().chain(body.clone()), &mut buffer).await;
+        // A server may close a connection that was kept just as it is used again: it has not read the request.
+        if kept && buffer.is_empty() && exchanged.as_ref().is_err_and(was_closed) {
+            stream = pool::connect(&target.authority).await?;
+            exchanged = exchange(&mut stream, head.chain(body), &mut buffer).await;
+        }
+        let (head, all_sent) = exchanged?;
         let end = End::of(&head)?;
         let ours = headers.iter().all(|(name, _)| name != CONNECTION) && !says(&head.headers, CONNECTION, "close");
         let clear = !(head.headers.contains_key(TRANSFER_ENCODING) && head.headers.contains_key(CONTENT_LENGTH));
         let back = (all_sent && ours && clear && !head.is_old).then(|| (Arc::clone(&self.pool), place));
         Ok((head, Body::new(stream, buffer, end, back)))
     }
+}
+
+fn was_closed(problem: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    matches!(problem.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
 }
 
 /// Nothing in a path has to be escaped or taken out.

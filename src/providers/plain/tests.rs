@@ -403,3 +403,15 @@ proptest! {
         prop_assert_eq!(&buffer[..], b"!");
     }
 }
+
+#[tokio::test]
+async fn a_kept_connection_that_was_closed_meanwhile_is_made_anew() {
+    let good = || vec![b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_vec()];
+    let server = Server::start(vec![good(), vec![CLOSE.to_vec()], good(), vec![CLOSE.to_vec()], vec![CLOSE.to_vec()]]).await;
+    let plain = Plain::new(false);
+    for _ in 0..2 {
+        assert_eq!(whole(&plain, &server.url).await.expect("an answer"), (200, "ok".to_owned()));
+    }
+    assert_eq!((server.connections(), server.seen.lock().unwrap().len()), (2, 3));
+    whole(&plain, &server.url).await.expect_err("a connection that was just made is not made again");
+}

@@ -37,7 +37,7 @@ impl Pieces for Items {
         };
         let said = serde_json::from_str::<Value>(text(item, "arguments")).ok();
         let arguments = if said.as_ref() == Some(&call.arguments) { item["arguments"].clone() } else { object(call).to_string().into() };
-        changed(item, [("call_id", call.id.as_str().into()), ("arguments", arguments)])
+        changed(item, [("call_id", call.id.as_str().into()), ("name", call.name.as_str().into()), ("arguments", arguments)])
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
 /// No response holds more items; a provider that begins more is not listened to.
 const MOST_ITEMS: usize = 1024;
@@ -65,12 +65,16 @@ impl Reading for Response {
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let refused: String = self.items.iter().map(items::refused).collect();
         let text = self.told;
-        if self.incomplete == "content_filter" || (text.is_empty() && !refused.is_empty()) {
+        if text.is_empty() && !refused.is_empty() {
             return Err(reply::filtered(&refused));
         }
         let calls = self.items.iter().filter_map(call).collect();
-        let cut = self.status == "incomplete" || !self.incomplete.is_empty();
-        Ok(Parts { text, calls, own: own(self.items), tokens: self.tokens, cut }.into_reply(FAMILY, request))
+        let finish = match self.incomplete.as_str() {
+            "" if self.status != "incomplete" => Finish::Stop,
+            "content_filter" => Finish::ContentFilter,
+            _ => Finish::Length,
+        };
+        Parts { text, calls, own: own(self.items), tokens: self.tokens, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 

@@ -144,7 +144,7 @@ async fn an_answer_that_did_not_complete_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_content_filtered: the provider's filter stopped the answer Some((50, 20))"#]],
+        "Hi" ContentFilter Some((50, 20, 32, 0, 9))"#]],
     )
     .await;
     let failed = json!({"status": "failed", "error": {"code": "server_error", "message": "oops"}, "usage": usage()});
@@ -170,7 +170,7 @@ async fn an_answer_that_did_not_complete_says_why() {
         true,
         expect![[r#"
         "Hi" 
-        provider_protocol: the provider's answer ended before its end marker None"#]],
+        provider_protocol: the provider's answer ended before it was complete: it gave no finish reason and no end event None"#]],
     )
     .await;
     let refusal = json!({"type": "message", "content": [{"type": "refusal", "refusal": "I cannot"}]});

@@ -13,7 +13,7 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure, demo};
+use super::{ChatReply, ChatRequest, Deltas, Finish, EmbedRequest, Embeddings, Provider, ProviderFailure, demo};
 use crate::model::event::FaultCode;
 
 /// A scripted model: replies in order of preference, and what happens when none is left.
@@ -57,6 +57,29 @@ struct Told {
     #[serde(default)]
     delay_ms: u64,
     usage: Option<ToldUsage>,
+    finish: Option<ToldFinish>,
+}
+
+/// Why a scripted answer ends, where it is not because it is complete.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToldFinish {
+    #[default]
+    Stop,
+    Length,
+    ContentFilter,
+    Other,
+}
+
+impl From<ToldFinish> for Finish {
+    fn from(told: ToldFinish) -> Self {
+        match told {
+            ToldFinish::Stop => Self::Stop,
+            ToldFinish::Length => Self::Length,
+            ToldFinish::ContentFilter => Self::ContentFilter,
+            ToldFinish::Other => Self::Other,
+        }
+    }
 }
 
 const fn once() -> u64 {
@@ -176,11 +199,11 @@ impl Scripts {
                 return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
             }
         };
-        for piece in act.pieces(request.stream) {
+        for piece in act.pieces(request.live) {
             if act.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(act.delay_ms)).await;
             }
-            if request.stream && !piece.is_empty() {
+            if request.live && !piece.is_empty() {
                 deltas(super::Delta::Text(piece.to_owned()));
                 tokio::task::coop::consume_budget().await;
             }

@@ -18,6 +18,7 @@ pub(super) struct Act {
     error: Option<FaultCode>,
     usage: Option<ToldUsage>,
     index: Option<u64>,
+    finish: Finish,
     pub(super) delay_ms: u64,
 }
 
@@ -31,7 +32,7 @@ struct Words<'a> {
 impl Act {
     pub(super) fn echo(request: &ChatRequest) -> Self {
         let text = echo::answer(&request.messages);
-        Self { text, chunks: None, calls: Vec::new(), structured: None, error: None, usage: None, index: None, delay_ms: 0 }
+        Self { text, chunks: None, calls: Vec::new(), structured: None, error: None, usage: None, index: None, finish: Finish::Stop, delay_ms: 0 }
     }
 
     pub(super) fn play(reply: &Reply, index: u64, request: &ChatRequest) -> Self {
@@ -46,14 +47,15 @@ impl Act {
             (None, None, None) => String::new(),
         };
         let calls = told.tool_calls.iter().enumerate().map(|(at, call)| words.call(call, at, request)).collect();
-        Self { text, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), delay_ms: told.delay_ms }
+        let finish = told.finish.unwrap_or_default().into();
+        Self { text, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), finish, delay_ms: told.delay_ms }
     }
 
     /// What is told piece by piece; one piece when nobody listens.
-    pub(super) fn pieces(&self, stream: bool) -> Box<dyn Iterator<Item = &str> + Send + '_> {
+    pub(super) fn pieces(&self, live: bool) -> Box<dyn Iterator<Item = &str> + Send + '_> {
         match &self.chunks {
             _ if self.error.is_some() => Box::new(std::iter::once("")),
-            _ if !stream => Box::new(std::iter::once(self.text.as_str())),
+            _ if !live => Box::new(std::iter::once(self.text.as_str())),
             Some(chunks) => Box::new(chunks.iter().map(String::as_str)),
             None => Box::new(split_after_blanks(&self.text)),
         }
@@ -65,10 +67,10 @@ impl Act {
             let told = if self.text.is_empty() { format!("the script says `{}`", code.as_str()) } else { self.text };
             return Err(ProviderFailure { tokens: given, reply_index: self.index, ..ProviderFailure::new(code, told) });
         }
-        let finish = if self.calls.is_empty() { Finish::Stop } else { Finish::ToolCalls };
+        let finish = if self.calls.is_empty() || self.finish != Finish::Stop { self.finish } else { Finish::ToolCalls };
         let message = Message { tool_calls: self.calls, ..Message::text(Role::Assistant, self.text) };
         let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
-        Ok(ChatReply { message, structured: self.structured, tokens, finish, reply_index: self.index })
+        Ok(ChatReply { message, structured: self.structured, tokens, finish, warnings: Vec::new(), reply_index: self.index })
     }
 }
 

@@ -35,7 +35,7 @@ fn request(asked: &Asked) -> ChatRequest {
     request.asker.replies_used = asked.used.to_vec();
     request.asker.calls_before = asked.used.len() as u64;
     request.schema = asked.structured.then(|| json!({}));
-    request.stream = asked.stream;
+    request.live = asked.stream;
     let offer = |name: &&str| ToolOffer { name: (*name).into(), description: String::new(), input_schema: json!({}) };
     request.tools = asked.tools.iter().map(offer).collect();
     request

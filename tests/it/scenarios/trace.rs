@@ -141,6 +141,7 @@ async fn a_trace_has_all_its_fields() {
               "started_at": "time",
               "finished_at": "time",
               "duration_ms": "ms",
+              "finish": "tool_calls",
               "usage": "20+5"
             },
             {

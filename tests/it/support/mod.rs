@@ -152,7 +152,9 @@ impl Transcript {
             Value::String(text) if text.len() == 29 && text.ends_with("+00:00") => Value::String("time".into()),
             Value::Array(items) => Value::Array(items.into_iter().map(|item| self.plain(item)).collect()),
             Value::Object(fields) => {
-                Value::Object(fields.into_iter().map(|(key, value)| self.field(key, value)).collect())
+                let whole = |key: &str, value: &Value| key == "finish" && value == "stop";
+                let fields = fields.into_iter().filter(|(key, value)| !whole(key, value));
+                Value::Object(fields.map(|(key, value)| self.field(key, value)).collect())
             }
             other => other,
         }

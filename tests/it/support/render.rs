@@ -77,6 +77,10 @@ impl Names {
     }
 
     fn object(&mut self, mut fields: Map<String, Value>) -> Map<String, Value> {
+        // Most answers are whole: only another end is worth a word.
+        if fields.get("finish").is_some_and(|finish| finish == "stop") {
+            fields.shift_remove("finish");
+        }
         let place = fields.keys().position(|key| key == USAGE[0]);
         let usage = place.map(|_| usage(&mut fields));
         let mut shown: Map<String, Value> = fields.into_iter().map(|(key, value)| { let value = self.value(&key, value); (key, value) }).collect();

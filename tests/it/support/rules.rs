@@ -15,6 +15,9 @@ const STEP: [&str; 38] = [
     "top_score", "citations",
 ];
 
+/// Fields that only some steps have.
+const SOME: [&str; 3] = ["validation_errors", "finish", "warnings"];
+
 /// Steps of the trace are those that were told, in the same order and with the same ends.
 pub fn steps_agree(tail: &[Told], trace: &Value) {
     let mut begun: Vec<String> = Vec::new();
@@ -48,7 +51,7 @@ pub fn steps_agree(tail: &[Told], trace: &Value) {
         assert_eq!(step["seq"], at + 1);
         let rag = step["node_type"] == "rag" && step["status"] == "completed" && step["error"].is_null() && step["checkpoint_hit"] == false;
         let wanted = if rag { &STEP[..] } else { &STEP[..STEP.len() - 3] };
-        let keys: Vec<&str> = step.as_object().expect("a step").keys().map(String::as_str).filter(|key| *key != "validation_errors").collect();
+        let keys: Vec<&str> = step.as_object().expect("a step").keys().map(String::as_str).filter(|key| !SOME.contains(key)).collect();
         let mut sorted: (Vec<&str>, Vec<&str>) = (keys, wanted.to_vec());
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();
@@ -78,7 +81,9 @@ fn agree(step: &Value, end: Option<&(&str, Value)>, over: bool) {
             if told["omitted_keys"].is_null() {
                 assert_eq!(step["output"], told["changes"]);
             }
-            assert_eq!(step["error"], told["error"], "{step}");
+            for key in ["error", "finish", "warnings"] {
+                assert_eq!(step[key], told[key], "{key}: {step} {told}");
+            }
             if !told["prompt_tokens"].is_null() {
                 for key in ["prompt_tokens", "completion_tokens", "estimated_cost", "provider", "model"] {
                     assert_eq!(step[key], told[key], "{key}");

@@ -187,6 +187,11 @@ impl Family {
         if self.lines { "{\"message\": {\"content\": \"".into() } else { "data: {\"choices\": \"".into() }
     }
 
+    /// So many pieces of a good answer tell why it ended: what is left says nothing more of it.
+    pub fn is_complete(self, stream: bool, pieces: usize) -> bool {
+        stream && matches!(self.provider, "openai" | "anthropic") && pieces == self.good(true).len() - 1
+    }
+
     /// What has been reported once so many pieces of a good answer were read.
     pub fn reported(self, stream: bool, pieces: usize) -> (u64, u64) {
         let all = if stream { self.good(true).len() } else { 2 };

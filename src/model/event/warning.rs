@@ -1,0 +1,27 @@
+//! Owns what people should know of a model call that went on all the same.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that was changed, dropped or cut, and did not fail a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warning {
+    /// What it is, such as `answer_cut`.
+    pub code: Cow<'static, str>,
+    /// For people.
+    pub message: String,
+    /// The setting that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<Cow<'static, str>>,
+}
+
+impl Warning {
+    /// The answer is not whole.
+    pub const ANSWER_CUT: &'static str = "answer_cut";
+
+    /// A warning of a code with a message.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into(), parameter: None }
+    }
+}

@@ -1,0 +1,118 @@
+//! Tests of how ids become providers, and of what is told of their secrets.
+
+use serde_json::json;
+
+use super::*;
+use crate::clock::SystemClock;
+use crate::model::chat::{Message, Role};
+use crate::providers::mock::{self, Canned};
+
+fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
+    let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
+    let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+    Providers::new(&Arc::new(config), outbound, HostDoor::default())
+}
+
+async fn asked(providers: &Providers, id: &str) -> String {
+    let request = ChatRequest::new("echo", vec![Message::text(Role::User, "hi")]);
+    let answer = match providers.get(id) {
+        Ok(provider) => provider.chat(&request, &|_| {}).await,
+        Err(failure) => Err(failure),
+    };
+    answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content)
+}
+
+#[tokio::test]
+async fn tools_of_the_provider_are_refused_where_there_are_none() {
+    let configured = json!({
+        "mine": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+        "hosted": {"kind": "host"},
+    });
+    let providers = providers(&configured).ok().expect("valid");
+    let mut told = Vec::new();
+    for id in ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted", "openai-responses", "anthropic", "gemini", "mine"] {
+        let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+        request.native_tools = vec!["web_search".into()];
+        let named = providers.get(id).expect("a provider");
+        let failure = named.chat(&request, &|_| {}).await.expect_err("a refusal");
+        told.push((id, failure.fault.message.contains("has no tool `web_search` of its own")));
+    }
+    let refused: Vec<&str> = told.iter().filter(|(_, refused)| *refused).map(|(id, _)| *id).collect();
+    assert_eq!(refused, ["openai", "azure-openai", "deepseek", "mistral", "ollama", "cohere", "script", "hosted"]);
+}
+
+#[tokio::test]
+async fn ids_become_providers() {
+    let configured = json!({
+        "mine": {"kind": "openai-compatible", "credential": "secret:SET"},
+        "local": {"kind": "openai-compatible", "base_url": "http://127.0.0.1:9/v1", "max_retries": 0},
+        "keyed": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "credential": "secret:SET", "headers": {"x s3cret": "secret:SET"}},
+    });
+    let providers = providers(&configured).ok().expect("valid");
+    assert_eq!(asked(&providers, "script").await, "You said: hi");
+    assert_eq!(asked(&providers, "nobody").await, "provider_bad_request: there is no provider `nobody`; configure `providers.nobody`");
+    assert!(asked(&providers, "openai").await.starts_with("credential_missing: the secret `OPENAI_API_KEY` is not set"));
+    assert_eq!(asked(&providers, "mine").await, "provider_bad_request: `providers.mine.base_url` is not set");
+    assert!(asked(&providers, "local").await.starts_with("provider_unavailable"));
+    assert_eq!(asked(&providers, "keyed").await, "provider_bad_request: the configured header `x s3cret` is not valid");
+    assert!(asked(&providers, "hash").await.starts_with("provider_bad_request: the provider `hash` makes embeddings only"));
+    assert!(providers.is_configured("local", "").await && providers.is_configured("keyed", "").await);
+    assert!(!providers.is_configured("mine", "").await && !providers.is_configured("openai", "").await);
+}
+
+/// What a provider with the credential `sk-secret-1` and the header `a` answers, as it is told and as it ends.
+async fn keyed(answer: Canned) -> (String, String) {
+    let (wire, _) = mock::start("/v1", vec![answer]).await;
+    let mine = json!({"kind": "openai-compatible", "base_url": wire.base_url, "credential": "secret:KEY", "headers": {"x-a": "secret:A"}, "max_retries": 0});
+    let config = Config::with(json!({"providers": {"mine": mine}, "secrets": {"KEY": "sk-secret-1", "A": "a"}})).expect("a configuration");
+    let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+    let providers = Providers::new(&Arc::new(config), outbound, HostDoor::default()).ok().expect("valid");
+    let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+    request.stream = true;
+    let told = Mutex::new(String::new());
+    let hear = |delta: Delta| {
+        if let Delta::Text(text) = delta {
+            told.lock().push_str(&text);
+        }
+    };
+    let answer = providers.get("mine").expect("a provider").chat(&request, &hear).await;
+    let end = answer.map_or_else(|failure| failure.fault.message, |reply| serde_json::to_string(&reply.message).expect("JSON"));
+    let told = told.lock().clone();
+    (told, end)
+}
+
+#[tokio::test]
+async fn a_key_that_a_model_repeats_is_masked() {
+    let delta = |delta: serde_json::Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
+    let call = json!({"tool_calls": [{"id": "c", "function": {"name": "t", "arguments": "{\"key\":\"sk-\\u0073ecret-1\"}"}}]});
+    let pieces = [json!({"content": "a key: sk-se"}), json!({"content": "cret-1, sk-"}), call].map(delta);
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".to_owned();
+    let (told, end) = keyed(Canned(200, &[], pieces.into_iter().chain([end]).collect())).await;
+    assert_eq!(told, "a key: ***, sk-");
+    assert!(end.contains("\"a key: ***, sk-\"") && end.contains("{\"key\":\"***\"}") && !end.contains("secret-1"), "{end}");
+}
+
+#[tokio::test]
+async fn a_key_in_a_refusal_is_masked_before_the_text_is_cut() {
+    for before in 570..600 {
+        let text = format!("{}sk-secret-1 and more", "x".repeat(before));
+        let (_, end) = keyed(Canned(401, &[], vec![text])).await;
+        assert!(!end.contains("sk-") && end.ends_with('…'), "{before}: {end}");
+    }
+    let (_, end) = keyed(Canned(401, &[], vec![r#"{"odd": "sk\u002dsecret-1 a bad key"}"#.into()])).await;
+    assert_eq!(end, r#"the provider answered 401: {"odd":"*** a bad key"}"#);
+}
+
+#[test]
+fn wrong_settings_are_all_told() {
+    let configured = json!({"a": {"kind": "x"}, "b": {}, "script": {"scripts": {"m": 5}}});
+    let problems = providers(&configured).err().expect("wrong");
+    assert_eq!(
+        problems,
+        [
+            "providers.a.kind: `x` is no kind of provider",
+            "providers.b.kind: `b` is no kind of provider",
+            "providers.script.scripts.m: a script is an object",
+        ]
+    );
+}

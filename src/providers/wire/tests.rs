@@ -1,0 +1,140 @@
+//! Tests of how an answer is read to its end, with the family that most servers speak.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::*;
+use crate::providers::mock::{self, Canned, hello, told, whole};
+use crate::providers::openai::OpenAi;
+use crate::providers::openai::dialect::Dialect;
+
+#[test]
+fn a_base_may_name_its_version() {
+    for (base, wanted) in [
+        ("https://a.example", "https://a.example/v1/messages"),
+        ("https://a.example/", "https://a.example/v1/messages"),
+        ("https://a.example/v1", "https://a.example/v1/messages"),
+        ("https://a.example/v1beta/", "https://a.example/v1beta/messages"),
+        ("https://a.example/voice", "https://a.example/voice/v1/messages"),
+    ] {
+        let wire = Wire { base_url: base.into(), ..mock::wire("") };
+        assert_eq!(wire.url("v1", "messages"), wanted);
+    }
+}
+
+fn frame(frame: &Value) -> String {
+    format!("data: {frame}\n\n")
+}
+
+fn says(text: &str) -> String {
+    frame(&json!({"choices": [{"delta": {"content": text}, "finish_reason": null}]}))
+}
+
+fn finish(reason: &str) -> String {
+    frame(&json!({"choices": [{"delta": {}, "finish_reason": reason}]}))
+}
+
+fn usage() -> String {
+    frame(&json!({"choices": [], "usage": {"prompt_tokens": 12, "completion_tokens": 7}}))
+}
+
+fn stream(pieces: &[&str]) -> Canned {
+    Canned(200, &[], pieces.iter().map(|piece| (*piece).to_owned()).collect())
+}
+
+/// What becomes of these answers, how many were asked for, and how long it took.
+async fn ask(answers: Vec<Canned>, change: impl FnOnce(&mut Wire)) -> (String, usize, Duration) {
+    let (mut wire, mock) = mock::start("/v1", answers).await;
+    change(&mut wire);
+    let began = Instant::now();
+    let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
+    let count = mock.seen.lock().expect("seen").len();
+    (told, count, began.elapsed())
+}
+
+async fn once(pieces: &[&str]) -> String {
+    ask(vec![stream(pieces)], |_| {}).await.0
+}
+
+#[tokio::test]
+async fn a_finish_reason_is_the_end_and_usage_may_follow() {
+    for last in [vec![], vec!["HANG"], vec!["BREAK"], vec!["data: [DONE]\n\n"], vec!["data: {oops\n\n"]] {
+        let (hi, stop, usage) = (says("Hi"), finish("stop"), usage());
+        let pieces = [vec![hi.as_str(), stop.as_str(), "WAIT", usage.as_str()], last.clone()].concat();
+        assert_eq!(once(&pieces).await, "\"Hi\" \n\"Hi\" Stop Some((12, 7, 0, 0, 0))", "{last:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_end_marker_without_a_finish_reason_is_no_answer() {
+    for last in ["data: [DONE]\n\n", "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n"] {
+        let told = once(&[&says("Hi"), last]).await;
+        assert!(told.contains("provider_protocol: the provider's answer ended before it was complete"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn comments_and_blank_lines_are_silence() {
+    let drip = [": ping\n\n", "WAIT", "\n", "WAIT"].repeat(40);
+    for begin in [vec![], vec![says("Hi")]] {
+        let pieces: Vec<&str> = begin.iter().map(String::as_str).chain(drip.iter().copied()).collect();
+        let (told, count, took) = ask(vec![stream(&pieces)], |_| {}).await;
+        assert!(told.contains("provider_timeout: the provider said nothing more for 200 ms"), "{told}");
+        assert!(count == 1 && took < Duration::from_secs(2), "{took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_has_a_limit_in_all() {
+    let (word, end) = (says("w"), finish("stop"));
+    let pieces: Vec<&str> = [word.as_str(), "WAIT"].repeat(40).into_iter().chain([end.as_str()]).collect();
+    let short = |wire: &mut Wire| {
+        wire.patience.total = Duration::from_millis(500);
+        wire.until = wire.patience.until();
+    };
+    let (told, _, took) = ask(vec![stream(&pieces)], short).await;
+    assert!(told.contains("provider_timeout: the call took longer than 500 ms in all"), "{told}");
+    assert!(took < Duration::from_millis(1500), "{took:?}");
+    let busy = Canned(503, &[("retry-after", "2")], vec!["busy".into()]);
+    let (told, count, took) = ask(vec![busy], short).await;
+    assert!(told.contains("provider_unavailable") && count == 1 && took < Duration::from_secs(1), "a retry would come too late: {told}");
+}
+
+#[tokio::test]
+async fn a_refusal_counts_by_its_status_though_its_text_never_ends() {
+    let drip: Vec<String> = ["b", "WAIT"].repeat(200).into_iter().map(str::to_owned).collect();
+    let busy = Canned(503, &[("retry-after-ms", "1")], drip.clone());
+    let good = stream(&[&says("Hi"), &finish("stop")]);
+    let (told, count, took) = ask(vec![busy, good], |_| {}).await;
+    assert!(told.contains("\"Hi\" Stop") && count == 2 && took < Duration::from_secs(3), "{told} {took:?}");
+    let (told, count, _) = ask(vec![Canned(401, &[], drip)], |_| {}).await;
+    assert!(told.contains("provider_auth: the provider answered 401: b") && count == 1, "{told}");
+}
+
+#[tokio::test]
+async fn one_event_may_be_as_long_as_the_answer() {
+    let long = "x".repeat(3 << 20);
+    let told = once(&[&says(&long), &finish("stop")]).await;
+    assert!(told.ends_with("xxx\" Stop None"), "{}", &told[told.len() - 200..]);
+    let small = |wire: &mut Wire| wire.patience.answer_bytes = 1 << 20;
+    let (told, _, _) = ask(vec![stream(&[&says(&long), &finish("stop")])], small).await;
+    assert!(told.contains("provider_protocol: the provider's answer is larger than 1048576 bytes (`limits.answer_kb`)"), "{told}");
+}
+
+#[tokio::test]
+async fn half_a_character_does_not_spoil_an_answer() {
+    let content = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    let pieces = [content("a\\ud83d"), content("\\ude00b"), content("\\ud800c"), finish("stop"), usage()];
+    let told = once(&pieces.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    assert!(told.ends_with("\n\"a😀b\u{fffd}c\" Stop Some((12, 7, 0, 0, 0))"), "{told}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_read_whatever_it_calls_its_answer() {
+    let answer = json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]});
+    for canned in [whole(&answer), Canned(200, &[], vec![format!("\n {answer:#}")])] {
+        let (told, _, _) = ask(vec![canned], |_| {}).await;
+        assert_eq!(told, "\"Hi\" \n\"Hi\" Stop None");
+    }
+}
