@@ -348,5 +348,5 @@ async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) 
     append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
     let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
     append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    Ok(going::take(world, loaded.row.fence, append, None).await?.is_some())
+    Ok(going::take(world, loaded.row.fence, append, None, None).await?.is_some())
 }

@@ -1,5 +1,6 @@
 //! Owns how a run that rests goes on: somebody takes it, one entry is appended, and it is driven or queued.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -13,12 +14,12 @@ use super::tenure::{self, Start};
 use super::world::World;
 use crate::error::Result;
 use crate::model::Id;
-use crate::model::event::{Entry, Event, LaneId};
+use crate::model::event::{EntityKind, Entry, Event, LaneId};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Told;
 use crate::store::idempotency::{self, RequestKey};
 use crate::store::log::{self, Append, Appended, Known};
-use crate::store::{StoreError, queue};
+use crate::store::{StoreError, queue, threads};
 
 /// Appends the entry that makes a resting run go on; none when somebody else was first.
 pub(super) async fn go_on(
@@ -44,6 +45,7 @@ pub(super) async fn go_on(
     let (seq, at) = (run.head + 1, world.clock.now());
     let entry = Arc::new(Entry { seq, at, lane, event: super::masking::going_on(world, &run, &event) });
     let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
+    let before = ended_children(&run);
     run.apply(&Entry { seq, at, lane, event });
     telling.tell(&Told::Entry(Arc::clone(&entry)));
     let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
@@ -54,11 +56,14 @@ pub(super) async fn go_on(
     }
     append.entries = vec![Arc::clone(&entry)];
     append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
+    let ended: Vec<Id> = ended_children(&run).difference(&before).copied().collect();
+    append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
     let status = if queued { Status::Queued } else { Status::Running };
     let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
     let kept = key.map(|key| (key.clone(), started.told()));
     let stands = append.row.standing();
-    let Some((no, hash)) = take(world, loaded.row.fence, append, kept).await? else { return Ok(None) };
+    let alone_on = (run.created.entity == EntityKind::Agent).then_some(run.created.thread);
+    let Some((no, hash)) = take(world, loaded.row.fence, append, kept, alone_on).await? else { return Ok(None) };
     if queued {
         world.wake_workers();
     } else {
@@ -68,6 +73,11 @@ pub(super) async fn go_on(
         tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))
+}
+
+/// Child runs that are over.
+fn ended_children(run: &Run) -> HashSet<Id> {
+    run.children.iter().filter(|(_, child)| child.status.terminal()).map(|(id, _)| *id).collect()
 }
 
 /// The pause that an entry answers, and whether a worker is to go on.
@@ -83,18 +93,24 @@ fn lane_of(run: &Run, pause: Id) -> Option<LaneId> {
     run.pauses().into_iter().find(|(_, open)| open.id == pause).map(|(lane, _)| lane.id)
 }
 
-/// Takes a run that nobody works on and appends to its log, with the answer to whoever asks for it again. False when somebody
-/// else took it since its fence was read.
+/// Takes a run that nobody works on and appends to its log, with the answer to whoever asks for it again. None when somebody
+/// else took it since its fence was read. A run that is `alone_on` its thread is refused while another is at work there.
 pub(super) async fn take(
     world: &Arc<World>,
     fence: i64,
     append: Append,
     kept: Option<(RequestKey, Value)>,
+    alone_on: Option<Id>,
 ) -> Result<Option<Appended>> {
     let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
     let (hook, owner, until) = (Arc::clone(world), Arc::clone(&world.owner), tenure::lease(world).unwrap_or_default());
     let write = move |tx: &mut crate::store::Tx<'_>| {
         let scope = Arc::clone(&append.tenant);
+        if let Some(thread) = &alone_on
+            && let Some(busy) = threads::busy_with(tx, &scope, thread)?
+        {
+            return Err(if busy == id { StoreError::Fenced } else { StoreError::ThreadBusy(busy) });
+        }
         if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
             return Err(StoreError::Fenced);
         }

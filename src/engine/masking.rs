@@ -74,9 +74,11 @@ impl Masking {
                 row.error.iter_mut().for_each(|error| masks.value(error));
             }
             for row in &mut rows.checkpoints {
-                if let Ok(mut change) = serde_json::from_str(&row.change) {
-                    masks.value(&mut change);
-                    row.change = change.to_string();
+                for text in std::iter::once(&mut row.change).chain(&mut row.turn) {
+                    if let Ok(mut value) = serde_json::from_str(text) {
+                        masks.value(&mut value);
+                        *text = value.to_string();
+                    }
                 }
             }
         });

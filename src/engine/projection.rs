@@ -28,7 +28,6 @@ pub(super) struct Rows {
     pub(super) parts: Vec<(PartHash, Arc<str>)>,
     pub(super) spans: Vec<SpanRow>,
     pub(super) messages: Vec<MessageRow>,
-    pub(super) summarized: Vec<Id>,
     pub(super) children: Vec<RunRow>,
     pub(super) checkpoints: Vec<CheckpointRow>,
     pub(super) files: Vec<Arc<str>>,
@@ -40,7 +39,6 @@ impl Rows {
         append.parts = self.parts;
         append.spans = self.spans;
         append.messages = self.messages;
-        append.summarized = self.summarized;
         append.children = self.children;
         append.checkpoints = self.checkpoints;
         append.files = self.files;
@@ -204,11 +202,17 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
         }
     }
     found.extend(done.turn.clone());
-    found.retain(|turn| !turn.in_memory);
+    let chat = core.run.created.entity == EntityKind::Agent;
+    let of_run = |turn: &mut Turn| {
+        // Of a chat people read also what its memory does not keep: it is in no history.
+        turn.history.clear();
+        turn.summary = None;
+    };
+    found.retain(|turn| chat || !turn.in_memory);
+    found.iter_mut().filter(|turn| turn.in_memory).for_each(of_run);
     for (turn, summary) in found.iter().zip(settled(&found)) {
         if let Some(summary) = summary {
             core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));
-            core.pending.append.summarized.extend(&summary.covers);
         }
         for (message, id) in turn.messages.iter().zip(&turn.ids) {
             core.pending.append.messages.push(said(*id, &core.run, turn, message, entry.at));
@@ -220,7 +224,7 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
 fn summed_up(summary: &Summary, run: &Run, turn: &Turn, at: Timestamp) -> MessageRow {
     let chat = run.created.entity == EntityKind::Agent;
     let row = message_row(summary.id, run, &turn.history, &Message::text(Role::System, summary.text.as_str()), chat, at);
-    MessageRow { meta: Some(json!({"studio_kind": "summary"})), ..row }
+    MessageRow { meta: Some(json!({"studio_kind": "summary"})), covers: summary.covers.clone(), ..row }
 }
 
 /// A message that people see in a workflow's thread; models do not.
@@ -252,6 +256,7 @@ pub(super) fn message_row(id: Id, run: &Run, history: &str, message: &Message, s
         created_at: at,
         body: serde_json::to_string(message).unwrap_or_default().into(),
         meta: None,
+        covers: Vec::new(),
         files: message.attachments.iter().map(|file| file.storage_key.as_str().into()).collect(),
         no: 0,
     }

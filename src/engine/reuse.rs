@@ -7,10 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::context::StepContext;
 use super::journal::Lost;
-use crate::model::event::{Change, Event, StepCompleted};
+use crate::model::event::{Change, Event, StepCompleted, Turn};
 use crate::model::reads::input_hash as input_hash_of;
 use crate::model::Timestamp;
-use crate::store::checkpoints::{self, CheckpointRow};
+use crate::store::checkpoints::{self, CheckpointRow, Kept};
+use crate::store::{StoreError, remembered};
 
 /// Whether results of the step's node are used again.
 pub(super) fn is_wanted(context: &StepContext) -> bool {
@@ -23,11 +24,18 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
     let key = key(context, &input_hash);
     let (tenant, now) = (Arc::clone(&context.run().tenant), context.world().clock.now());
     let found = context.world().store.read(move |tx| checkpoints::find(tx, &tenant, &key, now)).await;
-    let Ok(Some((handle, Value::Object(fields)))) = found else { return Ok(false) };
+    let Ok(Some(Kept { handle, change: Value::Object(fields), turn })) = found else { return Ok(false) };
     let change: Change = fields.into_iter().map(|(key, value)| (key.into(), Arc::new(value))).collect();
     if context.state().has_room_for(&change, context.world().config.limits.state_kb).is_err() {
         return Ok(false);
     }
+    let turn = match turn.and_then(|turn| serde_json::from_value(turn).ok()) {
+        Some(turn) => match is_held(context, &turn).await {
+            Ok(held) => (!held).then_some(turn),
+            Err(_unreadable) => return Ok(false),
+        },
+        None => None,
+    };
     context.emit(Event::CheckpointHit { step: context.step(), input_hash })?;
     let done = StepCompleted {
         step: context.step(),
@@ -35,15 +43,29 @@ pub(super) async fn hit(context: &StepContext) -> Result<bool, Lost> {
         change,
         error: None,
         checkpoint_hit: true,
-        turn: None,
+        turn,
         attachment_count: 0,
     };
     context.emit(Event::StepCompleted(Box::new(done)))?;
     Ok(true)
 }
 
+/// Whether memory holds what the node added to it. A retry from an earlier step took it out; then the hit puts it back.
+async fn is_held(context: &StepContext, turn: &Turn) -> Result<bool, StoreError> {
+    let Some(first) = turn.ids.first().copied() else { return Ok(true) };
+    let held = context.journal().with(|run| run.holds_turn(first));
+    if held || turn.in_memory {
+        return Ok(held);
+    }
+    if context.journal().durable().await.is_err() {
+        return Err(StoreError::Fenced);
+    }
+    let (tenant, thread) = (Arc::clone(&context.run().tenant), context.run().thread);
+    context.world().store.read(move |tx| remembered::is_said(tx, &tenant, &thread, &first)).await
+}
+
 /// Keeps a result; it is stored in the same write as the step's end.
-pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
+pub(super) fn keep(context: &StepContext, handle: &str, change: &Change, turn: Option<&Turn>) {
     let Some(input_hash) = input_hash(context) else { return };
     let world = context.world();
     let now = world.clock.now();
@@ -57,6 +79,7 @@ pub(super) fn keep(context: &StepContext, handle: &str, change: &Change) {
         input_hash,
         handle: handle.to_owned(),
         change: Value::Object(fields).to_string(),
+        turn: turn.and_then(|turn| serde_json::to_string(turn).ok()),
         created_at: now,
         expires_at: (ttl > 0).then_some(Timestamp(now.0 + ttl)),
     };

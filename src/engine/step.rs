@@ -126,14 +126,15 @@ fn ended(context: &StepContext, common: &Common, end: StepEnd) -> StepOver {
             if let Err(fault) = context.state().has_room_for(&change, context.world().config.limits.state_kb) {
                 return failed(context, common, fault);
             }
-            super::reuse::keep(context, handle, &change);
+            let turn = turn.map(|turn| numbered(context, turn));
+            super::reuse::keep(context, handle, &change, turn.as_ref());
             let done = StepCompleted {
                 step: context.step(),
                 handle: handle.into(),
                 change,
                 error: None,
                 checkpoint_hit: false,
-                turn: turn.map(|turn| numbered(context, turn)),
+                turn,
                 attachment_count,
             };
             completed(context, done)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::Id;
 use crate::model::event::{Entry, Event, Retried};
-use crate::store::threads::Unsaid;
+use crate::store::remembered::Unsaid;
 
 /// What a retry from a step takes back. A fork that closed since opens again, and gives all its turns when it closes once more.
 pub(super) fn by(thread: Id, log: &[Arc<Entry>], retried: &Retried) -> Unsaid {
@@ -21,8 +21,7 @@ pub(super) fn by(thread: Id, log: &[Arc<Entry>], retried: &Retried) -> Unsaid {
         let Some(turn) = done.turn.as_ref().filter(|turn| !turn.in_memory) else { continue };
         unsaid.gone.extend(&turn.ids);
         if let Some(summary) = &turn.summary {
-            unsaid.gone.push(summary.id);
-            unsaid.back.extend(&summary.covers);
+            unsaid.summaries.push((summary.id, summary.covers.clone()));
         }
     }
     unsaid

@@ -291,6 +291,18 @@ impl Run {
         self.reply.clone().or_else(|| self.lanes.get(&0)?.reply.clone())
     }
 
+    /// Whether a turn that begins with this message is held here: it lives as long as the run, or is not part of a stored history yet.
+    #[must_use]
+    pub fn holds_turn(&self, message: Id) -> bool {
+        let begins = |turn: &super::event::Turn| turn.ids.first() == Some(&message);
+        let ended = |lane: &Lane| {
+            lane.fork().is_some_and(|fork| {
+                fork.branches.iter().any(|branch| matches!(branch, BranchState::Done(done) if done.turns.iter().any(begins)))
+            })
+        };
+        self.memory.iter().any(begins) || self.lanes.values().any(|lane| lane.turns.iter().any(begins) || ended(lane))
+    }
+
     /// Calls of tools that may not be made twice and whose outcome nobody knows.
     #[must_use]
     pub fn in_doubt(&self) -> Vec<super::event::DoubtfulCall> {

@@ -1,5 +1,6 @@
 //! Owns branching: a thread that begins with what another one held before one of its messages.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::db::{Tx, params};
@@ -25,23 +26,31 @@ pub fn branch(
         params![&to.to_string(), tenant, from.entity_type.as_str(), &from.entity_id.to_string(), from.user_id.as_ref(), now.0],
     )?;
     let held = threads::held(tx, tenant, &from.id, before)?;
-    let copies: Vec<MessageRow> = held.iter().map(|row| copy(row, &held, to, new_id())).collect();
-    threads::append_messages(tx, tenant, &copies, &[])?;
+    threads::append_messages(tx, tenant, &copies(&held, to, new_id))?;
     // A copy keeps the time of its message; the thread was active now.
     tx.execute("UPDATE #threads SET updated_at = $3 WHERE tenant = $1 AND id = $2", params![tenant, &to.to_string(), now.0])?;
     Ok(())
 }
 
-fn copy(row: &MessageRow, held: &[MessageRow], to: &Id, id: Id) -> MessageRow {
-    let stands_for_it = |other: &MessageRow| other.is_summary() && other.history == row.history && other.no > row.no;
-    MessageRow {
-        id,
+fn copies(held: &[MessageRow], to: &Id, new_id: impl Fn() -> Id) -> Vec<MessageRow> {
+    let ids: HashMap<Id, Id> = held.iter().map(|row| (row.id, new_id())).collect();
+    let covered: HashSet<Id> = held.iter().flat_map(|row| &row.covers).copied().collect();
+    // Of a summary that does not say what it stands for, all before it is taken to be that.
+    let silent = |other: &&MessageRow| other.is_summary() && other.covers.is_empty();
+    let silent: Vec<&MessageRow> = held.iter().filter(silent).collect();
+    let has_summary = |row: &MessageRow| {
+        covered.contains(&row.id) || silent.iter().any(|other| other.history == row.history && other.no > row.no)
+    };
+    let copy = |row: &MessageRow| MessageRow {
+        id: ids[&row.id],
         thread: *to,
-        summarized: row.summarized && held.iter().any(stands_for_it),
+        summarized: row.summarized && has_summary(row),
+        covers: row.covers.iter().filter_map(|id| ids.get(id)).copied().collect(),
         files: files_of(row),
         no: 0,
         ..row.clone()
-    }
+    };
+    held.iter().map(copy).collect()
 }
 
 /// The files that a message names.

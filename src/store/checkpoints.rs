@@ -23,6 +23,8 @@ pub struct CheckpointRow {
     pub handle: String,
     /// The keys that it wrote (JSON object).
     pub change: String,
+    /// What it added to its memory (`model::event::Turn`) as JSON.
+    pub turn: Option<String>,
     /// When it was stored.
     pub created_at: Timestamp,
     /// None = never.
@@ -32,8 +34,8 @@ pub struct CheckpointRow {
 /// Stores a result; the first one stays.
 pub fn store(tx: &mut Tx<'_>, tenant: &str, row: &CheckpointRow) -> Result<(), StoreError> {
     tx.execute(
-        "INSERT INTO #workflow_checkpoints (key, tenant, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (key) DO NOTHING",
+        "INSERT INTO #workflow_checkpoints (key, tenant, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at, turn) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (key) DO NOTHING",
         params![
             &row.key,
             tenant,
@@ -45,6 +47,7 @@ pub fn store(tx: &mut Tx<'_>, tenant: &str, row: &CheckpointRow) -> Result<(), S
             &row.change,
             row.created_at.0,
             row.expires_at.map(|at| at.0),
+            row.turn.as_ref(),
         ],
     )?;
     Ok(())
@@ -61,15 +64,27 @@ fn of_row(row: &Row<'_>) -> Result<CheckpointRow, StoreError> {
         change: row.text(6)?.to_owned(),
         created_at: Timestamp(row.int(7)?),
         expires_at: row.opt_int(8)?.map(Timestamp),
+        turn: row.opt_text(9)?.map(str::to_owned),
     })
 }
 
-/// A result that has not expired: its handle and what it wrote.
-pub fn find(tx: &mut Tx<'_>, tenant: &str, key: &str, now: Timestamp) -> Result<Option<(String, Value)>, StoreError> {
+/// A result that is used again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// It left by this handle.
+    pub handle: String,
+    /// The keys that it wrote.
+    pub change: Value,
+    /// What it added to its memory.
+    pub turn: Option<Value>,
+}
+
+/// A result that has not expired.
+pub fn find(tx: &mut Tx<'_>, tenant: &str, key: &str, now: Timestamp) -> Result<Option<Kept>, StoreError> {
     tx.query_one(
-        "SELECT handle, change FROM #workflow_checkpoints WHERE key = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        "SELECT handle, change, turn FROM #workflow_checkpoints WHERE key = $1 AND tenant = $2 AND (expires_at IS NULL OR expires_at > $3)",
         params![key, tenant, now.0],
-        |row| Ok((row.text(0)?.to_owned(), row.json(1)?)),
+        |row| Ok(Kept { handle: row.text(0)?.to_owned(), change: row.json(1)?, turn: row.opt_json(2)? }),
     )
 }
 
@@ -77,13 +92,13 @@ pub fn find(tx: &mut Tx<'_>, tenant: &str, key: &str, now: Timestamp) -> Result<
 pub fn list(tx: &mut Tx<'_>, tenant: &str, run: Option<&Id>, limit: usize) -> Result<Vec<CheckpointRow>, StoreError> {
     let columns = |tx: &mut Tx<'_>| match run {
         Some(run) => tx.query(
-            "SELECT key, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at \
+            "SELECT key, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at, turn \
              FROM #workflow_checkpoints WHERE run = $1 AND tenant = $2 ORDER BY created_at DESC, key LIMIT $3",
             params![&run.to_string(), tenant, limit as u64],
             of_row,
         ),
         None => tx.query(
-            "SELECT key, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at \
+            "SELECT key, run, node_id, iteration_path, input_hash, handle, change, created_at, expires_at, turn \
              FROM #workflow_checkpoints WHERE tenant = $1 ORDER BY created_at DESC, key LIMIT $2",
             params![tenant, limit as u64],
             of_row,

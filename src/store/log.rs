@@ -11,7 +11,8 @@ use super::log_row::{self, PLACES, Stored, lane, place};
 use super::parts;
 use super::idempotency::{self, RequestKey};
 use super::runs::{self, RunRow, RunUpdate, Standing, Updated};
-use super::threads::{self, Begun, MessageRow, Unsaid};
+use super::remembered::{self, Unsaid};
+use super::threads::{self, Begun, MessageRow};
 use super::usage::{self, SpanRow};
 use super::{attachments, outbox};
 use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
@@ -46,9 +47,7 @@ pub struct Append {
     pub tokens: Vec<TokenRow>,
     /// Messages for the thread.
     pub messages: Vec<MessageRow>,
-    /// Messages that a summary stands for from now on.
-    pub summarized: Vec<Id>,
-    /// Messages that memory loses again.
+    /// What memory loses again.
     pub unsaid: Unsaid,
     /// Child runs, made or changed.
     pub children: Vec<RunRow>,
@@ -77,7 +76,6 @@ impl Append {
             spans: Vec::new(),
             tokens: Vec::new(),
             messages: Vec::new(),
-            summarized: Vec::new(),
             unsaid: Unsaid::none(),
             children: Vec::new(),
             checkpoints: Vec::new(),
@@ -156,10 +154,8 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
         usage::insert_span(tx, &append.tenant, &append.run, &run, span)?;
     }
     append_tokens(tx, run.no, &append.tokens)?;
-    threads::unsay(tx, &append.tenant, &append.unsaid)?;
-    if !append.messages.is_empty() || !append.summarized.is_empty() {
-        threads::append_messages(tx, &append.tenant, &append.messages, &append.summarized)?;
-    }
+    remembered::unsay(tx, &append.tenant, &append.unsaid)?;
+    remembered::append(tx, &append.tenant, run.no, &append.messages)?;
     for checkpoint in &append.checkpoints {
         checkpoints::store(tx, &append.tenant, checkpoint)?;
     }

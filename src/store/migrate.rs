@@ -1,7 +1,7 @@
 //! Owns the schema's versions.
 
 /// Every version of the schema, oldest first; what is released is never changed.
-pub(super) const MIGRATIONS: [&str; 7] = [
+pub(super) const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/0001_first.sql"),
     include_str!("../../migrations/0002_knowledge.sql"),
     include_str!("../../migrations/0003_passage_words.sql"),
@@ -9,6 +9,7 @@ pub(super) const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/0005_sums.sql"),
     include_str!("../../migrations/0006_text_marks.sql"),
     include_str!("../../migrations/0007_log_rows.sql"),
+    include_str!("../../migrations/0008_kept_turns.sql"),
 ];
 
 /// The version that this program writes.

@@ -31,6 +31,7 @@ mod postgres;
 pub mod purge;
 pub mod queue;
 pub mod readings;
+pub mod remembered;
 pub mod run_delete;
 pub mod run_line;
 pub mod run_list;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::attachments;
 use super::db::{Row, Tx, params, to_json};
@@ -13,6 +13,9 @@ use super::run_list::pattern;
 use super::runs::entity_kind;
 use crate::model::event::EntityKind;
 use crate::model::{Id, Timestamp};
+
+/// Where the stored form of a summary says which messages it stands for.
+const COVERS: &str = "covers";
 
 /// A message that is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +40,8 @@ pub struct MessageRow {
     pub body: Arc<str>,
     /// Such as `{"studio_kind": "summary"}`.
     pub meta: Option<Value>,
+    /// Of a summary: the messages that it stands for, a former summary among them. Empty of one that was stored before this was kept.
+    pub covers: Vec<Id>,
     /// Storage keys of its files.
     pub files: Vec<Arc<str>>,
     /// Its place; 0 before it is stored.
@@ -49,24 +54,14 @@ impl MessageRow {
     pub fn is_summary(&self) -> bool {
         self.meta.as_ref().is_some_and(|meta| meta.get("studio_kind").is_some_and(|kind| kind == "summary"))
     }
-}
 
-/// Messages that memory loses again: a retry makes the steps obsolete that added them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsaid {
-    /// The thread.
-    pub thread: Id,
-    /// What was said, and summaries that were made with it.
-    pub gone: Vec<Id>,
-    /// What such a summary stood for.
-    pub back: Vec<Id>,
-}
-
-impl Unsaid {
-    /// Nothing is lost.
-    #[must_use]
-    pub const fn none() -> Self {
-        Self { thread: Id(uuid::Uuid::nil()), gone: Vec::new(), back: Vec::new() }
+    /// What is told of it, with what it stands for.
+    fn stored_meta(&self) -> Option<Value> {
+        let mut meta = self.meta.clone();
+        if !self.covers.is_empty() {
+            meta.get_or_insert_with(|| json!({}))[COVERS] = json!(self.covers);
+        }
+        meta
     }
 }
 
@@ -128,28 +123,24 @@ pub fn begin(tx: &mut Tx<'_>, tenant: &str, thread: &Id, begun: &Begun<'_>, now:
     begun.message.map_or(Ok(()), |message| insert_message(tx, tenant, message))
 }
 
-/// Appends messages, and marks those that a summary stands for.
-pub fn append_messages(
-    tx: &mut Tx<'_>,
-    tenant: &str,
-    messages: &[MessageRow],
-    summarized: &[Id],
-) -> Result<(), StoreError> {
-    for message in messages {
-        insert_message(tx, tenant, message)?;
-        if message.shown {
-            tx.send(
-                "UPDATE #threads SET message_count = message_count + 1, updated_at = $3, preview = COALESCE(preview, $4) \
-                 WHERE tenant = $1 AND id = $2",
-                params![tenant, &message.thread.text(), message.created_at.0, preview(message).as_ref()],
-            )?;
-        }
-    }
-    summarized.iter().try_for_each(|id| mark_summarized(tx, tenant, messages, id))
+/// Appends messages to a thread that is there.
+pub fn append_messages(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow]) -> Result<(), StoreError> {
+    messages.iter().try_for_each(|message| insert_message(tx, tenant, message))?;
+    let Some(last) = messages.iter().rfind(|message| message.shown) else { return Ok(()) };
+    let (shown, read) = (messages.iter().filter(|message| message.shown).count() as u64, messages.iter().find_map(preview_shown));
+    tx.send(
+        "UPDATE #threads SET message_count = message_count + $3, updated_at = $4, preview = COALESCE(preview, $5) WHERE tenant = $1 AND id = $2",
+        params![tenant, &last.thread.text(), shown, last.created_at.0, read.as_ref()],
+    )
 }
 
-fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result<(), StoreError> {
-    let meta = message.meta.as_ref().map(to_json).transpose()?;
+/// What a thread that has no name yet is called by a message.
+pub(super) fn preview_shown(message: &MessageRow) -> Option<String> {
+    if message.shown { preview(message) } else { None }
+}
+
+pub(super) fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result<(), StoreError> {
+    let meta = message.stored_meta().as_ref().map(to_json).transpose()?;
     let thread = message.thread.text();
     tx.send(
         "INSERT INTO #messages (id, tenant, thread, history, shown, summarized, role, run, created_at, body, meta) \
@@ -171,32 +162,6 @@ fn insert_message(tx: &mut Tx<'_>, tenant: &str, message: &MessageRow) -> Result
     message.files.iter().try_for_each(|file| attachments::refer(tx, tenant, file, "thread", &thread))
 }
 
-/// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.
-pub fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<(), StoreError> {
-    let thread = unsaid.thread.text();
-    for id in &unsaid.gone {
-        let gone = "DELETE FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
-        tx.send(gone, params![tenant, &thread, &id.text()])?;
-    }
-    for id in &unsaid.back {
-        let back = "UPDATE #messages SET summarized = 0 WHERE tenant = $1 AND thread = $2 AND id = $3";
-        tx.send(back, params![tenant, &thread, &id.text()])?;
-    }
-    Ok(())
-}
-
-fn mark_summarized(tx: &mut Tx<'_>, tenant: &str, messages: &[MessageRow], id: &Id) -> Result<(), StoreError> {
-    // The messages of one append share their thread; it leads to the row through the index.
-    let Some(thread) = messages.first().map(|message| message.thread.text()) else {
-        return Err(StoreError::Fault("messages can be summarised only together with their summary".to_owned()));
-    };
-    tx.execute(
-        "UPDATE #messages SET summarized = 1 WHERE tenant = $1 AND thread = $2 AND id = $3",
-        params![tenant, &thread, &id.text()],
-    )?;
-    Ok(())
-}
-
 /// A message of which nothing but its text matters.
 #[derive(Deserialize)]
 struct Said<'a> {
@@ -215,6 +180,8 @@ fn preview(message: &MessageRow) -> Option<String> {
 }
 
 fn message_of(row: &Row<'_>) -> Result<MessageRow, StoreError> {
+    let mut meta: Option<Value> = row.opt_json(10)?;
+    let covers = meta.as_mut().and_then(Value::as_object_mut).and_then(|meta| meta.remove(COVERS));
     Ok(MessageRow {
         no: row.int(0)?,
         id: row.id(1)?,
@@ -226,7 +193,8 @@ fn message_of(row: &Row<'_>) -> Result<MessageRow, StoreError> {
         run: row.opt_id(7)?,
         created_at: Timestamp(row.int(8)?),
         body: row.text(9)?.into(),
-        meta: row.opt_json(10)?,
+        meta,
+        covers: covers.and_then(|covers| serde_json::from_value(covers).ok()).unwrap_or_default(),
         files: Vec::new(),
     })
 }
@@ -399,7 +367,8 @@ pub fn delete_before(tx: &mut Tx<'_>, tenant: &str, thread: &Id, before: Timesta
 /// Removes a thread with its messages; gives the storage keys of files that nothing refers to any more.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Vec<String>, StoreError> {
     let id = thread.text();
-    tx.execute("DELETE FROM #messages WHERE tenant = $1 AND thread = $2", params![tenant, &id])?;
+    // The thread first: a run that adds to it meanwhile waits for that row, or is waited for, so that no message stays behind without it.
     tx.execute("DELETE FROM #threads WHERE tenant = $1 AND id = $2", params![tenant, &id])?;
+    tx.execute("DELETE FROM #messages WHERE tenant = $1 AND thread = $2", params![tenant, &id])?;
     attachments::release(tx, tenant, &id)
 }

@@ -151,7 +151,8 @@ impl Studio {
         .await
     }
 
-    /// Makes the draft the next revision of its workflow.
+    /// Makes the draft the next revision of its workflow. Refused when the workflow has gone on from the revision that the draft is based on,
+    /// unless `revision` says that the caller has seen the one there is.
     pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
         let read = || Ok((expected_revision(if_match, body, "draft_revision")?, expected_revision(None, body, "revision")?));
@@ -165,6 +166,6 @@ impl Studio {
             })
             .await?;
         let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };
-        self.change(scope, Resource::Workflow, workflow, edit, of_workflow).await
+        self.change(scope, Resource::Workflow, workflow, edit, of_workflow.or(draft.based_on_revision)).await
     }
 }

@@ -31,25 +31,34 @@ pub(super) fn shown_messages(tx: &mut Tx<'_>, tenant: &str, thread: &Id, query: 
     Ok(Page::of(rows, query.limit, |row| row.no.to_string(), |row| show(&row, calls.as_ref())))
 }
 
-/// Each call belongs to the message that asks for it; when that says nothing else, to the next one that its run shows.
+/// A call and its place among all calls, by which its result is found: ids may come again.
+type Asked = (usize, ToolCall);
+
+/// Each call belongs to the message that asks for it; when that says nothing else, to the next one that its run shows. A result is that of
+/// the last call of its run and its id before it.
 fn calls_shown(worked: Vec<MessageRow>) -> Calls {
-    let mut asked: HashMap<Option<Id>, Vec<ToolCall>> = HashMap::new();
-    let mut shown: Vec<(Id, Vec<ToolCall>)> = Vec::new();
-    let mut results = HashMap::new();
+    let mut asked: HashMap<Option<Id>, Vec<Asked>> = HashMap::new();
+    let mut shown: Vec<(Id, Vec<Asked>)> = Vec::new();
+    let (mut count, mut open, mut results) = (0, HashMap::new(), HashMap::new());
     for row in worked {
         let message = body_of(&row);
-        if message.role == Role::Tool {
-            results.extend(message.tool_call_id.clone().map(|call| (call, message)));
+        if let (Role::Tool, Some(call)) = (message.role, &message.tool_call_id) {
+            let place = open.get(&(row.run, call.clone())).copied();
+            results.extend(place.map(|place: usize| (place, message)));
             continue;
         }
-        let open = asked.entry(row.run).or_default();
-        open.extend(message.tool_calls);
+        let calls = asked.entry(row.run).or_default();
+        for call in message.tool_calls {
+            count += 1;
+            open.insert((row.run, call.id.clone()), count);
+            calls.push((count, call));
+        }
         if row.shown {
-            shown.push((row.id, std::mem::take(open)));
+            shown.push((row.id, std::mem::take(calls)));
         }
     }
-    let told = |call: &ToolCall| {
-        let result = results.get(&call.id);
+    let told = |(place, call): &Asked| {
+        let result = results.get(place);
         json!({"call_id": call.id, "name": call.name, "inputs": call.arguments, "result": result.map(|result| &result.content),
             "is_error": result.is_some_and(|result| result.is_error)})
     };

@@ -70,7 +70,8 @@ pub(super) fn of_definition(resource: Resource, body: &Map<String, Value>) -> Ve
 pub(super) fn names(resource: Resource, body: &Map<String, Value>, wanted: Resource, target: &Definition) -> bool {
     let id = target.id.to_string();
     of_definition(resource, body).iter().any(|used| match used {
-        Use::Stored(kind, name) => *kind == wanted && (*name == id || *name == target.slug),
+        // As definitions are found: whatever the case.
+        Use::Stored(kind, name) => *kind == wanted && (name.eq_ignore_ascii_case(&id) || name.eq_ignore_ascii_case(&target.slug)),
         Use::Schema(_) => false,
     })
 }

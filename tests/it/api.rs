@@ -1,6 +1,7 @@
 //! The management API as clients meet it over HTTP: edits side by side, refusals, tenants.
 
 mod edits;
+mod lost;
 mod refusals;
 mod tenants;
 

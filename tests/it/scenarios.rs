@@ -15,6 +15,7 @@ mod loops;
 mod nested;
 mod queued;
 mod retry;
+mod rewinds;
 mod random;
 mod refused;
 mod trace;

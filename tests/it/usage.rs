@@ -5,6 +5,7 @@ mod days;
 mod embeddings;
 mod events;
 mod export;
+mod left;
 mod oracle;
 mod paths;
 mod sums;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sha2::{Digest, Sha256};
 
 use crate::engine::context::StepContext;
-use crate::model::chat::ToolCall;
+use crate::model::chat::{Message, ToolCall};
 
 /// Shorter ids of providers are counters rather than ids.
 const TRUSTED_LENGTH: usize = 20;
@@ -15,15 +15,19 @@ pub(super) struct CallIds<'a> {
     context: &'a StepContext,
     /// The call whose specialist speaks.
     parent: Option<&'a str>,
+    /// Ids in what the model is sent of earlier turns.
+    sent: HashSet<String>,
     used: HashSet<String>,
 }
 
 impl<'a> CallIds<'a> {
-    pub(super) fn new(context: &'a StepContext, parent: Option<&'a str>) -> Self {
-        Self { context, parent, used: HashSet::new() }
+    /// For a conversation that begins with these messages.
+    pub(super) fn new(context: &'a StepContext, parent: Option<&'a str>, prompt: &[Message]) -> Self {
+        let sent = prompt.iter().flat_map(|message| &message.tool_calls).map(|call| call.id.clone()).collect();
+        Self { context, parent, sent, used: HashSet::new() }
     }
 
-    /// Gives the calls of a turn ids that are unique in the run, the same ones when the step is entered again.
+    /// Gives the calls of a turn ids that are unique in the run and in the conversation, the same ones when the step is entered again.
     pub(super) fn settle(&mut self, turn: u32, calls: &mut [ToolCall]) {
         for (at, call) in calls.iter_mut().enumerate() {
             if self.repeats(&call.id) {
@@ -35,7 +39,13 @@ impl<'a> CallIds<'a> {
 
     fn repeats(&self, id: &str) -> bool {
         let unsure = self.parent.is_some() && id.len() < TRUSTED_LENGTH;
-        id.is_empty() || unsure || self.used.contains(id) || self.context.call_id_taken(id)
+        id.is_empty() || unsure || self.used.contains(id) || self.is_sent(id) || self.context.call_id_taken(id)
+    }
+
+    /// An earlier turn has a call of that id; a call that was told of, or that a person decided on, keeps the id that it was shown with.
+    fn is_sent(&self, id: &str) -> bool {
+        let shown = || self.context.open(|step| step.announced.contains(id) || step.decisions.contains_key(id)).unwrap_or(false);
+        self.sent.contains(id) && !shown()
     }
 
     fn own(&self, turn: u32, at: usize, id: &str) -> String {

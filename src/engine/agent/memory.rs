@@ -70,6 +70,7 @@ impl Draft {
             let (tool, text) = (said.message.name.clone().unwrap_or_default(), std::mem::take(&mut said.message.content));
             said.message.content = within(text, profile.memory.budget_tool_results, Source::Tool(&tool), &mut Vec::new());
         }
+        past.make_call_ids_unique();
         let messages = past.turns.iter().flat_map(|turn| &turn.said).map(|said| &said.message).chain([&user]);
         let images = media::image_sizes(context, messages).await?;
         let tools = tools.offers().iter().map(weight).sum();

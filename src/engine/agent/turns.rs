@@ -13,7 +13,7 @@ use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
 use crate::engine::context::StepContext;
 use crate::engine::tool_calls::ToolEnd;
 use crate::model::chat::{Message, Role, ToolCall};
-use crate::model::event::{Fault, FaultCode, PauseReason, ToolOutcome};
+use crate::model::event::{Fault, FaultCode, OWN_MODEL, PauseReason, ToolOutcome};
 use crate::providers::{Asker, ChatRequest, Media};
 
 /// Calls of one turn that run at the same time.
@@ -42,7 +42,7 @@ impl Scope {
     fn model_key(&self, number: u32) -> String {
         match &self.parent {
             Some(parent) => format!("{parent}/model:{number}"),
-            None => format!("model:{number}"),
+            None => format!("{OWN_MODEL}{number}"),
         }
     }
 }
@@ -108,8 +108,8 @@ impl Speaker<'_> {
         let mut kept: Vec<Message> = prompt.last().cloned().into_iter().collect();
         let Files { media, gone } = Box::pin(media::load(self.context, &mut prompt)).await?;
         kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
+        let mut ids = CallIds::new(self.context, self.scope.parent.as_deref(), &prompt);
         let mut conversation = Conversation { sent: prompt, kept, media };
-        let mut ids = CallIds::new(self.context, self.scope.parent.as_deref());
         let mut rejected = false;
         let mut number = 1;
         loop {

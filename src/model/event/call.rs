@@ -23,6 +23,9 @@ pub enum CallKind {
     Retrieval,
 }
 
+/// How the keys of calls of a step's own model begin; their number follows.
+pub const OWN_MODEL: &str = "model:";
+
 /// A call is about to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallStarted {

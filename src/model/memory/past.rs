@@ -1,6 +1,6 @@
 //! Owns what a history holds for models: its summary and its turns, which are never split.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +90,28 @@ impl Past {
         ids.iter().all(|id| held.contains(id))
     }
 
+    /// Gives tool calls other ids where an earlier call of another turn has the same one, and their results with them: providers refuse
+    /// a conversation in which an id comes twice.
+    pub fn make_call_ids_unique(&mut self) {
+        let mut used: HashSet<String> = HashSet::new();
+        for turn in &mut self.turns {
+            let mut renamed: HashMap<String, String> = HashMap::new();
+            for Said { id, message } in &mut turn.said {
+                for call in &mut message.tool_calls {
+                    renamed.remove(&call.id);
+                    if !used.insert(call.id.clone()) {
+                        let other = format!("call_{}_{}", id.0.simple(), call.id);
+                        used.insert(other.clone());
+                        renamed.insert(std::mem::replace(&mut call.id, other.clone()), other);
+                    }
+                }
+                if let Some(other) = message.tool_call_id.as_ref().and_then(|call| renamed.get(call)) {
+                    message.tool_call_id = Some(other.clone());
+                }
+            }
+        }
+    }
+
     /// Leaves out the oldest turns; says how many messages that were.
     pub fn leave_out(&mut self, turns: usize) -> usize {
         let turns = turns.min(self.turns.len());
@@ -117,7 +139,10 @@ pub fn settled<'t>(turns: impl IntoIterator<Item = &'t Turn>) -> Vec<Option<&'t 
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::model::chat::ToolCall;
 
     fn id(n: u128) -> Id {
         Id(uuid::Uuid::from_u128(n))
@@ -162,6 +187,30 @@ mod tests {
         assert_eq!(past.leave_out(1), 3);
         past.add_stored(two, false, said(8, Role::Assistant));
         assert_eq!(shown(&past), r#"Some("9") | 2 5 8 / 7"#);
+    }
+
+    #[test]
+    fn a_call_id_that_comes_again_in_a_later_turn_is_another_one_there() {
+        let asks = |n: u128| {
+            let mut said = said(n, Role::Assistant);
+            said.message.tool_calls = vec![ToolCall { id: "call_0".into(), name: "look".into(), arguments: json!({}), invalid: None }];
+            said
+        };
+        let gives = |n: u128| {
+            let mut said = said(n, Role::Tool);
+            said.message.tool_call_id = Some("call_0".into());
+            said
+        };
+        let turn = |run: u128, first: u128| PastTurn { run: Some(id(run)), said: vec![said(first, Role::User), asks(first + 1), gives(first + 2)] };
+        let mut past = Past { summaries: Vec::new(), turns: vec![turn(100, 1), turn(200, 4), turn(300, 7)] };
+        past.make_call_ids_unique();
+        let calls: Vec<&str> = past.turns.iter().map(|turn| turn.said[1].message.tool_calls[0].id.as_str()).collect();
+        let results: Vec<&str> = past.turns.iter().filter_map(|turn| turn.said[2].message.tool_call_id.as_deref()).collect();
+        assert_eq!(calls, results);
+        assert!(calls[0] == "call_0" && calls[1] != calls[0] && calls[2] != calls[0] && calls[1] != calls[2], "{calls:?}");
+        let once = past.clone();
+        past.make_call_ids_unique();
+        assert_eq!(past, once, "the same each time");
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Owns how a run goes on after people had their say: a pause answered, a failed run tried again.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::super::Timestamp;
-use super::super::event::{Answer, CallOutcome, LaneId, Resumed, Retried};
+use super::super::{Id, Timestamp};
+use super::super::event::{Answer, CallOutcome, FaultCode, LaneId, OWN_MODEL, Resumed, Retried};
 use super::super::graph::NodeKind;
 use super::lane::{At, Call, Lane, OpenStep};
 use super::{Run, Status};
@@ -50,9 +51,11 @@ impl Run {
         self.spent_ms = self.working_ms;
         self.go_on(retried.queued, at);
         let into = retried.from_step.map_or_else(|| self.first_to_run(), |step| self.lane_of_mark(step));
+        self.forget_last_answers();
         self.clear_failures();
         if let Some(step) = retried.from_step {
             self.go_back_to(step);
+            self.cut_left_children(at);
         }
         for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
             step.doubts.extend(retried.in_doubt.iter().map(|answer| (answer.call_id.clone(), answer.clone())));
@@ -70,6 +73,25 @@ impl Run {
         let lanes = self.lanes.values().filter(|lane| matches!(lane.at, At::Node(_)) && lane.pause().is_none() && lane.fork().is_none());
         let first = lanes.min_by(|left, right| (!failed(left), left.order()).cmp(&(!failed(right), right.order())));
         first.map_or(0, |lane| lane.id)
+    }
+
+    /// Child runs that waited for a person in a step that is obsolete are over: nobody can answer them.
+    fn cut_left_children(&mut self, at: Timestamp) {
+        let kept: HashSet<Id> = self.lanes.values().filter_map(|lane| lane.step.as_ref()?.child_run).collect();
+        for (_, child) in self.children.iter_mut().filter(|(id, child)| !child.status.terminal() && !kept.contains(id)) {
+            (child.status, child.finished_at) = (Status::Cancelled, Some(at));
+        }
+    }
+
+    /// A step that failed because of what its model answered last would fail again with the same answer: the model is asked again.
+    fn forget_last_answers(&mut self) {
+        for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()).filter(|step| step.failed) {
+            if matches!(step.fault, Some(FaultCode::StructuredInvalid | FaultCode::ToolLimit))
+                && let Some(last) = last_model_call(step)
+            {
+                step.calls.remove(&last);
+            }
+        }
     }
 
     /// Failed steps are entered again with the next attempt, interrupted ones with the same. The call of a tool node whose end
@@ -96,6 +118,14 @@ impl Run {
             }
         }
     }
+}
+
+/// The key of the last call of the step's own model that was answered.
+fn last_model_call(step: &OpenStep) -> Option<String> {
+    let number = |key: &str| key.strip_prefix(OWN_MODEL)?.parse::<u32>().ok();
+    let answered = step.calls.iter().filter(|(_, call)| matches!(call, Call::Done(_)));
+    let (_, last) = answered.filter_map(|(key, _)| Some((number(key)?, key))).max()?;
+    Some(last.clone())
 }
 
 /// A retry's state is there as if it always had been: no branch counts it as its own work.

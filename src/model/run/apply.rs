@@ -85,6 +85,7 @@ impl Run {
         let Some(step) = self.lanes.get_mut(&entry.lane).and_then(|lane| lane.step.as_deref_mut()) else { return };
         if let Event::StepFailed { fault, .. } = &entry.event {
             step.failed = true;
+            step.fault = Some(fault.code);
             if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
                 child.status = Status::Failed;
                 child.finished_at = Some(entry.at);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::super::event::{
-    Answer, Asked, CallOutcome, CallStarted, Decision, DoubtAnswer, LaneId, PartHash, Pause, StepStarted, Turn,
+    Answer, Asked, CallOutcome, CallStarted, Decision, DoubtAnswer, FaultCode, LaneId, PartHash, Pause, StepStarted, Turn,
 };
 use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
@@ -102,6 +102,8 @@ pub struct OpenStep {
     pub reenter: bool,
     /// It failed; the run did too, or is about to.
     pub failed: bool,
+    /// Why it failed last.
+    pub fault: Option<FaultCode>,
     /// Calls by key.
     pub calls: HashMap<String, Call>,
     /// Tool calls that readers were told of.
@@ -198,6 +200,7 @@ impl OpenStep {
             started_at: at,
             reenter: false,
             failed: false,
+            fault: None,
             calls: HashMap::new(),
             announced: HashSet::new(),
             prompts: HashMap::new(),

@@ -140,8 +140,22 @@ impl Run {
         if let Some(outermost) = below {
             self.open_branch(outermost);
         }
+        let spot = self.marks.get(step).map(|mark| mark.spot.clone());
         self.forget_marks(step);
+        if let Some(spot) = spot {
+            self.follow_reopened(&spot);
+        }
         self.reply = None;
+    }
+
+    /// The forks around a spot are open again: other marks inside of them keep the lanes above as they are when these forks close the next time.
+    fn follow_reopened(&mut self, spot: &Spot) {
+        let open = |lane: &Lane| spot.above.iter().any(|(above, fork)| *above == lane.id && lane.step.as_ref().is_some_and(|step| step.id == *fork));
+        for mark in &mut self.marks.kept {
+            if let Some(place) = mark.chain.iter().skip(1).position(open) {
+                mark.chain.truncate(place + 1);
+            }
+        }
     }
 
     /// The fork that a lane is a branch of waits for it again.

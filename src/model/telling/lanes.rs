@@ -429,14 +429,15 @@ impl Telling {
         for link in &back.chain {
             let known = self.lanes.get(&link.parent).is_some_and(|lane| lane.forks.iter().any(|fork| fork.step == link.fork));
             if !known {
+                // The lane had gone on behind its fork; what waits there is obsolete.
+                self.forget_pauses(link.parent);
                 self.reopen_fork(link, at);
             }
             if let Some(above) = self.lanes.get_mut(&link.parent) {
                 above.settled = false;
             }
         }
-        let open = std::mem::take(&mut self.open);
-        self.open = open.into_iter().filter(|(lane, _)| !self.is_under(*lane, back.lane)).collect();
+        self.forget_pauses(back.lane);
         if let Some(lane) = self.lanes.get_mut(&back.lane) {
             lane.forks.clear();
             lane.waiting.clear();
@@ -444,6 +445,12 @@ impl Telling {
             lane.settled = false;
         }
         self.reopen_forks();
+    }
+
+    /// Pauses in a lane and under it are not open any more.
+    fn forget_pauses(&mut self, lane: LaneId) {
+        let open = std::mem::take(&mut self.open);
+        self.open = open.into_iter().filter(|(other, _)| !self.is_under(*other, lane)).collect();
     }
 
     fn reopen_fork(&mut self, link: &BranchLink, at: Timestamp) {

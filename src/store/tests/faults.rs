@@ -45,7 +45,8 @@ fn the_log_of_an_earlier_version_goes_on() {
             "CREATE TABLE earlier (key INTEGER PRIMARY KEY, at BIGINT NOT NULL, lane BIGINT NOT NULL, body TEXT NOT NULL, hash BLOB NOT NULL);
              INSERT INTO earlier (key, at, lane, body, hash) SELECT key, at, lane, body, hash FROM studio_log;
              DROP TABLE studio_log; ALTER TABLE earlier RENAME TO studio_log;
-             CREATE VIEW report AS SELECT at, body FROM studio_log; PRAGMA user_version = 6;",
+             CREATE VIEW report AS SELECT at, body FROM studio_log;
+             ALTER TABLE studio_workflow_checkpoints DROP COLUMN turn; PRAGMA user_version = 6;",
         )
         .unwrap();
     drop(earlier);

@@ -1,10 +1,10 @@
 //! Tests of definitions, threads, files, keys, the outbox and retention.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 use crate::store::attachments::{self, AttachmentRow};
-use crate::store::checkpoints::{self, CheckpointRow};
+use crate::store::checkpoints::{self, CheckpointRow, Kept};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
 use crate::store::idempotency::{self, RequestKey, Seen};
 use crate::store::outbox;
@@ -94,6 +94,7 @@ fn message(number: u64, history: &str, shown: bool) -> MessageRow {
         created_at: Timestamp(100),
         body: json!({"role": "user", "content": format!("hello {number} {}", "x".repeat(90))}).to_string().into(),
         meta: None,
+        covers: Vec::new(),
         files: vec![],
         no: 0,
     }
@@ -110,8 +111,9 @@ fn threads_keep_messages_for_people_and_for_models() {
         runs::insert(tx, &run(1))?;
         let messages = vec![message(1, "own", true), message(2, "own", false), message(3, "", true)];
         append(tx, &Append { messages, ..growth(1, 0, 1) })?;
-        let summary = MessageRow { meta: Some(json!({"studio_kind": "summary"})), ..message(4, "own", true) };
-        threads::append_messages(tx, "t", &[summary], &[id(1), id(2)])?;
+        let summary = MessageRow { meta: Some(json!({"studio_kind": "summary"})), covers: vec![id(1), id(2)], ..message(4, "own", true) };
+        let second = MessageRow { covers: vec![id(2)], ..MessageRow { id: id(5), ..summary.clone() } };
+        append(tx, &Append { messages: vec![summary, second], ..growth(1, 1, 0) })?;
         let ids = |rows: Vec<MessageRow>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
         assert_eq!(ids(threads::history(tx, "t", &id(800), "own")?), [id(4)]);
         let shown = threads::shown(tx, "t", &id(800), 0, 2)?;
@@ -259,15 +261,17 @@ fn a_checkpoint_is_found_until_it_expires() {
             input_hash: "h".into(),
             handle: "default".into(),
             change: "{\"a\":1}".into(),
+            turn: Some("{\"history\":\"h\"}".into()),
             created_at: Timestamp(1),
             expires_at,
         };
         runs::insert(tx, &run(1))?;
         append(tx, &Append { checkpoints: vec![row("a", Some(Timestamp(10))), row("b", None)], ..growth(1, 0, 1) })?;
-        let found = |tx: &mut Tx<'_>, tenant: &str, key: &str, now| -> Result<Option<(String, Value)>, StoreError> {
+        let found = |tx: &mut Tx<'_>, tenant: &str, key: &str, now| -> Result<Option<Kept>, StoreError> {
             checkpoints::find(tx, tenant, key, Timestamp(now))
         };
-        assert_eq!(found(tx, "t", "a", 9)?, Some(("default".into(), json!({"a": 1}))));
+        let kept = Kept { handle: "default".into(), change: json!({"a": 1}), turn: Some(json!({"history": "h"})) };
+        assert_eq!(found(tx, "t", "a", 9)?, Some(kept));
         assert_eq!((found(tx, "t", "a", 10)?, found(tx, "other", "b", 9)?), (None, None));
         assert_eq!(checkpoints::list(tx, "t", Some(&id(1)), 9)?.len(), 2);
         assert_eq!(checkpoints::delete_expired(tx, Timestamp(10), 9)?, 1);

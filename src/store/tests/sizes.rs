@@ -78,6 +78,7 @@ fn a_paused_run_takes_less_than_six_kilobytes() {
                 created_at: Timestamp(1),
                 body: json!({"role": "user", "content": "m".repeat(1024)}).to_string().into(),
                 meta: None,
+                covers: Vec::new(),
                 files: vec![],
                 no: 0,
             };

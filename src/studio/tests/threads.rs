@@ -28,6 +28,7 @@ fn message(n: u64, thread: Id, role: &str, body: &Value, shown: bool) -> Message
         created_at: Timestamp(1_795_207_200_000 + i64::try_from(n).unwrap_or(0)),
         body: Arc::from(body.to_string()),
         meta: None,
+        covers: Vec::new(),
         files: Vec::new(),
         no: 0,
     }
@@ -45,7 +46,7 @@ async fn talk(studio: &Studio, agent: Id, thread: Id) {
     let work = studio.world().store.write(move |tx| {
         let begun = table::Begun { entity: (EntityKind::Agent, &agent), user_id: None, message: None };
         table::begin(tx, "", &thread, &begun, Timestamp(1_795_207_200_000))?;
-        table::append_messages(tx, "", &rows, &[])
+        table::append_messages(tx, "", &rows)
     });
     work.await.expect("stored");
 }
@@ -77,6 +78,24 @@ async fn threads_are_listed_with_their_beginning_and_read_in_pages() {
     assert_eq!(foreign, json!({"thread_id": thread, "messages": [], "next_cursor": null}));
     let whole = studio.thread(&scope, &thread, ListQuery::default()).await.expect("there");
     assert_eq!((whole["messages"].as_array().map(Vec::len), &whole["message_count"]), (Some(3), &json!(3)));
+}
+
+#[tokio::test]
+async fn calls_of_one_id_are_shown_with_their_own_results() {
+    let (studio, scope) = (studio(), scope());
+    let agent = text(&make(&studio, Resource::Agent, json!({"name": "A"})).await, "id").parse::<Id>().expect("an id");
+    talk(&studio, agent, id(1)).await;
+    let call = json!({"role": "assistant", "content": "And", "tool_calls": [{"id": "c1", "name": "calculate", "arguments": {"expression": "2+2"}}]});
+    let mut rows = vec![
+        message(20, id(1), "assistant", &call, true),
+        message(21, id(1), "tool", &json!({"role": "tool", "content": "4", "tool_call_id": "c1"}), false),
+    ];
+    rows.iter_mut().for_each(|row| row.run = Some(id(901)));
+    studio.world().store.write(move |tx| table::append_messages(tx, "", &rows)).await.expect("stored");
+    let query = ListQuery::parse([("include", "tools")]).expect("a query");
+    let page = studio.chat_messages(&scope, EntityKind::Agent, "a", &id(1).to_string(), query).await.expect("a page");
+    let told: Vec<String> = page["messages"].as_array().expect("messages").iter().flat_map(|said| said["tool_calls"].as_array().expect("calls")).map(|call| format!("{} {}", call["inputs"]["expression"], call["result"])).collect();
+    assert_eq!(told, [r#""1+1" "2""#, r#""2+2" "4""#]);
 }
 
 #[tokio::test]

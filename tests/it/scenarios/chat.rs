@@ -32,12 +32,13 @@ async fn a_turn_is_told_and_remembered() {
     "#]].assert_eq(&turn.text);
     let thread = story.id("t1");
     let turn = story.chat(&agent, json!({"message": "again", "thread_id": thread})).await;
+    // The first turn has a call of that id: this one gets its own.
     expect![[r#"
         1 thread thread_id="t1" agent_id="a1"
         2 token delta="Let me "
         3 token delta="see."
-        4 tool_call call_id="call_agent_1" name="look" inputs={"n":1}
-        5 tool_result call_id="call_agent_1" name="look" inputs={"n":1} result="{\"did\":\"look\",\"with\":{\"n\":1}}" is_error=false skipped=false duration_ms="ms"
+        4 tool_call call_id="c1" name="look" inputs={"n":1}
+        5 tool_result call_id="c1" name="look" inputs={"n":1} result="{\"did\":\"look\",\"with\":{\"n\":1}}" is_error=false skipped=false duration_ms="ms"
         6 token delta="All "
         7 token delta="good."
         8 done thread_id="t1" status="completed" message_id="m2" reply="All good." usage="47+9"
@@ -105,4 +106,28 @@ async fn a_cancelled_turn_is_an_error() {
         4 error code="cancelled" message="the turn was cancelled"
         5 run_terminal status="cancelled"
     "#]].assert_eq(&story.tail(&turn.id, Order::Ordered, 3).await);
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_only_when_no_other_is_at_work_on_its_thread() {
+    let story = Story::scripted(json!([
+        {"match": {"contains": "pay"}, "tool_calls": [{"name": "pay", "arguments": {"sum": 1}}]},
+        {"match": {"contains": "bad"}, "error": "provider_auth", "text": "who are you"},
+        {"match": {"contains": "slow"}, "tool_calls": [{"name": "slow", "arguments": {"ms": 1500}}]},
+        {"times": 0, "text": "Done."}]));
+    let agent = agent(&story, json!({"tools": [{"ref": "host:pay"}, {"ref": "host:slow"}]})).await;
+    let paused = story.chat(&agent, json!({"message": "pay"})).await;
+    let thread = story.id("t1");
+    let failed = story.chat(&agent, json!({"message": "bad", "thread_id": thread})).await;
+    let body = studio::studio::requests::RunRequest::parse(&json!({"message": "slow", "thread_id": thread}), studio::model::event::EntityKind::Agent).unwrap();
+    let kind = studio::model::event::EntityKind::Agent;
+    let started = story.bench.studio.start(&story.bench.scope, kind, &agent, body, false).await.unwrap();
+    story.calls(1).await;
+    for (run, what, body) in [(&paused, "resume", json!({"approval": "approve"})), (&failed, "retry", json!({}))] {
+        let told = story.refused(&run.id, what, body).await;
+        assert!(told.starts_with("409 thread_busy"), "{told}");
+    }
+    story.told(&started).await;
+    assert!(story.resume(&paused.id, json!({"approval": "approve"})).await.contains("done"));
+    assert!(story.retry(&failed.id, json!({})).await.contains("done"));
 }

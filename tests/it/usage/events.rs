@@ -27,18 +27,18 @@ impl Host for Biller {
     }
 }
 
-fn bill(studio: &Studio, refusals: usize) -> UnboundedReceiver<Value> {
+pub(super) fn bill(studio: &Studio, refusals: usize) -> UnboundedReceiver<Value> {
     let (sender, told) = unbounded_channel();
     let declaration = HostDeclaration { ops: vec![HostOp::UsageRecorded], ..HostDeclaration::default() };
     studio.set_host(Arc::new(Biller(AtomicUsize::new(refusals), sender)), declaration);
     told
 }
 
-async fn next(told: &mut UnboundedReceiver<Value>) -> Value {
+pub(super) async fn next(told: &mut UnboundedReceiver<Value>) -> Value {
     tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("the host is told").expect("it is there")
 }
 
-fn settings() -> Value {
+pub(super) fn settings() -> Value {
     let scripts = json!({"m": using(1000, 500), "bad": {"replies": [{"error": "provider_unavailable", "times": 0}]}});
     json!({"usage": {"events": {"enabled": true}}, "providers": {"script": {"scripts": scripts}}})
 }
@@ -51,7 +51,7 @@ async fn nested(bench: &Bench) -> String {
 }
 
 /// Nothing is due any more, and nothing waits for later.
-async fn nothing_is_left(bench: &Bench) {
+pub(super) async fn nothing_is_left(bench: &Bench) {
     let left = || bench.studio.world().store.read(studio::store::outbox::next_due);
     for _ in 0..200 {
         if left().await.expect("a store").is_none() {

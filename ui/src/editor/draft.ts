@@ -89,7 +89,10 @@ async function send(id: string, graph: Graph, revision: number | null): Promise<
 
 /** What another hand left where one's own draft was: its draft, else the version that it saved. */
 async function left(id: string, error: Problem): Promise<Theirs | null> {
-  const draft = (error.body.current as Draft | null | undefined) ?? (await serverDraft(id));
+  const current = error.body.current as Draft | Workflow | null | undefined;
+  // The workflow itself went on: one's own draft is still there, based on an older version.
+  if (current && 'revision' in current) return { graph: current.graph, draft_revision: useEditor.getState().draftRevision, based_on_revision: current.revision, updated_at: current.updated_at, issues: [] };
+  const draft = current ?? (await serverDraft(id));
   if (draft) return draft;
   const saved = await get<Workflow>(`/api/workflows/${id}`);
   if (saved.revision === useEditor.getState().workflow?.revision) return null;
@@ -116,7 +119,7 @@ export async function settle(choice: 'mine' | 'theirs' | 'copy'): Promise<string
     act({ kind: 'replace', graph: conflict.graph });
     return copy.id;
   }
-  tell({ conflict: null, draftRevision: conflict.draft_revision, save: 'dirty' });
+  tell({ conflict: null, draftRevision: conflict.draft_revision, seen: conflict.based_on_revision, save: 'dirty' });
   if (choice === 'theirs') act({ kind: 'replace', graph: conflict.graph });
   await flushDraft();
   return null;
@@ -126,12 +129,12 @@ export type Saved = { ok: true } | { ok: false; issues: Issue[]; message: string
 
 export async function saveVersion(): Promise<Saved> {
   await flushDraft();
-  const { workflow, hasDraft, draftRevision, conflict } = useEditor.getState();
+  const { workflow, hasDraft, draftRevision, seen, conflict } = useEditor.getState();
   if (conflict) return { ok: false, conflict: true };
   if (!workflow || !hasDraft) return { ok: true };
   try {
-    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`, { draft_revision: draftRevision });
-    tell({ workflow: { ...workflow, ...answer }, draftRevision: null, basedOn: answer.revision, hasDraft: false, save: 'clean', savedAt: null });
+    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`, { draft_revision: draftRevision, revision: seen ?? undefined });
+    tell({ workflow: { ...workflow, ...answer }, draftRevision: null, seen: null, basedOn: answer.revision, hasDraft: false, save: 'clean', savedAt: null });
     await dropJournal(workflow.id);
     await journalNow(false);
     refresh('/api/workflows');

@@ -21,6 +21,8 @@ export interface EditorState {
   mode: Mode;
   draftRevision: number | null;
   basedOn: number;
+  /** The version of the workflow that one chose to go over, newer than the one that the draft is based on. */
+  seen: number | null;
   hasDraft: boolean;
   save: SaveState;
   savedAt: number | null;
@@ -32,7 +34,7 @@ export interface EditorState {
 }
 
 const blank = (): EditorState => ({
-  workflow: null, graph: emptyGraph(), history: noHistory(), selection: [], edgeSelection: [], issues: [], mode: 'design', draftRevision: null, basedOn: 0, hasDraft: false, save: 'clean',
+  workflow: null, graph: emptyGraph(), history: noHistory(), selection: [], edgeSelection: [], issues: [], mode: 'design', draftRevision: null, basedOn: 0, seen: null, hasDraft: false, save: 'clean',
   savedAt: null, readOnly: null, conflict: null, connecting: null, highlight: [], focusField: null,
 });
 
