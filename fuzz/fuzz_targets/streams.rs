@@ -13,14 +13,14 @@ fn events(pieces: impl Iterator<Item = impl AsRef<[u8]>>) -> (Vec<(String, Strin
         // One byte at a time, so that what comes before a line that is too long is told in any case.
         for byte in piece.as_ref() {
             match reader.feed(&[*byte]) {
-                Ok(events) => found.extend(events.into_iter().map(|event| (event.name, event.data))),
+                Ok(events) => found.extend(events.into_iter().map(|event| (event.name.into_owned(), event.data))),
                 Err(TooLong(_)) => return (found, true),
             }
         }
     }
     let too_long = match reader.rest() {
         Ok(event) => {
-            found.extend(event.map(|event| (event.name, event.data)));
+            found.extend(event.map(|event| (event.name.into_owned(), event.data)));
             false
         }
         Err(TooLong(_)) => true,

@@ -35,6 +35,8 @@ pub struct ProviderConfig {
 pub struct Quirks {
     /// False: its answers are asked for whole.
     pub stream: Option<bool>,
+    /// Of speakers of OpenAI's chat completions, whether usage is asked for in streams: some refuse the question.
+    pub stream_usage: Option<bool>,
 }
 
 /// A model as pickers show it.

@@ -349,3 +349,11 @@ fn a_variable_that_nothing_reads_is_set_right() {
         assert_eq!(Config::meant(written), meant, "{written}");
     }
 }
+
+#[test]
+fn a_model_may_be_silent_before_its_answer_as_long_as_in_it_unless_told_otherwise() {
+    for (timeouts, wanted) in [(json!({}), 300_000), (json!({"model_idle_ms": 5000}), 5000), (json!({"model_idle_ms": 5000, "model_ms": 9000}), 9000)] {
+        let config = Config::with(json!({ "timeouts": timeouts })).expect("a configuration");
+        assert_eq!(config.model_first_byte_ms(), wanted, "{timeouts}");
+    }
+}

@@ -350,6 +350,7 @@ impl Entry {
 
     fn dialect(&self) -> Dialect {
         let mut dialect = Dialect::of(&self.dialect);
+        dialect.asks_usage = self.settings.quirks.stream_usage.unwrap_or(dialect.asks_usage);
         if let Some(azure) = &mut dialect.azure {
             azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
             let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));

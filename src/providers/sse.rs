@@ -1,5 +1,7 @@
 //! Owns the reading of streamed answers: bytes in any pieces become lines, and lines become server-sent events.
 
+use std::borrow::Cow;
+
 /// A line or an event is longer than a provider may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a streamed line is longer than {0} bytes")]
@@ -58,11 +60,14 @@ impl Lines {
     }
 }
 
+/// What a stream may begin with.
+const MARK: char = '\u{feff}';
+
 /// One server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerEvent {
     /// Its `event` field, else `message`.
-    pub name: String,
+    pub name: Cow<'static, str>,
     /// Its `data` lines, joined by line breaks; never empty.
     pub data: String,
 }
@@ -89,9 +94,10 @@ impl Events {
     /// A line or an event is over the limit.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<Vec<ServerEvent>, TooLong> {
         let mut events = Vec::new();
-        for line in self.lines.feed(bytes)? {
-            let first = !std::mem::replace(&mut self.begun, true);
-            let line = if first { line.strip_prefix('\u{feff}').unwrap_or(&line) } else { &line };
+        for mut line in self.lines.feed(bytes)? {
+            if !std::mem::replace(&mut self.begun, true) && line.starts_with(MARK) {
+                line.drain(..MARK.len_utf8());
+            }
             if line.is_empty() {
                 events.extend(self.dispatch());
             } else {
@@ -108,7 +114,7 @@ impl Events {
     pub fn rest(mut self) -> Result<Option<ServerEvent>, TooLong> {
         let lines = std::mem::replace(&mut self.lines, Lines::new(0));
         if let Some(line) = lines.rest() {
-            self.field(&line)?;
+            self.field(line)?;
         }
         Ok(self.dispatch())
     }
@@ -116,30 +122,36 @@ impl Events {
     fn dispatch(&mut self) -> Option<ServerEvent> {
         let name = std::mem::take(&mut self.name);
         let data = self.data.take().filter(|data| !data.is_empty())?;
-        Some(ServerEvent { name: if name.is_empty() { "message".into() } else { name }, data })
+        Some(ServerEvent { name: if name.is_empty() { "message".into() } else { name.into() }, data })
     }
 
-    fn field(&mut self, line: &str) -> Result<(), TooLong> {
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+    fn field(&mut self, line: String) -> Result<(), TooLong> {
+        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
-        if field == "event" {
-            value.clone_into(&mut self.name);
-        }
-        if field == "data" {
-            self.add_data(value)?;
+        match field {
+            "event" => value.clone_into(&mut self.name),
+            "data" => {
+                let begins = line.len() - value.len();
+                self.add_data(line, begins)?;
+            }
+            _ => {}
         }
         Ok(())
     }
 
-    fn add_data(&mut self, value: &str) -> Result<(), TooLong> {
+    /// Takes the value that begins there in a line. Mostly there is one: then the line itself is kept.
+    fn add_data(&mut self, mut line: String, begins: usize) -> Result<(), TooLong> {
         let limit = self.lines.limit;
         match &mut self.data {
-            Some(data) if data.len() + value.len() >= limit => return Err(TooLong(limit)),
+            Some(data) if data.len() + line.len() - begins >= limit => return Err(TooLong(limit)),
             Some(data) => {
                 data.push('\n');
-                data.push_str(value);
+                data.push_str(&line[begins..]);
             }
-            None => self.data = Some(value.to_owned()),
+            None => {
+                line.drain(..begins);
+                self.data = Some(line);
+            }
         }
         Ok(())
     }
@@ -154,7 +166,7 @@ mod tests {
     fn read(pieces: &[&[u8]]) -> Vec<(String, String)> {
         let mut events = Events::new(1024);
         let found = pieces.iter().flat_map(|piece| events.feed(piece).expect("within the limit"));
-        found.map(|event| (event.name, event.data)).collect()
+        found.map(|event| (event.name.into_owned(), event.data)).collect()
     }
 
     fn pair(name: &str, data: &str) -> (String, String) {

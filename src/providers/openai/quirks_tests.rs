@@ -260,3 +260,11 @@ async fn an_answer_that_a_filter_cuts_is_kept_and_one_without_text_is_refused() 
     let told = told(&OpenAi { wire, dialect: Dialect::of("openai") }, &hello(true)).await;
     assert_eq!(told, "\"I \" \n\"I \" ContentFilter Some((8, 1, 0, 0, 0))");
 }
+
+#[tokio::test]
+async fn usage_is_asked_for_only_where_the_question_is_taken() {
+    let mut dialect = Dialect::of("custom");
+    assert!(request::body(&hello(true), &dialect).get("stream_options").is_some());
+    dialect.asks_usage = false;
+    assert_eq!(request::body(&hello(true), &dialect).get("stream_options"), None);
+}

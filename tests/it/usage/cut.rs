@@ -13,16 +13,19 @@ use super::{Hands, at, chain, used};
 use crate::support::Bench;
 
 /// A model that reports what it took so far, and then breaks off or never ends.
+#[derive(Clone, Copy)]
 struct Model {
     breaks: bool,
+    /// The completion tokens of its reports.
+    reports: &'static [u64],
 }
 
 impl Host for Model {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
-        let breaks = self.breaks;
+        let Self { breaks, reports } = *self;
         async move {
             let chunks = call.chunks.expect("a model streams");
-            for completion in [1, 7] {
+            for completion in reports {
                 chunks.send(json!({"usage": {"prompt_tokens": 100, "completion_tokens": completion}})).expect("somebody listens");
             }
             chunks.send(json!({"delta": "Well"})).expect("somebody listens");
@@ -48,15 +51,15 @@ async fn until_text(bench: &Bench, started: &Started) {
     panic!("no text came");
 }
 
-async fn took(breaks: bool) -> Value {
+async fn took(model: Model) -> Value {
     let prices = json!({"models": [{"provider": "mine", "model": "m", "input": "1", "output": "10"}]});
     let bench = at(&Hands::at("2026-11-20T10:00:00Z"), json!({"providers": {"mine": {"kind": "host"}}, "usage": {"prices": prices}}));
     let declaration = HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() };
-    bench.studio.set_host(Arc::new(Model { breaks }), declaration);
+    bench.studio.set_host(Arc::new(model), declaration);
     let node = ("a".to_owned(), "llm", json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true}));
     let workflow = bench.workflow(chain(&[node])).await;
     let started = bench.start(&workflow, json!({"message": "go"})).await;
-    if !breaks {
+    if !model.breaks {
         until_text(&bench, &started).await;
         bench.studio.cancel(&bench.scope, &started.run.to_string()).await.expect("a cancel");
     }
@@ -67,8 +70,24 @@ async fn took(breaks: bool) -> Value {
 #[tokio::test]
 async fn a_cancelled_or_broken_call_counts_what_was_reported_last() {
     for (breaks, status) in [(false, "cancelled"), (true, "failed")] {
-        let told = took(breaks).await;
+        let told = took(Model { breaks, reports: &[1, 7] }).await;
+        assert_eq!(told["unpriced"], json!(false));
         assert_eq!((&told["status"], &told["prompt_tokens"], &told["completion_tokens"]), (&json!(status), &json!(100), &json!(7)));
         assert_eq!((&told["estimated_cost"], told["spans"].as_array().map(Vec::len)), (&json!("0.000170"), Some(1)));
     }
+}
+
+#[tokio::test]
+async fn a_cancelled_or_broken_call_without_a_report_is_unpriced() {
+    for (breaks, status) in [(false, "cancelled"), (true, "failed")] {
+        let told = took(Model { breaks, reports: &[] }).await;
+        assert_eq!((&told["status"], &told["total_tokens"], &told["unpriced"]), (&json!(status), &json!(0), &json!(true)), "{told:#}");
+        assert_eq!(told["spans"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[tokio::test]
+async fn a_report_that_no_model_can_have_made_is_not_believed() {
+    let told = took(Model { breaks: true, reports: &[1_000_000_000_000_000_000] }).await;
+    assert_eq!((&told["total_tokens"], &told["estimated_cost"], &told["unpriced"]), (&json!(0), &json!("0.000000"), &json!(true)), "{told:#}");
 }

@@ -269,3 +269,21 @@ async fn a_call_that_nobody_can_read_is_told_to_the_model() {
         assert!(seen.iter().all(|one| one.head.starts_with("post /")), "{}", family.provider);
     }
 }
+
+/// Blocking nodes too: a model that thinks for minutes is not a silent one then.
+#[tokio::test]
+async fn every_request_asks_for_a_stream_unless_its_provider_may_not() {
+    for family in FAMILIES {
+        for stream in [true, false] {
+            let server = Server::start(vec![Act::good(family.good(stream))]).await;
+            // Only the node that says `stream: false` is asked of a provider that may not stream.
+            let more = if stream { "" } else { ", stream: false" };
+            let node = format!("llm_1{{provider: \"{}\", model: m{more}}}", family.provider);
+            let trace = run(family, &server.address, &node, PATIENT).await;
+            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 1), "{} {stream}", family.provider);
+            let seen = server.seen.lock().expect("seen");
+            let asked = seen[0].body["stream"] == true || seen[0].head.contains(":streamgeneratecontent");
+            assert_eq!(asked, stream, "{}: {} {}", family.provider, seen[0].head, seen[0].body);
+        }
+    }
+}
