@@ -1,5 +1,6 @@
 //! Owns what becomes of a model's answer by how it ended: what was cut or stopped by a filter is never taken for a whole one in silence.
 
+use super::agent::SUMMARIZE;
 use super::calls::ModelCall;
 use crate::model::agent::OnLength;
 use crate::model::chat::Tokens;
@@ -8,10 +9,10 @@ use crate::providers::{ChatReply, Finish};
 
 /// Why an answer cannot be used; none when it can, with its warnings.
 pub(super) fn judge(call: &ModelCall, reply: &mut ChatReply) -> Option<Fault> {
-    let calls = !reply.message.tool_calls.is_empty();
-    if calls && reply.finish == Finish::ContentFilter {
-        let text = "the provider's filter stopped the answer among its calls of tools; none of them was run";
-        return Some(Fault::new(FaultCode::ProviderContentFiltered, text));
+    let (calls, silent) = (!reply.message.tool_calls.is_empty(), reply.message.content.trim().is_empty());
+    if reply.finish == Finish::ContentFilter && (calls || silent) {
+        let run = if calls { " among its calls of tools; none of them was run" } else { "" };
+        return Some(Fault::new(FaultCode::ProviderContentFiltered, format!("the provider's filter stopped the answer{run}")));
     }
     let warned = reply.warnings.iter().any(|warning| warning.code == Warning::ANSWER_CUT);
     if reply.finish != Finish::Length && !warned {
@@ -19,7 +20,7 @@ pub(super) fn judge(call: &ModelCall, reply: &mut ChatReply) -> Option<Fault> {
     }
     let what = if calls {
         "among its calls of tools, and none of them was run"
-    } else if reply.message.content.trim().is_empty() {
+    } else if silent {
         "before it said anything"
     } else if call.request.schema.is_some() {
         "within its structured answer, which is not used"
@@ -48,7 +49,8 @@ fn truncated(call: &ModelCall, reply: &ChatReply, what: &str) -> Fault {
 }
 
 fn cut(call: &ModelCall, tokens: Option<Tokens>) -> Warning {
-    let text = format!("the answer of `{}` is cut at its token limit: {}", call.request.model, used(call, tokens));
+    let what = if call.name == SUMMARIZE { "summary of older turns" } else { "answer" };
+    let text = format!("the {what} of `{}` is cut at its token limit: {}", call.request.model, used(call, tokens));
     Warning { parameter: Some("max_tokens".into()), ..Warning::new(Warning::ANSWER_CUT, text) }
 }
 

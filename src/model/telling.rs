@@ -82,7 +82,7 @@ pub struct Telling {
     live_wanted: bool,
     reply_id: Option<Id>,
     /// What was measured of the step that ended last.
-    last: Arc<StepFacts>,
+    last: Option<Arc<StepFacts>>,
     started_at: Option<Timestamp>,
     working_since: Option<Timestamp>,
     total: Usage,
@@ -106,7 +106,7 @@ impl Telling {
             live: Sink::default(),
             live_wanted: live,
             reply_id: None,
-            last: Arc::default(),
+            last: None,
             started_at: None,
             working_since: None,
             total: Usage::default(),
@@ -332,7 +332,7 @@ impl Telling {
         }
         let step = Arc::new(step);
         if self.chat() {
-            self.last = step;
+            self.last = Some(step);
             return;
         }
         if forked {
@@ -403,7 +403,7 @@ impl Telling {
             self.open.clear();
         }
         let duration_ms = self.started_at.map_or(0, |started| entry.at.since(started));
-        let body = Body::Ended { entry: Arc::clone(entry), total: Arc::new(self.total), duration_ms, reply_id: self.reply_id, last: Arc::clone(&self.last) };
+        let body = Body::Ended { entry: Arc::clone(entry), total: Arc::new(self.total), duration_ms, reply_id: self.reply_id, last: self.last.clone() };
         self.say_at_root(body);
         self.terminal(Some(entry));
     }

@@ -121,6 +121,7 @@ async fn what_a_filter_stops_is_kept_as_text_alone() {
     for (more, reply, code) in [
         ("", json!({"text": "I am", "finish": "content_filter"}), "completed"),
         (schema, json!({"text": "{\"a\"", "finish": "content_filter"}), "provider_content_filtered"),
+        ("", json!({"text": "", "finish": "content_filter"}), "provider_content_filtered"),
         ("", json!({"text": "", "tool_calls": [{"name": "x", "arguments": {}}], "finish": "content_filter"}), "provider_content_filtered"),
     ] {
         let (told, trace) = run(&bench(json!([reply, {"text": "{\"a\": 1}"}])), &format!("llm_1{{provider: script, model: m, {more}}}").replace(", }", "}")).await;

@@ -12,7 +12,7 @@ use crate::model::memory::{Past, SUMMARY_MARK, Summary, Window, text_tokens};
 use crate::providers::ChatRequest;
 
 /// The name of the call, its key and its prompt.
-const SUMMARIZE: &str = "summarize";
+pub(in crate::engine) const SUMMARIZE: &str = "summarize";
 
 /// The summariser was about to be asked, or was, when this step was left.
 pub(super) fn begun(context: &StepContext) -> bool {

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub(super) use self::binding::{ToolTable, reference_of, server_reference_of};
+pub(super) use self::compaction::SUMMARIZE;
 pub(super) use self::profile::Profile;
 pub(super) use self::prompt::of_llm;
 pub(super) use self::structured::{Shape, output_schema};

@@ -34,7 +34,7 @@ impl Frame {
                 }
                 decided(object, entry);
             }
-            Body::Ended { entry, total, reply_id, last, .. } => self.chat_ended(object, entry, total, *reply_id, last),
+            Body::Ended { entry, total, reply_id, last, .. } => self.chat_ended(object, entry, total, *reply_id, last.as_deref()),
             Body::Terminal { entry, status } => {
                 object.plain("trace_id", run);
                 terminal(object, entry.as_deref(), *status);
@@ -55,13 +55,15 @@ impl Frame {
         }
     }
 
-    fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>, last: &StepFacts) {
+    fn chat_ended(&self, object: &mut Object<'_>, entry: &Entry, total: &Usage, reply_id: Option<Id>, last: Option<&StepFacts>) {
         object.plain("trace_id", &self.facts().run);
         if let Event::Completed { reply, .. } = &entry.event {
             object.id("thread_id", self.facts().created.thread).plain("status", "completed");
             object.put("message_id", &reply_id).put("reply", reply);
             self.usage(object, total);
-            self.ending(object, last);
+            if let Some(last) = last {
+                self.ending(object, last);
+            }
         } else if let Event::Failed { fault, .. } = &entry.event {
             object.plain("code", fault.code.as_str()).put("message", &fault.message);
         } else {

@@ -84,7 +84,7 @@ pub(super) enum Body {
     Interrupt(Arc<Entry>),
     Asked(Arc<Entry>),
     Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
-    Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id>, last: Arc<StepFacts> },
+    Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id>, last: Option<Arc<StepFacts>> },
     Terminal { entry: Option<Arc<Entry>>, status: Status },
 }
 
