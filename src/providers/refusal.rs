@@ -37,13 +37,19 @@ pub fn read(status: u16, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Re
     let rest = || if json.is_null() { String::from_utf8_lossy(body).trim().to_owned() } else { json.to_string() };
     let text = told.text.clone().unwrap_or_else(rest);
     let (code, retry) = (code(status, &told), told.may_pass(status, headers));
-    let hint = if told.mentions(&UNSTREAMED) { ". Set `quirks` of this provider to `{\"stream\": false}` to ask for whole answers" } else { "" };
     let text = match (status, text.is_empty()) {
         (300..400, _) => format!("the provider answered {status}: it points elsewhere, which is not followed; set `base_url` to where it is"),
         (_, true) => format!("the provider answered {status}"),
-        (_, false) => format!("the provider answered {status}: {text}{hint}"),
+        (_, false) => format!("the provider answered {status}: {text}"),
     };
     Refused { failure: ProviderFailure::new(code, text), retry, wait: wait(headers, now).or_else(|| wait_inside(&json)) }
+}
+
+/// The request was refused because it asked for a stream.
+#[must_use]
+pub fn of_streams(failure: &ProviderFailure) -> bool {
+    let text = || failure.fault.message.to_lowercase();
+    failure.fault.code == FaultCode::ProviderBadRequest && UNSTREAMED.iter().any(|mark| text().contains(mark))
 }
 
 /// What an error inside an answer says; `error` is the object that tells it.
@@ -85,8 +91,15 @@ fn code(status: u16, told: &Said) -> FaultCode {
     }
 }
 
-/// An account may not stream.
-const UNSTREAMED: [&str; 2] = ["must be verified to stream", "does not support streaming"];
+/// The model, the account or this kind of answer may not be streamed.
+const UNSTREAMED: [&str; 6] = [
+    "must be verified to stream",
+    "does not support stream",
+    "'stream' does not support",
+    "not support streaming",
+    "streaming is not supported",
+    "stream is not supported",
+];
 /// What a later attempt does not mend.
 const QUOTA_MARKS: [&str; 5] = ["insufficient_quota", "billing_hard_limit", "billing_not_active", "billing_error", "insufficient_balance"];
 const FILTER_MARKS: [&str; 8] = [
@@ -244,12 +257,6 @@ mod tests {
                 400,
                 r#"{"type":"error","error":{"type":"invalid_request_error","message":"Output blocked by content filtering policy"}}"#,
                 "provider_content_filtered false None the provider answered 400: Output blocked by content filtering policy",
-            ),
-            (
-                400,
-                r#"{"error":{"message":"Your organization must be verified to stream this model","param":"stream"}}"#,
-                "provider_bad_request false None the provider answered 400: Your organization must be verified to stream this model. \
-                 Set `quirks` of this provider to `{\"stream\": false}` to ask for whole answers",
             ),
             (402, r#"{"error":{"message":"empty"}}"#, "provider_bad_request false None the provider answered 402: empty"),
             (

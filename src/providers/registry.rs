@@ -16,13 +16,14 @@ use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::Dialect;
 use super::outbound::{Outbound, Patience};
+use super::refusal;
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure};
 use crate::config::{Config, ProviderConfig, Secret};
 use crate::host::HostDoor;
-use crate::model::event::FaultCode;
+use crate::model::event::{FaultCode, Warning};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
 use crate::sync::Mutex;
@@ -263,14 +264,14 @@ impl Provider for Named<'_> {
             let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             if masker.is_empty() {
-                return ready.provider().chat(request, deltas).await.map_err(|failure| told(failure, &masker));
+                return ask(&ready, request, deltas).await.map_err(|failure| told(failure, &masker));
             }
             let held = Mutex::new(String::new());
             let hear = |delta: Delta| match delta {
                 Delta::Text(text) => say(masked(&masker, &held, &text), deltas),
                 delta @ (Delta::Reasoning(_) | Delta::Spent(_)) => deltas(delta),
             };
-            let answer = ready.provider().chat(request, &hear).await;
+            let answer = ask(&ready, request, &hear).await;
             say(std::mem::take(&mut *held.lock()), deltas);
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
@@ -285,6 +286,20 @@ impl Provider for Named<'_> {
             let ready = self.ready(&found)?;
             ready.provider().embed(request).await.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })
+    }
+}
+
+/// Asks once more, for a whole answer, where a stream is refused: some models, accounts and forms of answers have none.
+async fn ask(ready: &Ready<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+    match ready.provider().chat(request, deltas).await {
+        Err(failure) if request.stream && refusal::of_streams(&failure) => {
+            let whole = ChatRequest { stream: false, ..request.clone() };
+            let mut reply = Box::pin(ready.provider().chat(&whole, deltas)).await?;
+            let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
+            reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
+            Ok(reply)
+        }
+        answer => answer,
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) trait Reading: Send {
 /// Reads an answer to its end. A failure takes the tokens along that were reported before it.
 pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut reading: R, deltas: Deltas<'_>) -> Result<R, ProviderFailure> {
     let outcome = match framing {
-        Framing::Whole => whole(answer, &mut reading, &|_| {}).await,
+        Framing::Whole => whole(answer, &mut reading, deltas).await,
         // Some servers do not stream though they were asked to, and gateways tell their errors so.
         Framing::Events if answer.is_one_value() => whole(answer, &mut reading, deltas).await,
         Framing::Events => events(answer, &mut reading, deltas).await,
@@ -139,6 +139,11 @@ pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut readi
     }
 }
 
+/// Who hears the text of an answer: of a whole one only those who would have read it while it came.
+pub(super) fn listeners<'a>(framing: Framing, request: &ChatRequest, deltas: Deltas<'a>) -> Deltas<'a> {
+    if framing == Framing::Whole && !request.live { &|_| {} } else { deltas }
+}
+
 /// Reads an answer to its end and puts it together.
 pub(super) async fn reply<R: Reading>(
     answer: Answer,
@@ -147,7 +152,7 @@ pub(super) async fn reply<R: Reading>(
     request: &ChatRequest,
     deltas: Deltas<'_>,
 ) -> Result<ChatReply, ProviderFailure> {
-    let reading = read(answer, framing, reading, deltas).await?;
+    let reading = read(answer, framing, reading, listeners(framing, request, deltas)).await?;
     let tokens = reading.tokens();
     reading.end(request).map_err(|failure| with_tokens(failure, tokens))
 }

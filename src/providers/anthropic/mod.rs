@@ -46,7 +46,8 @@ impl Anthropic {
         for pauses in 0.. {
             let spent = speech.tokens();
             let answer = self.post(version, body).await.map_err(|failure| ProviderFailure { tokens: spent, ..failure })?;
-            speech = wire::read(answer, Framing::events(request), speech, deltas).await?;
+            let framing = Framing::events(request);
+            speech = wire::read(answer, framing, speech, wire::listeners(framing, request, deltas)).await?;
             let Some(so_far) = (pauses < PAUSES).then(|| speech.pause()).flatten() else { break };
             body = request::body(request, version);
             request::go_on(&mut body, &so_far);

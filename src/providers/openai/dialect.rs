@@ -20,6 +20,8 @@ pub struct Dialect {
     pub schema_models: &'static [&'static str],
     /// It takes a form for its answer only where no tools are offered.
     pub tools_or_structure: bool,
+    /// It does not stream answers that have a form.
+    pub whole_structures: bool,
     /// What of its assistant messages it wants back.
     pub echo: &'static [Echo],
     /// It takes only ids of calls that have nine letters and figures.
@@ -88,6 +90,7 @@ const PLAIN: Dialect = Dialect {
     structure: Structure::Schema,
     schema_models: &[],
     tools_or_structure: false,
+    whole_structures: false,
     echo: &[],
     short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
@@ -109,6 +112,7 @@ impl Dialect {
                 max_tokens: "max_completion_tokens",
                 schema_models: &["gpt-oss", "llama-4", "kimi-k2"],
                 tools_or_structure: true,
+                whole_structures: true,
                 ..PLAIN
             },
             "deepseek" => {

@@ -47,7 +47,8 @@ impl Provider for OpenAi {
         Box::pin(async move {
             let body = request::body(request, &self.dialect);
             let answer = self.post("chat/completions", &request.model, body).await?;
-            wire::reply(answer, Framing::events(request), Speech::new(&self.dialect), request, deltas).await
+            let framing = if request::streams(request, &self.dialect) { Framing::Events } else { Framing::Whole };
+            wire::reply(answer, framing, Speech::new(&self.dialect), request, deltas).await
         })
     }
 

@@ -268,3 +268,14 @@ async fn usage_is_asked_for_only_where_the_question_is_taken() {
     dialect.asks_usage = false;
     assert_eq!(request::body(&hello(true), &dialect).get("stream_options"), None);
 }
+
+#[tokio::test]
+async fn a_speaker_that_streams_no_forms_is_asked_for_the_whole() {
+    let asked = |schema: Option<Value>| {
+        let mut asked = hello(true);
+        asked.model = "gpt-oss-120b".into();
+        asked.schema = schema;
+        request::body(&asked, &Dialect::of("groq")).get("stream").cloned()
+    };
+    assert_eq!((asked(None), asked(Some(json!({"type": "object"})))), (Some(json!(true)), None));
+}

@@ -24,13 +24,19 @@ pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     if let Some((schema, structure)) = format {
         add_format(&mut body, schema, structure);
     }
-    if request.stream {
+    if streams(request, dialect) {
         body.insert("stream".into(), true.into());
         if dialect.asks_usage {
             body.insert("stream_options".into(), json!({"include_usage": true}));
         }
     }
     Value::Object(body)
+}
+
+/// The answer comes as a stream.
+pub(super) fn streams(request: &ChatRequest, dialect: &Dialect) -> bool {
+    let formed = || format(request, dialect).is_some_and(|(_, structure)| structure != Structure::Words);
+    request.stream && !(dialect.whole_structures && formed())
 }
 
 /// The schema of the answer, and how the answer gets this form. Only an object has a native one.

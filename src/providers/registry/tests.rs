@@ -116,3 +116,19 @@ fn wrong_settings_are_all_told() {
         ]
     );
 }
+
+#[tokio::test]
+async fn who_refuses_to_stream_is_asked_for_the_whole() {
+    let refused = Canned(400, &[], vec![json!({"error": {"message": "Your organization must be verified to stream this model.", "param": "stream"}}).to_string()]);
+    let good = mock::whole(&json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}));
+    let (wire, mock) = mock::start("/v1", vec![refused, good]).await;
+    let providers = providers(&json!({"mine": {"kind": "openai-compatible", "base_url": wire.base_url}})).ok().expect("valid");
+    let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+    (request.stream, request.live) = (true, true);
+    let told = Mutex::new(Vec::new());
+    let reply = providers.get("mine").expect("a provider").chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
+    assert_eq!(*told.lock(), [Delta::Text("Hi".into())], "who listens hears the whole");
+    assert_eq!((reply.message.content.as_str(), reply.warnings[0].code.as_ref()), ("Hi", "parameter_changed"));
+    let seen = mock.seen.lock().expect("seen");
+    assert_eq!((seen.len(), seen[0].1.get("stream"), seen[1].1.get("stream")), (2, Some(&json!(true)), None));
+}
