@@ -1,0 +1,121 @@
+//! Lifecycle: people, workers, hosts and accidents are played against the engine by chance, and a model of a page says what must come of it.
+//!
+//! `SEED` begins with that seed, `DEEDS` is how many deeds a seed has, `SECONDS` how long seeds are tried, `ONLY` which deeds of `SEED` are done,
+//! `IGNORE` names rules that are not looked at. A failure prints the few deeds that break the rule, and how to play them again.
+
+mod acts;
+mod chance;
+mod check;
+mod deeds;
+mod engine;
+mod graphs;
+mod host;
+mod last;
+mod model;
+#[path = "../it/support/place.rs"]
+mod place;
+mod shrink;
+mod world;
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+
+use deeds::Deed;
+use model::Ignored;
+
+/// Seeds that are played at the same time.
+const AT_ONCE: u64 = 4;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.trim().parse().ok())
+}
+
+fn report(lines: &str) {
+    use std::io::Write as _;
+    let _told = std::io::stderr().write_all(lines.as_bytes());
+}
+
+/// Plays one seed; what is wrong, in words.
+async fn tried(seed: u64, count: usize, shrinking: Duration) -> Result<(usize, usize), (String, String)> {
+    let ignored = Ignored::of_environment();
+    let mut wanted: Vec<(usize, Deed)> = shrink::deeds(seed, count).into_iter().enumerate().collect();
+    if let Ok(only) = std::env::var("ONLY") {
+        let only: Vec<usize> = only.split(',').filter_map(|at| at.trim().parse().ok()).collect();
+        wanted.retain(|(at, _)| only.contains(at));
+    }
+    let played = shrink::play(seed, &wanted, &ignored).await;
+    let Some(fault) = &played.fault else { return Ok((played.deeds, played.calls)) };
+    let rule = fault.rule;
+    let (few, smallest) = shrink::shrink(seed, wanted, rule, &ignored, shrinking).await;
+    let shown = smallest.as_ref().unwrap_or(&played);
+    let only: Vec<String> = few.iter().map(|(at, _)| at.to_string()).collect();
+    let text = shown.fault.as_ref().map_or("", |fault| &fault.text);
+    let story = shown.story.join("\n");
+    let again = format!("SEED={seed} DEEDS={count} ONLY={} make test-lifecycle", only.join(","));
+    Err((rule.to_owned(), format!("\n== seed {seed} breaks the rule `{rule}`: {text}\n{story}\n== {again}\n")))
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime")
+}
+
+/// Plays seeds until the time is over; those that broke a rule.
+fn play_seeds(first: u64, until: Option<Instant>, most: u64, count: usize, shrinking: Duration) -> BTreeMap<String, Vec<u64>> {
+    let mut broken: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let (mut seeds, mut deeds, mut calls) = (0, 0, 0);
+    let began = Instant::now();
+    runtime().block_on(async {
+        let mut under_way = tokio::task::JoinSet::new();
+        let mut next = first;
+        loop {
+            let more = next - first < most && until.is_none_or(|until| Instant::now() < until);
+            if more && (under_way.len() as u64) < AT_ONCE {
+                let seed = next;
+                under_way.spawn(async move {
+                    let played = AssertUnwindSafe(tried(seed, count, shrinking)).catch_unwind().await;
+                    (seed, played.unwrap_or_else(|_| Err(("panic".to_owned(), format!("\n== seed {seed} panicked\n")))))
+                });
+                next += 1;
+                continue;
+            }
+            let Some(ended) = under_way.join_next().await else { break };
+            let (seed, result) = ended.expect("a seed is played to its end");
+            seeds += 1;
+            match result {
+                Ok((done, called)) => (deeds, calls) = (deeds + done, calls + called),
+                Err((rule, text)) => {
+                    report(&text);
+                    broken.entry(rule).or_default().push(seed);
+                }
+            }
+        }
+    });
+    let seconds = began.elapsed().as_secs_f64();
+    report(&format!("{seeds} seeds, {deeds} deeds, {calls} calls in {seconds:.1} s\n"));
+    broken
+}
+
+/// Seeds that are played each time.
+const KNOWN: u64 = 12;
+
+#[test]
+fn known_seeds_break_no_rule() {
+    let broken = play_seeds(1, None, KNOWN, 25, Duration::from_secs(20));
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
+#[ignore = "as long as one likes: scripts/test-lifecycle.sh"]
+fn new_seeds_break_no_rule() {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock").as_millis();
+    let first = number("SEED").unwrap_or(u64::try_from(now).unwrap_or(1) * 1000);
+    let only = std::env::var_os("ONLY").is_some();
+    let until = (!only).then(|| Instant::now() + Duration::from_secs(number("SECONDS").unwrap_or(60)));
+    let most = if only { 1 } else { number("SEEDS").unwrap_or(u64::MAX) };
+    let count = usize::try_from(number("DEEDS").unwrap_or(40)).unwrap_or(40);
+    let broken = play_seeds(first, until, most, count, Duration::from_secs(number("SHRINK").unwrap_or(30)));
+    assert!(broken.is_empty(), "{broken:?}");
+}
