@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-providers test-mcp test-knowledge test-observability fuzz generate order prices install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability fuzz generate order prices install
 
 run:
 	@scripts/prepare.sh build
@@ -34,6 +34,10 @@ test-postgres:
 # Hosts and workers as processes that are killed and stopped while thousands of runs go through, on PostgreSQL and on one file.
 test-chaos:
 	@scripts/test-chaos.sh
+
+# People, workers, hosts and accidents played against engines by chance; SEED, DEEDS, SECONDS, PGURL say what and how long.
+test-lifecycle:
+	@scripts/test-lifecycle.sh
 
 # MCP servers that others wrote, and the conformance suite for clients; needs Node.js and PyPI.
 test-mcp:

@@ -134,7 +134,7 @@ impl World {
         if done.await.is_err() && !self.engines[at].life.is_over() {
             return Err(Fault { rule: "close", text: format!("closing engine {no} took over {} ms", time.as_millis() + 4000) });
         }
-        if with_time {
+        if with_time && !self.engines[at].life.is_over() {
             let calm = self.book.tick();
             self.calms.0.push(calm);
         }
@@ -322,7 +322,7 @@ impl World {
         let (no, studio) = self.studio(engine);
         let id = self.facts[run].id.to_string();
         let mut body = json!({});
-        if how % 3 == 1 && let Ok(trace) = studio.trace(&self.scope, &id, TraceQuery::default()).await {
+        if how % 2 == 1 && let Ok(trace) = studio.trace(&self.scope, &id, TraceQuery::default()).await {
             let none = Vec::new();
             let usable = |step: &&Value| step["status"] == "completed" && step["superseded"] == false;
             let steps: Vec<&Value> = trace["steps"].as_array().unwrap_or(&none).iter().filter(usable).collect();

@@ -56,9 +56,14 @@ pub enum Leaning {
     Queue,
     People,
     Chats,
+    /// Runs that fail are tried again and again.
+    Retries,
+    /// Hosts whose processes do not live long: open, a step of a worker, close.
+    Short,
 }
 
-pub const LEANINGS: [Leaning; 5] = [Leaning::Calm, Leaning::Deaths, Leaning::Queue, Leaning::People, Leaning::Chats];
+pub const LEANINGS: [Leaning; 7] =
+    [Leaning::Calm, Leaning::Deaths, Leaning::Queue, Leaning::People, Leaning::Chats, Leaning::Retries, Leaning::Short];
 
 impl Leaning {
     /// Shares of: engines that end, runs, chats, host, people, workers, clock, readers.
@@ -69,6 +74,8 @@ impl Leaning {
             Self::Queue => [8, 18, 0, 20, 8, 30, 4, 4],
             Self::People => [4, 14, 2, 22, 36, 8, 2, 4],
             Self::Chats => [4, 0, 40, 24, 14, 4, 2, 4],
+            Self::Retries => [2, 10, 0, 22, 60, 6, 1, 2],
+            Self::Short => [24, 12, 0, 10, 6, 40, 2, 2],
         }
     }
 }
@@ -81,9 +88,10 @@ pub fn deed(chance: &mut Chance, leaning: Leaning) -> Deed {
         at = at.saturating_sub(*share);
         found
     });
-    let queued = chance.percent(if leaning == Leaning::Queue { 85 } else { 40 });
+    let queued = chance.percent(if matches!(leaning, Leaning::Queue | Leaning::Short) { 85 } else { 40 });
     let (engine, run, how) = (chance.below(8), chance.below(64), chance.below(64));
     match kind.unwrap_or(0) {
+        0 if leaning == Leaning::Short => Deed::Close { engine, with_time: how % 4 == 0 },
         0 => ending(chance, engine),
         1 => Deed::Start { engine, graph: how, queued },
         2 => match how % 8 {
@@ -98,6 +106,7 @@ pub fn deed(chance: &mut Chance, leaning: Leaning) -> Deed {
             12 | 13 => Deed::Wait(40 + how * 2),
             _ => Deed::AnswerAll,
         },
+        4 if leaning == Leaning::Retries && how % 4 > 0 => Deed::Retry { engine, run, how: chance.below(64), queued },
         4 => match how % 12 {
             0..=5 => Deed::Resume { engine, run, how: chance.below(64), queued },
             6..=8 => Deed::Retry { engine, run, how: chance.below(64), queued },

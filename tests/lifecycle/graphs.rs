@@ -39,7 +39,7 @@ pub fn sketch(chance: &mut Chance, taste: Taste) -> String {
         Taste::Wide | Taste::Asking => {
             let branches = (0..2 + chance.below(2)).map(|_| vec![leaf(chance, taste)]).collect();
             let mut all = vec![Block::Fork(branches)];
-            if chance.percent(70) {
+            if chance.percent(80) {
                 all.push(Block::Tool("flaky", None));
             }
             all
@@ -64,7 +64,7 @@ fn block(chance: &mut Chance, depth: u64, taste: Taste) -> Block {
 }
 
 fn leaf(chance: &mut Chance, taste: Taste) -> Block {
-    let limit = |chance: &mut Chance| chance.percent(25).then(|| 60 + chance.below(60));
+    let limit = |chance: &mut Chance| chance.percent(if taste == Taste::Wide { 45 } else { 20 }).then(|| 60 + chance.below(60));
     if taste == Taste::Asking && chance.percent(70) {
         return Block::Agent(plan(chance, "rrnp"));
     }

@@ -185,10 +185,11 @@ impl Book {
     fn fate(&self, call: &Call, before: u64) -> Fate {
         let Manners { seed, waits, fails, .. } = self.manners;
         let number = number_of(&call.act, seed) % 100;
+        let polite = self.polite.load(Ordering::SeqCst);
         match () {
             () if call.name == "sum" => Fate::Gives,
-            () if call.name == "flaky" && before == 0 && number < 60 => Fate::Fails,
-            () if before > 0 || self.polite.load(Ordering::SeqCst) => Fate::Gives,
+            () if call.name == "flaky" && number < 70 && before <= number % 3 && !polite => Fate::Fails,
+            () if before > 0 || polite => Fate::Gives,
             () if number < waits => Fate::Waits,
             () if number < waits + fails => Fate::Fails,
             () => Fate::Gives,

@@ -38,19 +38,27 @@ impl World {
 
     /// Works until every run is over, or waits for nobody.
     async fn rest(&mut self) -> Result<(), Fault> {
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_secs(8);
+        let mut told = usize::MAX;
         loop {
             self.book.waiting().iter().for_each(|(no, _)| self.book.answer(*no, true));
             self.calm().await?;
             self.look().await?;
             let rows = self.rows().await;
             let last = self.engines.len() as u64 - 1;
-            let open: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].as_ref().is_some_and(|row| !is_over(&row.status, row.error.as_ref()))).collect();
+            let wanted = |at: &usize| !(self.facts[*at].spoiled && self.ignored.0.contains("unreadable"));
+            let is_open = |at: &usize| rows[*at].as_ref().is_some_and(|row| !is_over(&row.status, row.error.as_ref()));
+            let open: Vec<usize> = (0..rows.len()).filter(wanted).filter(is_open).collect();
             if open.is_empty() && self.steps.is_empty() {
                 return Ok(());
             }
+            // What goes round is told once.
+            told = if self.story.len() > told.saturating_add(60) { told } else { told.min(self.story.len()) };
+            if self.story.len() > told.saturating_add(60) {
+                self.story.truncate(told + 60);
+            }
             if Instant::now() > until {
-                let left: Vec<String> = open.iter().map(|at| format!("{} is {}", self.facts[*at].marker, rows[*at].as_ref().map_or("?", |row| &row.status))).collect();
+                let left: Vec<String> = open.iter().map(|at| format!("{} {:?}", self.facts[*at].marker, rows[*at].as_ref().map(|row| (&row.status, &row.owner, row.lease_until, row.takeovers, row.cancel_requested)))).collect();
                 return self.fault("rest", format!("everybody is polite, and nothing comes to rest: {left:?}, {} steps of workers", self.steps.len()));
             }
             let status = |at: &usize| rows[*at].as_ref().map(|row| row.status.clone()).unwrap_or_default();
@@ -63,6 +71,8 @@ impl World {
                 }
             }
             if open.iter().any(|at| status(at) == "queued") && self.steps.is_empty() {
+                // A clock that went back may have left jobs for later.
+                self.time.jump(60_000);
                 self.act(&Deed::Step { engine: last, threads: 1 }).await?;
             }
             for at in open {

@@ -11,6 +11,7 @@ mod engine;
 mod graphs;
 mod host;
 mod last;
+mod library;
 mod model;
 #[path = "../it/support/place.rs"]
 mod place;
@@ -22,9 +23,10 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 
-use deeds::Deed;
 use model::Ignored;
+use shrink::Played;
 
 /// Seeds that are played at the same time.
 const AT_ONCE: u64 = 4;
@@ -38,24 +40,48 @@ fn report(lines: &str) {
     let _told = std::io::stderr().write_all(lines.as_bytes());
 }
 
-/// Plays one seed; what is wrong, in words.
-async fn tried(seed: u64, count: usize, shrinking: Duration) -> Result<(usize, usize), (String, String)> {
-    let ignored = Ignored::of_environment();
-    let mut wanted: Vec<(usize, Deed)> = shrink::deeds(seed, count).into_iter().enumerate().collect();
-    if let Ok(only) = std::env::var("ONLY") {
-        let only: Vec<usize> = only.split(',').filter_map(|at| at.trim().parse().ok()).collect();
-        wanted.retain(|(at, _)| only.contains(at));
+/// What is played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Game {
+    Runs,
+    Knowledge,
+}
+
+impl Game {
+    /// Plays one seed; what is wrong, in words.
+    async fn tried(self, seed: u64, count: usize, shrinking: Duration) -> Result<(usize, usize), (String, String)> {
+        let ignored = Ignored::of_environment();
+        match self {
+            Self::Runs => self.small(seed, shrink::deeds(seed, count), shrinking, move |deeds| Box::pin(shrink::play(seed, deeds, ignored.clone()))).await,
+            Self::Knowledge => self.small(seed, library::deeds(seed, count), shrinking, move |deeds| Box::pin(library::play(seed, deeds, ignored.clone()))).await,
+        }
     }
-    let played = shrink::play(seed, &wanted, &ignored).await;
-    let Some(fault) = &played.fault else { return Ok((played.deeds, played.calls)) };
-    let rule = fault.rule;
-    let (few, smallest) = shrink::shrink(seed, wanted, rule, &ignored, shrinking).await;
-    let shown = smallest.as_ref().unwrap_or(&played);
-    let only: Vec<String> = few.iter().map(|(at, _)| at.to_string()).collect();
-    let text = shown.fault.as_ref().map_or("", |fault| &fault.text);
-    let story = shown.story.join("\n");
-    let again = format!("SEED={seed} DEEDS={count} ONLY={} make test-lifecycle", only.join(","));
-    Err((rule.to_owned(), format!("\n== seed {seed} breaks the rule `{rule}`: {text}\n{story}\n== {again}\n")))
+
+    /// Plays these deeds; when they break a rule, the fewest that do.
+    async fn small<D: Clone + Sync + Send>(
+        self,
+        seed: u64,
+        deeds: Vec<D>,
+        shrinking: Duration,
+        play: impl Fn(Vec<(usize, D)>) -> BoxFuture<'static, Played> + Sync,
+    ) -> Result<(usize, usize), (String, String)> {
+        let count = deeds.len();
+        let mut wanted: Vec<(usize, D)> = deeds.into_iter().enumerate().collect();
+        if let Ok(only) = std::env::var("ONLY") {
+            let only: Vec<usize> = only.split(',').filter_map(|at| at.trim().parse().ok()).collect();
+            wanted.retain(|(at, _)| only.contains(at));
+        }
+        let played = play(wanted.clone()).await;
+        let Some(fault) = &played.fault else { return Ok((played.deeds, played.calls)) };
+        let rule = fault.rule;
+        let (few, smallest) = shrink::shrink(wanted, rule, shrinking, play).await;
+        let shown = smallest.as_ref().unwrap_or(&played);
+        let only: Vec<String> = few.iter().map(|(at, _)| at.to_string()).collect();
+        let text = shown.fault.as_ref().map_or("", |fault| &fault.text);
+        let story = shown.story.join("\n");
+        let again = format!("GAME={self:?} SEED={seed} DEEDS={count} ONLY={} make test-lifecycle", only.join(","));
+        Err((rule.to_owned(), format!("\n== seed {seed} breaks the rule `{rule}`: {text}\n{story}\n== {again}\n")))
+    }
 }
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -63,7 +89,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 /// Plays seeds until the time is over; those that broke a rule.
-fn play_seeds(first: u64, until: Option<Instant>, most: u64, count: usize, shrinking: Duration) -> BTreeMap<String, Vec<u64>> {
+fn play_seeds(game: Game, first: u64, until: Option<Instant>, most: u64, count: usize, shrinking: Duration) -> BTreeMap<String, Vec<u64>> {
     let mut broken: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     let (mut seeds, mut deeds, mut calls) = (0, 0, 0);
     let began = Instant::now();
@@ -75,7 +101,7 @@ fn play_seeds(first: u64, until: Option<Instant>, most: u64, count: usize, shrin
             if more && (under_way.len() as u64) < AT_ONCE {
                 let seed = next;
                 under_way.spawn(async move {
-                    let played = AssertUnwindSafe(tried(seed, count, shrinking)).catch_unwind().await;
+                    let played = AssertUnwindSafe(game.tried(seed, count, shrinking)).catch_unwind().await;
                     (seed, played.unwrap_or_else(|_| Err(("panic".to_owned(), format!("\n== seed {seed} panicked\n")))))
                 });
                 next += 1;
@@ -94,7 +120,7 @@ fn play_seeds(first: u64, until: Option<Instant>, most: u64, count: usize, shrin
         }
     });
     let seconds = began.elapsed().as_secs_f64();
-    report(&format!("{seeds} seeds, {deeds} deeds, {calls} calls in {seconds:.1} s\n"));
+    report(&format!("{game:?}: {seeds} seeds, {deeds} deeds, {calls} calls in {seconds:.1} s\n"));
     broken
 }
 
@@ -103,8 +129,9 @@ const KNOWN: u64 = 12;
 
 #[test]
 fn known_seeds_break_no_rule() {
-    let broken = play_seeds(1, None, KNOWN, 25, Duration::from_secs(20));
-    assert!(broken.is_empty(), "{broken:?}");
+    let runs = play_seeds(Game::Runs, 1, None, KNOWN, 25, Duration::from_secs(20));
+    let knowledge = play_seeds(Game::Knowledge, 1, None, KNOWN, 25, Duration::from_secs(20));
+    assert!(runs.is_empty() && knowledge.is_empty(), "{runs:?} {knowledge:?}");
 }
 
 #[test]
@@ -113,9 +140,19 @@ fn new_seeds_break_no_rule() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a clock").as_millis();
     let first = number("SEED").unwrap_or(u64::try_from(now).unwrap_or(1) * 1000);
     let only = std::env::var_os("ONLY").is_some();
-    let until = (!only).then(|| Instant::now() + Duration::from_secs(number("SECONDS").unwrap_or(60)));
+    let seconds = number("SECONDS").unwrap_or(60);
     let most = if only { 1 } else { number("SEEDS").unwrap_or(u64::MAX) };
     let count = usize::try_from(number("DEEDS").unwrap_or(40)).unwrap_or(40);
-    let broken = play_seeds(first, until, most, count, Duration::from_secs(number("SHRINK").unwrap_or(30)));
-    assert!(broken.is_empty(), "{broken:?}");
+    let shrinking = Duration::from_secs(number("SHRINK").unwrap_or(30));
+    let wanted = std::env::var("GAME").unwrap_or_default();
+    let mut broken = BTreeMap::new();
+    for (game, share) in [(Game::Runs, 80), (Game::Knowledge, 20)] {
+        let name = format!("{game:?}");
+        if wanted.is_empty() || wanted == name {
+            let share = if wanted.is_empty() { share } else { 100 };
+            let until = (!only).then(|| Instant::now() + Duration::from_secs(seconds * share / 100));
+            broken.insert(name, play_seeds(game, first, until, most, count, shrinking));
+        }
+    }
+    assert!(broken.values().all(BTreeMap::is_empty), "{broken:?}");
 }

@@ -87,6 +87,8 @@ impl Fact {
     pub fn wrong_move(&self, from: &str, to: &str, since: u64) -> Option<&'static str> {
         match from {
             _ if from == to => None,
+            // A cancel may be heard only when the run comes to rest.
+            "awaiting_input" | "awaiting_tool_approval" if to == "cancelled" && !self.cancels.is_empty() => None,
             "completed" | "cancelled" => Some("what is over does not change"),
             "failed" => (!self.again.iter().any(|asked| asked.at >= since)).then_some("a failed run goes on only when it is retried"),
             "awaiting_input" | "awaiting_tool_approval" => (!self.was_moved(since)).then_some("a run that waits goes on only when it is answered or cancelled"),

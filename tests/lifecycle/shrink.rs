@@ -1,6 +1,8 @@
-//! Owns playing seeds and making a failure small: deeds are left out as long as the same rule breaks.
+//! Owns making a failure small: deeds are left out as long as the same rule breaks.
 
 use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
 
 use super::chance::Chance;
 use super::deeds::{Deed, deed};
@@ -23,9 +25,9 @@ pub fn deeds(seed: u64, count: usize) -> Vec<Deed> {
 }
 
 /// Plays a seed, with those of its deeds that are wanted.
-pub async fn play(seed: u64, wanted: &[(usize, Deed)], ignored: &Ignored) -> Played {
+pub async fn play(seed: u64, wanted: Vec<(usize, Deed)>, ignored: Ignored) -> Played {
     let mut world = World::of(seed, ignored.clone()).await;
-    let fault = all(&mut world, wanted).await.err().filter(|fault| !ignored.0.contains(fault.rule));
+    let fault = all(&mut world, &wanted).await.err().filter(|fault| !ignored.0.contains(fault.rule));
     let mut story = vec![format!("leaning {:?}, {:?}", world.leaning, world.limits)];
     let started = |at: &usize| world.story.iter().any(|line| line.contains(&format!("starts workflow {at}")));
     story.extend((0..world.sketches.len()).filter(started).map(|at| format!("workflow {at}:\n{}", world.sketches[at])));
@@ -48,7 +50,12 @@ async fn all(world: &mut World, wanted: &[(usize, Deed)]) -> Result<(), Fault> {
 }
 
 /// The fewest deeds that still break the rule, as far as there is time.
-pub async fn shrink(seed: u64, mut wanted: Vec<(usize, Deed)>, rule: &str, ignored: &Ignored, time: Duration) -> (Vec<(usize, Deed)>, Option<Played>) {
+pub async fn shrink<D: Clone>(
+    mut wanted: Vec<(usize, D)>,
+    rule: &str,
+    time: Duration,
+    play: impl Fn(Vec<(usize, D)>) -> BoxFuture<'static, Played> + Sync,
+) -> (Vec<(usize, D)>, Option<Played>) {
     let until = Instant::now() + time;
     let mut smallest = None;
     let mut size = wanted.len().div_ceil(2);
@@ -57,7 +64,7 @@ pub async fn shrink(seed: u64, mut wanted: Vec<(usize, Deed)>, rule: &str, ignor
         while at < wanted.len() && Instant::now() < until {
             let mut fewer = wanted.clone();
             fewer.drain(at..(at + size).min(wanted.len()));
-            let played = play(seed, &fewer, ignored).await;
+            let played = play(fewer.clone()).await;
             if played.fault.as_ref().is_some_and(|fault| fault.rule == rule) {
                 wanted = fewer;
                 smallest = Some(played);

@@ -74,12 +74,12 @@ impl World {
         let mut chance = Chance::new(seed);
         let leaning = *chance.pick(&LEANINGS);
         let limits = Limits::of(&mut chance);
-        let manners = Manners { seed, waits: 30 + chance.below(40), fails: chance.below(12), counts_ids: chance.percent(50) };
+        let manners = Manners { seed, waits: 30 + chance.below(40), fails: chance.below(if leaning == Leaning::Queue { 30 } else { 12 }), counts_ids: chance.percent(50) };
         let fast = std::path::Path::new("/dev/shm");
         let folder = if fast.is_dir() { tempfile::tempdir_in(fast) } else { tempfile::tempdir() }.expect("a folder");
         let taste = match leaning {
             Leaning::People if chance.percent(60) => Taste::Asking,
-            Leaning::Queue if chance.percent(60) => Taste::Wide,
+            Leaning::Queue | Leaning::Retries if chance.percent(70) => Taste::Wide,
             _ => *chance.pick(&[Taste::Mixed, Taste::Mixed, Taste::Wide]),
         };
         let sketches = (0..2).map(|_| graphs::sketch(&mut chance, taste)).collect();
