@@ -77,8 +77,8 @@ impl World {
             let allowed = self.fact_of(&call.run).is_none_or(|fact| fact.may_repeat(&before.call_id, before.began, call.began));
             if !allowed {
                 let text = format!(
-                    "{} {} is called again by engine {}, though engine {} called it before ({:?}) and nobody decided that it may", call.name,
-                    call.act, call.engine, before.engine, before.end
+                    "{} {} is called again by engine {} as {}, though engine {} called it before as {} ({:?}) and nobody decided that it may",
+                    call.name, call.act, call.engine, call.call_id, before.engine, before.call_id, before.end
                 );
                 return self.fault("repeat", text);
             }

@@ -104,6 +104,7 @@ pub fn deed(chance: &mut Chance, leaning: Leaning) -> Deed {
             8..=10 => Deed::Fail(run),
             11 => Deed::Spend(run),
             12 | 13 => Deed::Wait(40 + how * 2),
+            14 if leaning == Leaning::Queue => Deed::Wait(130),
             _ => Deed::AnswerAll,
         },
         4 if leaning == Leaning::Retries && how % 4 > 0 => Deed::Retry { engine, run, how: chance.below(64), queued },

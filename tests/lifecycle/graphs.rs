@@ -30,12 +30,18 @@ pub enum Taste {
     Wide,
     /// Agents that want approvals.
     Asking,
+    /// A model beside a tool that is given little time.
+    Racing,
 }
 
 /// A graph as a sketch.
 pub fn sketch(chance: &mut Chance, taste: Taste) -> String {
     let blocks = match taste {
         Taste::Mixed => blocks(chance, 2, taste),
+        Taste::Racing => {
+            let racing = vec![vec![Block::Talk(false, None)], vec![Block::Tool("pay", Some(60 + 3 * chance.below(20)))], vec![leaf(chance, taste)]];
+            vec![Block::Fork(racing), leaf(chance, taste)]
+        }
         Taste::Wide | Taste::Asking => {
             let branches = (0..2 + chance.below(2)).map(|_| vec![leaf(chance, taste)]).collect();
             let mut all = vec![Block::Fork(branches)];

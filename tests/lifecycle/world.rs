@@ -79,6 +79,7 @@ impl World {
         let folder = if fast.is_dir() { tempfile::tempdir_in(fast) } else { tempfile::tempdir() }.expect("a folder");
         let taste = match leaning {
             Leaning::People if chance.percent(60) => Taste::Asking,
+            Leaning::Queue if chance.percent(40) => Taste::Racing,
             Leaning::Queue | Leaning::Retries if chance.percent(70) => Taste::Wide,
             _ => *chance.pick(&[Taste::Mixed, Taste::Mixed, Taste::Wide]),
         };
