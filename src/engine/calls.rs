@@ -18,9 +18,6 @@ use crate::model::usage::Usage;
 use crate::sync::Mutex;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
 
-/// More tokens than any model takes or gives in one call: such a report is not believed.
-const PLAUSIBLE: u64 = 100_000_000;
-
 /// A model call.
 #[derive(Debug)]
 pub struct ModelCall {
@@ -275,14 +272,9 @@ impl StepContext {
         }
     }
 
-    /// The exact cost of a report; without one, or without a price, the call counts as unpriced.
+    /// What a call took by its report.
     pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
-        let tokens = tokens.filter(|tokens| tokens.prompt.max(tokens.completion) <= PLAUSIBLE);
-        let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
-        match self.world().prices.lookup(provider, model, began) {
-            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
-            None => Usage { tokens, unpriced: true, ..Usage::default() },
-        }
+        self.world().prices.meter(provider, model, tokens, began)
     }
 }
 

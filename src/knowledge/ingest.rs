@@ -5,9 +5,7 @@ use std::time::Duration;
 use super::codes;
 use super::{Knowledge, chunk, text};
 use crate::model::Timestamp;
-use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
-use crate::model::usage::Usage;
 use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
 use crate::store::editions::{self, Embedder};
 use crate::store::passages::{self, Batch};
@@ -154,7 +152,7 @@ impl Knowledge {
             Ok(made) => made,
             Err(failure) => return Err(self.failed(reading.document, embedder, failure, began).await),
         };
-        let usage = self.usage(embedder, made.tokens, began);
+        let usage = self.prices.meter(&embedder.provider, &embedder.model, made.tokens, began);
         let batch = batch(done, request.texts, made, length).map_err(Stop::Never)?;
         let (count, reading) = (batch.vectors.len() as u64, reading.clone());
         let (now, until) = (self.clock.now(), self.lease());
@@ -162,23 +160,16 @@ impl Knowledge {
         Ok(count)
     }
 
-    /// What a failed call reported counts too.
+    /// What a failed call reported counts too; one that was cut without a report is unpriced.
     async fn failed(&self, document: i64, embedder: &Embedder, failure: ProviderFailure, began: Timestamp) -> Stop {
-        if let Some(tokens) = failure.tokens {
-            let (usage, now) = (self.usage(embedder, Some(tokens), began), self.clock.now());
+        if failure.tokens.is_some() || failure.cut {
+            let usage = self.prices.meter(&embedder.provider, &embedder.model, failure.tokens, began);
+            let now = self.clock.now();
             if let Err(error) = self.store.write(move |tx| documents::add_usage(tx, document, &usage, now)).await {
                 tracing::warn!(%error, "what a failed embedding took was not stored");
             }
         }
         failure.into()
-    }
-
-    fn usage(&self, embedder: &Embedder, tokens: Option<Tokens>, began: Timestamp) -> Usage {
-        let Some(tokens) = tokens else { return Usage { unpriced: true, ..Usage::default() } };
-        match self.prices.lookup(&embedder.provider, &embedder.model, began) {
-            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
-            None => Usage { tokens, unpriced: true, ..Usage::default() },
-        }
     }
 }
 

@@ -170,7 +170,8 @@ impl Knowledge {
     async fn embed_metered(&self, tenant: &str, embedder: &Embedder, query: &str, spent: &mut Vec<Spent>) -> Result<Vec<f32>, Trouble> {
         let made = self.embed(tenant, embedder, query).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
-        if made.is_ok() || tokens.is_some() {
+        let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);
+        if counts {
             spent.push(Spent { provider: embedder.provider.clone(), model: embedder.model.clone(), tokens: *tokens });
         }
         made.map(|(vector, _)| vector).map_err(Trouble::Provider)

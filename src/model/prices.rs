@@ -12,7 +12,10 @@ use serde_json::{Value, json};
 
 use super::Timestamp;
 use super::chat::Tokens;
-use super::usage::Picos;
+use super::usage::{Picos, Usage};
+
+/// More tokens than any model takes or gives in one call: such a report is not believed.
+const PLAUSIBLE: u64 = 100_000_000;
 
 /// Rows of prices, those that win first.
 #[derive(Clone, Debug)]
@@ -111,6 +114,17 @@ impl PriceTable {
         let among = |rows| sellers.into_iter().flatten().find_map(|seller| best(rows, seller, model, at));
         let bundled = || among(self.bundled.as_ref()?.get_or_init(bundled_rows));
         among(&self.rows).or_else(bundled).map(Price)
+    }
+
+    /// What a call took that began at a time: without a report that can be true, or without a price, it counts as unpriced.
+    #[must_use]
+    pub fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+        let believed = tokens.filter(|tokens| tokens.prompt.max(tokens.completion) <= PLAUSIBLE);
+        let Some(tokens) = believed else { return Usage { unpriced: true, ..Usage::default() } };
+        match self.lookup(provider, model, began) {
+            Some(price) => Usage { tokens, cost: price.cost(&tokens), unpriced: false },
+            None => Usage { tokens, unpriced: true, ..Usage::default() },
+        }
     }
 }
 

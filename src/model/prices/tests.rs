@@ -198,3 +198,14 @@ proptest! {
         prop_assert_eq!(reading::micros(&format!("{whole}.{fraction:06}")), Some(whole * 1_000_000 + fraction));
     }
 }
+
+#[test]
+fn a_report_that_cannot_be_true_is_none() {
+    let bundled = PriceTable::bundled();
+    let meter = |tokens| bundled.meter("openai", "gpt-4o-mini", tokens, Timestamp(0));
+    let known = meter(Some(tokens(1000, 500)));
+    assert_eq!((known.cost.shown().as_str(), known.unpriced), ("0.000450", false));
+    for odd in [None, Some(tokens(1_000_000_000_000, 5)), Some(tokens(5, 100_000_001))] {
+        assert_eq!(meter(odd), Usage { unpriced: true, ..Usage::default() });
+    }
+}
