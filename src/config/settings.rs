@@ -225,6 +225,9 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
     if text("/usage/currency").is_some_and(|code| code.len() != 3 || !code.bytes().all(|letter| letter.is_ascii_uppercase())) {
         refuse("usage.currency", "must be a currency code of three letters, such as `USD`");
     }
+    if text("/database/durability") == Some("none") && tree.pointer("/usage/events/enabled") == Some(&Value::Bool(true)) {
+        refuse("usage.events.enabled", "cannot be on while `database.durability` is `none`: what is not stored is never told to who bills; switch one of them");
+    }
     if text("/base_url").is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
         refuse("base_url", "must begin with http:// or https://");
     }

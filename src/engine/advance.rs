@@ -39,6 +39,7 @@ pub(super) fn advance(world: &World, journal: &Arc<Journal>, id: LaneId) -> Adva
     let far = if world.step_durable() { 1 } else { FAR };
     for _ in 0..far {
         match one(world, journal, id) {
+            Ok(None) if journal.is_far_ahead() => break,
             Ok(None) => {}
             Ok(Some(stop)) => return stop,
             Err(_lost) => return Advance::Lost,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::context::{StepContext, lost, store_fault};
 use super::endings;
-use super::journal::Lost;
+use super::journal::{Lost, Said};
 use crate::model::{Id, Timestamp};
 use crate::model::agent::OnLength;
 use crate::model::budget::Cut;
@@ -204,7 +204,8 @@ impl StepContext {
         let provider = self.world().providers.get(&call.provider)?;
         let (journal, lane, step) = (self.journal(), self.lane(), self.step());
         let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
-        let say = |text: &str| {
+        let (said, silent) = (Said::default(), call.tell == Tell::Silent);
+        let tell = |text: &str| {
             if let Tell::Tokens { publish_reply } = call.tell
                 && !text.is_empty()
             {
@@ -212,13 +213,14 @@ impl StepContext {
             }
         };
         let hear = |delta: Delta| match delta {
-            Delta::Text(text) if masked => say(&journal.unheld(&held, &text)),
-            Delta::Text(text) => say(&text),
+            Delta::Text(_) if silent => {}
+            Delta::Text(text) if masked => said.push(journal.unheld(&held, &text)),
+            Delta::Text(text) => said.push(text),
             Delta::Reasoning(_) => {}
             Delta::Spent(tokens) => *spent.lock() = Some(tokens),
         };
-        let reply = journal.at_pace(provider.chat(&call.request, &hear)).await;
-        say(&std::mem::take(&mut *held.lock()));
+        let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
+        tell(&std::mem::take(&mut *held.lock()));
         reply
     }
 

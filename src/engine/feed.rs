@@ -13,7 +13,7 @@ use crate::model::telling::{Frame, Telling, Told, Tokens};
 
 /// How long a reader is waited for that is behind.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long one is waited for that was just told of its run.
+/// How long one is waited for that was just told of its run, or has not begun yet.
 const SOON: Duration = Duration::from_millis(250);
 
 /// In which order a reader is told.
@@ -63,6 +63,36 @@ struct Inner {
     limit: usize,
     /// Readers that have found something, and how far the one that is furthest is.
     taken: Option<u64>,
+    /// How many readers there are.
+    readers: usize,
+    /// One was waited for in vain, and has not moved since: nobody waits for it again.
+    stalled: bool,
+}
+
+/// A reader's hold on a feed: whoever lets go of it is waited for no more.
+#[derive(Debug)]
+pub struct Reading(Arc<Feed>);
+
+impl Reading {
+    /// A reader begins.
+    #[must_use]
+    pub fn of(feed: Arc<Feed>) -> Self {
+        feed.inner.lock().readers += 1;
+        Self(feed)
+    }
+
+    /// What it reads.
+    #[must_use]
+    pub const fn feed(&self) -> &Arc<Feed> {
+        &self.0
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.inner.lock().readers -= 1;
+        self.0.taken.notify_one();
+    }
 }
 
 #[derive(Debug)]
@@ -117,7 +147,7 @@ impl Feed {
         telling.ordered.frames.clear();
         telling.live.frames.clear();
         let ordered = Ring::after(telling.ordered.last);
-        let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None };
+        let inner = Inner { telling, ordered, live: None, staged: durable, durable, token_rows, closed: false, limit, taken: None, readers: 0, stalled: false };
         Self { tenant, progress, inner: Mutex::new(inner), changed: Notify::new(), taken: Notify::new() }
     }
 
@@ -165,9 +195,23 @@ impl Feed {
         self.changed.notify_waiters();
     }
 
-    /// Waits while the reader is so far behind that frames would be let go of; not for ever.
+    /// The reader is so far behind that frames would be let go of, and is worth waiting for.
+    #[must_use]
+    pub fn is_crowded(&self) -> bool {
+        self.inner.lock().crowded()
+    }
+
+    /// Who reads has much to read yet.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        let inner = self.inner.lock();
+        inner.readers > 0 && inner.has_unread(inner.limit / 4)
+    }
+
+    /// Waits while the reader is so far behind that frames would be let go of; not for ever, and once only for one that does not move.
     pub async fn room(&self) {
-        self.wait_for_reader(Inner::crowded, PATIENCE).await;
+        let patience = if self.inner.lock().taken.is_some() { PATIENCE } else { SOON };
+        self.wait_for_reader(Inner::crowded, patience).await;
     }
 
     /// Waits until a reader has begun, who is on the way; not for long.
@@ -177,7 +221,7 @@ impl Feed {
 
     /// Waits until a reader has seen everything; not for ever.
     pub async fn read_out(&self) {
-        self.wait_for_reader(|inner| inner.unread() > 0, PATIENCE).await;
+        self.wait_for_reader(|inner| inner.is_followed() && inner.unread() > 0, PATIENCE).await;
     }
 
     async fn wait_for_reader(&self, still: impl Fn(&Inner) -> bool, patience: Duration) {
@@ -190,7 +234,10 @@ impl Feed {
             }
             tokio::select! {
                 () = taken => {}
-                () = &mut patience => return,
+                () = &mut patience => {
+                    self.inner.lock().stalled = true;
+                    return;
+                }
             }
         }
     }
@@ -238,6 +285,7 @@ impl Feed {
         };
         let given = if let Found::Frames(frames) = &found { frames.last().map(Frame::number) } else { None };
         inner.taken = Some(given.unwrap_or(after));
+        inner.stalled = false;
         self.taken.notify_one();
         match found {
             Found::Nothing if inner.closed => Found::Closed,
@@ -254,9 +302,19 @@ impl Feed {
 impl Inner {
     /// What nobody has read is as much as half of what may be kept. What was read is kept too, and is no reason to wait.
     fn crowded(&self) -> bool {
+        self.is_followed() && self.has_unread(self.limit / 2)
+    }
+
+    /// About so many bytes are unread.
+    fn has_unread(&self, bytes: usize) -> bool {
         let kept = self.ordered.frames.len();
         let unread = usize::try_from(self.unread()).unwrap_or(usize::MAX).min(kept);
-        unread.saturating_mul(self.ordered.weight) > kept.saturating_mul(self.limit / 2)
+        unread.saturating_mul(self.ordered.weight) > kept.saturating_mul(bytes)
+    }
+
+    /// Somebody reads, or has not begun yet, and did not stop in the middle.
+    const fn is_followed(&self) -> bool {
+        !self.stalled && (self.readers > 0 || self.taken.is_none())
     }
 
     /// How many frames no reader has seen.

@@ -25,6 +25,7 @@ use crate::model::telling::LOST_TOKENS;
 use crate::store::log::{Append, Known, TokenRow};
 
 pub(super) use beginning::{Beginning, Stored};
+pub(super) use pace::Said;
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +41,9 @@ pub enum Boundary {
     After,
 }
 
-/// Entries that may wait for the disk before pure steps wait for it too.
+/// Entries that may wait for the disk before pure steps wait for it too, and their bytes.
 const AHEAD: usize = 4096;
+const AHEAD_BYTES: usize = 8 << 20;
 /// Pieces of text that may wait before they are stored without an entry.
 const TEXTS: usize = 256;
 /// Pieces of text that may be told before they are stored: fewer than the numbers that a crash skips.
@@ -72,6 +74,8 @@ pub struct Core {
 #[derive(Default)]
 pub(super) struct Pending {
     pub(super) entries: Vec<Arc<Entry>>,
+    /// About the bytes of the entries.
+    bytes: usize,
     pub(super) append: projection::Rows,
     tokens: Vec<TokenRow>,
     texts: usize,
@@ -108,6 +112,8 @@ pub struct Journal {
     writing: Mutex<Option<Arc<Append>>>,
     /// Pieces of text that were told and are not stored.
     unstored: AtomicU64,
+    /// About their bytes, as readers are told.
+    unstored_bytes: AtomicU64,
     durable: AtomicU64,
     changed: Notify,
     broken: CancellationToken,
@@ -143,6 +149,7 @@ impl Journal {
             keep_tokens,
             writing: Mutex::new(None),
             unstored: AtomicU64::new(0),
+            unstored_bytes: AtomicU64::new(0),
             changed: Notify::new(),
             broken: CancellationToken::new(),
             watch: Watch::default(),
@@ -202,6 +209,7 @@ impl Journal {
         projection::after(&self.world, core, &entry, child, self);
         self.feed.stage(&told);
         let seq = entry.seq;
+        core.pending.bytes += told.event.weight();
         core.pending.entries.push(told);
         self.queue(core);
         Ok(seq)
@@ -242,6 +250,7 @@ impl Journal {
         let delta: Arc<str> = delta.into();
         let mut core = self.core.lock();
         let hold = !self.world.keeps_nothing() && self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
+        self.unstored_bytes.fetch_add(pace::weight(&delta), Ordering::Relaxed);
         let told = self.feed.stage_token(lane, step, publish_reply, &delta, hold);
         let pending = &mut core.pending;
         pending.texts += 1;
@@ -344,15 +353,21 @@ impl Journal {
         }
     }
 
+    /// So much waits for the disk that pure steps must wait for it too.
+    #[must_use]
+    pub fn is_far_ahead(&self) -> bool {
+        self.core.lock().pending.is_far_ahead()
+    }
+
     /// Waits while too much is not stored yet, or while anything is when every step must be durable.
     pub async fn keep_up(&self) {
-        let (head, waiting) = {
+        let (head, ahead) = {
             let core = self.core.lock();
-            (core.run.head, core.pending.entries.len())
+            (core.run.head, core.pending.is_far_ahead())
         };
         if self.world.keeps_nothing() {
             let _lost_is_seen_by_the_caller = self.show(head).await;
-        } else if self.world.step_durable() || waiting > AHEAD {
+        } else if self.world.step_durable() || ahead {
             let _lost_is_seen_by_the_caller = self.durable_to(head).await;
         }
     }

@@ -7,7 +7,7 @@ use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{Created, Entry, Event, Fault, PureOutcome};
+use crate::model::event::{Created, Entry, Event, Fault, PureOutcome, Seq};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::telling::{Telling, Told, Tokens};
@@ -95,6 +95,7 @@ impl Story {
         let (entries, hash) = log::whole(tx, row.no)?;
         // Nothing was told of a run that waits for its first worker.
         let tokens = if row.head > 1 { log::tokens(tx, &row.tenant, &row.id, 0, usize::MAX >> 1)? } else { Vec::new() };
+        let (entries, tokens) = in_step(0, entries, tokens, usize::MAX);
         let (mut graph, mut definitions) = (Pinned::Text(None), Pinned::Text(None));
         if let Some(Event::Created(created)) = entries.first().map(|entry| &entry.event) {
             graph = match world.known_plan(&created.graph) {
@@ -194,6 +195,16 @@ impl Loaded {
         tell_all(&mut telling, &self.entries, &self.tokens);
         telling
     }
+}
+
+/// Of entries after `seq` and rows of text that were read together, at most so many of each, those that can be told in their order: text
+/// behind an entry that was not read waits for it, and so do entries behind text that was not read.
+pub(super) fn in_step(seq: Seq, mut entries: Vec<Entry>, mut tokens: Vec<TokenRow>, most: usize) -> (Vec<Entry>, Vec<TokenRow>) {
+    let read = entries.last().map_or(seq, |entry| entry.seq);
+    let through = tokens.last().filter(|_| tokens.len() >= most).map_or(read, |last| last.after_seq.min(read));
+    entries.retain(|entry| entry.seq <= through);
+    tokens.retain(|row| row.after_seq <= through);
+    (entries, tokens)
 }
 
 /// Tells entries and tokens in the order in which they happened.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::Stream;
 
-use super::feed::{Feed, Found, Order};
+use super::feed::{Feed, Found, Order, Reading};
 use super::load;
 use super::world::World;
 use crate::error::{Error, Result};
@@ -35,6 +35,8 @@ pub enum Follow {
 
 /// Frames given at once.
 const BATCH: usize = 512;
+/// Entries, and rows of text, that are read at once.
+const AT_ONCE: usize = 4096;
 
 /// A reader of a run.
 pub struct EventStream {
@@ -55,7 +57,7 @@ pub struct EventStream {
 }
 
 enum Source {
-    Feed(Arc<Feed>),
+    Feed(Reading),
     Log(Box<LogReader>),
     Over,
 }
@@ -86,10 +88,10 @@ impl EventStream {
             if !world.keeps_nothing() && feed.ended() && feed.over_at(from.order, from.after) {
                 return Ok(None);
             }
-            (Source::Feed(Arc::clone(feed)), feed.progress)
+            (Source::Feed(Reading::of(Arc::clone(feed))), feed.progress)
         } else if let Some(found) = Box::pin(resting(world, tenant, id, feed, from)).await? {
             let Some((feed, progress)) = found else { return Ok(None) };
-            (Source::Feed(feed), progress)
+            (Source::Feed(Reading::of(feed)), progress)
         } else {
             let loaded = Box::pin(load::load(world, tenant, run)).await?;
             let reader = LogReader::new(world, &loaded, from.order == Order::Live);
@@ -147,8 +149,8 @@ impl EventStream {
             }
             match &mut self.source {
                 Source::Over => return None,
-                Source::Feed(feed) => {
-                    let feed = Arc::clone(feed);
+                Source::Feed(reading) => {
+                    let feed = Arc::clone(reading.feed());
                     self.follow_feed(&feed).await;
                 }
                 Source::Log(_) => Box::pin(self.follow_log()).await,
@@ -238,7 +240,7 @@ impl EventStream {
         if let Some(feed) = self.world.hub.get(self.run)
             && !matches!(feed.find(self.from.order, self.from.after, 1), Found::Behind | Found::Closed)
         {
-            self.source = Source::Feed(feed);
+            self.source = Source::Feed(Reading::of(feed));
             return;
         }
         let afar = Arc::clone(self.afar.get_or_insert_with(|| self.world.afar.watch(self.run)));
@@ -266,8 +268,9 @@ impl EventStream {
         let read = move |tx: &mut crate::store::Tx<'_>| {
             let row = runs::get(tx, &scope, &run)?;
             let more = row.as_ref().is_some_and(|row| row.head > seq);
-            let entries = if more { log::entries(tx, &scope, &run, seq, 4096)? } else { Vec::new() };
-            Ok((entries, log::tokens(tx, &scope, &run, tokens, 4096)?, row.is_some()))
+            let entries = if more { log::entries(tx, &scope, &run, seq, AT_ONCE)? } else { Vec::new() };
+            let (entries, tokens) = load::in_step(seq, entries, log::tokens(tx, &scope, &run, tokens, AT_ONCE)?, AT_ONCE);
+            Ok((entries, tokens, row.is_some()))
         };
         match self.world.store.read(read).await {
             Ok((entries, tokens, true)) => {

@@ -6,6 +6,7 @@ mod created;
 mod fault;
 mod question;
 mod step;
+mod weight;
 mod warning;
 
 use std::sync::Arc;

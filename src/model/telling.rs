@@ -6,6 +6,8 @@ mod encode;
 mod frame;
 mod json;
 mod lanes;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use std::collections::BTreeMap;
@@ -168,7 +170,7 @@ impl Telling {
     fn frame(&self, lane: LaneId, body: Body) -> Frame {
         let nowhere = || (Arc::new(Place::root(Arc::clone(&self.facts))), 0);
         let (place, node) = self.lanes.get(&lane).map_or_else(nowhere, |lane| (Arc::clone(&lane.place), lane.node));
-        Frame { n: 0, live: false, place, node, body }
+        Frame { n: 0, live: false, place, node, body }.light()
     }
 
     fn say_body(&mut self, lane: LaneId, body: Body) {

@@ -53,7 +53,9 @@ impl Usage {
         self.tokens.cached += other.tokens.cached;
         self.tokens.cache_write += other.tokens.cache_write;
         self.tokens.reasoning += other.tokens.reasoning;
-        self.cost.0 = self.cost.0.saturating_add(other.cost.0);
-        self.unpriced |= other.unpriced;
+        let sum = self.cost.0.checked_add(other.cost.0);
+        self.cost.0 = sum.unwrap_or(i64::MAX);
+        // More than can be kept of one run: who bills must not take the figure for exact.
+        self.unpriced |= other.unpriced || sum.is_none();
     }
 }

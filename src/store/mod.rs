@@ -5,6 +5,7 @@
 pub mod attachments;
 pub mod branches;
 pub mod checkpoints;
+mod currency;
 pub mod db;
 pub mod definitions;
 mod dialect;
@@ -84,6 +85,8 @@ pub struct StoreSettings {
     pub synchronous: Synchronous,
     /// What table names begin with.
     pub prefix: Arc<str>,
+    /// What costs are in; none where nobody asks.
+    pub currency: Option<Arc<str>>,
     /// At most so many threads read.
     pub readers: usize,
     /// How long another process may hold the lock.
@@ -100,6 +103,7 @@ impl StoreSettings {
             server: None,
             synchronous: Synchronous::Full,
             prefix: "studio_".into(),
+            currency: None,
             readers: 4,
             busy_timeout: Duration::from_secs(5),
         }
@@ -116,7 +120,8 @@ impl StoreSettings {
             Some(url) => Self::server(url, config)?,
             None => config.database_file().map_or_else(Self::in_memory, Self::file),
         };
-        Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), ..place })
+        let currency = Some(config.usage.currency.as_str().into());
+        Ok(Self { synchronous: config.database.synchronous, prefix: config.table_prefix.as_str().into(), currency, ..place })
     }
 
     /// A database on a server.

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::StoreSettings;
+use super::currency;
 use super::error::StoreError;
 use super::inspect::Found;
 use super::news::{Hear, News};
@@ -73,6 +74,9 @@ impl Postgres {
         let mut ready = self.ready.lock();
         if !*ready {
             schema::up_to_date(&session, &self.settings.prefix)?;
+            if let Some(currency) = &self.settings.currency {
+                currency::settle(&session, &self.settings.prefix, currency)?;
+            }
             *ready = true;
         }
         Ok(session)

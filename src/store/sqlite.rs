@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::currency;
 use super::error::StoreError;
 use super::inspect::Found;
 use super::{StoreSettings, Synchronous};
@@ -42,6 +43,9 @@ pub(super) fn open_writer(settings: &StoreSettings) -> Result<Session, StoreErro
     }
     let session = settled(connection, settings).map_err(|error| seen_closer(error, &settings.path))?;
     schema::up_to_date(&session, settings).map_err(|error| seen_closer(error, &settings.path))?;
+    if let Some(currency) = &settings.currency {
+        currency::settle(&session, &settings.prefix, currency)?;
+    }
     // What a group of jobs changes mostly stays in memory until it is committed; no more is taken than is used, and it is kept.
     // The writer puts the log into the file itself, between two transactions.
     session.connection.execute_batch("PRAGMA cache_size=-4000; PRAGMA wal_autocheckpoint=0;")?;

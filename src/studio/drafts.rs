@@ -101,6 +101,14 @@ pub(super) fn graph_of(tx: &mut Tx<'_>, tenant: &str, workflow: &Id) -> Result<V
     draft.map(|draft| draft.graph).ok_or_else(|| no_draft(&workflow.to_string()))
 }
 
+/// The revision of the workflow that a draft goes over unseen: the one there is when its graph is still that which the draft is based on.
+fn base_of(tx: &mut Tx<'_>, tenant: &str, workflow: &Definition, draft: &DraftRow) -> Result<Option<i64>, Refusal> {
+    let Some(base) = draft.based_on_revision.filter(|base| *base != workflow.revision) else { return Ok(draft.based_on_revision) };
+    let was = table::revision(tx, tenant, &workflow.id, base)?;
+    let same = was.is_some_and(|was| was.get("graph").is_some_and(|graph| Some(graph) == workflow.body.get("graph")));
+    Ok(Some(if same { workflow.revision } else { base }))
+}
+
 fn no_draft(id: &str) -> Refusal {
     Error::not_found("draft", id).into()
 }
@@ -151,21 +159,23 @@ impl Studio {
         .await
     }
 
-    /// Makes the draft the next revision of its workflow. Refused when the workflow has gone on from the revision that the draft is based on,
-    /// unless `revision` says that the caller has seen the one there is.
+    /// Makes the draft the next revision of its workflow. Refused when the workflow has another graph by now than in the revision that the
+    /// draft is based on, unless `revision` says that the caller has seen the one there is.
     pub async fn save_draft(&self, scope: &Scope, workflow: &str, body: &Value, if_match: Option<i64>) -> Result<Value> {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
         let read = || Ok((expected_revision(if_match, body, "draft_revision")?, expected_revision(None, body, "revision")?));
         let (of_draft, of_workflow) = self.read_for(scope, Resource::Workflow, workflow, read()).await?;
-        let draft = self
+        let (draft, base) = self
             .reading(move |tx| {
                 let workflow = reader.workflow(tx, &id)?;
                 let draft = reader.draft(tx, &workflow)?;
                 must_be_current(tx, &reader, &workflow, draft.as_ref(), of_draft)?;
-                draft.ok_or_else(|| no_draft(&id))
+                let draft = draft.ok_or_else(|| no_draft(&id))?;
+                let base = base_of(tx, &reader.tenant, &workflow, &draft)?;
+                Ok((draft, base))
             })
             .await?;
         let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };
-        self.change(scope, Resource::Workflow, workflow, edit, of_workflow.or(draft.based_on_revision)).await
+        self.change(scope, Resource::Workflow, workflow, edit, of_workflow.or(base)).await
     }
 }

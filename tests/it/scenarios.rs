@@ -17,6 +17,7 @@ mod queued;
 mod retry;
 mod rewinds;
 mod random;
+mod readers;
 mod refused;
 mod trace;
 mod transitions;

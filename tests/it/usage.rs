@@ -6,6 +6,7 @@ mod embeddings;
 mod events;
 mod export;
 mod left;
+mod money;
 mod oracle;
 mod paths;
 mod sums;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Boundary, Core, Journal, Pending, projection};
+use super::{AHEAD, AHEAD_BYTES, Boundary, Core, Journal, Pending, projection};
 use crate::model::event::Seq;
 use crate::store::log::{self, Append, Appended, Known};
 use crate::store::{Job, News, StoreError};
@@ -20,7 +20,11 @@ impl Pending {
         self.entries.clear();
         self.tokens.clear();
         self.append = projection::Rows::default();
-        (self.texts, self.stored_head) = (0, head);
+        (self.texts, self.bytes, self.stored_head) = (0, 0, head);
+    }
+
+    pub(super) fn is_far_ahead(&self) -> bool {
+        self.entries.len() > AHEAD || self.bytes > AHEAD_BYTES
     }
 }
 
@@ -92,6 +96,7 @@ impl Journal {
             rows.files.append(&mut beginning.files);
         }
         append.entries = std::mem::take(&mut core.pending.entries);
+        core.pending.bytes = 0;
         append.tokens = std::mem::take(&mut core.pending.tokens);
         let known = self.known.lock();
         append.known = known.as_ref().filter(|(head, _)| *head == append.expect_head).map(|(_, known)| known.clone());
@@ -121,6 +126,8 @@ impl Journal {
         self.world.boundary(Boundary::After, self.run, head);
         let texts = append.tokens.iter().map(|row| row.count).sum();
         self.unstored.fetch_sub(texts, Ordering::Relaxed);
+        let bytes = append.tokens.iter().flat_map(|row| &row.deltas).map(|delta| super::pace::weight(delta)).sum();
+        self.unstored_bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.durable.store(head, Ordering::Release);
         self.feed.release(head);
         let beginning = self.beginning.lock().take();

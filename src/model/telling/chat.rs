@@ -51,7 +51,8 @@ impl Frame {
             | Body::RagQuery(_)
             | Body::BranchStarted
             | Body::BranchEnded { .. }
-            | Body::Interrupt(_) => {}
+            | Body::Interrupt(_)
+            | Body::Written(_) => {}
         }
     }
 

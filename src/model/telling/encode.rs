@@ -97,6 +97,8 @@ impl Frame {
             Body::Resolved { entry, paused } => self.resolved(object, entry, paused),
             Body::Ended { entry, total, duration_ms, .. } => self.ended(object, entry, total, *duration_ms),
             Body::Terminal { entry, status } => terminal(object, entry.as_deref(), *status),
+            // Its text is there already.
+            Body::Written(_) => {}
         }
     }
 

@@ -86,6 +86,46 @@ pub(super) enum Body {
     Resolved { entry: Arc<Entry>, paused: Arc<Entry> },
     Ended { entry: Arc<Entry>, total: Arc<Usage>, duration_ms: u64, reply_id: Option<Id>, last: Option<Arc<StepFacts>> },
     Terminal { entry: Option<Arc<Entry>>, status: Status },
+    /// Written when it was told: it holds its text, and not the much larger entry.
+    Written(Arc<Written>),
+}
+
+/// A frame whose entry holds more than readers are told of.
+#[derive(Debug)]
+pub(super) struct Written {
+    event: &'static str,
+    begins: Option<Id>,
+    terminal: bool,
+    data: Vec<u8>,
+}
+
+/// Entries of more bytes are not kept for readers.
+const HEAVY: usize = 8 << 10;
+
+impl Body {
+    /// The entries that it holds.
+    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        let (first, second) = match self {
+            Self::RanStarted(entry)
+            | Self::LoopIteration(entry)
+            | Self::RanEnded(entry)
+            | Self::Started(entry)
+            | Self::Retrying(entry)
+            | Self::Hit { entry, .. }
+            | Self::Completed { entry, .. }
+            | Self::StepFailed { entry, .. }
+            | Self::ToolCall { entry, .. }
+            | Self::ToolResult(entry)
+            | Self::RagQuery(entry)
+            | Self::Interrupt(entry)
+            | Self::Asked(entry)
+            | Self::Ended { entry, .. } => (Some(entry), None),
+            Self::Resolved { entry, paused } => (Some(entry), Some(paused)),
+            Self::Terminal { entry, .. } => (entry.as_ref(), None),
+            Self::Thread | Self::TraceStarted { .. } | Self::Token { .. } | Self::BranchStarted | Self::BranchEnded { .. } | Self::Written(_) => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
 }
 
 impl Place {
@@ -108,8 +148,20 @@ impl Frame {
 
     /// The frame that ends a tail.
     #[must_use]
-    pub const fn is_terminal(&self) -> bool {
-        matches!(self.body, Body::Terminal { .. })
+    pub fn is_terminal(&self) -> bool {
+        if let Body::Written(written) = &self.body { written.terminal } else { matches!(self.body, Body::Terminal { .. }) }
+    }
+
+    /// The same frame without an entry that weighs much more than what is told of it.
+    pub(super) fn light(self) -> Self {
+        if self.body.entries().map(|entry| entry.event.weight()).sum::<usize>() <= HEAVY {
+            return self;
+        }
+        let mut data = Vec::new();
+        self.write_data(&mut data);
+        data.shrink_to_fit();
+        let written = Written { event: self.event(), begins: self.begins_step(), terminal: self.is_terminal(), data };
+        Self { body: Body::Written(Arc::new(written)), ..self }
     }
 
     /// About how many bytes it takes as text; cheap to say.
@@ -117,22 +169,27 @@ impl Frame {
     pub fn weight(&self) -> usize {
         match &self.body {
             Body::Token { delta, .. } => 160 + delta.len(),
-            Body::Completed { .. } | Body::Ended { .. } | Body::ToolResult(_) | Body::ToolCall { .. } => 1024,
+            Body::Written(written) => 256 + written.data.len(),
+            // These tell what their entry holds; others share the entry with them.
+            Body::RanEnded(entry)
+            | Body::Completed { entry, .. }
+            | Body::StepFailed { entry, .. }
+            | Body::Ended { entry, .. }
+            | Body::ToolCall { entry, .. }
+            | Body::ToolResult(entry)
+            | Body::RagQuery(entry)
+            | Body::Asked(entry)
+            | Body::Resolved { entry, .. } => 256 + entry.event.weight(),
             Body::Thread
             | Body::TraceStarted { .. }
             | Body::RanStarted(_)
             | Body::LoopIteration(_)
-            | Body::RanEnded(_)
             | Body::Started(_)
             | Body::Retrying(_)
             | Body::Hit { .. }
-            | Body::StepFailed { .. }
-            | Body::RagQuery(_)
             | Body::BranchStarted
             | Body::BranchEnded { .. }
             | Body::Interrupt(_)
-            | Body::Asked(_)
-            | Body::Resolved { .. }
             | Body::Terminal { .. } => 256,
         }
     }
@@ -140,6 +197,9 @@ impl Frame {
     /// The step that a `step_started` frame begins, when it is its first.
     #[must_use]
     pub fn begins_step(&self) -> Option<Id> {
+        if let Body::Written(written) = &self.body {
+            return written.begins;
+        }
         let (Body::RanStarted(entry) | Body::Started(entry)) = &self.body else { return None };
         if let Event::StepRan(ran) = &entry.event {
             return (!ran.resumed).then_some(ran.step);
@@ -179,6 +239,7 @@ impl Frame {
             Body::Resolved { .. } => "tool_approval_resolved",
             Body::Ended { entry, .. } => end_of(&entry.event, chat),
             Body::Terminal { .. } => "run_terminal",
+            Body::Written(written) => written.event,
         }
     }
 
@@ -192,6 +253,9 @@ impl Frame {
 
     /// Its data, one line of JSON.
     pub fn write_data(&self, out: &mut Vec<u8>) {
+        if let Body::Written(written) = &self.body {
+            return out.extend_from_slice(&written.data);
+        }
         let mut object = Object::open(out);
         if self.facts().created.entity == EntityKind::Agent {
             self.chat_fields(&mut object);

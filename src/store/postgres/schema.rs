@@ -1,5 +1,6 @@
 //! Owns the version of a server's schema: brings it up to date in one transaction, refuses one that is newer.
 
+use super::super::currency::Opened;
 use super::super::dialect::{Dialect, schema};
 use super::super::error::StoreError;
 use super::super::inspect::Found;
@@ -72,4 +73,14 @@ fn apply(session: &Session, prefix: &str) -> Result<(), StoreError> {
     session.run(&format!(
         "INSERT INTO {prefix}meta (key, value) VALUES ('schema', '{KNOWN}') ON CONFLICT (key) DO UPDATE SET value = excluded.value"
     ))
+}
+
+impl Opened for Session {
+    fn first(&self, sql: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.simple(sql)?.first().and_then(|row| row.get(0)).map(str::to_owned))
+    }
+
+    fn change(&self, sql: &str) -> Result<(), StoreError> {
+        self.run(sql)
+    }
 }

@@ -1,5 +1,8 @@
 //! Owns the version of an SQLite file's schema: brings it up to date in one transaction, refuses one that is newer.
 
+use rusqlite::OptionalExtension as _;
+
+use super::super::currency::Opened;
 use super::super::dialect::{Dialect, schema};
 use super::super::error::StoreError;
 use super::super::migrate::{KNOWN, MIGRATIONS};
@@ -43,4 +46,14 @@ pub(in crate::store) fn apply(session: &Session, prefix: &str, target: i64) -> R
     }
     session.connection.pragma_update(None, "user_version", target)?;
     Ok(())
+}
+
+impl Opened for Session {
+    fn first(&self, sql: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.connection.query_row(sql, [], |row| row.get(0)).optional()?)
+    }
+
+    fn change(&self, sql: &str) -> Result<(), StoreError> {
+        Ok(self.connection.execute_batch(sql)?)
+    }
 }

@@ -1,0 +1,58 @@
+//! Owns the tests of what frames hold on to.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::model::event::{Created, PureOutcome, StepRan};
+use crate::model::graph::Graph;
+use crate::model::sketch;
+
+fn id(n: u128) -> Id {
+    Id(uuid::Uuid::from_u128(n))
+}
+
+fn telling() -> Telling {
+    let graph = sketch::graph("start -> set_1{key: a, value: 1} -> stop").unwrap();
+    let plan = Arc::new(Plan::new(Arc::new(Graph::parse(&graph).unwrap())));
+    let created = json!({"entity": "workflow", "entity_id": id(1), "entity_name": "w", "graph": "g", "definitions": "d", "message": "hi", "state": {}, "thread": id(2), "async": false});
+    let created: Arc<Created> = Arc::new(serde_json::from_value(created).unwrap());
+    let wire = Wire { value_bytes: 64 << 10, currency: "USD".into() };
+    Telling::new(id(3), &created, &plan, wire, false)
+}
+
+fn wrote(seq: u64, bytes: usize) -> Arc<Entry> {
+    let change = [("a".into(), Arc::new(json!("x".repeat(bytes))))].into_iter().collect();
+    let ran = StepRan {
+        step: id(10),
+        node: "set_1".into(),
+        iteration: None,
+        attempt: 1,
+        resumed: false,
+        max_steps: None,
+        outcome: PureOutcome::Left { handle: "default".into(), change },
+    };
+    Arc::new(Entry { seq, at: Timestamp(0), lane: 0, event: Event::StepRan(Box::new(ran)) })
+}
+
+#[test]
+fn a_frame_holds_what_is_told_and_not_a_large_entry() {
+    let mut telling = telling();
+    for (seq, bytes) in [(1, 500_000), (2, 30_000), (3, 10)] {
+        let entry = wrote(seq, bytes);
+        telling.tell(&Told::Entry(Arc::clone(&entry)));
+        let frames = std::mem::take(&mut telling.ordered.frames);
+        assert_eq!(frames.iter().map(Frame::event).collect::<Vec<_>>(), ["step_started", "step_completed"]);
+        assert_eq!(frames[0].begins_step(), Some(id(10)));
+        let held = Arc::strong_count(&entry) > 1;
+        assert_eq!(held, bytes == 10, "{bytes}");
+        for frame in &frames {
+            let mut data = Vec::new();
+            frame.write_data(&mut data);
+            let told: serde_json::Value = serde_json::from_slice(&data).unwrap();
+            assert_eq!(told["node_id"], "set_1");
+            assert!(frame.weight() >= data.len().min(256) && frame.weight() < data.len() + 1024, "{} {}", frame.weight(), data.len());
+        }
+    }
+}
