@@ -269,8 +269,7 @@ impl World {
             return Ok(());
         }
         let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
-        let (owner, until) = (Arc::clone(&self.owner), lease(self).unwrap_or_default());
-        let lost = self.store.write(move |tx| queue::renew(tx, &owner, &runs, until)).await?;
+        let lost = queue::hold(&self.store, &self.owner, runs, lease(self).unwrap_or_default()).await?;
         // A run that rests has no lease, also when its driver was not told yet that this is stored.
         for journal in held.iter().filter(|journal| lost.contains(&journal.run) && journal.status() == Status::Running) {
             journal.give_up();
@@ -384,6 +383,7 @@ impl World {
 
     /// Claims queued runs, at most so many, and goes to work on them.
     async fn work_on(self: &Arc<Self>, queue: &str, most: usize) -> Result<Vec<Id>> {
+        self.store.know_time().await?;
         let (owner, name) = (Arc::clone(&self.owner), queue.to_owned());
         let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);

@@ -64,7 +64,7 @@ impl World {
             () = self.stopping.cancelled() => Err(HostFailure("the engine stops".into())),
         };
         let Err(HostFailure(why)) = answer else {
-            return self.store.write(move |tx| outbox::done(tx, event.no)).await;
+            return self.store.write(move |tx| outbox::done(tx, &event)).await;
         };
         let (now, run, tries) = (self.clock.now(), event.body["run"].to_string(), event.tries);
         let again = self.store.write(move |tx| outbox::failed(tx, &event, now)).await?;

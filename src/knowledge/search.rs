@@ -246,9 +246,9 @@ impl Look<'_, '_> {
         }
         let query = Query::new(vector);
         let mut best = Best::new(CANDIDATES.max(self.question.top_k * 2));
-        for reading in wanted.keys() {
-            for run in self.shelves.runs(self.tx, edition.no, *reading)?.iter() {
-                query.compare(&run.codes, |place, likeness| best.show(passages::key(*reading, run.first + place), likeness));
+        for reading in wanted.values() {
+            for run in self.shelves.runs(self.tx, edition.no, reading)?.iter() {
+                query.compare(&run.codes, |place, likeness| best.show(passages::key(reading.no, run.first + place), likeness));
             }
         }
         let mut exact = Vec::new();

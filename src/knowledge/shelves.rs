@@ -1,17 +1,20 @@
-//! Owns the small copies of vectors that are kept in memory, within a bound, and what is known of the documents that they belong to.
+//! Owns what is kept in memory of editions, within a bound: the small copies of their vectors, and the documents that they are made of.
 //!
-//! Editions belong to one base of one tenant: what is kept under the number of one is never shown to another.
+//! An edition's number is never given again, and `changes` is another one after each change: what is kept is shown only while it is true.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use crate::model::Id;
 use crate::store::editions::Edition;
 use crate::store::readings::{self, LiveReading};
 use crate::store::{StoreError, Tx, passages};
 use crate::sync::Mutex;
 
-/// The most bytes of small copies that are kept. What does not fit is read from the database with each question.
-const MOST: usize = 256 << 20;
+/// The most bytes that are kept. What does not fit is read from the database with each question.
+const MOST: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 
 /// Small copies of passages that follow each other.
 pub(super) struct Run {
@@ -24,13 +27,15 @@ pub(super) struct Run {
 /// The copies of one reading.
 pub(super) type Runs = Arc<[Run]>;
 
+/// What is kept of an edition.
 #[derive(Default)]
 struct Shelf {
     /// When it was last used.
     used: u64,
     bytes: usize,
     live: Option<(i64, Arc<[LiveReading]>)>,
-    runs: HashMap<i64, Runs>,
+    /// The copies of a reading, and the document that they are of.
+    runs: HashMap<i64, (Id, Runs)>,
 }
 
 #[derive(Default)]
@@ -47,23 +52,24 @@ pub(super) struct Shelves(Mutex<Room>);
 impl Shelves {
     /// What an edition is made of now.
     pub(super) fn live(&self, tx: &mut Tx<'_>, edition: &Edition) -> Result<Arc<[LiveReading]>, StoreError> {
-        if let Some((changes, live)) = self.0.lock().shelf(edition.no).live.clone()
+        if let Some((changes, live)) = self.0.lock().shelf(edition.no).and_then(|shelf| shelf.live.clone())
             && changes == edition.changes
         {
             return Ok(live);
         }
         let live: Arc<[LiveReading]> = readings::live(tx, edition.no)?.into();
-        self.0.lock().renew(edition, Arc::clone(&live));
+        self.0.lock().renew(edition, &live);
         Ok(live)
     }
 
     /// The small copies of a reading.
-    pub(super) fn runs(&self, tx: &mut Tx<'_>, edition: i64, reading: i64) -> Result<Runs, StoreError> {
-        if let Some(runs) = self.0.lock().shelf(edition).runs.get(&reading) {
-            return Ok(Arc::clone(runs));
+    pub(super) fn runs(&self, tx: &mut Tx<'_>, edition: i64, reading: &LiveReading) -> Result<Runs, StoreError> {
+        let kept = self.0.lock().shelf(edition).and_then(|shelf| shelf.runs.get(&reading.no).cloned());
+        if let Some((_, runs)) = kept.filter(|(document, _)| *document == reading.document) {
+            return Ok(runs);
         }
         let mut found = Vec::new();
-        passages::codes(tx, reading, &mut |first, codes| {
+        passages::codes(tx, reading.no, &mut |first, codes| {
             found.push(Run { first, codes: codes.into() });
             Ok(())
         })?;
@@ -73,40 +79,139 @@ impl Shelves {
     }
 }
 
-fn size(runs: &Runs) -> usize {
-    runs.iter().map(|run| run.codes.len() + size_of::<Run>()).sum()
+fn size_of_runs(runs: &Runs) -> usize {
+    size_of::<(i64, Id, Runs)>() + runs.iter().map(|run| run.codes.len() + size_of::<Run>()).sum::<usize>()
+}
+
+fn size_of_live(live: &[LiveReading]) -> usize {
+    live.iter().map(|one| size_of::<LiveReading>() + one.name.len() + one.source_type.len() + size_of_value(&one.metadata)).sum()
+}
+
+/// About what a value takes beside itself.
+fn size_of_value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(|item| size_of::<Value>() + size_of_value(item)).sum(),
+        Value::Object(fields) => {
+            let entry = size_of::<(String, Value)>() + size_of::<usize>();
+            fields.iter().map(|(name, item)| entry + name.len() + size_of_value(item)).sum()
+        }
+    }
+}
+
+impl Shelf {
+    /// What it takes.
+    fn size(&self) -> usize {
+        let runs: usize = self.runs.values().map(|(_, runs)| size_of_runs(runs)).sum();
+        size_of::<Self>() + runs + self.live.as_ref().map_or(0, |(_, live)| size_of_live(live))
+    }
 }
 
 impl Room {
-    fn shelf(&mut self, edition: i64) -> &mut Shelf {
+    /// What is kept of an edition, which is used now.
+    fn shelf(&mut self, edition: i64) -> Option<&Shelf> {
         self.uses += 1;
-        let shelf = self.shelves.entry(edition).or_default();
+        let shelf = self.shelves.get_mut(&edition)?;
         shelf.used = self.uses;
+        Some(shelf)
+    }
+
+    /// Takes note of what an edition is made of, if there is room; copies of what is gone are dropped.
+    fn renew(&mut self, edition: &Edition, live: &Arc<[LiveReading]>) {
+        let mut shelf = self.take(edition.no);
+        shelf.live = Some((edition.changes, Arc::clone(live)));
+        shelf.runs.retain(|reading, (document, _)| {
+            live.binary_search_by_key(reading, |live| live.no).is_ok_and(|at| live[at].document == *document)
+        });
+        self.put(edition.no, shelf);
+    }
+
+    /// Keeps copies if there is room.
+    fn keep(&mut self, edition: i64, reading: &LiveReading, runs: &Runs) {
+        let mut shelf = self.take(edition);
+        if shelf.size() + size_of_runs(runs) <= MOST {
+            shelf.runs.insert(reading.no, (reading.document, Arc::clone(runs)));
+        }
+        self.put(edition, shelf);
+    }
+
+    fn take(&mut self, edition: i64) -> Shelf {
+        let shelf = self.shelves.remove(&edition).unwrap_or_default();
+        self.bytes -= shelf.bytes;
         shelf
     }
 
-    /// Takes note of what an edition is made of; copies of what is gone are dropped.
-    fn renew(&mut self, edition: &Edition, live: Arc<[LiveReading]>) {
-        let shelf = self.shelf(edition.no);
-        shelf.runs.retain(|reading, _| live.binary_search_by_key(reading, |live| live.no).is_ok());
-        let (before, now) = (shelf.bytes, shelf.runs.values().map(size).sum());
-        shelf.bytes = now;
-        shelf.live = Some((edition.changes, live));
-        self.bytes = self.bytes - before + now;
+    /// Puts back what is kept of an edition; what was not used for longest makes room for it. What is larger than all room is not kept.
+    fn put(&mut self, edition: i64, mut shelf: Shelf) {
+        self.uses += 1;
+        (shelf.used, shelf.bytes) = (self.uses, shelf.size());
+        if shelf.bytes > MOST {
+            return;
+        }
+        while self.bytes + shelf.bytes > MOST {
+            let Some(oldest) = self.shelves.iter().min_by_key(|(_, shelf)| shelf.used).map(|(no, _)| *no) else { break };
+            self.take(oldest);
+        }
+        self.bytes += shelf.bytes;
+        self.shelves.insert(edition, shelf);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::store::editions::Embedder;
+
+    fn edition(no: i64, changes: i64) -> Edition {
+        Edition { no, embedder: Embedder { provider: "p".into(), model: "m".into(), dimensions: None }, current: true, changes }
     }
 
-    /// Keeps copies if there is room, or can be made by letting those of other editions go.
-    fn keep(&mut self, edition: i64, reading: i64, runs: &Runs) {
-        let size = size(runs);
-        while self.bytes + size > MOST {
-            let oldest = self.shelves.iter().filter(|(no, shelf)| **no != edition && shelf.bytes > 0).min_by_key(|(_, shelf)| shelf.used);
-            let Some(oldest) = oldest.map(|(no, _)| *no) else { return };
-            self.bytes -= self.shelves.remove(&oldest).map_or(0, |shelf| shelf.bytes);
+    fn reading(no: i64, document: u64) -> LiveReading {
+        let metadata = json!({"section": "x".repeat(500)});
+        LiveReading { no, document: Id::v7(document, 0, document), name: "a.md".into(), source_type: "manual".into(), metadata }
+    }
+
+    fn copies() -> Runs {
+        Arc::new([Run { first: 0, codes: vec![0; 4096].into() }])
+    }
+
+    #[test]
+    fn documents_of_many_editions_take_no_more_room_than_there_is() {
+        let mut room = Room::default();
+        for no in 0..1_000 {
+            room.renew(&edition(no, 1), &(0..20).map(|document| reading(no * 20 + document, 1)).collect());
+            assert!(room.bytes <= MOST, "{} bytes after {no} editions", room.bytes);
         }
-        let shelf = self.shelf(edition);
-        if shelf.runs.insert(reading, Arc::clone(runs)).is_none() {
-            shelf.bytes += size;
-            self.bytes += size;
+        assert!(room.shelves.len() < 100 && room.shelf(999).is_some() && room.shelf(0).is_none());
+        let sizes: usize = room.shelves.values().map(Shelf::size).sum();
+        assert_eq!(sizes, room.bytes);
+        room.renew(&edition(5_000, 1), &(0..10_000).map(|document| reading(document, 1)).collect());
+        assert!(room.shelf(5_000).is_none(), "what is larger than the room is not kept");
+    }
+
+    #[test]
+    fn copies_of_what_is_gone_are_dropped() {
+        let mut room = Room::default();
+        let (one, two) = (reading(1, 1), reading(2, 2));
+        room.renew(&edition(7, 1), &[one.clone(), two.clone()].into());
+        room.keep(7, &one, &copies());
+        room.keep(7, &two, &copies());
+        room.renew(&edition(7, 2), &[reading(1, 3), two].into());
+        let kept: Vec<i64> = room.shelves[&7].runs.keys().copied().collect();
+        assert_eq!(kept, [2], "a reading of another document has other copies");
+        assert_eq!(room.shelves[&7].size(), room.bytes);
+    }
+
+    #[test]
+    fn copies_make_room_by_letting_those_of_other_editions_go() {
+        let mut room = Room::default();
+        for no in 0..1_000 {
+            room.keep(no, &reading(no, 1), &copies());
+            assert!(room.bytes <= MOST);
         }
+        assert!(room.shelf(999).is_some_and(|shelf| shelf.runs.len() == 1) && room.shelf(0).is_none());
     }
 }

@@ -51,7 +51,7 @@ pub fn insert(tx: &mut Tx<'_>, tenant: &str, row: &AttachmentRow, content: Optio
             content,
         ],
     )?;
-    Ok(())
+    if content.is_none() { removed(tx, tenant, &row.storage_key) } else { Ok(()) }
 }
 
 fn of_row(row: &Row<'_>) -> Result<AttachmentRow, StoreError> {
@@ -148,13 +148,47 @@ pub(super) fn release(tx: &mut Tx<'_>, tenant: &str, owner: &str) -> Result<Vec<
     Ok(gone)
 }
 
-/// Removes a file; false when there is none.
+/// Removes a file; false when there is none. Bytes in a folder are noted to be removed from there.
 pub fn delete(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<bool, StoreError> {
-    let removed = tx.execute(
-        "DELETE FROM #attachments WHERE tenant = $1 AND storage_key = $2",
+    let elsewhere = tx.query_one(
+        "DELETE FROM #attachments WHERE tenant = $1 AND storage_key = $2 RETURNING CASE WHEN content IS NULL THEN 1 ELSE 0 END",
         params![tenant, storage_key],
+        |row| row.truth(0),
     )?;
-    Ok(removed > 0)
+    if elsewhere == Some(true) {
+        to_remove(tx, tenant, storage_key, Timestamp(0))?;
+    }
+    Ok(elsewhere.is_some())
+}
+
+/// Notes bytes in a folder that nothing leads to: they are to be removed when they are still noted at `due`.
+pub fn to_remove(tx: &mut Tx<'_>, tenant: &str, storage_key: &str, due: Timestamp) -> Result<(), StoreError> {
+    tx.execute(
+        "INSERT INTO #files_to_remove (tenant, storage_key, due_at) VALUES ($1, $2, $3) \
+         ON CONFLICT (tenant, storage_key) DO UPDATE SET due_at = excluded.due_at",
+        params![tenant, storage_key, due.0],
+    )
+    .map(drop)
+}
+
+/// Bytes in a folder that are due to be removed, after a place in the order of tenant and storage key.
+pub fn due_to_remove(
+    tx: &mut Tx<'_>,
+    (tenant, key): (&str, &str),
+    now: Timestamp,
+    limit: usize,
+) -> Result<Vec<(String, String)>, StoreError> {
+    tx.query(
+        "SELECT tenant, storage_key FROM #files_to_remove WHERE (tenant > $1 OR (tenant = $1 AND storage_key > $2)) AND due_at <= $3 \
+         ORDER BY tenant, storage_key LIMIT $4",
+        params![tenant, key, now.0, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.text(1)?.to_owned())),
+    )
+}
+
+/// Bytes that were noted are gone from their folder, or belong to a file.
+pub fn removed(tx: &mut Tx<'_>, tenant: &str, storage_key: &str) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM #files_to_remove WHERE tenant = $1 AND storage_key = $2", params![tenant, storage_key]).map(drop)
 }
 
 /// Which files are too old: those that nothing ever used, and, where used ones have a limit, those that no run still needs.

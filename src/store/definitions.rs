@@ -233,6 +233,7 @@ pub fn delete(
     expected: Option<i64>,
 ) -> Result<bool, StoreError> {
     let id = id.to_string();
+    hold(tx, tenant)?;
     let removed = tx.execute(
         "DELETE FROM #definitions WHERE tenant = $1 AND kind = $2 AND id = $3 AND ($4 IS NULL OR revision = $4)",
         params![tenant, kind.as_str(), &id, expected],

@@ -25,7 +25,7 @@ pub struct Edition {
     pub embedder: Embedder,
     /// It is what searches see.
     pub current: bool,
-    /// Counts the changes of what searches see.
+    /// Another one, at random, after each change of what searches see.
     pub changes: i64,
 }
 
@@ -59,7 +59,7 @@ pub fn get(tx: &mut Tx<'_>, no: i64) -> Result<Option<Edition>, StoreError> {
 
 fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, embedder: &Embedder) -> Result<Edition, StoreError> {
     let made = tx.query_one(
-        "INSERT INTO #editions (tenant, base, state, provider, model, dimensions, changes) VALUES ($1, $2, $3, $4, $5, $6, 0) \
+        "INSERT INTO #editions (tenant, base, state, provider, model, dimensions, changes) VALUES ($1, $2, $3, $4, $5, $6, {abs(random() / 2)|CAST(random() * 4611686018427387904 AS BIGINT)}) \
          RETURNING no, provider, model, dimensions, state, changes",
         params![tenant, &base.to_string(), state, &embedder.provider, &embedder.model, embedder.dimensions],
         of_row,
@@ -97,7 +97,7 @@ pub fn build(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder) -> R
 
 /// What searches see of an edition is not what it was.
 pub fn changed(tx: &mut Tx<'_>, edition: i64) -> Result<(), StoreError> {
-    tx.execute("UPDATE #editions SET changes = changes + 1 WHERE no = $1", params![edition]).map(drop)
+    tx.execute("UPDATE #editions SET changes = {abs(random() / 2)|CAST(random() * 4611686018427387904 AS BIGINT)} WHERE no = $1", params![edition]).map(drop)
 }
 
 /// An edition is of no more use; nor is what was read into it.
@@ -131,8 +131,8 @@ pub fn swap_when_whole(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<bool,
         }
         close(tx, current.no)?;
     }
-    tx.execute("UPDATE #editions SET state = 'current', changes = changes + 1 WHERE no = $1", params![next.no])?;
-    Ok(true)
+    tx.execute("UPDATE #editions SET state = 'current' WHERE no = $1", params![next.no])?;
+    changed(tx, next.no).map(|()| true)
 }
 
 /// Forgets editions of which nothing is left.

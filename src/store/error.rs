@@ -55,6 +55,12 @@ pub enum StoreError {
     /// The connection to a server broke while it committed, and it could not be asked afterwards.
     #[error("the connection to the database broke; whether the change was kept is not known; look before you try again")]
     Unknown,
+    /// The server did not do it, for a reason that may pass.
+    #[error("{0}")]
+    Server(String),
+    /// The server gives this process no more connections.
+    #[error("the database server takes no more connections ({0}); nothing was changed; raise its limit, or run fewer processes: each takes up to nine")]
+    Crowded(String),
     /// The store was closed.
     #[error("the studio is shutting down; nothing was changed")]
     Closed,
@@ -72,7 +78,14 @@ impl StoreError {
     /// Whether the same work may succeed later, as it is.
     pub(crate) const fn passes(&self) -> bool {
         match self {
-            Self::Full | Self::ReadOnly | Self::Busy | Self::Io(_) | Self::Replaced | Self::Unknown => true,
+            Self::Full
+            | Self::ReadOnly
+            | Self::Busy
+            | Self::Io(_)
+            | Self::Replaced
+            | Self::Server(_)
+            | Self::Crowded(_)
+            | Self::Unknown => true,
             Self::Corrupt(_)
             | Self::Newer { .. }
             | Self::Fenced
@@ -99,6 +112,8 @@ impl StoreError {
             | Self::OtherThread
             | Self::KeyTaken
             | Self::Place(_)
+            | Self::Server(_)
+            | Self::Crowded(_)
             | Self::Unknown
             | Self::Closed
             | Self::Fault(_) => false,
@@ -157,6 +172,8 @@ impl From<StoreError> for Error {
             | StoreError::Newer { .. }
             | StoreError::Replaced
             | StoreError::Place(_)
+            | StoreError::Server(_)
+            | StoreError::Crowded(_)
             | StoreError::Unknown
             | StoreError::Io(_) => Kind::StoreUnavailable,
             StoreError::Fenced | StoreError::Conflict(_) => Kind::InvalidState,

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
+/// What the name of a file ends with while it is written.
+const COMING: &str = "coming";
+
 /// The folder.
 #[derive(Clone, Debug)]
 pub struct FileRoom(PathBuf);
@@ -30,7 +33,7 @@ impl FileRoom {
         let folder = self.folder(tenant);
         make_folder(&folder)?;
         let path = self.path(tenant, key);
-        let coming = path.with_extension("coming");
+        let coming = path.with_extension(COMING);
         let written = write(&coming, bytes).and_then(|()| fs::rename(&coming, &path)).and_then(|()| File::open(&folder)?.sync_all());
         if written.is_err() {
             drop(fs::remove_file(&coming));
@@ -50,14 +53,17 @@ impl FileRoom {
         Ok(bytes)
     }
 
-    /// Forgets a key; there may be nothing to forget.
-    pub fn remove(&self, tenant: &str, key: &str) {
-        if let Err(error) = fs::remove_file(self.path(tenant, key))
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(%error, "a file that nothing refers to was not removed");
-        }
+    /// Forgets a key, also one that was not stored to its end; there may be nothing to forget.
+    pub fn remove(&self, tenant: &str, key: &str) -> io::Result<()> {
+        let path = self.path(tenant, key);
+        gone(fs::remove_file(path.with_extension(COMING)))?;
+        gone(fs::remove_file(path))
     }
+}
+
+/// What is not there is gone.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
 fn hex(text: &str) -> String {
@@ -99,8 +105,10 @@ mod tests {
         assert_eq!(room.get("a", "k").expect("there"), b"one");
         assert_eq!(room.get("b", "k").expect("there"), b"two");
         assert!(room.get("a", "../../etc/passwd").is_err());
-        room.remove("a", "k");
-        room.remove("a", "k");
+        fs::write(room.path("a", "k").with_extension(COMING), b"on").expect("written");
+        room.remove("a", "k").expect("removed");
+        room.remove("a", "k").expect("nothing to remove");
+        assert_eq!(fs::read_dir(room.folder("a")).expect("a folder").count(), 0);
         assert!(room.get("a", "k").is_err() && room.get("b", "k").is_ok());
         let left = fs::read_dir(room.folder("b")).expect("a folder").count();
         assert_eq!(left, 1, "no half written file is left");

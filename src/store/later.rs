@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::db::Tx;
 use super::error::StoreError;
+use super::parts;
 use super::usage_sums::Counted;
-use super::{parts, usage_rebuild};
 
 /// What counters are changed by.
 #[derive(Debug, Default)]
@@ -14,8 +14,6 @@ pub(super) struct Later {
     counted: Counted,
     /// How many more runs use a part.
     parts: BTreeMap<i64, i64>,
-    /// All sums are made again, instead of added to: what is counted is stored by then.
-    again: bool,
 }
 
 impl Later {
@@ -29,27 +27,18 @@ impl Later {
         *self.parts.entry(part).or_default() += more;
     }
 
-    /// All sums of usage are made again.
-    pub(super) const fn again(&mut self) {
-        self.again = true;
-    }
-
     /// What another job adds, too.
     pub(super) fn join(&mut self, other: Self) {
         self.counted.join(other.counted);
         for (part, more) in other.parts {
             self.part(part, more);
         }
-        self.again |= other.again;
     }
 
     /// Writes it all.
     pub(super) fn apply(&self, tx: &mut Tx<'_>) -> Result<(), StoreError> {
         for (part, more) in &self.parts {
             parts::count_uses(tx, *part, *more)?;
-        }
-        if self.again {
-            return usage_rebuild::rebuild(tx);
         }
         self.counted.store(tx)
     }

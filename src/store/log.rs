@@ -318,10 +318,10 @@ pub fn any_tokens(tx: &mut Tx<'_>, before: Timestamp) -> Result<bool, StoreError
     Ok(found.is_some())
 }
 
-/// Drops the text of runs that came to rest before `before`; the counts stay, so numbers do not change.
+/// Drops the text of runs that came to rest before `before`; the counts stay, so numbers do not change. A run that goes on meanwhile keeps its text.
 pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result<u64, StoreError> {
     let runs = tx.query(
-        "SELECT no FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 ORDER BY rested_at LIMIT $2",
+        "SELECT no FROM #runs WHERE tokens_kept = 1 AND rested_at < $1 ORDER BY rested_at LIMIT $2{| FOR UPDATE SKIP LOCKED}",
         params![before.0, limit as u64],
         |row| row.int(0),
     )?;
@@ -330,7 +330,7 @@ pub fn expire_tokens(tx: &mut Tx<'_>, before: Timestamp, limit: usize) -> Result
             "UPDATE #progress SET deltas = '[]' WHERE key > $1 AND key < $2",
             params![run * PLACES, (run + 1) * PLACES],
         )?;
-        tx.execute("UPDATE #runs SET tokens_kept = 0 WHERE no = $1", params![*run])?;
+        tx.execute("UPDATE #runs SET tokens_kept = 0 WHERE no = $1 AND rested_at < $2", params![*run, before.0])?;
     }
     Ok(runs.len() as u64)
 }

@@ -203,6 +203,20 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
+    /// The same, in order with other writes of a run.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub async fn write_of<T: Send + 'static>(
+        &self,
+        of: Id,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answer) = job(work);
+        self.0.threads.write(Some(of), job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
     /// Queues a write, in order with others of the same run. What follows it must not block.
     pub fn write_then(&self, of: Id, job: Job) {
         self.0.threads.write(Some(of), job);
@@ -222,6 +236,14 @@ impl Store {
     #[must_use]
     pub fn hears(&self) -> bool {
         self.0.threads.hears()
+    }
+
+    /// From here on [`Store::time`] is that of all who share the database, also when nothing was asked of it before.
+    ///
+    /// # Errors
+    /// The database.
+    pub async fn know_time(&self) -> Result<(), StoreError> {
+        if self.0.threads.knows_time() { Ok(()) } else { self.read(|_| Ok(())).await }
     }
 
     /// The time by which leases are told: a server's, where the database is on one, else the host's.

@@ -62,12 +62,12 @@ pub fn take_due(tx: &mut Tx<'_>, now: Timestamp, limit: usize) -> Result<Vec<Hos
 /// The database.
 pub fn failed(tx: &mut Tx<'_>, event: &HostEvent, now: Timestamp) -> Result<bool, StoreError> {
     if event.tries >= TRIES {
-        done(tx, event.no)?;
+        done(tx, event)?;
         return Ok(false);
     }
     let before = usize::try_from(event.tries).unwrap_or(usize::MAX).saturating_sub(1);
     let wait = WAITS.get(before).copied().unwrap_or(LAST_WAIT);
-    tx.execute("UPDATE #host_events SET due_at = $2 WHERE no = $1", params![event.no, now.0.saturating_add(wait)])?;
+    tx.execute("UPDATE #host_events SET due_at = $3 WHERE no = $1 AND tries = $2", params![event.no, event.tries, now.0.saturating_add(wait)])?;
     Ok(true)
 }
 
@@ -80,11 +80,11 @@ pub fn next_due(tx: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     Ok(found.flatten().map(Timestamp))
 }
 
-/// The host has taken it.
+/// The host has taken it. Where somebody else has taken it meanwhile for another try, that one is told how it ends.
 ///
 /// # Errors
 /// The database.
-pub fn done(tx: &mut Tx<'_>, no: i64) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM #host_events WHERE no = $1", params![no])?;
+pub fn done(tx: &mut Tx<'_>, event: &HostEvent) -> Result<(), StoreError> {
+    tx.execute("DELETE FROM #host_events WHERE no = $1 AND tries = $2", params![event.no, event.tries])?;
     Ok(())
 }

@@ -59,7 +59,7 @@ impl Postgres {
         let mut pause = Duration::from_millis(20);
         loop {
             match self.try_to_connect() {
-                Err(StoreError::Io(_) | StoreError::Busy) if Instant::now() < until => {
+                Err(StoreError::Io(_) | StoreError::Busy | StoreError::Crowded(_)) if Instant::now() < until => {
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(500));
                 }
@@ -71,14 +71,14 @@ impl Postgres {
     fn try_to_connect(&self) -> Result<Session, StoreError> {
         let session = Session::open(&self.address, &self.settings)?;
         self.clock.read(&session)?;
+        // Looked at with each connection: a later version of the studio may have brought the schema further.
         let mut ready = self.ready.lock();
-        if !*ready {
-            schema::up_to_date(&session, &self.settings.prefix)?;
-            if let Some(currency) = &self.settings.currency {
-                currency::settle(&session, &self.settings.prefix, currency)?;
-            }
-            *ready = true;
+        schema::up_to_date(&session, &self.settings.prefix)?;
+        if !*ready && let Some(currency) = &self.settings.currency {
+            currency::settle(&session, &self.settings.prefix, currency)?;
         }
+        *ready = true;
+        drop(ready);
         Ok(session)
     }
 }
@@ -102,6 +102,10 @@ impl Engine for Postgres {
 
     fn hears(&self) -> bool {
         true
+    }
+
+    fn knows_time(&self) -> bool {
+        self.clock.now().is_some()
     }
 
     fn time(&self) -> Option<Timestamp> {
@@ -134,12 +138,12 @@ struct Reader {
 impl Reading for Reader {
     fn look(&mut self, work: &mut Now<'_>) -> Result<(), StoreError> {
         let mut result = self.read(work);
-        // A connection that breaks says nothing of the server, and looking twice does no harm.
+        // A connection that breaks or a statement that is cancelled says nothing of the server, and looking twice does no harm.
         for _ in 1..LOOKS {
-            if !self.session.as_ref().is_some_and(Session::lost) {
+            if result.is_ok() || self.session.as_ref().is_none_or(|open| open.trouble().is_none()) {
                 break;
             }
-            self.session = None;
+            self.session.take_if(|open| open.lost());
             result = self.read(work);
         }
         self.session.take_if(|open| open.lost());
@@ -153,8 +157,9 @@ impl Reader {
             Some(open) => open,
             none => none.insert(self.engine.connect()?),
         };
-        open.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned());
+        open.begin(format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT {}", open.is_its_own()));
         let result = caught(&mut super::db::Tx::new(super::db::Connection::Postgres(open)), work);
+        let result = result.map_err(|error| open.begun().err().unwrap_or(error)).and_then(|()| open.begun());
         let ended = open.run(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
         result.and(ended)
     }

@@ -73,7 +73,7 @@ impl Purged {
 pub struct Place {
     run: String,
     paused: String,
-    thread: i64,
+    thread: (i64, i64),
 }
 
 /// The times before which each kind is too old.
@@ -135,12 +135,17 @@ pub fn paused_before(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &
     Ok(found)
 }
 
-fn threads_before(tx: &mut Tx<'_>, before: i64, after: i64, limit: usize) -> Result<Vec<(String, Id, i64)>, StoreError> {
+/// A thread with its tenant, and its place: when it was used last, and its number.
+type Aged = (String, Id, (i64, i64));
+
+/// Threads that nobody used for longer than they may be kept, after a place, those first that were not used for longest.
+fn threads_before(tx: &mut Tx<'_>, before: i64, (used, no): (i64, i64), limit: usize) -> Result<Vec<Aged>, StoreError> {
     tx.query(
-        "SELECT tenant, id, no FROM #threads t WHERE no > $1 AND updated_at < $2 AND NOT EXISTS (SELECT 1 FROM #runs r \
-         WHERE r.tenant = t.tenant AND r.thread = t.id AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY no LIMIT $3",
-        params![after, before, limit as u64],
-        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, row.int(2)?)),
+        "SELECT tenant, id, updated_at, no FROM #threads t WHERE updated_at >= $1 AND (updated_at > $1 OR no > $2) AND updated_at < $3 \
+         AND NOT EXISTS (SELECT 1 FROM #runs r WHERE r.tenant = t.tenant AND r.thread = t.id \
+         AND r.status NOT IN ('completed', 'failed', 'cancelled')) ORDER BY updated_at, no LIMIT $4",
+        params![used, no, before, limit as u64],
+        |row| Ok((row.text(0)?.to_owned(), row.id(1)?, (row.int(2)?, row.int(3)?))),
     )
 }
 
@@ -159,8 +164,8 @@ pub fn batch(tx: &mut Tx<'_>, keep: &Retention, now: Timestamp, place: &mut Plac
         }
     }
     if let Some(before) = limits.threads {
-        for (tenant, thread, no) in threads_before(tx, before, place.thread, limit)? {
-            place.thread = no;
+        for (tenant, thread, at) in threads_before(tx, before, place.thread, limit)? {
+            place.thread = at;
             if let Some(files) = threads::delete_before(tx, &tenant, &thread, Timestamp(before))? {
                 purged.files.extend(files.into_iter().map(|file| (tenant.clone(), file)));
                 purged.threads += 1;

@@ -1,6 +1,9 @@
 //! Owns who works on a run: claims, leases, cancel requests.
 
-use super::db::{Tx, params};
+use std::sync::Arc;
+
+use super::Store;
+use super::db::{Tx, params, to_json};
 use super::error::StoreError;
 use super::runs::{RunRow, of_row, run_columns};
 use crate::model::{Id, Timestamp};
@@ -95,19 +98,74 @@ pub fn claim(
     )
 }
 
-/// Holds runs for longer; gives those that this owner no longer holds.
-pub fn renew(tx: &mut Tx<'_>, owner: &str, runs: &[Id], until: Timestamp) -> Result<Vec<Id>, StoreError> {
-    let mut lost = Vec::new();
-    for run in runs {
-        let held = tx.execute(
-            "UPDATE #runs SET lease_until = $1 WHERE id = $2 AND owner = $3 AND status = 'running'",
-            params![until.0, &run.to_string(), owner],
-        )?;
-        if held == 0 {
-            lost.push(*run);
+/// So many runs are held for longer with one statement.
+const RENEWED: usize = 100;
+
+/// Holds runs for longer, some in each transaction; gives those that this owner no longer holds.
+///
+/// # Errors
+/// The database; some may be held for longer.
+pub async fn hold(store: &Store, owner: &Arc<str>, mut runs: Vec<Id>, until: Timestamp) -> Result<Vec<Id>, StoreError> {
+    runs.sort_unstable();
+    let (mut lost, mut skipped) = (Vec::new(), Vec::new());
+    for piece in runs.chunks(RENEWED) {
+        let (owner, piece) = (Arc::clone(owner), piece.to_vec());
+        let renewed = store.write(move |tx| renew(tx, &owner, &piece, until)).await?;
+        lost.extend(renewed.lost);
+        skipped.extend(renewed.skipped);
+    }
+    // Somebody was writing these, mostly this process: among its own writes of a run nobody is in the way of a renewal.
+    for run in skipped {
+        let owner = Arc::clone(owner);
+        if !store.write_of(run, move |tx| renew_one(tx, &owner, &run, until)).await? {
+            lost.push(run);
         }
     }
     Ok(lost)
+}
+
+/// What became of leases that should end later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Renewed {
+    /// Runs that the owner no longer holds.
+    pub lost: Vec<Id>,
+    /// Runs that it holds and that are being written.
+    pub skipped: Vec<Id>,
+}
+
+/// Holds runs for longer, but for those that somebody is writing: nobody is waited for. Where others wait for rows, they are locked in the
+/// order of ids, as [`Store::write_then`] does.
+pub fn renew(tx: &mut Tx<'_>, owner: &str, runs: &[Id], until: Timestamp) -> Result<Renewed, StoreError> {
+    let wanted = to_json(&runs)?;
+    let held = tx.query(
+        "WITH held AS MATERIALIZED (SELECT no FROM #runs WHERE id IN \
+         (SELECT value FROM {json_each($3)|jsonb_array_elements_text(CAST($3 AS JSONB))}) AND owner = $2 AND status = 'running' \
+         ORDER BY id{| FOR UPDATE SKIP LOCKED}) \
+         UPDATE #runs SET lease_until = $1 WHERE no IN (SELECT no FROM held) RETURNING id",
+        params![until.0, owner, &wanted],
+        |row| row.id(0),
+    )?;
+    let mut lost: Vec<Id> = runs.iter().filter(|run| !held.contains(run)).copied().collect();
+    if lost.is_empty() || tx.is_file() {
+        return Ok(Renewed { lost, skipped: Vec::new() });
+    }
+    let skipped = tx.query(
+        "SELECT id FROM #runs WHERE id IN (SELECT value FROM {json_each($2)|jsonb_array_elements_text(CAST($2 AS JSONB))}) \
+         AND owner = $1 AND status = 'running'",
+        params![owner, &to_json(&lost)?],
+        |row| row.id(0),
+    )?;
+    lost.retain(|run| !skipped.contains(run));
+    Ok(Renewed { lost, skipped })
+}
+
+/// Holds a run for longer; false when the owner no longer holds it.
+fn renew_one(tx: &mut Tx<'_>, owner: &str, run: &Id, until: Timestamp) -> Result<bool, StoreError> {
+    let held = tx.execute(
+        "UPDATE #runs SET lease_until = $1 WHERE id = $2 AND owner = $3 AND status = 'running'",
+        params![until.0, &run.text(), owner],
+    )?;
+    Ok(held > 0)
 }
 
 /// Gives a run back: it stays `running`, its former owner writes nothing more, and anybody may take it over at once.

@@ -66,7 +66,7 @@ fn covers_whole(tx: &mut Tx<'_>, tenant: &str, summary: &MessageRow) -> Result<b
 
 fn mark(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id, summarized: bool) -> Result<(), StoreError> {
     tx.send(
-        "UPDATE #messages SET summarized = $4 WHERE tenant = $1 AND thread = $2 AND id = $3",
+        "UPDATE #messages {INDEXED BY #messages_id|} SET summarized = $4 WHERE tenant = $1 AND thread = $2 AND id = $3",
         params![tenant, &thread.text(), &message.text(), summarized],
     )
 }
@@ -74,13 +74,13 @@ fn mark(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id, summarized: bo
 /// Takes messages out of memory again. People never read those: what they read of a workflow is kept beside it.
 pub(super) fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<(), StoreError> {
     let thread = unsaid.thread.text();
-    let gone = "DELETE FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
+    let gone = "DELETE FROM #messages {INDEXED BY #messages_id|} WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0";
     for id in &unsaid.gone {
         tx.send(gone, params![tenant, &thread, &id.text()])?;
     }
     for (id, covers) in &unsaid.summaries {
         let found = tx.query_one(
-            "SELECT summarized FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0",
+            "SELECT summarized FROM #messages {INDEXED BY #messages_id|} WHERE tenant = $1 AND thread = $2 AND id = $3 AND shown = 0",
             params![tenant, &thread, &id.text()],
             |row| row.truth(0),
         )?;
@@ -96,7 +96,7 @@ pub(super) fn unsay(tx: &mut Tx<'_>, tenant: &str, unsaid: &Unsaid) -> Result<()
 /// Whether a message is stored.
 pub fn is_said(tx: &mut Tx<'_>, tenant: &str, thread: &Id, message: &Id) -> Result<bool, StoreError> {
     let found = tx.query_one(
-        "SELECT 1 FROM #messages WHERE tenant = $1 AND thread = $2 AND id = $3",
+        "SELECT 1 FROM #messages {INDEXED BY #messages_id|} WHERE tenant = $1 AND thread = $2 AND id = $3",
         params![tenant, &thread.text(), &message.text()],
         |_| Ok(()),
     )?;

@@ -136,28 +136,30 @@ pub(super) fn update(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Upda
 /// The row of a run that its owner knows: one statement, and one more when it begins.
 fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> Result<Updated, StoreError> {
     let row = &append.row;
-    let mut values = Vec::with_capacity(36);
-    values.push(Param::from(known.no));
+    let mut values = Vec::with_capacity(37);
+    let id = append.run.text();
+    values.extend([Param::from(known.no), (&id).into()]);
     values.extend(counters(append, head));
+    // The number leads to the row; by the id it is this run's, whatever became of the number since.
     let changed = if known.stands == row.standing() && row.error.is_none() && row.reply.is_none() {
         tx.execute(
-            "UPDATE #runs SET head = $4, fence = $5, working_ms = $6, waiting_ms = $7, takeovers = $8, last_event_id = $9, attempt = $10, \
-             own_prompt = $11, own_completion = $12, own_cached = $13, own_cache_write = $14, own_reasoning = $15, own_cost = $16, \
-             own_unpriced = $17, total_prompt = $18, total_completion = $19, total_cached = $20, total_cache_write = $21, \
-             total_reasoning = $22, total_cost = $23, total_unpriced = $24 WHERE no = $1 AND head = $2 AND fence = $3",
+            "UPDATE #runs SET head = $5, fence = $6, working_ms = $7, waiting_ms = $8, takeovers = $9, last_event_id = $10, attempt = $11, \
+             own_prompt = $12, own_completion = $13, own_cached = $14, own_cache_write = $15, own_reasoning = $16, own_cost = $17, \
+             own_unpriced = $18, total_prompt = $19, total_completion = $20, total_cached = $21, total_cache_write = $22, \
+             total_reasoning = $23, total_cost = $24, total_unpriced = $25 WHERE no = $1 AND id = $2 AND head = $3 AND fence = $4",
             &values,
         )?
     } else {
         let texts = Texts::of(row)?;
         values.extend(indexed(row, &texts));
         tx.execute(
-            "UPDATE #runs SET head = $4, fence = $5, working_ms = $6, waiting_ms = $7, takeovers = $8, last_event_id = $9, attempt = $10, \
-             own_prompt = $11, own_completion = $12, own_cached = $13, own_cache_write = $14, own_reasoning = $15, own_cost = $16, \
-             own_unpriced = $17, total_prompt = $18, total_completion = $19, total_cached = $20, total_cache_write = $21, \
-             total_reasoning = $22, total_cost = $23, total_unpriced = $24, \
-             status = $25, finished_at = $26, rested_at = $27, awaiting_node = $28, awaiting_pause = $29, error = $30, \
-             owner = $31, lease_until = $32, mode = $33, queue = $34, available_at = $35, tries = $36, \
-             cancel_requested = CASE WHEN $26 IS NULL THEN cancel_requested ELSE 0 END WHERE no = $1 AND head = $2 AND fence = $3",
+            "UPDATE #runs SET head = $5, fence = $6, working_ms = $7, waiting_ms = $8, takeovers = $9, last_event_id = $10, attempt = $11, \
+             own_prompt = $12, own_completion = $13, own_cached = $14, own_cache_write = $15, own_reasoning = $16, own_cost = $17, \
+             own_unpriced = $18, total_prompt = $19, total_completion = $20, total_cached = $21, total_cache_write = $22, \
+             total_reasoning = $23, total_cost = $24, total_unpriced = $25, \
+             status = $26, finished_at = $27, rested_at = $28, awaiting_node = $29, awaiting_pause = $30, error = $31, \
+             owner = $32, lease_until = $33, mode = $34, queue = $35, available_at = $36, tries = $37, \
+             cancel_requested = CASE WHEN $27 IS NULL THEN cancel_requested ELSE 0 END WHERE no = $1 AND id = $2 AND head = $3 AND fence = $4",
             &values,
         )?
     };

@@ -16,7 +16,7 @@ pub use super::run_list::{RunCounts, RunCursor, RunFilter, children, counts, lis
 pub use super::run_delete::delete;
 pub use super::run_update::{RunUpdate, Standing};
 pub(super) use super::run_update::{Updated, keep_reply, update};
-pub use super::queue::{cancel_wanted, claim, claim_expired, claim_queued, due_at, renew, request_cancel};
+pub use super::queue::{cancel_wanted, claim, claim_expired, claim_queued, due_at, request_cancel};
 
 /// A run as it is listed.
 #[derive(Clone, Debug, PartialEq)]

@@ -92,8 +92,8 @@ pub(super) fn inspect(settings: &StoreSettings) -> Result<Found, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&settings.path, flags).map_err(|error| explained(error, &settings.path))?;
     connection.busy_timeout(settings.busy_timeout)?;
-    let schema = connection.query_row("PRAGMA user_version", [], |row| row.get(0));
-    Ok(found(schema.map_err(|error| seen_closer(error.into(), &settings.path))?))
+    let schema = schema::version(&connection, &settings.prefix);
+    Ok(found(schema.map_err(|error| seen_closer(error, &settings.path))?))
 }
 
 /// Nobody can be writing: the mount is read-only and no log waits.
@@ -193,11 +193,26 @@ fn of_io(error: &std::io::Error, path: &Path) -> StoreError {
     }
 }
 
+/// Why a file cannot be opened. It is not opened to see that: closing it again would end the locks that SQLite holds on it for this process.
 fn explained(error: rusqlite::Error, path: &Path) -> StoreError {
-    let cannot_open = error.sqlite_error_code() == Some(ErrorCode::CannotOpen);
-    match fs::OpenOptions::new().read(true).write(true).open(path) {
-        Err(cause) if cannot_open => of_io(&cause, path),
-        Ok(_) | Err(_) => error.into(),
+    if error.sqlite_error_code() != Some(ErrorCode::CannotOpen) {
+        return error.into();
+    }
+    match fs::metadata(path) {
+        Err(cause) => of_io(&cause, path),
+        Ok(found) if is_denied(&found) => StoreError::ReadOnly,
+        Ok(_) => error.into(),
+    }
+}
+
+/// Whether this process certainly may not read and write a file.
+fn is_denied(found: &fs::Metadata) -> bool {
+    let Ok(own) = fs::metadata("/proc/self") else { return false };
+    let may = |bits: u32| found.mode() & bits == bits;
+    match own.uid() {
+        0 => false,
+        user if user == found.uid() => !may(0o600),
+        _ => !may(0o060) && !may(0o006),
     }
 }
 

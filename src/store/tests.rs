@@ -5,6 +5,7 @@ mod faults;
 mod files;
 mod lists;
 mod logs;
+mod numbers;
 mod rest;
 mod searches;
 mod sizes;

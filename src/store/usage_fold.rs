@@ -65,7 +65,7 @@ fn together(held: &Held) -> Result<HashMap<(&str, &[u8]), Sum>, StoreError> {
 }
 
 /// A sum: tenant, type, entity or none for all of the type, width, start, provider and model or none for runs.
-type Place<'a> = (&'a str, &'a str, &'a str, i64, i64, Option<(&'a str, &'a str)>);
+pub(super) type Place<'a> = (&'a str, &'a str, &'a str, i64, i64, Option<(&'a str, &'a str)>);
 
 /// Puts everything that waits into the sums, in order: neighbours lie on the same pages.
 pub(super) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
@@ -83,14 +83,16 @@ pub(super) fn fold(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     }
     hours.extend(wider);
     hours.sort_unstable_by_key(|(place, _)| *place);
-    for ((tenant, entity_type, entity_id, width, start, model), sum) in &hours {
-        let of = params![*tenant, *entity_type, *entity_id, *width, *start];
-        match model {
-            None => add_runs(tx, of, sum)?,
-            Some((provider, model)) => add_calls(tx, of, (provider, model), sum)?,
-        }
+    hours.iter().try_for_each(|(place, sum)| add(tx, place, sum))
+}
+
+/// Adds to a sum.
+pub(super) fn add(tx: &mut Tx<'_>, (tenant, entity_type, entity_id, width, start, model): &Place<'_>, sum: &Sum) -> Result<(), StoreError> {
+    let of = params![*tenant, *entity_type, *entity_id, *width, *start];
+    match model {
+        None => add_runs(tx, of, sum),
+        Some((provider, model)) => add_calls(tx, of, (provider, model), sum),
     }
-    Ok(())
 }
 
 fn add_runs(tx: &mut Tx<'_>, of: &[Param<'_>], sum: &Sum) -> Result<(), StoreError> {

@@ -181,6 +181,17 @@ pub(super) fn count(tx: &mut Tx<'_>) -> Result<(i64, i64), StoreError> {
     Ok(count.unwrap_or_default())
 }
 
+/// Hands each record that waits to `each`, with its tenant.
+pub(super) fn each(tx: &mut Tx<'_>, each: &mut dyn FnMut(&str, Item<'_>)) -> Result<(), StoreError> {
+    tx.query_each("SELECT tenant, body FROM #usage_waiting", &[], &mut |row| {
+        let (tenant, mut body) = (row.text(0)?, row.blob(1)?);
+        while !body.is_empty() {
+            each(tenant, Item::read(&mut body).ok_or_else(unreadable)?);
+        }
+        Ok(())
+    })
+}
+
 /// Rows that no longer wait, with their tenants.
 pub(super) struct Held(Vec<(String, Vec<u8>)>);
 

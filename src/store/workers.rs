@@ -56,6 +56,10 @@ pub(super) trait Engine: Send + Sync {
     fn hears(&self) -> bool {
         false
     }
+    /// Whether [`Engine::time`] can be told; where it cannot, any use of the database changes that.
+    fn knows_time(&self) -> bool {
+        true
+    }
     /// The clock that all who share the database agree on; none where that is the host's own.
     fn time(&self) -> Option<Timestamp> {
         None
@@ -94,7 +98,8 @@ pub struct Job {
 
 #[derive(Default)]
 struct Lane {
-    waiting: VecDeque<Job>,
+    /// With the run that each is of.
+    waiting: VecDeque<(Option<Id>, Job)>,
     started: bool,
     /// Its thread waits for jobs.
     idle: bool,
@@ -146,7 +151,7 @@ impl Shared {
             return (job.then)(Err(StoreError::Closed));
         }
         let lane = queues.lane_for(of);
-        queues.lanes[lane].waiting.push_back(job);
+        queues.lanes[lane].waiting.push_back((of, job));
         let start = !std::mem::replace(&mut queues.lanes[lane].started, true);
         let idle = queues.lanes[lane].idle;
         drop(queues);
@@ -195,7 +200,7 @@ impl Shared {
         let mut queues = self.queues.lock();
         let mut waiting = Vec::new();
         for lane in queues.lanes.iter_mut().filter(|lane| !lane.started) {
-            waiting.extend(lane.waiting.drain(..));
+            waiting.extend(lane.waiting.drain(..).map(|(_, job)| job));
         }
         if queues.readers == 0 {
             waiting.extend(queues.reads.drain(..));
@@ -251,6 +256,10 @@ impl Shared {
         self.engine.hears()
     }
 
+    pub(super) fn knows_time(&self) -> bool {
+        self.engine.knows_time()
+    }
+
     pub(super) fn time(&self) -> Option<Timestamp> {
         self.engine.time()
     }
@@ -285,7 +294,14 @@ impl Shared {
         }
         let waiting = &mut queues.lanes[lane].waiting;
         let count = waiting.len().min(GROUP);
-        Some(waiting.drain(..count).collect())
+        let mut jobs: Vec<(Option<Id>, Job)> = waiting.drain(..count).collect();
+        let several = queues.lanes.len() > 1;
+        drop(queues);
+        if several {
+            // Who writes several runs at a time locks them in this order, and nobody waits for one that waits for him.
+            jobs.sort_by_key(|(of, _)| *of);
+        }
+        Some(jobs.into_iter().map(|(_, job)| job).collect())
     }
 
     fn next_read(&self) -> Option<Job> {

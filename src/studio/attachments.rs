@@ -12,11 +12,14 @@ use super::requests::AttachmentInput;
 use super::sniff::{self, FileType};
 use super::{Scope, Studio};
 use crate::error::{Error, Kind, Result};
+use crate::model::Timestamp;
 use crate::model::chat::Attachment;
 use crate::store::attachments::{self as table, AttachmentRow};
 use crate::store::file_room::FileRoom;
 use crate::store::{StoreError, Tx};
 
+/// Within this many milliseconds the bytes of a file that comes are a file, or they are removed.
+const COMES: i64 = 86_400_000;
 /// Runs and threads that a refusal names.
 const USERS: usize = 20;
 
@@ -128,16 +131,21 @@ impl Studio {
         Ok(answer)
     }
 
-    /// Stores the bytes first, then what is known of them.
+    /// Stores the bytes first, then what is known of them. Until then they are noted to be removed, so that they do not stay where it comes to nothing.
     async fn keep(&self, tenant: &Arc<str>, row: AttachmentRow, bytes: Bytes) -> Result<()> {
         let Some(room) = self.file_room() else {
             let tenant = Arc::clone(tenant);
             return self.writing(move |tx| Ok(table::insert(tx, &tenant, &row, Some(&bytes))?)).await;
         };
+        let (owner, key, due) = (Arc::clone(tenant), row.storage_key.clone(), Timestamp(row.created_at.0.saturating_add(COMES)));
+        self.writing(move |tx| Ok(table::to_remove(tx, &owner, &key, due)?)).await?;
         let (folder, key) = (Arc::clone(tenant), row.storage_key.clone());
-        self.reading(move |_| Ok(room.put(&folder, &key, &bytes).map_err(unwritten)?)).await?;
+        let put = self.reading(move |_| Ok(room.put(&folder, &key, &bytes).map_err(unwritten)?)).await;
         let (owner, key) = (Arc::clone(tenant), row.storage_key.clone());
-        let stored = self.writing(move |tx| Ok(table::insert(tx, &owner, &row, None)?)).await;
+        let stored = match put {
+            Ok(()) => self.writing(move |tx| Ok(table::insert(tx, &owner, &row, None)?)).await,
+            Err(error) => Err(error),
+        };
         if stored.is_err() {
             remove_files(self, tenant, vec![key]).await;
         }
@@ -189,19 +197,33 @@ fn lying(room: Option<&FileRoom>, tenant: &str, key: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// Removes the bytes of files whose rows are gone. What cannot be removed harms nobody: nothing leads to it.
+/// Removes the bytes of files whose rows are gone. What cannot be removed stays noted, and the next purge tries again.
 pub(crate) async fn remove_files(studio: &Studio, tenant: &Arc<str>, keys: Vec<String>) {
-    let Some(room) = studio.file_room().filter(|_| !keys.is_empty()) else { return };
-    let tenant = Arc::clone(tenant);
-    let removed = studio.reading(move |_| {
-        for key in &keys {
-            room.remove(&tenant, key);
-        }
-        Ok(())
-    });
-    if let Err(error) = removed.await {
-        tracing::warn!(%error, "files that nothing refers to were not removed");
+    let files = keys.into_iter().map(|key| (tenant.to_string(), key)).collect();
+    if let Err(error) = remove_noted(studio, files).await {
+        tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
     }
+}
+
+/// Removes bytes of files from their folder, by tenant and storage key, and the notes of those that are gone.
+pub(super) async fn remove_noted(studio: &Studio, files: Vec<(String, String)>) -> Result<()> {
+    let Some(room) = studio.file_room().filter(|_| !files.is_empty()) else { return Ok(()) };
+    let removed = studio.reading(move |_| {
+        let mut gone = files.clone();
+        gone.retain(|(tenant, key)| match room.remove(tenant, key) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, "a file that nothing refers to was not removed; the next purge tries again");
+                false
+            }
+        });
+        Ok(gone)
+    });
+    let gone = removed.await?;
+    if gone.is_empty() {
+        return Ok(());
+    }
+    studio.writing(move |tx| Ok(gone.iter().try_for_each(|(tenant, key)| table::removed(tx, tenant, key))?)).await
 }
 
 fn unwritten(error: std::io::Error) -> Error {

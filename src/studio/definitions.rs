@@ -103,7 +103,32 @@ impl Change {
     }
 }
 
+/// What was checked beside other writes, and the count of changes at which that was true.
+struct Checked<T> {
+    epoch: String,
+    found: T,
+}
+
+impl<T: Clone> Checked<T> {
+    /// It is still true, or it is checked again; until this transaction ends, nobody else writes definitions of this tenant.
+    fn or_again(&self, tx: &mut Tx<'_>, tenant: &str, check: &impl Fn(&mut Tx<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+        table::hold(tx, tenant)?;
+        if table::epoch(tx)? == self.epoch { Ok(self.found.clone()) } else { check(tx) }
+    }
+}
+
 impl Studio {
+    /// Checks before a write, while others write; gives the check back for the write.
+    async fn checked<T, C>(&self, check: C) -> Result<(Checked<T>, C)>
+    where
+        T: Send + 'static,
+        C: Fn(&mut Tx<'_>) -> Result<T, Refusal> + Clone + Send + 'static,
+    {
+        let first = check.clone();
+        let checked = self.reading(move |tx| Ok(Checked { epoch: table::epoch(tx)?, found: first(tx)? })).await?;
+        Ok((checked, check))
+    }
+
     pub(super) fn writer(&self, scope: &Scope) -> Writer {
         Writer { tenant: scope.tenant.clone(), user: user_id(scope), now: self.world().clock.now(), catalog: self.catalog() }
     }
@@ -138,14 +163,17 @@ impl Studio {
         let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
         let written = Written::read(resource, body, &writer.catalog, None)?;
         let checker = writer.clone();
-        let (written, seen) = self
-            .reading(move |tx| {
-                let mut written = written.clone();
-                let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
-                Ok((written, seen))
-            })
-            .await?;
-        let made = self.writing(move |tx| writer.insert(tx, resource, id, written.clone(), &origin)).await?;
+        let check = move |tx: &mut Tx<'_>| {
+            let mut written = written.clone();
+            let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
+            Ok((written, seen))
+        };
+        let (checked, check) = self.checked(check).await?;
+        let insert = move |tx: &mut Tx<'_>| {
+            let (written, seen) = checked.or_again(tx, &writer.tenant, &check)?;
+            Ok((writer.insert(tx, resource, id, written, &origin)?, seen))
+        };
+        let (made, seen) = self.writing(insert).await?;
         Ok(told(resource, &made, seen))
     }
 
@@ -199,8 +227,14 @@ impl Studio {
     /// Checks a change while others write; none when one of them came between.
     async fn change_beside(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
         let (checker, checked) = (writer.clone(), Arc::clone(&change));
-        let (before, written, seen) = self.reading(move |tx| checked.prepare(tx, &checker)).await?;
-        let after = self.writing(move |tx| change.make(tx, &writer, &before, written.clone())).await?;
+        let read = move |tx: &mut Tx<'_>| Ok((table::epoch(tx)?, checked.prepare(tx, &checker)?));
+        let (epoch, (before, written, seen)) = self.reading(read).await?;
+        let make = move |tx: &mut Tx<'_>| {
+            table::hold(tx, &writer.tenant)?;
+            // What it names may be gone since it was checked.
+            if table::epoch(tx)? == epoch { change.make(tx, &writer, &before, written.clone()) } else { Ok(None) }
+        };
+        let after = self.writing(make).await?;
         Ok(after.map(|after| (after, seen)))
     }
 
@@ -227,18 +261,18 @@ impl Studio {
         let expected = self.read_for(scope, resource, id, expected_revision(if_match, body, "revision")).await?;
         for _ in 0..ATTEMPTS {
             let (reader, id, tenant) = (self.writer(scope), id.to_owned(), scope.tenant.clone());
-            let found = self
-                .reading(move |tx| {
-                    let found = must_find(tx, &reader.tenant, &reader.catalog, resource, &id)?;
-                    must_be_open(&found)?;
-                    must_be_current(tx, &reader, resource, &found, expected)?;
-                    if !force {
-                        must_be_unused(tx, &reader.tenant, resource, &found)?;
-                    }
-                    Ok(found)
-                })
-                .await?;
+            let check = move |tx: &mut Tx<'_>| {
+                let found = must_find(tx, &reader.tenant, &reader.catalog, resource, &id)?;
+                must_be_open(&found)?;
+                must_be_current(tx, &reader, resource, &found, expected)?;
+                if !force {
+                    must_be_unused(tx, &reader.tenant, resource, &found)?;
+                }
+                Ok(found)
+            };
+            let (checked, check) = self.checked(check).await?;
             let delete = move |tx: &mut Tx<'_>| {
+                let found = checked.or_again(tx, &tenant, &check)?;
                 let deleted = table::delete(tx, &tenant, resource.kind(), &found.id, expected)?;
                 if deleted && resource == Resource::KnowledgeBase {
                     crate::store::documents::delete_all(tx, &tenant, &found.id)?;

@@ -135,7 +135,10 @@ impl Studio {
             let workflow = writer.workflow(tx, &id)?;
             let before = writer.draft(tx, &workflow)?;
             must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
-            table::put_draft(tx, &writer.tenant, &workflow.id, &graph, None, Some(workflow.revision), writer.now)?;
+            if table::put_draft(tx, &writer.tenant, &workflow.id, &graph, expected, Some(workflow.revision), writer.now)?.is_none() {
+                let now = writer.draft(tx, &workflow)?;
+                return Err(stale(tx, &writer, &workflow, now.as_ref())?);
+            }
             let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
             Ok((workflow, draft))
         });

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::attachments::remove_files;
+use super::attachments::remove_noted;
 use super::{Scope, Studio};
 use crate::error::{Kind, Result};
-use crate::model::Id;
-use crate::store::checkpoints;
+use crate::model::{Id, Timestamp};
+use crate::store::{attachments, checkpoints};
 use crate::store::purge::{self, Place, Purged, Retention};
 
 /// Rows of a kind in one transaction.
@@ -72,12 +72,26 @@ impl Studio {
             if purged.is_empty() {
                 break;
             }
-            for (tenant, file) in &purged.files {
-                remove_files(self, &Arc::from(tenant.as_str()), vec![file.clone()]).await;
+            if let Err(error) = remove_noted(self, purged.files.clone()).await {
+                tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
             }
             all.add(purged);
         }
+        self.remove_left_files(now, &stop).await?;
         Ok(all)
+    }
+
+    /// Removes files that nothing refers to and that were not removed when their rows were.
+    async fn remove_left_files(&self, now: Timestamp, stop: &CancellationToken) -> Result<()> {
+        let mut place = (String::new(), String::new());
+        while self.file_room().is_some() && !stop.is_cancelled() {
+            let after = place.clone();
+            let left = self.reading(move |tx| Ok(attachments::due_to_remove(tx, (&after.0, &after.1), now, BATCH)?)).await?;
+            let Some(last) = left.last() else { break };
+            place = last.clone();
+            remove_noted(self, left).await?;
+        }
+        Ok(())
     }
 
     /// Cancels a paused run and removes it; false when somebody answered it meanwhile.

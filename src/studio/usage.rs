@@ -59,16 +59,12 @@ impl Studio {
         .await
     }
 
-    /// Makes the sums that windows are read from again, of all tenants, from what is stored of runs and calls.
+    /// Makes the sums that windows are read from right again, of all tenants, from what is stored of runs and calls. Runs go on meanwhile.
     ///
     /// # Errors
     /// The store.
     pub async fn rebuild_usage(&self) -> Result<()> {
-        let again = |tx: &mut Tx<'_>| {
-            usage_rebuild::again(tx);
-            Ok(())
-        };
-        Ok(self.world().store.write(again).await?)
+        Ok(usage_rebuild::rebuild(&self.world().store).await?)
     }
 }
 

@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
 
 use super::super::db::{Cells, Param, Row};
@@ -22,16 +23,19 @@ use super::tls;
 use super::value::{Value, type_of};
 use crate::model::Timestamp;
 
-/// The server itself stops a statement before; a server that says nothing for so long is gone.
+/// The server itself stops a statement after [`LONGEST`]; a server that says nothing for so long is gone.
 const ANSWER: Duration = Duration::from_secs(75);
+/// A statement takes no longer.
+const LONGEST: Duration = Duration::from_secs(60);
 
 type Answer<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 
 /// A connection with its statements, kept by one database thread.
 pub(in crate::store) struct Session {
     client: Rc<Client>,
-    /// The server's process behind this connection, as a condition of `pg_stat_activity`.
+    /// The server's process behind this connection, as a condition of `pg_stat_activity`, and its number.
     process: String,
+    number: String,
     prefix: Arc<str>,
     statements: RefCell<HashMap<(usize, usize), Statement>>,
     begun: RefCell<Option<Answer<Vec<SimpleQueryMessage>>>>,
@@ -39,6 +43,8 @@ pub(in crate::store) struct Session {
     trouble: Cell<Option<Trouble>>,
     /// A statement of this transaction failed: the server takes all of it back, whatever follows.
     spoiled: Cell<bool>,
+    /// How long an answer is waited for; none = as long as there is a connection.
+    patience: Cell<Option<Duration>>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -60,12 +66,14 @@ impl Session {
         let session = Self {
             client: Rc::new(client),
             process: String::new(),
+            number: String::new(),
             prefix: Arc::clone(&settings.prefix),
             statements: RefCell::default(),
             begun: RefCell::default(),
             sent: RefCell::default(),
             trouble: Cell::new(None),
             spoiled: Cell::new(false),
+            patience: Cell::new(Some(ANSWER)),
             runtime,
         };
         let durable = if settings.synchronous == Synchronous::Full { "on" } else { "off" };
@@ -74,14 +82,27 @@ impl Session {
              SET lock_timeout = '20s'; SET idle_in_transaction_session_timeout = '60s'"
         ))?;
         let told = session.simple(
-            "SELECT current_setting('server_encoding'), 'pid = ' || pid || ' AND backend_start = ' || quote_literal(backend_start) \
+            "SELECT current_setting('server_encoding'), 'pid = ' || pid || ' AND backend_start = ' || quote_literal(backend_start), pid \
              FROM pg_stat_activity WHERE pid = pg_backend_pid()",
         )?;
-        let (encoding, process) = told.first().map_or(("", ""), |row| (row.get(0).unwrap_or_default(), row.get(1).unwrap_or_default()));
+        let column = |at| told.first().and_then(|row| row.get(at)).unwrap_or_default().to_owned();
+        let (encoding, process, number) = (column(0), column(1), column(2));
         if encoding != "UTF8" {
             return Err(StoreError::Place(format!("the database stores text as `{encoding}`; make one with `ENCODING 'UTF8'`")));
         }
-        Ok(Self { process: process.to_owned(), ..session })
+        let session = Self { process, number, ..session };
+        session.simple(&format!("SELECT {}", session.is_its_own()))?;
+        Ok(session)
+    }
+
+    /// An expression that is 1, and fails where another process of the server than this connection's was asked.
+    pub(super) fn is_its_own(&self) -> String {
+        format!("1 / (pg_backend_pid() = {})::int", self.number)
+    }
+
+    /// How long an answer is waited for from here on; none = as long as there is a connection.
+    pub(super) fn wait_for_answers(&self, patience: Option<Duration>) -> Option<Duration> {
+        self.patience.replace(patience)
     }
 
     /// Nothing more can be done with this connection.
@@ -102,8 +123,11 @@ impl Session {
         &self.process
     }
 
-    fn failed(&self, error: &Error) -> StoreError {
-        let (trouble, told) = fault::of(error);
+    fn failed(&self, error: &Error, took: Duration) -> StoreError {
+        let (mut trouble, mut told) = fault::of(error);
+        if error.code() == Some(&SqlState::QUERY_CANCELED) && took >= LONGEST.mul_f32(0.9) {
+            (trouble, told) = (None, fault::slow());
+        }
         self.spoiled.set(true);
         if trouble.is_some() {
             self.trouble.set(trouble);
@@ -112,11 +136,17 @@ impl Session {
     }
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-        let patient = async { tokio::time::timeout(ANSWER, answer).await };
+        let asked = Instant::now();
+        let patient = async {
+            match self.patience.get() {
+                Some(patience) => tokio::time::timeout(patience, answer).await.ok(),
+                None => Some(answer.await),
+            }
+        };
         match self.runtime.block_on(patient) {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(self.failed(&error)),
-            Err(_) => {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(self.failed(&error, asked.elapsed())),
+            None => {
                 self.trouble.set(Some(Trouble::Lost));
                 Err(StoreError::Io("the database server does not answer".to_owned()))
             }
@@ -130,7 +160,7 @@ impl Session {
             Poll::Pending => Some(answer),
             Poll::Ready(Ok(_)) => None,
             Poll::Ready(Err(error)) => {
-                self.failed(&error);
+                self.failed(&error, Duration::ZERO);
                 None
             }
         }

@@ -77,17 +77,16 @@ impl Writer {
     }
 
     /// How the next transaction begins.
-    fn beginning(&mut self) -> String {
-        self.number += 1;
-        let (prefix, lane, number) = (&self.engine.settings.prefix, &self.lane, self.number);
+    fn beginning(&self, open: &Session) -> String {
+        let (prefix, lane, number, own) = (&self.engine.settings.prefix, &self.lane, self.number, open.is_its_own());
         format!(
             "BEGIN; INSERT INTO {prefix}meta AS m (key, value) \
-             VALUES ('{lane}', '{number}:' || (extract(epoch FROM now()) * 1000)::bigint) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+             VALUES ('{lane}', '{number}:' || (extract(epoch FROM now()) * 1000)::bigint * ({own})) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         )
     }
 
     fn attempt(&mut self, works: &mut [Work]) -> Tried {
-        let beginning = self.beginning();
+        self.number += 1;
         if self.session.is_none() {
             match self.connect() {
                 Ok(session) => self.session = Some(session),
@@ -98,7 +97,7 @@ impl Writer {
         if self.engine.clock.is_old() {
             let _the_transaction_tells_what_is_wrong = self.engine.clock.read(open);
         }
-        open.begin(beginning);
+        open.begin(self.beginning(open));
         if let Err(error) = done(open, works) {
             return self.taken_back(error, works.len());
         }

@@ -14,7 +14,7 @@ use super::super::error::StoreError;
 /// A connection with its statements, kept by one database thread.
 pub(in crate::store) struct Session {
     pub(in crate::store) connection: rusqlite::Connection,
-    prefix: Arc<str>,
+    pub(super) prefix: Arc<str>,
     texts: RefCell<HashMap<Place, Arc<str>>>,
 }
 

@@ -4,6 +4,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::*;
+use crate::store::queue::{self, Renewed};
 use crate::model::usage::Picos;
 use crate::store::log::{self, Known, Made, TokenRow};
 use crate::store::runs::Standing;
@@ -398,10 +399,10 @@ fn leases_are_renewed_lost_and_released() {
     let store = fresh();
     with_run(&store);
     write(&store, |tx| {
-        assert_eq!(runs::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, [id(2)]);
+        assert_eq!(queue::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, Renewed { lost: vec![id(2)], skipped: vec![] });
         assert_eq!(runs::claim_expired(tx, "b", Timestamp(4000), Timestamp(5000), Timestamp(6000), 9)?, []);
         assert_eq!(runs::claim_expired(tx, "b", Timestamp(1), Timestamp(2), Timestamp(3), 9)?.len(), 1, "the lease is too far ahead");
-        assert_eq!(runs::renew(tx, "a", &[id(1)], Timestamp(9000))?, [id(1)]);
+        assert_eq!(queue::renew(tx, "a", &[id(1)], Timestamp(9000))?.lost, [id(1)]);
         assert!(runs::request_cancel(tx, "t", &id(1))?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);

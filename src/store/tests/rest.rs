@@ -243,7 +243,7 @@ fn the_host_is_told_again_until_it_answers() {
         let due = outbox::next_due(tx)?.expect("it is due again");
         let event = outbox::take_due(tx, due, 9)?.remove(0);
         assert_eq!(event.tries, 2);
-        outbox::done(tx, event.no)?;
+        outbox::done(tx, &event)?;
         assert_eq!(outbox::next_due(tx)?, None);
         Ok(())
     })
