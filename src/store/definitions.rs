@@ -203,11 +203,11 @@ pub fn list(
     after: Option<i64>,
     limit: usize,
 ) -> Result<Vec<DefinitionRow>, StoreError> {
-    let q = q.map(pattern);
+    let q = q.map(|q| pattern(tx.is_file(), q));
     tx.query(
         concat!(
             columns!(),
-            "WHERE tenant = $1 AND kind = $2 AND no < $3 AND ($4 IS NULL OR lower(name) LIKE $4 ESCAPE '\\' OR slug LIKE $4 ESCAPE '\\') \
+            "WHERE tenant = $1 AND kind = $2 AND no < $3 AND ($4 IS NULL OR lower(name) {LIKE $4 ESCAPE '\\'|~ $4} OR slug {LIKE $4 ESCAPE '\\'|~ $4}) \
              ORDER BY no DESC LIMIT $5"
         ),
         params![tenant, kind.as_str(), after.unwrap_or(i64::MAX), q.as_ref(), limit as u64],

@@ -142,11 +142,11 @@ pub fn list(
     after: Option<i64>,
     limit: usize,
 ) -> Result<Vec<DocumentRow>, StoreError> {
-    let q = q.map(pattern);
+    let q = q.map(|q| pattern(tx.is_file(), q));
     tx.query(
         concat!(
             select!(),
-            "WHERE d.tenant = $1 AND d.base = $2 AND d.no < $3 AND ($4 IS NULL OR lower(d.name) LIKE $4 ESCAPE '\\') \
+            "WHERE d.tenant = $1 AND d.base = $2 AND d.no < $3 AND ($4 IS NULL OR lower(d.name) {LIKE $4 ESCAPE '\\'|~ $4}) \
              ORDER BY d.no DESC LIMIT $5"
         ),
         params![tenant, &base.to_string(), after.unwrap_or(i64::MAX), q.as_ref(), limit as u64],

@@ -76,19 +76,19 @@ impl FromStr for RunCursor {
 }
 
 /// The conditions that every list has; `$1` to `$11`. The calls of a run are its own and those of its child runs, which have none.
-/// SQLite's `LIKE` does not tell the letters apart that its `lower` changes. A NUL inside JSON, which ends a text in one database and is
+/// `LIKE` on a file and the pattern of a server do not tell small letters from large ones. A NUL inside JSON, which ends a text in one database and is
 /// refused by the other, stands as the letter that `pattern` has for it.
 macro_rules! bounds {
     () => {
         "tenant = $1 AND created_at >= $2 AND created_at <= $3 AND (created_at < $3 OR no < $4) \
          AND ($5 IS NULL OR entity_type = $5) AND ($6 IS NULL OR thread = $6) AND ($7 IS NULL OR status = $7) \
-         AND ($8 IS NULL OR {input_preview|lower(input_preview)} LIKE $8 ESCAPE '\\' \
+         AND ($8 IS NULL OR input_preview {LIKE $8 ESCAPE '\\'|~ $8} \
               OR {json_extract(replace(error, '\\u0000', '\\ufffd'), '$.message')\
-                  |lower(CAST(replace(error, '\\u0000', '\\ufffd') AS JSON) ->> 'message')} LIKE $8 ESCAPE '\\' \
-              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND {t.reply|lower(t.reply)} LIKE $8 ESCAPE '\\') \
+                  |lower(CAST(replace(error, '\\u0000', '\\ufffd') AS JSON) ->> 'message')} {LIKE $8 ESCAPE '\\'|~ $8} \
+              OR EXISTS (SELECT 1 FROM #run_replies t WHERE t.run = no AND {t.reply|lower(t.reply)} {LIKE $8 ESCAPE '\\'|~ $8}) \
               OR (length(input_preview) >= 120 AND EXISTS (SELECT 1 FROM #log l WHERE l.key = no * 67108864 + 1 \
                   AND {json_extract(replace(substr(l.body, 1, instr(concat(l.body, char(10)), char(10)) - 1), '\\u0000', '\\ufffd'), '$.created.message')\
-                       |lower(CAST(replace(split_part(l.body, chr(10), 1), '\\u0000', '\\ufffd') AS JSON) -> 'created' ->> 'message')} LIKE $8 ESCAPE '\\'))) \
+                       |lower(CAST(replace(split_part(l.body, chr(10), 1), '\\u0000', '\\ufffd') AS JSON) -> 'created' ->> 'message')} {LIKE $8 ESCAPE '\\'|~ $8}))) \
          AND ($9 IS NULL OR revision = $9) AND ($10 IS NULL OR total_cost >= $10) \
          AND ($11 IS NULL OR EXISTS (SELECT 1 FROM #spans s WHERE s.run = r.no AND s.model = $11) \
               OR EXISTS (SELECT 1 FROM #runs c, #spans s WHERE c.parent = r.id AND s.run = c.no AND s.model = $11))"
@@ -157,7 +157,7 @@ struct Bounds<'a> {
 }
 
 impl<'a> Bounds<'a> {
-    fn new(tenant: &'a str, filter: &'a RunFilter, cursor: Option<RunCursor>) -> Self {
+    fn new(file: bool, tenant: &'a str, filter: &'a RunFilter, cursor: Option<RunCursor>) -> Self {
         let to = filter.to.map_or(i64::MAX, |to| to.0);
         let (to, below) = match cursor {
             Some(cursor) if cursor.created_at <= to => (cursor.created_at, cursor.no),
@@ -171,7 +171,7 @@ impl<'a> Bounds<'a> {
             entity_id: filter.entity_id.map(|id| id.to_string()),
             thread: filter.thread.map(|id| id.to_string()),
             parent: filter.parent.map(|id| id.to_string()),
-            q: filter.q.as_deref().map(pattern),
+            q: filter.q.as_deref().map(|q| pattern(file, q)),
             revision: filter.revision,
             min_cost: filter.min_cost.map(|cost| cost.0),
             model: filter.model.as_deref(),
@@ -264,10 +264,15 @@ impl<'a> Bounds<'a> {
     }
 }
 
-/// Lower case, with what means something to `LIKE` escaped. A NUL would end it for SQLite; PostgreSQL keeps the same letter for it.
-pub(super) fn pattern(text: &str) -> String {
+/// A pattern for a part of a text, whatever the case: for `LIKE` on a file, a regular expression for a server, whose `lower` may know the
+/// case of ASCII letters only. A NUL would end it for SQLite; PostgreSQL keeps the same letter for it.
+pub(super) fn pattern(file: bool, text: &str) -> String {
+    let text = text.to_lowercase().replace('\0', "\u{fffd}");
+    if !file {
+        return text.chars().map(either_case).collect();
+    }
     let mut pattern = String::from("%");
-    for letter in text.to_lowercase().replace('\0', "\u{fffd}").chars() {
+    for letter in text.chars() {
         if matches!(letter, '%' | '_' | '\\') {
             pattern.push('\\');
         }
@@ -275,6 +280,17 @@ pub(super) fn pattern(text: &str) -> String {
     }
     pattern.push('%');
     pattern
+}
+
+/// A regular expression for a letter, small or large.
+fn either_case(letter: char) -> String {
+    let mut large = letter.to_uppercase();
+    match (letter, large.next(), large.next()) {
+        ('σ' | 'ς', ..) => "[σςΣ]".to_owned(),
+        (letter, Some(large), None) if large != letter => format!("[{letter}{large}]"),
+        (letter, ..) if letter.is_ascii_punctuation() => format!("\\{letter}"),
+        (letter, ..) => letter.to_string(),
+    }
 }
 
 /// Shows runs, newest first, after `cursor`, at most `limit`; gives the place behind which there may be more.
@@ -286,13 +302,13 @@ pub fn list(
     limit: usize,
     show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
 ) -> Result<Option<RunCursor>, StoreError> {
-    let bounds = Bounds::new(tenant, filter, cursor);
+    let bounds = Bounds::new(tx.is_file(), tenant, filter, cursor);
     if !bounds.searches() {
         return Ok(show_part(tx, &bounds, None, limit, show)?.next);
     }
     let (mut left, mut behind) = (limit, cursor);
     for (few, looked_at) in [(text_search::FEW, SEARCHED_FIRST), (text_search::SOME, SEARCHED - SEARCHED_FIRST)] {
-        let mut bounds = Bounds::new(tenant, filter, behind);
+        let mut bounds = Bounds::new(tx.is_file(), tenant, filter, behind);
         bounds.among = may_hold(tx, filter, few)?;
         if bounds.among.is_some() {
             return Ok(show_part(tx, &bounds, None, left, show)?.next);
@@ -409,7 +425,7 @@ pub fn page(
     per_page: usize,
     show: &mut dyn FnMut(&RunLine<'_>) -> Result<(), StoreError>,
 ) -> Result<u64, StoreError> {
-    let bounds = Bounds::new(tenant, filter, None);
+    let bounds = Bounds::new(tx.is_file(), tenant, filter, None);
     let skipped = page.saturating_sub(1).saturating_mul(per_page);
     let found = match bounds.counted() {
         Some(entity) => Some(count(tx, tenant, entity, &filter.status)?),

@@ -14,6 +14,7 @@ use super::error::StoreError;
 use super::inspect::Found;
 use super::{StoreSettings, Synchronous};
 
+mod like;
 mod schema;
 mod session;
 mod threads;
@@ -114,6 +115,7 @@ fn hardened(connection: Connection, settings: &StoreSettings) -> Result<Session,
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // Else a statement with `LIKE $n` is made anew each time that it is given another text.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    like::register(&connection)?;
     connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA temp_store=MEMORY; PRAGMA cache_size=-2000;")?;
     Ok(Session::new(connection, Arc::clone(&settings.prefix)))
 }

@@ -300,7 +300,7 @@ pub fn list(
     limit: usize,
 ) -> Result<Vec<ThreadRow>, StoreError> {
     let (at, no) = after.map_or((i64::MAX, i64::MAX), |(at, no)| (at.0, no));
-    let q = filter.q.as_deref().map(pattern);
+    let q = filter.q.as_deref().map(|q| pattern(tx.is_file(), q));
     let kind = filter.entity_type.map(EntityKind::as_str);
     let entity = filter.entity_id.map(|id| id.text());
     let values = params![tenant, at, no, kind, q.as_ref(), limit as u64, entity.as_ref()];
@@ -308,7 +308,7 @@ pub fn list(
         let sql = concat!(
             thread_columns!(),
             "WHERE tenant = $1 AND entity_id = $7 AND updated_at <= $2 AND (updated_at < $2 OR no < $3) \
-             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) LIKE $5 ESCAPE '\\') \
+             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) {LIKE $5 ESCAPE '\\'|~ $5}) \
              ORDER BY updated_at DESC, no DESC LIMIT $6"
         );
         tx.query(sql, values, thread_of)
@@ -316,7 +316,7 @@ pub fn list(
         let sql = concat!(
             thread_columns!(),
             "WHERE tenant = $1 AND updated_at <= $2 AND (updated_at < $2 OR no < $3) \
-             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) LIKE $5 ESCAPE '\\') \
+             AND ($4 IS NULL OR entity_type = $4) AND ($5 IS NULL OR lower(preview) {LIKE $5 ESCAPE '\\'|~ $5}) \
              ORDER BY updated_at DESC, no DESC LIMIT $6"
         );
         tx.query(sql, &values[..6], thread_of)

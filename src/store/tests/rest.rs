@@ -310,3 +310,47 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
     })
     .unwrap();
 }
+
+#[test]
+fn letters_of_any_language_are_found_whatever_their_case() {
+    write(&fresh(), |tx| {
+        for (number, name) in [(1, "Übersetzer Поддержка"), (2, "a.b 100%_[x]"), (3, "ΟΔΟΣ")] {
+            let text = format!("agent-{number}");
+            let row = DefinitionRow {
+                id: id(number),
+                slug: text,
+                name: name.to_owned(),
+                revision: 1,
+                source: "studio".into(),
+                created_at: Timestamp(1),
+                updated_at: Timestamp(1),
+                body: json!({}),
+                no: 0,
+            };
+            defs::insert(tx, "t", DefinitionKind::Agent, &row)?;
+            runs::insert(tx, &RunRow { input_preview: name.to_owned(), ..run(number) })?;
+        }
+        for (q, wanted) in [
+            ("übersetzer", 1),
+            ("Übersetzer", 1),
+            ("ÜBERSETZER ПОДДЕРЖКА", 1),
+            ("поддержка", 1),
+            ("A.B", 2),
+            ("100%_[X]", 2),
+            ("οδος", 3),
+            ("ΟΔΟ", 3),
+        ] {
+            let found = defs::list(tx, "t", DefinitionKind::Agent, Some(q), None, 9)?;
+            assert_eq!(found.iter().map(|row| row.id).collect::<Vec<_>>(), [id(wanted)], "{q}");
+            let (filter, mut listed) = (runs::RunFilter { q: Some(q.to_owned()), ..Default::default() }, Vec::new());
+            runs::list(tx, "t", &filter, None, 9, &mut |line| {
+                listed.push(line.id.to_string());
+                Ok(())
+            })?;
+            assert_eq!(listed, [id(wanted).to_string()], "{q}");
+        }
+        assert_eq!(defs::list(tx, "t", DefinitionKind::Agent, Some("axb"), None, 9)?, []);
+        Ok(())
+    })
+    .unwrap();
+}
