@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability fuzz generate order prices install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate order prices install
 
 run:
 	@scripts/prepare.sh build
@@ -50,6 +50,10 @@ test-knowledge:
 # Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
 test-observability:
 	@scripts/test-observability.sh
+
+# Hostile definitions in an optimised build: memory, stack and time of every interpreter.
+test-hostile:
+	@scripts/test-hostile.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:

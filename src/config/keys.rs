@@ -177,6 +177,7 @@ keys! {
     "mcp.stdio_allowlist" "STUDIO_MCP_STDIO_ALLOWLIST" Kind::List, |context: &Context<'_>| {
         if context.local { json!(["npx", "node", "python3", "uvx"]) } else { json!([]) }
     };
+    "mcp.env_allowlist" "STUDIO_MCP_ENV_ALLOWLIST" Kind::List, empty;
     "mcp.allow_private" "STUDIO_MCP_ALLOW_PRIVATE" Kind::List, empty;
     "mcp.connections" "STUDIO_MCP_CONNECTIONS" Kind::Count(1, 10_000), always!(256);
     "mcp.connections_per_tenant" "STUDIO_MCP_CONNECTIONS_PER_TENANT" Kind::Count(1, 10_000), always!(64);

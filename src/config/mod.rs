@@ -204,7 +204,7 @@ sections! {
     /// Where webhooks may go.
     Webhook { allowed_hosts: Vec<String>, allow_private: Vec<String>, }
     /// MCP servers.
-    Mcp { servers: Map<String, Value>, stdio_allowlist: Vec<String>, allow_private: Vec<String>, connections: u64, connections_per_tenant: u64, }
+    Mcp { servers: Map<String, Value>, stdio_allowlist: Vec<String>, env_allowlist: Vec<String>, allow_private: Vec<String>, connections: u64, connections_per_tenant: u64, }
     /// Knowledge bases.
     Rag {
         async_ingest: bool,

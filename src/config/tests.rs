@@ -75,6 +75,7 @@ webhook.allowed_hosts|STUDIO_WEBHOOK_ALLOWED_HOSTS|["*"]|a.example|["a.example"]
 webhook.allow_private|STUDIO_WEBHOOK_ALLOW_PRIVATE|[]|10.0.0.0/8|["10.0.0.0/8"]
 mcp.servers|-|{}
 mcp.stdio_allowlist|STUDIO_MCP_STDIO_ALLOWLIST|[]|npx|["npx"]
+mcp.env_allowlist|STUDIO_MCP_ENV_ALLOWLIST|[]|A_URL|["A_URL"]
 mcp.allow_private|STUDIO_MCP_ALLOW_PRIVATE|[]|::1|["::1"]
 mcp.connections|STUDIO_MCP_CONNECTIONS|256|9|9
 mcp.connections_per_tenant|STUDIO_MCP_CONNECTIONS_PER_TENANT|64|9|9

@@ -1,6 +1,7 @@
 //! Owns how far a lane goes without the world: pure steps one after another, human pauses, forks opened.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::journal::Journal;
 use super::pure;
@@ -33,13 +34,16 @@ pub(super) enum Advance {
 
 /// Steps that a lane makes before others have their turn.
 const FAR: usize = 64;
+/// How long it makes steps: a test of a large state takes its time.
+const LONG: Duration = Duration::from_millis(100);
 
 /// Takes a lane as far as it goes.
 pub(super) fn advance(world: &World, journal: &Arc<Journal>, id: LaneId) -> Advance {
     let far = if world.step_durable() { 1 } else { FAR };
+    let begun = Instant::now();
     for _ in 0..far {
         match one(world, journal, id) {
-            Ok(None) if journal.is_far_ahead() => break,
+            Ok(None) if journal.is_far_ahead() || begun.elapsed() > LONG => break,
             Ok(None) => {}
             Ok(Some(stop)) => return stop,
             Err(_lost) => return Advance::Lost,

@@ -60,6 +60,12 @@ impl State {
         self.slots.get(key).map(|slot| &slot.value)
     }
 
+    /// About how long the JSON of a key's value is.
+    #[must_use]
+    pub fn size_of(&self, key: &str) -> usize {
+        self.slots.get(key).map_or(0, |slot| slot.bytes)
+    }
+
     /// Writes a key.
     pub fn set(&mut self, key: Arc<str>, value: Arc<Value>) {
         let (size, depth) = measure(&value);

@@ -10,6 +10,9 @@ use super::path::Path;
 use super::state::State;
 use super::{Id, Timestamp};
 
+/// Bytes that are inserted into one text: what would come after them stays empty. Far more than `limits.state_kb` lets be stored.
+const INSERTED: usize = 32 << 20;
+
 /// What the `__studio_*` keys say in one step.
 #[derive(Clone, Debug)]
 pub struct System {
@@ -110,12 +113,13 @@ impl Template {
     /// Would it render to nothing but blanks?
     #[must_use]
     pub fn is_blank(&self, state: &State) -> bool {
+        let mut left = INSERTED;
         self.pieces.iter().all(|piece| match piece {
             Piece::Text(text) => text.trim().is_empty(),
             Piece::Path(path) if is_system(path) => false,
             Piece::Path(path) => match state.lookup(path) {
                 None | Some(Value::Null) => true,
-                Some(Value::String(text)) => text.trim().is_empty(),
+                Some(Value::String(text)) => takes(&mut left, text).is_none_or(|text| text.trim().is_empty()),
                 Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => false,
             },
         })
@@ -124,11 +128,13 @@ impl Template {
     /// The text with every placeholder replaced, in one pass.
     #[must_use]
     pub fn render(&self, state: &State, system: &System) -> String {
+        let mut left = INSERTED;
         let mut out = String::with_capacity(self.fixed);
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                Piece::Path(path) => out.push_str(&value_text(path, state, system)),
+                Piece::Path(_) if left == 0 => {}
+                Piece::Path(path) => out.push_str(takes(&mut left, &value_text(path, state, system)).unwrap_or_default()),
             }
         }
         out
@@ -136,15 +142,29 @@ impl Template {
 
     /// As `render`, with every inserted value handed to `insert` first.
     pub fn render_with(&self, state: &State, system: &System, insert: &mut dyn FnMut(&Path, String) -> String) -> String {
+        let mut left = INSERTED;
         let mut out = String::with_capacity(self.fixed);
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => out.push_str(text),
-                Piece::Path(path) => out.push_str(&insert(path, value_text(path, state, system).into_owned())),
+                Piece::Path(_) if left == 0 => {}
+                Piece::Path(path) => {
+                    let text = value_text(path, state, system);
+                    if takes(&mut left, &text).is_some() {
+                        out.push_str(&insert(path, text.into_owned()));
+                    }
+                }
             }
         }
         out
     }
+}
+
+/// The text while there is room; the first that does not fit takes what is left.
+fn takes<'t>(left: &mut usize, text: &'t str) -> Option<&'t str> {
+    let rest = left.checked_sub(text.len());
+    *left = rest.unwrap_or(0);
+    rest.map(|_| text)
 }
 
 /// Does a path read one of the `__studio_*` keys that every step has?

@@ -1,18 +1,33 @@
-//! Owns telling variables of the environment that only set values from those that make a program load other code.
+//! Owns which variables of the environment an MCP server that was made in the studio may set for its program.
+//!
+//! A program that the operator listed must not become another one by its environment, and nobody knows all variables by which programs
+//! load code. So names are allowed, not forbidden: some that only set values, credentials, and what the operator lists.
 
-/// How names of such variables begin.
-const BEGINNINGS: [&str; 3] = ["LD_", "DYLD_", "BASH_FUNC_"];
-/// Such names as a whole.
-const NAMES: [&str; 16] = [
-    "BASH_ENV", "ENV", "GCONV_PATH", "IFS", "JAVA_TOOL_OPTIONS", "NODE_OPTIONS", "NODE_PATH", "PERL5LIB", "PERL5OPT", "PYTHONHOME",
-    "PYTHONINSPECT", "PYTHONPATH", "PYTHONSTARTUP", "RUBYLIB", "RUBYOPT", "SHELLOPTS",
+/// Names that only set values in every program.
+const NAMES: [&str; 12] = [
+    "CI", "DEBUG", "FORCE_COLOR", "LANG", "LANGUAGE", "LOG_FORMAT", "LOG_LEVEL", "NODE_ENV", "NO_COLOR", "PYTHONUNBUFFERED", "RUST_LOG", "TZ",
+];
+/// How names of credentials, and of what belongs to them, end.
+const ENDINGS: [&str; 12] = [
+    "_ACCESS_KEY", "_ACCESS_KEY_ID", "_ACCOUNT_ID", "_API_KEY", "_CLIENT_ID", "_CLIENT_SECRET", "_PASSWORD", "_PROJECT_ID", "_REGION", "_SECRET",
+    "_TOKEN", "_USERNAME",
+];
+/// Beginnings of names that runtimes, loaders and tools read for themselves: what they mean is not told by their ends.
+const RUNTIMES: [&str; 20] = [
+    "BASH", "BUN_", "CARGO_", "COR_", "DENO_", "DOTNET_", "DYLD_", "GIT_", "JAVA", "JDK_", "LD_", "LUA_", "NODE_", "NPM_CONFIG_", "PERL", "PIP_", "PYTHON",
+    "RUBY", "RUSTC", "UV_",
 ];
 
-/// Whether a variable only sets a value. A command that is listed must not become another one by its environment.
+/// Whether a variable may be set. `listed` are the operator's names; one that ends with `*` stands for all that begin so.
 #[must_use]
-pub fn is_harmless(name: &str) -> bool {
+pub fn may_be_set(name: &str, listed: &[String]) -> bool {
+    let is_listed = |one: &String| one.strip_suffix('*').map_or(one == name, |start| !start.is_empty() && name.starts_with(start));
+    if listed.iter().any(is_listed) || NAMES.contains(&name) || name.starts_with("LC_") {
+        return true;
+    }
     let upper = name.to_ascii_uppercase();
-    !BEGINNINGS.iter().any(|start| upper.starts_with(start)) && !NAMES.contains(&upper.as_str())
+    let whole = matches!(name, "API_KEY" | "TOKEN" | "PASSWORD");
+    (whole || ENDINGS.iter().any(|end| upper.ends_with(end))) && !RUNTIMES.iter().any(|start| upper.starts_with(start))
 }
 
 /// Whether a variable of this name can be set at all.
@@ -27,12 +42,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_that_load_code_are_told_apart() {
-        for name in ["PATH", "HOME", "API_KEY", "NODE_ENV", "PYTHONUNBUFFERED"] {
-            assert!(is_harmless(name) && is_name(name), "{name}");
+    fn names_are_allowed_and_what_nobody_allowed_is_refused() {
+        let listed = ["MY_URL".to_owned(), "ACME_*".to_owned(), "*".to_owned()];
+        for name in ["LANG", "LC_ALL", "TZ", "GITHUB_TOKEN", "API_KEY", "OPENAI_API_KEY", "NODE_ENV", "PYTHONUNBUFFERED", "MY_URL", "ACME_HOME"] {
+            assert!(may_be_set(name, &listed) && is_name(name), "{name}");
         }
-        for name in ["LD_PRELOAD", "ld_preload", "Node_Options", "DYLD_INSERT_LIBRARIES", "BASH_ENV"] {
-            assert!(!is_harmless(name), "{name}");
+        for name in [
+            "PATH", "HOME", "LD_PRELOAD", "ld_preload", "Node_Options", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PYTHONWARNINGS", "PYTHONBREAKPOINT", "BROWSER",
+            "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "DOTNET_STARTUP_HOOKS", "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "npm_config_registry", "npm_config_x_token", "UV_INDEX_X_PASSWORD", "X_URL",
+        ] {
+            assert!(!may_be_set(name, &listed), "{name}");
         }
         for name in ["", "1A", "A=B", "A-B", "A\0"] {
             assert!(!is_name(name), "{name}");

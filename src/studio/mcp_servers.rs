@@ -38,8 +38,8 @@ pub(super) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Va
     for name in body.get("env").and_then(Value::as_object).into_iter().flat_map(|env| env.keys()) {
         if !variable::is_name(name) {
             fields.wrong(&format!("env.{name}"), "is no name of a variable");
-        } else if !variable::is_harmless(name) {
-            fields.wrong(&format!("env.{name}"), "makes a program run other code; only the configuration may set it (`mcp.servers`)");
+        } else if !variable::may_be_set(name, &catalog.config().mcp.env_allowlist) {
+            fields.wrong(&format!("env.{name}"), "is not on the list `mcp.env_allowlist` of variables that may be set");
         }
     }
     body

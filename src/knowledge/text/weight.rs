@@ -12,6 +12,8 @@ use super::names;
 const PART: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// The most that all parts may become.
 const WHOLE: u64 = 512 << 20;
+/// Bytes that are looked at in one file, over and over: what begins in many places is read from each of them.
+const LOOKED_AT: u64 = if cfg!(test) { 64 << 20 } else { 1 << 30 };
 /// Ways of packing inside each other.
 const DEPTH: usize = 3;
 
@@ -29,7 +31,7 @@ pub(super) fn check(file: &[u8]) -> Result<(), Unfit> {
     if names::is_encrypted(file) || names::asks_too_much(file) {
         return Err(Unfit::Hidden);
     }
-    let mut whole = 0;
+    let (mut whole, mut left) = (0, LOOKED_AT);
     let mut rest = file;
     while let Some(at) = find(rest, b"stream") {
         let end = at + b"stream".len();
@@ -39,7 +41,7 @@ pub(super) fn check(file: &[u8]) -> Result<(), Unfit> {
             continue;
         }
         let data = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).or_else(|| rest.strip_prefix(b"\r")).unwrap_or(rest);
-        let part = heaviest(data, DEPTH)?;
+        let part = heaviest(data, DEPTH, &mut left)?;
         whole += part;
         if part > PART || whole >= WHOLE {
             return Err(Unfit::Heavy);
@@ -61,7 +63,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// The most that data can become by being unpacked; what is more than a part may become is told as a little more than that.
-fn heaviest(data: &[u8], depth: usize) -> Result<u64, Unfit> {
+fn heaviest(data: &[u8], depth: usize, left: &mut u64) -> Result<u64, Unfit> {
     if depth == 0 {
         return Ok(0);
     }
@@ -71,7 +73,12 @@ fn heaviest(data: &[u8], depth: usize) -> Result<u64, Unfit> {
     let bare = is_open.then(|| unpacked(DeflateDecoder::new(data)));
     let behind = data.get(2..).filter(|_| is_open).map(|body| unpacked(DeflateDecoder::new(body)));
     let found = [zlib, bare, behind, from_hex(data), from_ascii85(data)];
-    let mut most = swollen(data.len(), lzw(data)).max(swollen(data.len(), runs(data)));
+    let (lzw, lzw_read) = lzw(data);
+    let (runs, runs_read) = runs(data);
+    let made: usize = found.iter().flatten().map(Vec::len).sum();
+    // Digits become at most half as many bytes.
+    *left = left.checked_sub((64 + lzw_read + runs_read + 3 * made) as u64).ok_or(Unfit::Heavy)?;
+    let mut most = swollen(data.len(), lzw).max(swollen(data.len(), runs));
     for plain in found.into_iter().flatten().filter(|plain| !plain.is_empty()) {
         if plain.len() as u64 > PART {
             return Err(Unfit::Heavy);
@@ -79,7 +86,7 @@ fn heaviest(data: &[u8], depth: usize) -> Result<u64, Unfit> {
         if names::asks_too_much(&plain) || names::unpacks_pictures(&plain) {
             return Err(Unfit::Hidden);
         }
-        most = most.max(plain.len() as u64).max(heaviest(&plain, depth - 1)?);
+        most = most.max(plain.len() as u64).max(heaviest(&plain, depth - 1, left)?);
     }
     Ok(most)
 }
@@ -103,11 +110,11 @@ const fn swollen(from: usize, to: u64) -> u64 {
     if to > PART && to / 16 > from as u64 { to } else { 0 }
 }
 
-/// How long the data is as LZW codes.
-fn lzw(data: &[u8]) -> u64 {
+/// How long the data is as LZW codes, and how much of it was read.
+fn lzw(data: &[u8]) -> (u64, usize) {
     let mut lengths: Vec<u64> = Vec::with_capacity(4096);
     let (mut before, mut total, mut bits, mut held) = (None, 0, 0_u32, 0_u32);
-    for byte in data {
+    for (at, byte) in data.iter().enumerate() {
         held = held << 8 | u32::from(*byte);
         bits += 8;
         let width = match lengths.len() {
@@ -127,7 +134,7 @@ fn lzw(data: &[u8]) -> u64 {
                 before = None;
                 continue;
             }
-            257 => break,
+            257 => return (total, at),
             _ => {}
         }
         let length = if code < 256 { 1 } else { lengths.get(code - 258).copied().or(before.map(|before| before + 1)).unwrap_or(1) };
@@ -137,11 +144,11 @@ fn lzw(data: &[u8]) -> u64 {
         before = Some(length);
         total += length;
     }
-    total
+    (total, data.len())
 }
 
-/// How long the data is as runs of bytes.
-fn runs(data: &[u8]) -> u64 {
+/// How long the data is as runs of bytes, and how much of it was read.
+fn runs(data: &[u8]) -> (u64, usize) {
     let (mut at, mut total) = (0, 0);
     while let Some(control) = data.get(at) {
         match control {
@@ -156,7 +163,7 @@ fn runs(data: &[u8]) -> u64 {
             }
         }
     }
-    total
+    (total, at.min(data.len()))
 }
 
 /// The bytes of hexadecimal digits, when the data begins with nothing else.
@@ -242,6 +249,12 @@ mod tests {
             held &= (1 << bits) - 1;
         }
         out
+    }
+
+    #[test]
+    fn a_file_full_of_beginnings_is_given_up() {
+        let file = [b"%PDF-1.4\n".as_slice(), &b"streamvw~~".repeat(1 << 17)].concat();
+        assert!(heavy(&file));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::agent::{Parameters, ToolRef};
-use super::super::condition::{FlawKind, Test};
+use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
 use super::super::graph::NodeKind;
 use super::super::node::keys::{self, Key, KeyType};
@@ -67,7 +67,6 @@ pub(super) fn check(kind: NodeKind, data: &Map<String, Value>, spot: Spot<'_>, l
     if kind == NodeKind::SetState && is_given(data, "from_key") && is_given(data, "value") {
         refuse("data.from_key", "expected.not_with_value", &[]);
     }
-    test(kind, data, spot, label, report);
 }
 
 /// Null and empty text say nothing.
@@ -75,10 +74,11 @@ fn is_given(data: &Map<String, Value>, name: &str) -> bool {
     data.get(name).is_some_and(|value| !value.is_null() && value.as_str() != Some(""))
 }
 
-fn test(kind: NodeKind, data: &Map<String, Value>, spot: Spot<'_>, label: &str, report: &mut Report) {
+/// Does its test compile, with what the graph's other tests leave of the room for patterns?
+pub(super) fn test(kind: NodeKind, data: &Map<String, Value>, spot: Spot<'_>, label: &str, patterns: &mut Budget, report: &mut Report) {
     let flaws = match kind {
-        NodeKind::Condition => Test::parse_or_default(data).err(),
-        NodeKind::Loop => Test::parse(data).err(),
+        NodeKind::Condition => Test::parse_or_default_within(data, patterns).err(),
+        NodeKind::Loop => Test::parse_within(data, patterns).err(),
         NodeKind::Start
         | NodeKind::Stop
         | NodeKind::Agent

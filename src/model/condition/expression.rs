@@ -1,32 +1,38 @@
-//! Owns expression tests: one expression over `state`, bounded by fuel.
+//! Owns expression tests: one Jinja expression over `state`, whose depth is bounded when it is read, whose work and memory when it is evaluated.
+//!
+//! The language is that of minijinja's expressions with the filters and tests that are listed; a test compares both.
+
+mod evaluate;
+mod filters;
+mod lexer;
+mod math;
+mod meter;
+mod numbers;
+mod parser;
+mod probes;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod value;
+mod writing;
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
-
-use minijinja::value::{Enumerator, Object, Value};
-use minijinja::{Environment, UndefinedBehavior};
-use serde_json::Value as Json;
 
 use super::super::event::{Fault, FaultCode};
 use super::super::state::State;
+use evaluate::Evaluation;
+use meter::Meter;
+use syntax::Expr;
 
-/// Instructions that one evaluation may take.
-const FUEL: u64 = 50_000;
 /// Bytes that an expression may have.
 const MAX_LENGTH: usize = 10_000;
-
-/// What every expression is compiled in; it never changes.
-static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = Environment::new();
-    environment.set_fuel(Some(FUEL));
-    environment.set_undefined_behavior(UndefinedBehavior::Chainable);
-    environment
-});
+/// Bytes of it that a message repeats.
+const SHOWN: usize = 200;
 
 /// A compiled expression.
 pub(super) struct Expression {
-    source: String,
-    compiled: minijinja::Expression<'static, 'static>,
+    source: Box<str>,
+    compiled: Expr,
 }
 
 impl fmt::Debug for Expression {
@@ -41,59 +47,26 @@ impl Expression {
         if source.len() > MAX_LENGTH {
             return Err(format!("longer than {MAX_LENGTH} characters"));
         }
-        let compiled = ENVIRONMENT.compile_expression_owned(source.to_owned()).map_err(|error| reason(&error))?;
-        Ok(Self { source: source.to_owned(), compiled })
+        let compiled = parser::parse(source).map_err(|reason| format!("syntax error: {reason}"))?;
+        Ok(Self { source: source.into(), compiled })
     }
 
     /// Is its value true?
     pub(super) fn holds(&self, state: &State) -> Result<bool, Fault> {
-        let context = Value::from_object(Context(Value::from_object(Keys(state.clone()))));
-        let value = self.compiled.eval(context).map_err(|error| {
-            let message = format!("the expression `{}` could not be evaluated: {}", self.source, reason(&error));
+        let evaluation = Evaluation { state, meter: Meter::new() };
+        let value = evaluation.value(&self.compiled).map_err(|reason| {
+            let message = format!("the expression `{}` could not be evaluated: {}", self.shown(), short(&reason));
             Fault::new(FaultCode::ExpressionError, message)
         })?;
         Ok(value.is_true())
     }
-}
 
-fn reason(error: &minijinja::Error) -> String {
-    error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()))
-}
-
-/// `{state: …}`.
-#[derive(Debug)]
-struct Context(Value);
-
-impl Object for Context {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        (key.as_str() == Some("state")).then(|| self.0.clone())
+    fn shown(&self) -> String {
+        short(&self.source)
     }
 }
 
-/// The keys of the state, converted when they are asked for.
-#[derive(Debug)]
-struct Keys(State);
-
-impl Object for Keys {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.0.get(key.as_str()?).map(|value| converted(value))
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.0.iter().map(|(key, _)| Value::from(key.to_string())).collect())
-    }
-}
-
-fn converted(value: &Json) -> Value {
-    match value {
-        Json::Null => Value::from(()),
-        Json::Bool(truth) => Value::from(*truth),
-        Json::Number(number) => {
-            let whole = number.as_i64().map(Value::from).or_else(|| number.as_u64().map(Value::from));
-            whole.unwrap_or_else(|| Value::from(number.as_f64().unwrap_or(f64::NAN)))
-        }
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => items.iter().map(converted).collect(),
-        Json::Object(fields) => Value::from_pairs(fields.iter().map(|(key, value)| (key.as_str(), converted(value)))),
-    }
+fn short(text: &str) -> String {
+    let end = text.floor_char_boundary(SHOWN);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
 }

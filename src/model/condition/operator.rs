@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::compare::{Numeric, date, equal, is_empty, length, truth};
+use super::pattern::Pattern;
 
 /// How a state value is compared with a given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +113,12 @@ pub const VALUE_TYPES: [&str; 6] = ["auto", "string", "number", "boolean", "null
 pub(super) struct Operand {
     /// After its conversion.
     pub(super) value: Value,
+    /// About how long its JSON is.
+    pub(super) bytes: usize,
     /// Of an operator that compares text.
     pub(super) text: Option<Box<str>>,
     /// Of `regex`.
-    pub(super) regex: Option<Regex>,
+    pub(super) regex: Option<Pattern>,
     /// `value_type` is `date`.
     pub(super) dates: bool,
 }
@@ -143,7 +145,18 @@ impl Operator {
     }
 
     /// Does it hold for a state value (null when missing)?
-    pub(super) fn holds(self, state: &Value, given: &Operand, strict: bool) -> bool {
+    ///
+    /// # Errors
+    /// Why that was not found out.
+    pub(super) fn holds(self, state: &Value, given: &Operand, strict: bool) -> Result<bool, String> {
+        if self == Self::Regex {
+            let searched = given.regex.as_ref().zip(state.as_str());
+            return searched.map_or(Ok(false), |(pattern, text)| pattern.compiled()?.is_match(text));
+        }
+        Ok(self.compares(state, given, strict))
+    }
+
+    fn compares(self, state: &Value, given: &Operand, strict: bool) -> bool {
         match self {
             Self::NotEmpty => !is_empty(state),
             Self::Empty => is_empty(state),
@@ -155,7 +168,8 @@ impl Operator {
             Self::NotIn => !is_in(state, given, strict),
             Self::StartsWith => on_text(state, given, |text, part| text.starts_with(part)),
             Self::EndsWith => on_text(state, given, |text, part| text.ends_with(part)),
-            Self::Regex => given.regex.as_ref().zip(state.as_str()).is_some_and(|(regex, text)| regex.is_match(text)),
+            // Searched before.
+            Self::Regex => false,
             Self::IsTrue => truth(state) == Some(true),
             Self::IsFalse => truth(state) == Some(false),
             Self::IsNull => state.is_null(),

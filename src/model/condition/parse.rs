@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use regex::RegexBuilder;
 use serde_json::{Map, Value};
 
 use super::super::path::Path;
+use super::super::state::measure;
 use super::super::template_text::text_of;
 use super::compare::{Numeric, as_text, date, truth};
 use super::expression::Expression;
 use super::operator::{Needs, Operand, Operator, VALUE_TYPES};
+use super::pattern::{Budget, Pattern};
 use super::{Form, Rule, Test};
 
 /// Data keys that make a test of a loop.
 pub const KEYS: [&str; 4] = ["state_key", "operator", "rules", "expression"];
 
-/// Bytes that a compiled regular expression may take.
-const REGEX_SIZE: usize = 1 << 20;
+/// Rules that one test may have.
+const RULES: usize = 256;
 
 /// Something wrong with a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +64,13 @@ fn said<'d>(data: &'d Map<String, Value>, key: &str) -> Option<&'d Value> {
     })
 }
 
-pub(super) fn read(data: &Map<String, Value>) -> Result<Test, Vec<Flaw>> {
+/// Compiles a test. Its patterns must fit into the budget; without one they were checked before, and are compiled when they are asked.
+pub(super) fn read(data: &Map<String, Value>, budget: Option<&mut Budget>) -> Result<Test, Vec<Flaw>> {
     if let Some(expression) = said(data, "expression") {
         return read_expression(expression).map_err(|flaw| vec![flaw]);
     }
     let Some(rules) = said(data, "rules") else {
-        let rule = read_rule(data, "data")?;
+        let rule = read_rule(data, "data", budget)?;
         return Ok(Test(Form::All(Box::new([rule]))));
     };
     let mut flaws = Vec::new();
@@ -80,7 +82,7 @@ pub(super) fn read(data: &Map<String, Value>) -> Result<Test, Vec<Flaw>> {
             false
         }
     };
-    let rules = read_rules(rules, &mut flaws);
+    let rules = read_rules(rules, budget, &mut flaws);
     if flaws.is_empty() { Ok(Test(if any { Form::Any(rules) } else { Form::All(rules) })) } else { Err(flaws) }
 }
 
@@ -91,11 +93,15 @@ fn read_expression(value: &Value) -> Result<Test, Flaw> {
     Ok(Test(Form::Expression(Arc::new(compiled))))
 }
 
-fn read_rules(rules: &Value, flaws: &mut Vec<Flaw>) -> Box<[Rule]> {
+fn read_rules(rules: &Value, mut budget: Option<&mut Budget>, flaws: &mut Vec<Flaw>) -> Box<[Rule]> {
     let Some(rules) = rules.as_array() else {
         flaws.push(flaw("data", "rules", "expected.list", ""));
         return Box::default();
     };
+    if rules.len() > RULES {
+        flaws.push(flaw("data", "rules", "flaw.rules", &RULES.to_string()));
+        return Box::default();
+    }
     let mut read = Vec::with_capacity(rules.len());
     for (n, rule) in rules.iter().enumerate() {
         let at = format!("data.rules.{n}");
@@ -103,7 +109,7 @@ fn read_rules(rules: &Value, flaws: &mut Vec<Flaw>) -> Box<[Rule]> {
             flaws.push(Flaw { kind: FlawKind::Rule, field: at, detail: "expected.object", about: String::new() });
             continue;
         };
-        match read_rule(rule, &at) {
+        match read_rule(rule, &at, budget.as_deref_mut()) {
             Ok(rule) => read.push(rule),
             Err(found) => flaws.extend(found),
         }
@@ -115,7 +121,7 @@ fn flaw(at: &str, key: &str, detail: &'static str, about: &str) -> Flaw {
     Flaw { kind: FlawKind::Rule, field: format!("{at}.{key}"), detail, about: about.to_owned() }
 }
 
-fn read_rule(data: &Map<String, Value>, at: &str) -> Result<Rule, Vec<Flaw>> {
+fn read_rule(data: &Map<String, Value>, at: &str, budget: Option<&mut Budget>) -> Result<Rule, Vec<Flaw>> {
     let mut flaws = Vec::new();
     let path = match said(data, "state_key") {
         None => Some(Path::key("input")),
@@ -141,7 +147,7 @@ fn read_rule(data: &Map<String, Value>, at: &str) -> Result<Rule, Vec<Flaw>> {
     let strict = data.get("strict").and_then(Value::as_bool).unwrap_or(false);
     let value = data.get("value").unwrap_or(&Value::Null);
     let operand = match (operator, value_type) {
-        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict)
+        (Some(operator), Some(value_type)) => read_operand(operator, value, value_type, strict, budget)
             .map_err(|(detail, about)| flaws.push(flaw(at, "value", detail, &about)))
             .ok(),
         (None | Some(_), None) | (None, Some(_)) => None,
@@ -159,27 +165,21 @@ fn must_be<T>(found: Option<T>, expected: &'static str) -> Result<T, Reason> {
     found.ok_or((expected, String::new()))
 }
 
-fn read_operand(operator: Operator, value: &Value, value_type: &str, strict: bool) -> Result<Operand, Reason> {
+fn read_operand(operator: Operator, value: &Value, value_type: &str, strict: bool, budget: Option<&mut Budget>) -> Result<Operand, Reason> {
     let needs = operator.needs();
     if needs == Needs::Nothing {
         return Ok(Operand::default());
     }
     let text = as_text(value).or_else(|| value.is_null().then(|| "".into()));
-    let regex = if operator == Operator::Regex { Some(compile(value)?) } else { None };
+    let regex = if operator == Operator::Regex { Some(pattern(value, budget)?) } else { None };
     let converted = if strict || value.is_null() { value.clone() } else { convert_all(value, value_type, needs)? };
-    Ok(Operand { value: converted, text: text.map(Into::into), regex, dates: value_type == "date" })
+    let bytes = measure(&converted).0;
+    Ok(Operand { value: converted, bytes, text: text.map(Into::into), regex, dates: value_type == "date" })
 }
 
-fn compile(value: &Value) -> Result<regex::Regex, Reason> {
+fn pattern(value: &Value, budget: Option<&mut Budget>) -> Result<Pattern, Reason> {
     let text = must_be(as_text(value), "expected.regex")?;
-    let built = RegexBuilder::new(&text).size_limit(REGEX_SIZE).build();
-    built.map_err(|error| ("flaw.regex", last_line(&error.to_string())))
-}
-
-/// The last line of the engine's message says what is wrong; those before it draw the pattern.
-fn last_line(text: &str) -> String {
-    let line = text.lines().last().unwrap_or_default();
-    line.trim().trim_start_matches("error: ").to_owned()
+    budget.map_or_else(|| Ok(Pattern::stored(&text)), |budget| Pattern::checked(&text, budget).map_err(|reason| ("flaw.regex", reason)))
 }
 
 /// Items of a list are converted one by one.

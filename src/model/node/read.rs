@@ -33,12 +33,12 @@ impl Node {
             NodeKind::Fork => Self::Fork(Fork { branches: branches(fields), join: fields.filled("join") }),
             NodeKind::Join => Self::Join(Join { output_key: fields.key("parallel_results") }),
             NodeKind::Loop => Self::Loop(LoopNode {
-                test: Test::parse(data).ok().flatten(),
+                test: Test::stored(data),
                 max_steps: fields.bound("max_steps"),
                 on_max: if fields.is("on_max", "exit") { OnMax::Exit } else { OnMax::Fail },
             }),
             NodeKind::SetState => Self::SetState(set_state(fields)),
-            NodeKind::Condition => Self::Condition(Test::parse_or_default(data).unwrap_or_default()),
+            NodeKind::Condition => Self::Condition(Test::stored_or_default(data)),
             NodeKind::Note => Self::Note,
         }
     }

@@ -111,10 +111,15 @@ fn balanced(bytes: &[u8], mut at: usize) -> usize {
     bytes.len()
 }
 
-/// Where a plain value ends; the scheme of a header's value is no value.
-fn word(text: &str, at: usize) -> usize {
+/// Where a plain value ends; schemes of a header's value are no value.
+fn word(text: &str, mut at: usize) -> usize {
     let ends = |letter: char| letter.is_whitespace() || matches!(letter, ',' | ';' | '&' | '"' | '\'' | '}' | ']' | ')' | '<');
-    let end = text[at..].find(ends).map_or(text.len(), |length| at + length);
-    let scheme = SCHEMES.contains(&text[at..end].to_ascii_lowercase().as_str());
-    if scheme && text.as_bytes().get(end) == Some(&b' ') { word(text, end + 1) } else { end }
+    loop {
+        let end = text[at..].find(ends).map_or(text.len(), |length| at + length);
+        let scheme = SCHEMES.iter().any(|scheme| scheme.eq_ignore_ascii_case(&text[at..end]));
+        if !scheme || text.as_bytes().get(end) != Some(&b' ') {
+            return end;
+        }
+        at = end + 1;
+    }
 }

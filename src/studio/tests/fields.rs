@@ -102,7 +102,7 @@ async fn what_is_allowed_passes() {
         (Resource::Agent, json!({"credential": "secret:A", "output_schema": "verdict", "parameters": {"temperature": 0, "stop": ["x"]}})),
         (Resource::Agent, json!({"memory_config": null, "tool_max_runs": 100.0, "tools": [{"ref": "provider:web_search"}, {"ref": "mcp:files"}]})),
         (Resource::Tool, json!({"config": {"headers": {"Authorization": "secret:T"}}, "timeout_ms": 5})),
-        (Resource::McpServer, json!({"transport": "stdio", "command": "npx", "url": null, "env": {"A": "secret:B", "MAX_TOKENS": "10"}})),
+        (Resource::McpServer, json!({"transport": "stdio", "command": "npx", "url": null, "env": {"A_TOKEN": "secret:B", "X_REGION": "10"}})),
         (Resource::KnowledgeBase, json!({"embeddings_provider": "openai", "embeddings_model": "m", "dimensions": 1536})),
     ] {
         make(&studio, resource, with(resource, &more)).await;

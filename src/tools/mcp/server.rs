@@ -138,7 +138,11 @@ impl Server {
         let way = match self.transport.as_str() {
             "stdio" => {
                 self.may_start(config)?;
-                let env = lookup.all(&self.env).await?;
+                let mut env = lookup.all(&self.env).await?;
+                if !self.own && let Ok(path) = std::env::var("PATH") {
+                    // What it starts itself is looked up as in the host.
+                    env.entry("PATH".to_owned()).or_insert(path);
+                }
                 Way::Program(Program { command: self.command.clone(), arguments: self.arguments.clone(), env })
             }
             transport => {
@@ -163,8 +167,8 @@ impl Server {
             let text = format!("may not start `{}`: it is not on the list `mcp.stdio_allowlist`", self.command);
             return Err(unavailable(&self.slug, &text));
         }
-        match self.env.keys().find(|name| !self.own && !variable::is_harmless(name)) {
-            Some(name) => Err(unavailable(&self.slug, &format!("may not set the variable {name}, which makes a program run other code"))),
+        match self.env.keys().find(|name| !self.own && !variable::may_be_set(name, &config.mcp.env_allowlist)) {
+            Some(name) => Err(unavailable(&self.slug, &format!("may not set the variable {name}: it is not on the list `mcp.env_allowlist`"))),
             None => Ok(()),
         }
     }

@@ -214,7 +214,7 @@ async fn an_agent_is_found_by_its_id_in_any_case() {
 
 #[tokio::test]
 async fn programs_of_the_studio_need_the_list() {
-    let bench = Bench::new(json!({"mcp": {"stdio_allowlist": ["listed"]}}));
+    let bench = Bench::new(json!({"mcp": {"stdio_allowlist": ["listed"], "env_allowlist": ["A_URL"]}}));
     let make = async |body: Value| {
         let made = bench.studio.create(&bench.scope, studio::studio::Resource::McpServer, &body).await;
         made.map_or_else(|error| format!("{:?}", error.members), |_| "made".into())
@@ -222,6 +222,10 @@ async fn programs_of_the_studio_need_the_list() {
     assert_eq!(make(json!({"name": "A", "transport": "stdio", "command": "listed"})).await, "made");
     assert!(make(json!({"name": "B", "transport": "stdio", "command": "other"})).await.contains("command"));
     assert!(make(json!({"name": "C", "transport": "stdio", "command": "listed", "env": {"LD_PRELOAD": "x"}})).await.contains("env.LD_PRELOAD"));
+    let warned = json!({"name": "E", "transport": "stdio", "command": "listed", "env": {"PYTHONWARNINGS": "all:0:antigravity.x:0:0", "BROWSER": "sh"}});
+    let refused = make(warned).await;
+    assert!(refused.contains("env.PYTHONWARNINGS") && refused.contains("env.BROWSER"), "{refused}");
+    assert_eq!(make(json!({"name": "F", "transport": "stdio", "command": "listed", "env": {"A_URL": "x", "LANG": "C", "ACME_API_KEY": "secret:K"}})).await, "made");
     assert!(make(json!({"name": "D", "transport": "stdio", "command": "listed", "env": {"A-B": "x"}})).await.contains("env.A-B"));
 }
 

@@ -104,7 +104,7 @@ fn tests_of_conditions_and_loops_compile() {
     }
     says(
         "start -> loop_1{operator: nope}; loop_1.continue -> loop_1; loop_1.exit -> stop",
-        &["condition_invalid loop_1 data.operator", "loop_without_condition loop_1"],
+        &["condition_invalid loop_1 data.operator"],
     );
 }
 

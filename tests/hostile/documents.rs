@@ -1,0 +1,37 @@
+//! Documents that are built to be slow or large.
+
+use std::time::{Duration, Instant};
+
+use studio::knowledge::text::{DocumentKind, Reader};
+
+use crate::trial::{STACK, trial};
+
+/// Reads a document; how long that took.
+fn read(kind: DocumentKind, content: Vec<u8>) -> Duration {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let begun = Instant::now();
+    let _text = runtime.block_on(Reader::default().read(kind, content));
+    begun.elapsed()
+}
+
+#[test]
+fn a_pdf_full_of_streams_is_given_up_soon() {
+    // Readers have a thread of their own with a stack of 64 MiB.
+    trial("documents::a_pdf_full_of_streams_is_given_up_soon", STACK, || {
+        for piece in ["streamvw~~", "stream\nendstream", "stream\n<~zzzzzzzz", "stream x\u{9c}", "/Columns 5 ", "stream\n00000000", "1 0 obj<<>>stream\n\u{1}"] {
+            let content = [b"%PDF-1.4\n".as_slice(), &piece.repeat((20 << 20) / piece.len()).into_bytes()].concat();
+            let taken = read(DocumentKind::Pdf, content);
+            assert!(taken < Duration::from_secs(if cfg!(debug_assertions) { 90 } else { 20 }), "{piece}: {taken:?}");
+        }
+    });
+}
+
+#[test]
+fn a_page_of_any_shape_is_read_in_its_length() {
+    trial("documents::a_page_of_any_shape_is_read_in_its_length", STACK, || {
+        for piece in ["<div>", "<p a=b c='d' ", "<svg><svg>", "&amp", "<!--", "<li>", "<td>", "<pre>", "</p>", "<a b=\"", "<script>", "- ", "<textarea>\n", "<br>", "<x y y y y y"] {
+            let taken = read(DocumentKind::Html, piece.repeat((4 << 20) / piece.len()).into_bytes());
+            assert!(taken < Duration::from_secs(if cfg!(debug_assertions) { 60 } else { 10 }), "{piece}: {taken:?}");
+        }
+    });
+}
