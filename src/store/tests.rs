@@ -8,6 +8,7 @@ mod logs;
 mod numbers;
 mod rest;
 mod searches;
+mod server;
 mod sizes;
 mod usages;
 

@@ -1,0 +1,68 @@
+//! Tests of what only a server knows: schemas, locks of rows, several connections. They do nothing where tests run on files.
+
+use super::*;
+use crate::store::queue;
+
+/// A store on the server, in the schemas of a path.
+fn store_at(path: &str) -> Option<Store> {
+    let url = std::env::var("STUDIO_TEST_DATABASE_URL").ok()?;
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let url = format!("{url}{sign}options=-c%20search_path%3D{path}");
+    let config = crate::config::Config::with(json!({"database": {"url": url}})).unwrap();
+    Some(Store::open(StoreSettings::of(&config).unwrap()))
+}
+
+#[test]
+fn tables_are_those_of_the_schema_that_the_path_names_first() {
+    let [one, two, three] = [(); 3].map(|()| format!("test_{}", uuid::Uuid::new_v4().simple()));
+    let Some(first) = store_at(&one) else { return };
+    with_run(&first);
+    let schema = |tx: &mut Tx<'_>| {
+        let sql = "SELECT n.nspname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = '#runs'::regclass";
+        tx.query_one(sql, &[], |row| Ok(row.text(0)?.to_owned()))
+    };
+    let second = store_at(&format!("{two},{one}")).unwrap();
+    let refused = write(&second, |_| Ok(())).unwrap_err();
+    assert!(matches!(&refused, StoreError::Place(text) if text.contains(&one) && text.contains(&two)), "{refused}");
+    let third = store_at(&format!("{three},pg_catalog")).unwrap();
+    assert_eq!(write(&third, schema).unwrap(), Some(three), "it is made");
+    assert_eq!(read(&first, |tx| runs::get(tx, "t", &id(1))).unwrap().unwrap().head, 3);
+}
+
+#[test]
+fn leases_are_renewed_beside_what_runs_store() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let store = fresh();
+    let deadlocks = |tx: &mut Tx<'_>| {
+        tx.query_one("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()", &[], |row| row.int(0))
+    };
+    write(&store, |tx| (1..=200).try_for_each(|number| runs::insert(tx, &run(number)).map(drop))).unwrap();
+    let before = read(&store, deadlocks).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_time().build().unwrap();
+    runtime.block_on(async {
+        let appends = (1..=200).map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                for head in 0..20 {
+                    store.write_of(id(number), move |tx| append(tx, &growth(number, head, 1))).await.unwrap();
+                }
+            })
+        });
+        let appends: Vec<_> = appends.collect();
+        for until in 0..20 {
+            let all: Vec<Id> = (1..=200).map(id).collect();
+            assert_eq!(queue::hold(&store, &"a".into(), all, Timestamp(5000 + until)).await.unwrap(), []);
+        }
+        for append in appends {
+            append.await.unwrap();
+        }
+    });
+    let after = write(&store, move |tx| {
+        tx.execute("SELECT pg_stat_clear_snapshot()", &[])?;
+        deadlocks(tx)
+    });
+    // Other tests share the server.
+    assert!(after.unwrap() <= before.map(|count| count + 2), "nobody waits for who waits for him");
+}
