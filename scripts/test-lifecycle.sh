@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The lifecycle machine: new seeds for five minutes, or as the environment says: SEED, SEEDS, DEEDS, SECONDS, SHRINK, GAME (Runs, Knowledge),
-# ONLY (deeds of one seed), IGNORE (rules), PGURL (a PostgreSQL server instead of files in memory; `cluster` makes one for the time being).
+# The lifecycle machine: new seeds for five minutes, or as the environment says: SEED, SEEDS, DEEDS, SECONDS, SHRINK, GAME (Runs, Knowledge,
+# Door), ONLY (deeds of one seed), IGNORE (rules), PGURL (a PostgreSQL server instead of files in memory; `cluster` makes one for the time being).
 # A failure tells its seed, the few deeds that break a rule, and the command that plays them again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
