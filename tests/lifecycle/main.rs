@@ -133,13 +133,15 @@ fn play_seeds(game: Game, seeds: impl IntoIterator<Item = u64>, until: Option<In
 /// Seeds that are played each time, with so many deeds each.
 const KNOWN: [u64; 20] = [4, 8, 10, 13, 14, 18, 19, 20, 23, 24, 26, 28, 30, 32, 33, 34, 40, 42, 43, 46];
 const FEW: usize = 25;
+/// Seeds whose games of knowledge once broke a rule, with so many deeds each.
+const BROKEN_ONCE: [u64; 8] = [361, 571, 50184, 50267, 50813, 50933, 51096, 51363];
+const MANY: usize = 40;
 
 #[test]
 fn known_seeds_break_no_rule() {
     let mut broken = BTreeMap::new();
-    for (game, seeds) in [(Game::Runs, KNOWN), (Game::Knowledge, KNOWN)] {
-        broken.extend(play_seeds(game, seeds, None, FEW, Duration::from_secs(20)));
-    }
+    broken.extend(play_seeds(Game::Runs, KNOWN, None, FEW, Duration::from_secs(20)));
+    broken.extend(play_seeds(Game::Knowledge, BROKEN_ONCE, None, MANY, Duration::from_secs(20)));
     assert!(broken.is_empty(), "{broken:?}");
 }
 
