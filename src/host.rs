@@ -12,7 +12,8 @@ pub enum HostOp {
     /// Run a tool: `{name, arguments, call_id, idempotency_key, trace_id, node_id, tenant, user}`.
     #[serde(rename = "tool.call")]
     ToolCall,
-    /// A tool's result, or the answer to a question, is no longer wanted: `{call_id}`.
+    /// A tool's result, or the answer to a question, is no longer wanted: `{call_id, trace_id}`. A tool may still answer within
+    /// `timeouts.cancel_grace_ms`.
     #[serde(rename = "tool.cancel")]
     ToolCancel,
     /// May this user come in: `{gate, user, tenant, method, path}` gives `{allow}`.
@@ -101,6 +102,9 @@ pub struct HostDeclaration {
     pub classes: BTreeMap<String, Value>,
 }
 
+/// In what a host answers to `tool.cancel`, if it answers anything: false when it had not taken the call, and never will.
+pub const TAKEN: &str = "taken";
+
 /// A host could not answer; the text is shown as the tool's or the provider's failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFailure(pub String);
@@ -119,6 +123,11 @@ pub struct HostCall {
 pub trait Host: Send + Sync {
     /// Answers a question. Dropping the future means that the answer is no longer wanted.
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>>;
+
+    /// It is told of cancelled tool calls also when it did not declare `tool.cancel`.
+    fn hears_cancels(&self) -> bool {
+        false
+    }
 }
 
 /// The way to the host: whatever host is set at the moment of a question.
@@ -147,7 +156,8 @@ impl HostDoor {
     #[must_use]
     pub fn answers(&self, op: HostOp) -> bool {
         let embedded = self.0.read();
-        embedded.host.is_some() && embedded.declaration.ops.contains(&op)
+        let heard = |host: &std::sync::Arc<dyn Host>| op == HostOp::ToolCancel && host.hears_cancels();
+        embedded.host.as_ref().is_some_and(|host| embedded.declaration.ops.contains(&op) || heard(host))
     }
 
     /// Asks the host and waits at most `limit`.

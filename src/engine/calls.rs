@@ -153,12 +153,15 @@ impl StepContext {
         if let Some(answer) = self.answer(key).await? {
             return Ok(answer);
         }
+        self.may_call()?;
         call.request.stream = self.world().providers.streams(&call.provider);
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
+        self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
         let spent = Mutex::new(None);
         let result = tokio::select! {
+            biased;
             result = self.ask(&call, &spent) => result,
             () = self.cancelled().cancelled() => {
                 Err(ProviderFailure { tokens: *spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })

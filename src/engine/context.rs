@@ -1,6 +1,7 @@
 //! Owns what one attempt of one step may see and do: the only way from a node to the world and to the log.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,7 @@ pub struct ChatOverrides {
 }
 
 /// One attempt of one step, and all that it may do to the world.
+#[derive(Clone)]
 pub struct StepContext {
     world: Arc<World>,
     journal: Arc<Journal>,
@@ -211,6 +213,22 @@ impl StepContext {
         &self.cut
     }
 
+    /// The same step, in an attempt that may be cut short by itself.
+    pub(super) fn attempting(&self) -> Self {
+        Self { cut: self.cut.child_token(), ..self.clone() }
+    }
+
+    /// No call begins any more when the step is cut short.
+    pub(super) fn may_call(&self) -> Result<(), Fault> {
+        if self.cut.is_cancelled() { Err(cut_short()) } else { Ok(()) }
+    }
+
+    /// How long a call that is cut short may take to end by itself: a little less than its step, which has to record that.
+    pub(super) fn grace(&self) -> Duration {
+        let whole = Duration::from_millis(self.world.config.timeouts.cancel_grace_ms);
+        whole - (whole / 10).min(super::step::MARGIN)
+    }
+
     pub(super) const fn journal(&self) -> &Arc<Journal> {
         &self.journal
     }
@@ -242,10 +260,13 @@ impl StepContext {
     /// The run has a call of that id in another step.
     #[must_use]
     pub fn call_id_taken(&self, id: &str) -> bool {
-        self.journal.with(|run| {
-            let own = run.lanes.get(&self.lane).and_then(|lane| lane.step.as_deref()).is_some_and(|step| step.announced.contains(id));
-            !own && run.call_ids.contains(id)
-        })
+        !self.has_call(id) && self.journal.with(|run| run.call_ids.contains(id))
+    }
+
+    /// This step has a call of that id.
+    #[must_use]
+    pub fn has_call(&self, id: &str) -> bool {
+        self.open(|step| step.has_call(id)).unwrap_or(false)
     }
 
     /// The answer to a call that waited for approval.
@@ -318,6 +339,11 @@ impl StepContext {
 /// The run is not this owner's any more: whatever the node does next is not recorded.
 pub(super) fn lost() -> Fault {
     Fault::new(FaultCode::Cancelled, "the run is not driven here any more")
+}
+
+/// What is under way in a step that is cut short ends with this.
+pub(super) fn cut_short() -> Fault {
+    Fault::new(FaultCode::Cancelled, "the call was cut short")
 }
 
 /// The fault of a store that cannot be read.

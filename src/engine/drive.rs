@@ -64,8 +64,8 @@ pub struct Drive {
     pub(super) signals: Signals,
     /// A retryable failure may be tried again by the queue so many more times.
     pub(super) tries_left: u32,
-    /// A step failed, and whoever drove before did not live to act on it.
-    pub(super) failed: Option<(Fault, Arc<str>)>,
+    /// Steps failed, and whoever drove before did not live to act on it.
+    pub(super) failed: Vec<(Fault, Arc<str>)>,
 }
 
 /// What is under way in one stretch of driving.
@@ -92,12 +92,15 @@ impl Drive {
             return Drove::Rested(self.journal.status());
         }
         let mut stretch = Stretch {
-            ready: if self.failed.is_some() { VecDeque::new() } else { self.first_lanes() },
+            ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
             busy: FuturesUnordered::new(),
             paused_forks: HashSet::new(),
-            failed: self.failed.clone().map(|(fault, node)| (fault, Some(node))),
+            failed: None,
             cut: CancellationToken::new(),
         };
+        for (fault, node) in &self.failed {
+            self.blame(&mut stretch, fault.clone(), Some(Arc::clone(node)));
+        }
         let left = self.time_left();
         let until = tokio::time::Instant::now() + left;
         let deadline = tokio::time::sleep_until(until);
@@ -195,9 +198,7 @@ impl Drive {
                 Advance::Forked => self.fill_fork(&mut stretch.ready, lane),
                 Advance::Ended => self.lane_ended(stretch, lane),
                 Advance::Paused => self.lane_paused(stretch, lane),
-                Advance::Failed(fault, node) => {
-                    stretch.failed.get_or_insert((fault, node));
-                }
+                Advance::Failed(fault, node) => self.blame(stretch, fault, node),
                 Advance::Lost => return false,
             }
         }
@@ -226,10 +227,16 @@ impl Drive {
         match over {
             StepOver::Goes => stretch.ready.push_back(lane),
             StepOver::Paused => self.lane_paused(stretch, lane),
-            StepOver::Failed(fault, node) => {
-                stretch.failed.get_or_insert((fault, Some(node)));
-            }
+            StepOver::Failed(fault, node) => self.blame(stretch, fault, Some(node)),
             StepOver::Cut | StepOver::Lost => {}
+        }
+    }
+
+    /// The run fails of its first failure; where the queue may try again, of the first that this would not cure.
+    fn blame(&self, stretch: &mut Stretch, fault: Fault, node: Option<Arc<str>>) {
+        let cured = |before: &Fault| self.tries_left > 0 && before.code.is_retryable() && !fault.code.is_retryable();
+        if stretch.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
+            stretch.failed = Some((fault, node));
         }
     }
 
@@ -276,8 +283,10 @@ impl Drive {
         self.close(event).await
     }
 
-    async fn fail(&self, fault: Fault, node: Option<Arc<str>>) -> Drove {
-        if self.tries_left > 0 && retryable(fault.code) {
+    /// Calls in doubt are named with whatever the run failed of: a retry may decide on them at once.
+    async fn fail(&self, mut fault: Fault, node: Option<Arc<str>>) -> Drove {
+        fault.calls = self.journal.with(Run::in_doubt);
+        if self.tries_left > 0 && fault.code.is_retryable() && fault.calls.is_empty() {
             let delay_ms = self.world.config.queue_backoff * 1000;
             return match self.close(Event::Requeued { fault, delay_ms }).await {
                 Drove::Rested(_) => Drove::Requeued,
@@ -302,30 +311,43 @@ impl Drive {
         }
         let node = self.journal.with(node_at_work);
         stretch.cut.cancel();
-        let grace = Duration::from_millis(self.world.config.timeouts.cancel_grace_ms);
         let settle = async { while stretch.busy.next().await.is_some() {} };
-        let _abandoned = tokio::time::timeout(grace, settle).await;
+        let _abandoned = tokio::time::timeout(self.grace(), settle).await;
         drop(stretch);
         match ending {
             Ending::Cancel => self.close(Event::Cancelled { node }).await,
             Ending::Timeout => {
                 let seconds = self.world.config.timeouts.run_seconds;
                 let text = format!("the run was at work for more than {seconds} s (`timeouts.run_seconds`) and was ended");
-                self.close(Event::Failed { fault: Fault::new(FaultCode::RunTimeout, text), node: None }).await
+                let mut fault = Fault::new(FaultCode::RunTimeout, text);
+                fault.calls = self.journal.with(Run::in_doubt);
+                self.close(Event::Failed { fault, node: None }).await
             }
             Ending::Stop => Drove::Interrupted,
         }
     }
 
-    /// The engine shuts down: steps under way may finish; what is not done when time is short was never begun for whoever goes on.
+    /// What steps have to end by themselves once they are cut short.
+    fn grace(&self) -> Duration {
+        Duration::from_millis(self.world.config.timeouts.cancel_grace_ms) + step::MARGIN
+    }
+
+    /// The engine shuts down: steps under way may finish; when time is short, calls are cut, and those that give no answer stay open
+    /// for whoever goes on.
     async fn leave(&self, mut stretch: Stretch) -> Drove {
-        let settle = async { while stretch.busy.next().await.is_some() {} };
+        let cut = stretch.cut.clone();
+        let mut settle = Box::pin(async move { while stretch.busy.next().await.is_some() {} });
+        let hurried = async {
+            self.world.hurry.cancelled().await;
+            cut.cancel();
+            tokio::time::sleep(self.grace()).await;
+        };
         tokio::select! {
-            () = settle => {}
-            () = self.world.hurry.cancelled() => {}
+            () = &mut settle => {}
+            () = hurried => {}
             () = self.journal.broken() => {}
         }
-        drop(stretch);
+        drop(settle);
         self.journal.release();
         let _given_up_by_the_studio = self.journal.durable().await;
         Drove::Interrupted
@@ -385,15 +407,4 @@ fn node_at_work(run: &Run) -> Option<Arc<str>> {
         At::Node(node) => Some(Arc::clone(&run.plan.node(node).id)),
         At::End => None,
     })
-}
-
-const fn retryable(code: FaultCode) -> bool {
-    matches!(
-        code,
-        FaultCode::ProviderRateLimited
-            | FaultCode::ProviderUnavailable
-            | FaultCode::ProviderTimeout
-            | FaultCode::McpUnavailable
-            | FaultCode::StoreUnavailable
-    )
 }

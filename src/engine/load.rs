@@ -164,12 +164,12 @@ impl Loaded {
         self.hash.map(known)
     }
 
-    /// The first step that failed, if its run has not been ended because of it.
+    /// The steps that failed, the first before the others, if their run has not been ended because of them.
     #[must_use]
-    pub fn failed(&self) -> Option<(Fault, Arc<str>)> {
+    pub fn failed(&self) -> Vec<(Fault, Arc<str>)> {
         let since = self.entries.iter().rev().take_while(|entry| !matches!(entry.event, Event::Retried(_) | Event::Requeued { .. }));
         let mut nodes = HashMap::new();
-        let mut first = None;
+        let mut failed = Vec::new();
         for entry in self.entries.iter() {
             if let Event::StepStarted(started) = &entry.event {
                 nodes.insert(started.step, Arc::clone(&started.node));
@@ -177,14 +177,15 @@ impl Loaded {
         }
         for entry in since {
             if let Event::StepFailed { step, fault } = &entry.event {
-                first = nodes.get(step).map(|node| (fault.clone(), Arc::clone(node))).or(first);
+                failed.extend(nodes.get(step).map(|node| (fault.clone(), Arc::clone(node))));
             } else if let Event::StepRan(ran) = &entry.event
                 && let PureOutcome::Failed(fault) = &ran.outcome
             {
-                first = Some((fault.clone(), Arc::clone(&ran.node)));
+                failed.push((fault.clone(), Arc::clone(&ran.node)));
             }
         }
-        first
+        failed.reverse();
+        failed
     }
 
     /// The teller of the run, with everything stored told.

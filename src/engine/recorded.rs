@@ -14,10 +14,12 @@ pub(super) fn recorded(world: &World, run: &Run, tenant: &str, definitions: &Def
     if !world.config.usage.events.enabled {
         return Vec::new();
     }
+    // A child is also told when the queue tries its run again, which is no new attempt of the run.
+    let attempt = |id: Id| if id == run.id { run.attempt } else { run.attempt.saturating_add(run.requeued) };
     let event = |id: Id, status: Status, usage: Usage, entity: (EntityKind, Id), at: Option<Timestamp>| Told {
         id,
         status: status.as_str(),
-        attempt: run.attempt,
+        attempt: attempt(id),
         usage,
         entity,
         thread: run.created.thread,

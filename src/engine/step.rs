@@ -17,6 +17,9 @@ use crate::model::event::{Change, Event, Fault, FaultCode, LaneId, Pause, StepCo
 use crate::model::node::{Common, Node, OnError};
 use crate::model::run::At;
 
+/// What calls need at most to record that they ended.
+pub(super) const MARGIN: Duration = Duration::from_millis(100);
+
 /// Runs the effect node that a lane is at.
 pub(super) async fn run(
     world: &Arc<World>,
@@ -83,15 +86,22 @@ async fn attempts(context: &StepContext) -> StepOver {
 }
 
 async fn once(context: &StepContext, common: &Common) -> Result<StepEnd, Fault> {
-    let work = nodes::run(context);
-    let Some(limit) = common.timeout_ms else { return work.await };
-    match tokio::time::timeout(Duration::from_millis(limit), work).await {
-        Ok(result) => result,
-        Err(_elapsed) => {
-            let text = format!("the node took longer than its time limit of {limit} ms and was ended");
-            Err(Fault::new(FaultCode::NodeTimeout, text))
-        }
+    let Some(limit) = common.timeout_ms else { return nodes::run(context).await };
+    Box::pin(once_within(context, limit)).await
+}
+
+/// One attempt with a time limit. When it is over, calls end as they do at a cancel, so that what they took and gave is recorded.
+async fn once_within(context: &StepContext, limit: u64) -> Result<StepEnd, Fault> {
+    let attempt = context.attempting();
+    let mut work = std::pin::pin!(nodes::run(&attempt));
+    tokio::select! {
+        biased;
+        result = &mut work => return result,
+        () = tokio::time::sleep(Duration::from_millis(limit)) => attempt.cancelled().cancel(),
     }
+    let _too_late = tokio::time::timeout(context.grace() + MARGIN, work).await;
+    let text = format!("the node took longer than its time limit of {limit} ms and was ended");
+    Err(Fault::new(FaultCode::NodeTimeout, text))
 }
 
 /// Whether another attempt is allowed after this fault.
@@ -109,7 +119,7 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
     let node = &context.node().node;
     let harmful = matches!(node, Node::Tool(node) if !node.idempotent) || matches!(node, Node::Mcp(node) if !node.idempotent);
     let harm = harmful && fault.code == FaultCode::NodeTimeout;
-    !(never || harm)
+    !(never || harm || context.is_in_doubt())
 }
 
 fn ended(context: &StepContext, common: &Common, end: StepEnd) -> StepOver {

@@ -38,11 +38,11 @@ const LOOK: Duration = Duration::from_millis(200);
 /// And where somebody does.
 const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
 
-/// What was before driving begins: the teller, entries that its readers may still want to follow, a failure that was not acted on.
+/// What was before driving begins: the teller, entries that its readers may still want to follow, failures that were not acted on.
 pub(super) struct Start {
     pub(super) telling: Telling,
     pub(super) told: Vec<Arc<Entry>>,
-    pub(super) failed: Option<(Fault, Arc<str>)>,
+    pub(super) failed: Vec<(Fault, Arc<str>)>,
     /// What is stored of it.
     pub(super) stored: Stored,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::calls::millis;
-use super::context::{StepContext, lost};
+use super::context::{StepContext, cut_short, lost};
 use super::journal::Lost;
 use super::question;
 use super::values::ValueCall;
@@ -14,9 +14,10 @@ use crate::model::chat::ToolCall;
 use crate::model::event::{
     Asked, CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PauseReason, ToolOutcome,
 };
+use crate::model::node::Node;
 use crate::model::redaction::is_masked;
 use crate::model::run::{Call, OpenStep};
-use crate::tools::{Asking, BoundTool, Caller, Spent, ToolReply};
+use crate::tools::{Asking, BoundTool, Caller, OnCancel, Spent, ToolReply};
 
 /// Said instead of calling a tool with a mask for a value.
 const MASKED: &str = "The tool was not called: one of its values was redacted (`observability.redact`) and is not known any more. \
@@ -71,7 +72,7 @@ impl StepContext {
         {
             return Ok(ToolEnd::Gave(outcome));
         }
-        if let Some(outcome) = self.unknown(&key, call, parent) {
+        if let Some(outcome) = self.unknown(&key, call, parent)? {
             return self.tool_ended(&key, outcome, Duration::ZERO).map(ToolEnd::Gave);
         }
         if let Some(asked) = self.open(|step| step.asked.get(&key).cloned()).flatten() {
@@ -84,10 +85,15 @@ impl StepContext {
         if self.journal().masking().is_on() && (is_masked(&call.arguments) || asking.knows(is_masked)) {
             return self.refuse_tool(call, MASKED, false, parent).await.map(ToolEnd::Gave);
         }
+        self.may_call()?;
         self.tool_begins(&key, call, tool)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
+        if let Err(cut) = self.may_call() {
+            self.call_ended(&key, CallOutcome::Failed(cut.clone()), Duration::ZERO)?;
+            return Err(cut);
+        }
         let started = Instant::now();
-        let (reply, abandoned) = self.invoke(call, tool, asking).await;
+        let (reply, abandoned) = self.invoke(call, tool, asking).await?;
         let took = started.elapsed();
         for (at, Spent { provider, model, tokens }) in reply.spent.iter().cloned().enumerate() {
             let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
@@ -100,9 +106,15 @@ impl StepContext {
             return waiting.map(ToolEnd::Asks).ok_or_else(none);
         }
         let cut = reply.is_error && self.cancelled().is_cancelled();
-        let outcome = ToolOutcome { abandoned, undone: reply.undone, ..outcome(call, reply.text, reply.is_error, parent) };
+        if cut && reply.undone.is_some() {
+            // It never ran, so it may be made when the step is entered again.
+            self.call_ended(&key, CallOutcome::Failed(Fault::new(FaultCode::Cancelled, reply.text)), took)?;
+            return Err(cut_short());
+        }
+        let ToolReply { text, is_error, unanswered, undone, .. } = reply;
+        let outcome = ToolOutcome { abandoned, unanswered, undone, ..outcome(call, text, is_error, parent) };
         let outcome = self.tool_ended(&key, outcome, took)?;
-        if cut { Err(Fault::new(FaultCode::Cancelled, "the call was cut short")) } else { Ok(ToolEnd::Gave(outcome)) }
+        if cut { Err(cut_short()) } else { Ok(ToolEnd::Gave(outcome)) }
     }
 
     fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<(), Fault> {
@@ -130,24 +142,31 @@ impl StepContext {
         Some(question::pause(open, (key, call, tool), output_key, &self.system().locale))
     }
 
-    /// A call that was cut in mid air earlier: a person's word, or never again.
-    fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Option<ToolOutcome> {
+    /// A call whose end nobody saw earlier: a person's word, or never again. A model is told so; a node fails, and a person is asked.
+    fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Result<Option<ToolOutcome>, Fault> {
         let look = |step: &OpenStep| (step.calls.get(key).cloned(), step.doubts.get(&call.id).cloned());
-        let (open, doubt) = self.open(look)?;
-        let Call::Open(open) = open? else { return None };
+        let Some((Some(Call::Open(open)), doubt)) = self.open(look) else { return Ok(None) };
         let outcome = |result: String, is_error, skipped| ToolOutcome { skipped, ..outcome(call, result, is_error, parent) };
-        match doubt {
+        Ok(match doubt {
             Some(answer) => match answer.action {
                 DoubtAction::Rerun => None,
                 DoubtAction::Skip => Some(outcome("The call was skipped; it is not known whether it ran.".into(), false, true)),
                 DoubtAction::Use => Some(outcome(answer.result.unwrap_or_default(), false, false)),
             },
             None if open.repeatable => None,
+            None if matches!(self.node().node, Node::Tool(_) | Node::Mcp(_)) => return Err(in_doubt(&call.name)),
             None => Some(outcome("The call was cut short; it is not known whether it ran, so it was not repeated.".into(), true, false)),
-        }
+        })
     }
 
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking) -> (ToolReply, bool) {
+    /// The step is that of one tool, whose call may not be made twice, and nobody saw its end.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        let open = |step: &OpenStep| step.calls.values().any(|call| matches!(call, Call::Open(open) if !open.repeatable));
+        matches!(self.node().node, Node::Tool(_) | Node::Mcp(_)) && self.open(open).unwrap_or(false)
+    }
+
+    /// What the tool replied, and whether it was abandoned: cut short, it may have a while to end by itself.
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking) -> Result<(ToolReply, bool), Fault> {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -156,12 +175,27 @@ impl StepContext {
             user: facts.user.clone(),
         };
         let mut invocation = tool.invocation(call, &caller);
-        invocation.asking = asking;
-        let (reply, abandoned) = tokio::select! {
-            reply = tool.answer(invocation) => (reply, false),
-            () = self.cancelled().cancelled() => (ToolReply::error("the run was ended; the call was abandoned"), true),
+        (invocation.asking, invocation.cancelled) = (asking, self.cancelled().clone());
+        let capped = |reply: ToolReply| reply.capped(self.world().result_bytes());
+        let mut answer = std::pin::pin!(tool.answer(invocation));
+        tokio::select! {
+            biased;
+            reply = &mut answer => return Ok((capped(reply), false)),
+            () = self.cancelled().cancelled() => {}
+        }
+        let last = match tool.tool.on_cancel() {
+            OnCancel::Drops => None,
+            OnCancel::Answers => tokio::time::timeout(self.grace(), answer).await.ok(),
+            OnCancel::Ends => Some(answer.await),
         };
-        (reply.capped(self.world().result_bytes()), abandoned)
+        if let Some(reply) = last.filter(|reply| !reply.unanswered) {
+            return Ok((capped(reply), false));
+        }
+        if self.world().hurry.is_cancelled() {
+            // Whoever goes on with the run finds the call open.
+            return Err(cut_short());
+        }
+        Ok((ToolReply::error("the call was cut short and gave no answer in time; it was abandoned"), true))
     }
 
     /// Gives a model a result without running anything.
@@ -199,6 +233,11 @@ impl StepContext {
     }
 }
 
+fn in_doubt(name: &str) -> Fault {
+    let text = format!("nobody knows whether `{name}` did its work: no answer to its call came; retry with a decision for the call (`in_doubt`)");
+    Fault::new(FaultCode::InDoubt, text)
+}
+
 fn outcome(call: &ToolCall, result: String, is_error: bool, parent: Option<&str>) -> ToolOutcome {
     ToolOutcome {
         call_id: call.id.clone(),
@@ -208,6 +247,7 @@ fn outcome(call: &ToolCall, result: String, is_error: bool, parent: Option<&str>
         is_error,
         skipped: false,
         abandoned: false,
+        unanswered: false,
         undone: None,
         parent_call_id: parent.map(str::to_owned),
     }

@@ -6,11 +6,11 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::calls::millis;
-use super::context::{StepContext, lost};
+use super::context::{StepContext, cut_short, lost};
 use super::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, Measured};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured};
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
 
@@ -60,8 +60,9 @@ impl StepContext {
         self.journal().durable().await.map_err(|Lost| lost())?;
         let (started, began) = (Instant::now(), self.world().clock.now());
         let result = tokio::select! {
+            biased;
             result = make => result,
-            () = self.cancelled().cancelled() => return Err(Fault::new(FaultCode::Cancelled, "the call was cut short")),
+            () = self.cancelled().cancelled() => return Err(cut_short()),
         };
         let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
         let (outcome, usage, result): (_, Option<Usage>, _) = match result {

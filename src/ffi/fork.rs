@@ -89,8 +89,10 @@ unsafe extern "C" fn before() {
 }
 
 unsafe extern "C" fn in_parent() {
-    drop(HERITAGE.try_with(|kept| kept.take()));
+    let heritage = HERITAGE.try_with(|kept| kept.take());
     gate::parent();
+    // Whose last reference this is closes, which needs the gate.
+    drop(heritage);
 }
 
 unsafe extern "C" fn in_child() {

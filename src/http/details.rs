@@ -6,6 +6,11 @@ use std::sync::LazyLock;
 static SENTENCES: LazyLock<Vec<(String, String)>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../lang/details.pt_BR.json")).unwrap_or_default());
 
+/// Reads the sentences now rather than with the first problem.
+pub(super) fn prepare() {
+    LazyLock::force(&SENTENCES);
+}
+
 /// A sentence in Portuguese; one that is not known stays as it is.
 pub(super) fn portuguese(sentence: &str) -> String {
     let fitting = SENTENCES.iter().find_map(|(english, portuguese)| Some((gaps(english, sentence)?, portuguese)));

@@ -69,6 +69,7 @@ pub struct HostMarks {
 /// Makes what all requests share, so that no thread is in the middle of that when the process forks.
 pub(crate) fn prepare() {
     table::prepare();
+    details::prepare();
 }
 
 /// Every route, under the configured prefixes and nowhere else, so that a host can merge it into its own router.

@@ -138,9 +138,10 @@ pub(super) static EXPORT: LazyLock<Vec<Arc<Route>>> = LazyLock::new(|| routes::e
 static ROUTER: LazyLock<axum::Router> = LazyLock::new(|| build(&TABLE));
 static EXPORT_ROUTER: LazyLock<axum::Router> = LazyLock::new(|| build(&EXPORT));
 
-/// Makes the table and the router now rather than with the first request.
+/// Makes the tables and the routers now rather than with the first request.
 pub(super) fn prepare() {
     LazyLock::force(&ROUTER);
+    LazyLock::force(&EXPORT_ROUTER);
 }
 
 /// Finds the route of a request and lets it answer. The request carries its [`Visit`].

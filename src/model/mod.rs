@@ -34,3 +34,8 @@ mod wiring;
 
 pub use ids::{Id, Timestamp};
 pub(crate) use ids::IdText;
+
+/// Makes what all runs share, so that no thread is in the middle of that when the process forks.
+pub(crate) fn prepare() {
+    texts::prepare();
+}

@@ -147,8 +147,10 @@ pub struct Run {
     pub answered: HashMap<Id, Arc<str>>,
     /// Replies that scripted models used, by asking node.
     pub scripted: HashMap<Arc<str>, Scripted>,
-    /// Ids of all tool calls so far.
+    /// Ids of all tool calls so far, those that wait for a person included.
     pub call_ids: HashSet<String>,
+    /// How often the queue tried it again.
+    pub requeued: u32,
     /// How long it waits in the queue before it goes on.
     pub delay_ms: i64,
     /// Turns of histories that live as long as the run.
@@ -222,6 +224,7 @@ impl Run {
             answered: HashMap::new(),
             scripted: HashMap::new(),
             call_ids: HashSet::new(),
+            requeued: 0,
             delay_ms: 0,
             memory: Vec::new(),
             marks: rewind::Marks::default(),

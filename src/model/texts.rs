@@ -23,6 +23,12 @@ static EN: LazyLock<Catalog> = LazyLock::new(|| serde_json::from_str(include_str
 static PT_BR: LazyLock<Catalog> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../lang/pt_BR.json")).unwrap_or_default());
 
+/// Reads the texts now rather than when the first is wanted.
+pub(super) fn prepare() {
+    LazyLock::force(&EN);
+    LazyLock::force(&PT_BR);
+}
+
 impl Locale {
     /// The language of a name such as `pt_BR` or `pt-BR`.
     #[must_use]

@@ -62,3 +62,8 @@ pub use usage::{UsageEntry, WindowUsage};
 pub use usage_query::UsageWindow;
 pub use work::Stop;
 pub use summaries::{add_usage, run_summary};
+
+/// Makes what all requests share, so that no thread is in the middle of that when the process forks.
+pub(crate) fn prepare() {
+    fields::prepare();
+}

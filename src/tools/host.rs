@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
-use super::{BoundTool, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
-use crate::host::{HostDoor, HostOp, HostTool};
-use crate::model::event::Fault;
+use super::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
+use crate::host::{HostDoor, HostOp, HostTool, TAKEN};
+use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
 /// How long the host may take to hear that a result is no longer wanted.
@@ -64,41 +64,68 @@ impl Tool for HostCaller {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let door = self.0.clone();
         Box::pin(async move {
-            let mut wish = Wish { door: door.clone(), call_id: Some(call.call_id.clone()) };
+            let mut wish = Wish { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
             let payload = json!({
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
             });
-            let asked = tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, payload, None)).await;
-            let Ok(answer) = asked else {
-                return ToolReply::error(format!("the host did not answer within {} ms", call.timeout.as_millis()));
+            let mut asked = std::pin::pin!(tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, payload, None)));
+            let asked = tokio::select! {
+                biased;
+                asked = &mut asked => asked,
+                () = call.cancelled.cancelled() => {
+                    let cancel = wish.payload.take();
+                    tokio::select! {
+                        biased;
+                        asked = &mut asked => asked,
+                        taken = tell_cancel(&door, cancel) => if taken { asked.await } else { return not_taken() },
+                    }
+                }
             };
-            wish.call_id = None;
+            let Ok(answer) = asked else {
+                return ToolReply::unanswered(format!("the host did not answer within {} ms", call.timeout.as_millis()));
+            };
+            wish.payload = None;
             answer.map_or_else(|failure| ToolReply::error(failure.0), |value| ToolReply::value(&value))
         })
     }
+
+    /// The host is told, and says what it did.
+    fn on_cancel(&self) -> OnCancel {
+        OnCancel::Answers
+    }
+}
+
+/// Tells the host that a call is to end. False when the host had not taken the call, and never will.
+async fn tell_cancel(door: &HostDoor, payload: Option<Value>) -> bool {
+    let Some(payload) = payload.filter(|_| door.answers(HostOp::ToolCancel)) else { return true };
+    let told = door.call(HostOp::ToolCancel, payload, CANCEL_LIMIT);
+    told.await.ok().and_then(|told| told.get(TAKEN)?.as_bool()).unwrap_or(true)
+}
+
+fn not_taken() -> ToolReply {
+    ToolReply::undone(Fault::new(FaultCode::Cancelled, "the call was cancelled before the host took it; it did not run"))
 }
 
 /// As long as a result is wanted. Dropped earlier, the host is told.
 struct Wish {
     door: HostDoor,
-    call_id: Option<String>,
+    /// What the host is told then.
+    payload: Option<Value>,
 }
 
 impl Drop for Wish {
     fn drop(&mut self) {
-        let Some(call_id) = self.call_id.take().filter(|_| self.door.answers(HostOp::ToolCancel)) else { return };
+        let Some(payload) = self.payload.take().filter(|_| self.door.answers(HostOp::ToolCancel)) else { return };
         let door = self.door.clone();
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { door.call(HostOp::ToolCancel, json!({ "call_id": call_id }), CANCEL_LIMIT).await });
+            runtime.spawn(async move { door.call(HostOp::ToolCancel, payload, CANCEL_LIMIT).await });
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use crate::host::{Host, HostCall, HostDeclaration, HostFailure};
     use crate::model::Id;
@@ -130,6 +157,7 @@ mod tests {
             config: Map::new(),
             timeout: Duration::from_millis(20),
             asking: crate::tools::Asking::Never,
+            cancelled: tokio_util::sync::CancellationToken::new(),
         }
     }
 

@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -39,10 +40,26 @@ pub trait Tool: Send + Sync {
     /// Calls it. Dropping the future means that the result is no longer wanted.
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply>;
 
+    /// What it does when its call is cancelled.
+    fn on_cancel(&self) -> OnCancel {
+        OnCancel::Drops
+    }
+
     /// Where it comes from, for tools of servers, whose names are their own.
     fn origin(&self) -> Option<Origin<'_>> {
         None
     }
+}
+
+/// What a tool does when its call is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnCancel {
+    /// Its future is dropped, which is all that it is told: an answer cannot come any more.
+    Drops,
+    /// It looks at [`ToolInvocation::cancelled`] and may still answer for a while.
+    Answers,
+    /// It looks at [`ToolInvocation::cancelled`] and ends by itself, whatever time that takes.
+    Ends,
 }
 
 /// The server that lends a tool.
@@ -68,6 +85,8 @@ pub struct ToolInvocation {
     pub config: Map<String, Value>,
     pub timeout: Duration,
     pub asking: Asking,
+    /// The call is to end.
+    pub cancelled: CancellationToken,
 }
 
 /// Whether a call may ask a person something, and what people said to what it asked.
@@ -113,6 +132,8 @@ pub struct ToolReply {
     pub text: String,
     /// It tells a failure.
     pub is_error: bool,
+    /// No answer came: nobody knows whether it did its work.
+    pub unanswered: bool,
     /// The calls of providers that it took.
     pub spent: Vec<Spent>,
     /// Nothing was done, for a reason that is not the tool's.
@@ -154,6 +175,11 @@ impl ToolReply {
     /// A failure that a model may react to.
     pub fn error(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: true, ..Self::default() }
+    }
+
+    /// A failure of which nobody knows whether the tool did its work.
+    pub fn unanswered(text: impl Into<String>) -> Self {
+        Self { unanswered: true, ..Self::error(text) }
     }
 
     /// A failure before the tool was reached; nothing was done.
@@ -211,12 +237,13 @@ impl BoundTool {
             config: self.config.clone(),
             timeout: self.timeout,
             asking: Asking::Never,
+            cancelled: CancellationToken::new(),
         }
     }
 
     /// Calls it, at most as long as it may take.
     pub async fn answer(&self, invocation: ToolInvocation) -> ToolReply {
-        let late = |_| ToolReply::error(format!("the tool did not answer within {} ms", self.timeout.as_millis()));
+        let late = |_| ToolReply::unanswered(format!("the tool did not answer within {} ms", self.timeout.as_millis()));
         tokio::time::timeout(self.timeout, self.tool.call(invocation)).await.unwrap_or_else(late)
     }
 

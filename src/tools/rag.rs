@@ -108,6 +108,7 @@ mod tests {
             config: config.as_object().cloned().unwrap_or_default(),
             timeout: Duration::from_secs(1),
             asking: crate::tools::Asking::Never,
+            cancelled: tokio_util::sync::CancellationToken::new(),
         }
     }
 

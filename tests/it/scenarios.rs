@@ -6,6 +6,7 @@ mod cancel;
 mod chat;
 mod checkpoints;
 mod doubts;
+mod endings;
 mod failures;
 mod forks;
 mod humans;

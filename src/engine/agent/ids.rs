@@ -30,10 +30,18 @@ impl<'a> CallIds<'a> {
     /// Gives the calls of a turn ids that are unique in the run and in the conversation, the same ones when the step is entered again.
     pub(super) fn settle(&mut self, turn: u32, calls: &mut [ToolCall]) {
         for (at, call) in calls.iter_mut().enumerate() {
-            if self.repeats(&call.id) {
-                call.id = self.own(turn, at, &call.id);
+            let own = self.own(turn, at, &call.id);
+            if self.context.has_call(&own) || self.repeats(&call.id) {
+                call.id = own;
             }
             self.used.insert(call.id.clone());
+        }
+    }
+
+    /// The id of a call that is about to wait for a person: another branch may have taken its own meanwhile.
+    pub(super) fn settle_waiting(&self, turn: u32, at: usize, call: &mut ToolCall) {
+        if self.context.call_id_taken(&call.id) {
+            call.id = self.own(turn, at, &call.id);
         }
     }
 

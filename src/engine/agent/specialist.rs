@@ -19,7 +19,7 @@ use crate::model::event::{Fault, FaultCode, ToolOutcome};
 use crate::model::node::AgentNode;
 use crate::model::plan::NodeIndex;
 use crate::providers::ToolOffer;
-use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
+use crate::tools::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply};
 
 /// Specialists may call specialists this deep.
 const DEPTH: u32 = 3;
@@ -67,8 +67,11 @@ pub(super) fn answer<'a>(
         tokio::select! {
             biased;
             outcome = &mut recorded => return outcome,
-            // The receiver is gone only when the call was cut, which `recorded` tells.
-            worked = &mut work => drop(reply.send(worked?)),
+            // One that was cut short sends no reply, and `recorded` tells so.
+            worked = &mut work => match worked {
+                Ok(worked) => drop(reply.send(worked)),
+                Err(_) => drop(reply),
+            },
         }
         recorded.await
     })
@@ -85,8 +88,13 @@ impl Tool for Errand {
             if begin.send(()).is_err() {
                 return ToolReply::error("the specialist was stopped");
             }
-            replied.await.unwrap_or_else(|_| ToolReply::error("the specialist was stopped"))
+            replied.await.unwrap_or_else(|_| ToolReply::unanswered("the specialist was stopped"))
         })
+    }
+
+    /// Its own calls are cut with it, and end within their time.
+    fn on_cancel(&self) -> OnCancel {
+        OnCancel::Ends
     }
 }
 

@@ -1,6 +1,6 @@
 //! Owns the turns of an agent: the model speaks, its tool calls are made, until it answers without any or a person must decide.
 
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, stream};
 
 use super::approval::{self, Fate, Planned};
 use super::binding::{Bound, ToolTable};
@@ -126,7 +126,11 @@ impl Speaker<'_> {
             let results = match Box::pin(self.make(&mut calls)).await? {
                 Made::All(results) => results,
                 Made::Asks(reason) => return Ok(Spoken::Pause(reason)),
-                Made::Waits => return Ok(Spoken::Pause(self.pause(calls))),
+                Made::Waits => {
+                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.fate, Fate::Wait));
+                    waiting.for_each(|(at, one)| ids.settle_waiting(number, at, &mut one.call));
+                    return Ok(Spoken::Pause(self.pause(calls)));
+                }
             };
             if calls.iter().any(|one| one.gated) {
                 rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, Fate::Declined(_)));
@@ -199,10 +203,11 @@ impl Speaker<'_> {
         let told: Vec<ToolCall> = calls.iter().map(|one| one.call.clone()).collect();
         self.context.announce_tools(&told, self.scope.parent.as_deref()).await?;
         let made = calls.iter().map(|one| self.make_one(one));
-        let made: Vec<ToolEnd> = stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).try_collect().await?;
+        // All of them end: one that is cut short must not keep the others from recording what they gave.
+        let made: Vec<Result<ToolEnd, Fault>> = stream::iter(made.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await;
         let mut results = Vec::with_capacity(made.len());
         for end in made {
-            match end {
+            match end? {
                 ToolEnd::Gave(outcome) => results.push(outcome),
                 ToolEnd::Asks(reason) => return Ok(Made::Asks(reason)),
             }

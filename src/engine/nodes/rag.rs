@@ -93,6 +93,7 @@ fn failed(fault: Fault) -> Fault {
 /// The vector of the question: made once for each kind of vectors that the base has.
 async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec<f32>>, Fault> {
     let Some((edition, embedder)) = question.embedder() else { return Ok(None) };
+    context.may_call()?;
     let Embedder { provider, model, .. } = embedder.clone();
     let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
     let (world, tenant) = (context.world(), &context.run().tenant);

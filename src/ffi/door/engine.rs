@@ -22,6 +22,8 @@ pub(in crate::ffi) struct Engine {
     studio: Studio,
     born: AtomicU32,
     used: AtomicBool,
+    /// Nothing is begun any more; the host still answers what is under way.
+    closing: AtomicBool,
     closed: AtomicBool,
     hosting: Arc<Hosting>,
     streams: Mutex<Vec<Weak<Stream>>>,
@@ -56,6 +58,7 @@ impl Engine {
             studio: Studio::open(config)?,
             born: AtomicU32::new(fork::epoch()),
             used: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             hosting: Arc::default(),
             streams: Mutex::default(),
@@ -111,14 +114,15 @@ impl Engine {
             .map_err(|error| Fault::invalid(&format!("this is no declaration of a host: {error}")))?;
         self.hosting.answer_by(answering());
         let asked = Arc::new(Asked(Arc::clone(&self.hosting)));
-        logging::tell_host(&self.hosting, declared.ops.contains(&HostOp::Log).then(|| Arc::clone(&self.hosting)));
+        // A log callback that blocks is not waited for: what was declared before is let go when it comes back.
+        logging::tell_host(&self.hosting, Instant::now(), declared.ops.contains(&HostOp::Log).then(|| Arc::clone(&self.hosting)));
         self.studio.set_host(asked, declared);
         Ok(())
     }
 
     /// The next call to the host that waits to be fetched.
     pub(in crate::ffi) fn host_next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
-        self.here()?;
+        self.answered_here()?;
         if timeout_ms != 0 {
             may_wait()?;
         }
@@ -127,31 +131,40 @@ impl Engine {
 
     /// The host's answer to a call; see `Hosting::complete`.
     pub(in crate::ffi) fn host_complete(&self, call: u64, ok: i32, data: &[u8]) -> Result<(), Fault> {
-        self.here()?;
+        self.answered_here()?;
         self.hosting.complete(call, ok, requests::value(data)?)
     }
 
-    /// Ends its streams and calls, waits for callbacks and for runs to be put down safely, no longer than `timeout`.
+    /// Ends its streams, waits for callbacks and for runs to be put down safely, no longer than `timeout`. Until then the host may
+    /// answer the calls that it has; those that it does not answer stay open in the log.
     pub(in crate::ffi) fn close(&self, timeout: Duration) -> Result<(), Fault> {
         may_wait()?;
+        self.close_by(Instant::now() + timeout, true)
+    }
+
+    /// Closes it; inside a callback, callbacks are not waited for.
+    pub(super) fn close_by(&self, until: Instant, waits: bool) -> Result<(), Fault> {
         self.here()?;
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if self.closing.swap(true, Ordering::AcqRel) {
             return Err(Fault::closed());
         }
-        let until = Instant::now() + timeout;
         process::forget(self);
         let streams: Vec<_> = self.streams.lock().drain(..).filter_map(|stream| stream.upgrade()).collect();
         streams.iter().for_each(|stream| stream.end());
-        self.wait_for_callbacks(until);
-        logging::tell_host(&self.hosting, None);
-        self.hosting.close();
-        if self.used.load(Ordering::Acquire) {
-            let left = || until.saturating_duration_since(Instant::now());
-            if let Ok(runtime) = self.runtime() {
-                let _context = runtime.enter();
-                block_on(self.studio.shutdown(left()));
-            }
-            self.studio.stop_runtime(left());
+        let left = || until.saturating_duration_since(Instant::now());
+        let used = self.used.load(Ordering::Acquire);
+        if let (true, Ok(runtime)) = (used, self.runtime()) {
+            let _context = runtime.enter();
+            block_on(self.studio.shutdown(left()));
+        }
+        if waits {
+            self.wait_for_callbacks(until);
+        }
+        self.hosting.close(waits.then_some(until));
+        self.closed.store(true, Ordering::Release);
+        logging::tell_host(&self.hosting, until, None);
+        if used {
+            self.studio.stop_runtime(if waits { left() } else { Duration::ZERO });
         }
         Ok(())
     }
@@ -167,7 +180,13 @@ impl Engine {
         }
     }
 
+    /// Closed, or about to be.
     pub(in crate::ffi) fn is_closed(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Closed to the host's answers too.
+    pub(in crate::ffi) fn is_over(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
@@ -223,6 +242,14 @@ impl Engine {
             return Err(Fault::forked());
         }
         if self.is_closed() { Err(Fault::closed()) } else { Ok(()) }
+    }
+
+    /// The host may answer, also while the engine is being closed.
+    fn answered_here(&self) -> Result<(), Fault> {
+        if self.born.load(Ordering::Acquire) != fork::epoch() {
+            return Err(Fault::forked());
+        }
+        if self.is_over() { Err(Fault::closed()) } else { Ok(()) }
     }
 
     fn enter(&self) -> Result<(), Fault> {

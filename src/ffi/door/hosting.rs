@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -12,8 +13,8 @@ use tokio::sync::oneshot;
 use super::super::fault::{Code, Fault};
 use super::bell::{Bell, deadline};
 use super::callback::{PATIENCE, awaited, within};
-use crate::host::{Host, HostCall, HostFailure, HostOp};
-use crate::sync::Mutex;
+use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
+use crate::sync::{Condvar, Mutex};
 
 /// The host's callback: takes a call as JSON, false when it cannot take it.
 pub(in crate::ffi) type Answering = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
@@ -28,6 +29,8 @@ static CALLS: AtomicU64 = AtomicU64::new(1);
 #[derive(Default)]
 pub(super) struct Hosting {
     state: Mutex<State>,
+    /// A callback came back.
+    back: Condvar,
 }
 
 #[derive(Default)]
@@ -39,12 +42,32 @@ struct State {
     /// Streams that bring the calls of their run to whoever pulls them.
     inline: HashMap<u64, Inline>,
     fetchers: Vec<Arc<Bell>>,
+    /// Callbacks under way.
+    underway: usize,
     closed: bool,
 }
 
 struct Pending {
+    op: HostOp,
     answer: oneshot::Sender<Result<Value, HostFailure>>,
     chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
+    run: Option<String>,
+    /// Of a tool: the call's own id.
+    tool_call: Option<Value>,
+    stage: Stage,
+}
+
+/// How far a call that is to be answered has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nobody has it.
+    Waits,
+    /// The host has it.
+    Taken,
+    /// The host has it and was told that it is to end.
+    Cancelled,
+    /// Nobody has it, and nobody gets it any more.
+    Withdrawn,
 }
 
 struct Waiting {
@@ -61,8 +84,18 @@ struct Inline {
 
 /// How a call reaches the host.
 enum Way {
-    Callback(Answering),
+    Callback(Waiting),
     Fetched(Vec<Arc<Bell>>),
+}
+
+/// A callback under way; counted until it is dropped.
+struct Underway(Arc<Hosting>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.state.lock().underway -= 1;
+        self.0.back.notify_all();
+    }
 }
 
 impl State {
@@ -71,7 +104,7 @@ impl State {
         let owner = call.run.as_deref().and_then(|run| self.inline.values().find(|inline| inline.run.as_deref() == Some(run)));
         let bells = match (owner, &self.answering) {
             (Some(owner), _) => vec![Arc::clone(&owner.bell)],
-            (None, Some(answering)) => return Way::Callback(Arc::clone(answering)),
+            (None, Some(_)) => return Way::Callback(call),
             (None, None) => {
                 let streams = self.inline.values().map(|inline| Arc::clone(&inline.bell));
                 self.fetchers.iter().cloned().chain(streams).collect()
@@ -92,7 +125,15 @@ impl State {
             Some(run) if owned(self, run) => false,
             Some(_) | None => !by_stream || self.answering.is_none(),
         })?;
-        self.waiting.remove(found).map(|call| call.text)
+        let call = self.waiting.remove(found)?;
+        self.take(call.id);
+        Some(call.text)
+    }
+
+    fn take(&mut self, id: u64) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.stage = Stage::Taken;
+        }
     }
 }
 
@@ -142,18 +183,15 @@ impl Hosting {
 
     /// A stream brings no more; what it has not brought goes another way.
     pub(super) fn bring_no_more(self: &Arc<Self>, stream: u64) {
-        let (calls, ways) = {
+        let ways: Vec<_> = {
             let mut state = self.state.lock();
             let Some(gone) = state.inline.remove(&stream) else { return };
             let (back, rest): (VecDeque<_>, VecDeque<_>) =
                 std::mem::take(&mut state.waiting).into_iter().partition(|call| call.run.is_some() && call.run == gone.run);
             state.waiting = rest;
-            let texts: Vec<_> = back.iter().map(|call| (call.id, Arc::clone(&call.text))).collect();
-            (texts, back.into_iter().map(|call| state.way(call)).collect::<Vec<_>>())
+            back.into_iter().map(|call| state.way(call)).collect()
         };
-        for ((id, text), way) in calls.into_iter().zip(ways) {
-            self.go(id, text, way);
-        }
+        ways.into_iter().for_each(|way| self.go(way));
     }
 
     /// Takes the host's answer: 1 the result, 0 a failure, 2 a chunk with more to follow.
@@ -177,62 +215,61 @@ impl Hosting {
     /// Tells the host something that expects no answer.
     pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
         match self.register(op, payload, None) {
-            (_, text, Some(Way::Callback(answering))) => drop(within(|| answering(&text))),
-            (id, text, Some(way)) => self.go(id, text, way),
-            (_, _, None) => {}
+            (_, Some(Way::Callback(call))) => self.call_back(call),
+            (_, Some(way @ Way::Fetched(_))) => self.go(way),
+            (_, None) => {}
         }
     }
 
-    /// Ends all calls and everybody who fetches; the callback is let go.
-    pub(super) fn close(&self) {
-        let (answering, pending) = {
-            let mut state = self.state.lock();
-            state.closed = true;
-            state.waiting.clear();
-            state.fetchers.iter().for_each(|bell| bell.ring());
-            (state.answering.take(), std::mem::take(&mut state.pending))
-        };
-        drop((answering, pending));
+    /// Ends all calls and everybody who fetches, and lets the callback go. With a time, callbacks under way are waited for until then.
+    pub(super) fn close(&self, until: Option<Instant>) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.waiting.clear();
+        state.fetchers.iter().for_each(|bell| bell.ring());
+        let ended = (state.answering.take(), std::mem::take(&mut state.pending));
+        while state.underway > 0 {
+            let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+            state = self.back.wait_timeout(state, left);
+        }
+        drop(state);
+        // Outside the lock: dropping it may run the host's destroy function.
+        drop(ended);
     }
 
     /// Sends a call on its way; `pending` is none for calls that expect no answer.
     fn send(self: &Arc<Self>, op: HostOp, payload: &Value, pending: Option<Pending>) -> u64 {
-        let (id, text, way) = self.register(op, payload, pending);
+        let (id, way) = self.register(op, payload, pending);
         if let Some(way) = way {
-            self.go(id, text, way);
+            self.go(way);
         }
         id
     }
 
     /// Gives a call its id and finds its way; none when nobody is called any more.
-    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Arc<[u8]>, Option<Way>) {
+    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Option<Way>) {
         let id = CALLS.fetch_add(1, Ordering::Relaxed);
-        let run = payload.get("trace_id").and_then(Value::as_str).map(str::to_owned);
         let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
         let mut state = self.state.lock();
         if state.closed {
-            return (id, text, None);
+            return (id, None);
         }
         let answered = pending.is_some();
         if let Some(pending) = pending {
             state.pending.insert(id, pending);
         }
-        let way = state.way(Waiting { id, run, text: Arc::clone(&text), answered });
-        (id, text, Some(way))
+        (id, Some(state.way(Waiting { id, run: run_of(payload), text, answered })))
     }
 
-    fn go(self: &Arc<Self>, id: u64, text: Arc<[u8]>, way: Way) {
+    fn go(self: &Arc<Self>, way: Way) {
         match way {
             Way::Fetched(bells) => bells.iter().for_each(|bell| bell.ring()),
-            Way::Callback(answering) => {
+            Way::Callback(call) => {
                 let hosting = Arc::clone(self);
-                let ask = move || {
-                    // A callback of a Rust host may panic; the call then failed.
-                    let taken = catch_unwind(AssertUnwindSafe(|| within(|| answering(&text)))).unwrap_or(false);
-                    if !taken {
-                        drop(hosting.complete(id, 0, json!({"message": "the host refused the call"})));
-                    }
-                };
+                let ask = move || hosting.call_back(call);
                 match tokio::runtime::Handle::try_current() {
                     Ok(runtime) => {
                         let asked = runtime.spawn_blocking(ask);
@@ -244,20 +281,77 @@ impl Hosting {
         }
     }
 
-    /// No answer is wanted any more.
-    fn give_up(self: &Arc<Self>, id: u64, op: HostOp, tool_call: Option<&Value>) {
-        let unfetched = {
-            let mut state = self.state.lock();
-            if state.pending.remove(&id).is_none() {
-                return;
-            }
-            let found = state.waiting.iter().position(|call| call.id == id);
-            found.and_then(|at| state.waiting.remove(at)).is_some()
+    /// Calls the callback on this thread, unless the engine is closed or the call is given up.
+    fn call_back(self: &Arc<Self>, call: Waiting) {
+        let (id, answered, text) = (call.id, call.answered, Arc::clone(&call.text));
+        let Some((underway, answering)) = self.begin(call) else { return };
+        // A callback of a Rust host may panic; the call then failed.
+        let taken = catch_unwind(AssertUnwindSafe(|| within(|| answering(&text)))).unwrap_or(false);
+        if !taken && answered {
+            drop(self.complete(id, 0, json!({"message": "the host refused the call"})));
+        }
+        // Letting the callback go may run the host's destroy function, which is waited for too.
+        drop(answering);
+        drop(underway);
+    }
+
+    fn begin(self: &Arc<Self>, call: Waiting) -> Option<(Underway, Answering)> {
+        let mut state = self.state.lock();
+        let wanted = !call.answered || state.pending.get(&call.id).is_some_and(|pending| pending.stage == Stage::Waits);
+        if state.closed || !wanted {
+            return None;
+        }
+        let Some(answering) = state.answering.clone() else {
+            // The host fetches its calls by now.
+            let way = state.way(call);
+            drop(state);
+            self.go(way);
+            return None;
         };
-        if matches!(op, HostOp::ToolCall | HostOp::McpElicit) && !unfetched {
-            self.send(HostOp::ToolCancel, &json!({"call_id": tool_call, "cancels": id}), None);
+        state.take(call.id);
+        state.underway += 1;
+        Some((Underway(Arc::clone(self)), answering))
+    }
+
+    /// A tool call is to end: whoever has it is told, once. False when nobody has it, and nobody gets it any more.
+    fn cancel(self: &Arc<Self>, payload: &Value) -> bool {
+        let (run, tool_call) = (run_of(payload), payload.get("call_id"));
+        let wanted = |pending: &Pending| pending.op == HostOp::ToolCall && pending.run == run && pending.tool_call.as_ref() == tool_call;
+        let mut state = self.state.lock();
+        let Some((&id, pending)) = state.pending.iter_mut().find(|(_, pending)| wanted(pending)) else { return true };
+        let before = pending.stage;
+        pending.stage = if matches!(before, Stage::Taken | Stage::Cancelled) { Stage::Cancelled } else { Stage::Withdrawn };
+        match before {
+            Stage::Waits | Stage::Withdrawn => state.waiting.retain(|call| call.id != id),
+            Stage::Cancelled => {}
+            Stage::Taken => {
+                drop(state);
+                self.tell_cancel(id, tool_call);
+            }
+        }
+        matches!(before, Stage::Taken | Stage::Cancelled)
+    }
+
+    fn tell_cancel(self: &Arc<Self>, id: u64, tool_call: Option<&Value>) {
+        self.send(HostOp::ToolCancel, &json!({"call_id": tool_call, "cancels": id}), None);
+    }
+
+    /// No answer is wanted any more.
+    fn give_up(self: &Arc<Self>, id: u64) {
+        let given_up = {
+            let mut state = self.state.lock();
+            state.waiting.retain(|call| call.id != id);
+            state.pending.remove(&id)
+        };
+        let Some(Pending { op, tool_call, stage, .. }) = given_up else { return };
+        if matches!(op, HostOp::ToolCall | HostOp::McpElicit) && stage == Stage::Taken {
+            self.tell_cancel(id, tool_call.as_ref());
         }
     }
+}
+
+fn run_of(payload: &Value) -> Option<String> {
+    payload.get("trace_id").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// The text of a failure `{message}`, or whatever was given instead.
@@ -272,16 +366,11 @@ fn failure(data: &Value) -> String {
 pub(super) struct Asked(pub(super) Arc<Hosting>);
 
 /// Gives a call up when its future is dropped.
-struct GiveUp {
-    hosting: Arc<Hosting>,
-    id: u64,
-    op: HostOp,
-    tool_call: Option<Value>,
-}
+struct GiveUp(Arc<Hosting>, u64);
 
 impl Drop for GiveUp {
     fn drop(&mut self) {
-        self.hosting.give_up(self.id, self.op, self.tool_call.as_ref());
+        self.0.give_up(self.1);
     }
 }
 
@@ -292,24 +381,26 @@ impl Host for Asked {
             let HostCall { op, payload, chunks } = call;
             if op == HostOp::Log {
                 hosting.send(op, &payload, None);
-            }
-            // A call that is given up tells the host so itself, once, with its own number; one that was never fetched tells nothing.
-            if matches!(op, HostOp::Log | HostOp::ToolCancel) {
                 return Ok(Value::Null);
             }
+            if op == HostOp::ToolCancel {
+                return Ok(json!({ TAKEN: hosting.cancel(&payload) }));
+            }
             let (answer, answered) = oneshot::channel();
-            let tool_call = payload.get("call_id").cloned();
-            let id = hosting.send(op, &payload, Some(Pending { answer, chunks }));
-            let _give_up = GiveUp { hosting, id, op, tool_call };
+            let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
+            let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits }));
+            let _give_up = GiveUp(hosting, id);
             answered.await.unwrap_or_else(|_| Err(HostFailure("the engine closed before the host answered".into())))
         })
+    }
+
+    fn hears_cancels(&self) -> bool {
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tokio::time::timeout;
 
     use super::*;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Once};
+use std::time::Instant;
 
 use serde_json::{Map, Value, json};
 use tracing::field::{Field, Visit};
@@ -11,10 +12,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use super::super::fork::PerProcess;
-use super::callback::within;
+use super::callback::{PATIENCE, within};
 use super::hosting::Hosting;
 use crate::host::HostOp;
-use crate::sync::Mutex;
+use crate::sync::{Condvar, Mutex};
 
 /// Takes a line as JSON: `{level, target, message, fields}`.
 pub(in crate::ffi) type LogSink = Arc<dyn Fn(&[u8]) + Send + Sync>;
@@ -33,26 +34,63 @@ struct Telling {
     wanted: AtomicBool,
     sinks: Mutex<Sinks>,
     lines: Mutex<Option<SyncSender<Value>>>,
-    told: Mutex<()>,
+    told: Mutex<Told>,
+    heard: Condvar,
+}
+
+/// Lines that were begun to be told, and those that were heard to their end.
+#[derive(Default)]
+struct Told {
+    begun: u64,
+    ended: u64,
+}
+
+/// A line that is being told.
+struct Underway<'a>(&'a Telling);
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.0.told.lock().ended += 1;
+        self.0.heard.notify_all();
+    }
 }
 
 impl Telling {
     fn new() -> Self {
-        Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), told: Mutex::new(()) }
+        Self { wanted: AtomicBool::new(false), sinks: Mutex::default(), lines: Mutex::new(None), told: Mutex::default(), heard: Condvar::new() }
+    }
+
+    /// Waits until whoever is being told a line has heard it to its end, or until then.
+    fn wait(&self, until: Instant) {
+        let mut told = self.told.lock();
+        let begun = told.begun;
+        while told.ended < begun {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            told = self.heard.wait_timeout(told, left);
+        }
     }
 }
 
 static TELLING: PerProcess<Telling> = PerProcess::new(Telling::new);
 static SUBSCRIBED: Once = Once::new();
 
-/// Lines of this process go to a callback; none stops it. When this returns, the callback before is not running any more.
+/// Lines of this process go to a callback; none stops it. When this returns, the callback before is not running any more, unless it
+/// blocks for longer than a callback may.
 pub(in crate::ffi) fn set_log(sink: Option<LogSink>) {
-    change(|sinks| std::mem::replace(&mut sinks.callback, sink));
+    set_log_by(Instant::now() + PATIENCE, sink);
+}
+
+/// The same, with a time of its own for the callback before.
+pub(super) fn set_log_by(until: Instant, sink: Option<LogSink>) {
+    change(until, |sinks| std::mem::replace(&mut sinks.callback, sink));
 }
 
 /// Lines of this process go to a host that answers `log`, or no longer.
-pub(super) fn tell_host(hosting: &Arc<Hosting>, told: Option<Arc<Hosting>>) {
-    change(|sinks| {
+pub(super) fn tell_host(hosting: &Arc<Hosting>, until: Instant, told: Option<Arc<Hosting>>) {
+    change(until, |sinks| {
         sinks.hosts.retain(|known| !Arc::ptr_eq(known, hosting));
         sinks.hosts.extend(told);
     });
@@ -63,7 +101,7 @@ pub(super) fn forget() {
     TELLING.renew(Telling::new());
 }
 
-fn change<T>(work: impl FnOnce(&mut Sinks) -> T) {
+fn change<T>(until: Instant, work: impl FnOnce(&mut Sinks) -> T) {
     let telling = TELLING.get();
     let before = {
         let mut sinks = telling.sinks.lock();
@@ -75,8 +113,7 @@ fn change<T>(work: impl FnOnce(&mut Sinks) -> T) {
         start(telling);
     }
     if super::callback::may_wait().is_ok() {
-        // Whoever is being told a line has heard it to its end.
-        drop(telling.told.lock());
+        telling.wait(until);
     }
     drop(before);
 }
@@ -97,7 +134,8 @@ fn start(telling: &'static Telling) {
 }
 
 fn tell(telling: &Telling, line: &Value) {
-    let _telling = telling.told.lock();
+    telling.told.lock().begun += 1;
+    let _underway = Underway(telling);
     let (callback, hosts) = {
         let sinks = telling.sinks.lock();
         (sinks.callback.clone(), sinks.hosts.clone())

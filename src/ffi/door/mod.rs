@@ -12,6 +12,8 @@ mod push;
 mod requests;
 mod source;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 pub(super) use callback::within;
 pub(super) use engine::Engine;

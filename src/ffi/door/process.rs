@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::super::fault::Fault;
 use super::super::fork::{self, PerProcess};
+use super::callback::may_wait;
 use super::engine::Engine;
 use super::logging;
 use crate::store::fork as gate;
@@ -21,7 +22,7 @@ static PREPARED: Once = Once::new();
 
 static REGISTRY: PerProcess<Mutex<Registry>> = PerProcess::new(Mutex::default);
 
-/// Engines that nobody has used, and their names: a child takes them over.
+/// All engines, and the names of those that nobody has used, which a child takes over.
 #[derive(Default)]
 pub(in crate::ffi) struct Heritage {
     engines: Vec<Arc<Engine>>,
@@ -45,6 +46,8 @@ pub(in crate::ffi) fn open(config: &[u8]) -> Result<Arc<Engine>, Fault> {
 
 /// Makes what libraries and routes make once, with their first use.
 fn prepare() {
+    crate::model::prepare();
+    crate::studio::prepare();
     crate::http::prepare();
     drop(jiff::tz::TimeZone::get("UTC"));
     drop(jsonschema::draft202012::new(&serde_json::json!({"type": "object"})));
@@ -72,35 +75,32 @@ pub(super) fn forget(engine: &Engine) {
     REGISTRY.get().lock().shared.retain(|_, known| !std::ptr::eq(Arc::as_ptr(known), engine));
 }
 
-/// Closes every engine and stops telling log lines; afterwards no callback is under way unless one overran the time.
+/// Closes every engine and stops telling log lines; afterwards no callback is under way unless one overran the time. Inside a callback
+/// it waits for none.
 pub(in crate::ffi) fn shutdown(timeout: Duration) {
-    let until = Instant::now() + timeout;
+    let (until, waits) = (Instant::now() + timeout, may_wait().is_ok());
     let engines: Vec<_> = REGISTRY.get().lock().engines.iter().filter_map(Weak::upgrade).collect();
     std::thread::scope(|threads| {
         for engine in &engines {
-            threads.spawn(move || engine.close(until.saturating_duration_since(Instant::now())).is_ok());
+            threads.spawn(move || engine.close_by(until, waits).is_ok());
         }
     });
-    logging::set_log(None);
+    logging::set_log_by(until, None);
 }
 
-/// Before a fork, in the forking thread.
+/// Before a fork, in the forking thread. Engines in use are held as well: nobody's last reference is let go meanwhile.
 pub(in crate::ffi) fn heritage() -> Heritage {
     let registry = REGISTRY.get().lock();
+    let shared = registry.shared.iter().filter(|(_, engine)| engine.is_untouched());
     Heritage {
-        engines: registry.engines.iter().filter_map(Weak::upgrade).filter(|engine| engine.is_untouched()).collect(),
-        shared: registry
-            .shared
-            .iter()
-            .filter(|(_, engine)| engine.is_untouched())
-            .map(|(name, engine)| (name.clone(), Arc::clone(engine)))
-            .collect(),
+        engines: registry.engines.iter().filter_map(Weak::upgrade).collect(),
+        shared: shared.map(|(name, engine)| (name.clone(), Arc::clone(engine))).collect(),
     }
 }
 
 /// In the child: a registry of its own.
 pub(in crate::ffi) fn inherit(mut left: Heritage) {
-    // One that another thread began to use just before the fork stays the parent's.
+    // One that was in use stays the parent's.
     let (ours, parents): (Vec<_>, Vec<_>) = left.engines.drain(..).partition(|engine| engine.adopt());
     let (shared, others): (HashMap<_, _>, HashMap<_, _>) = left.shared.drain().partition(|(_, engine)| engine.is_untouched());
     std::mem::forget((parents, others));

@@ -38,7 +38,10 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn describe(call: Call) -> Result<Response> {
+    // It is large, so it is made with the first request; a fork waits meanwhile.
+    let making = crate::store::fork::enter();
     let mut document = DOCUMENT.clone();
+    drop(making);
     let server = if call.base.is_empty() { "/" } else { call.base.as_str() };
     if let Value::Object(members) = &mut document {
         members.insert("servers".into(), json!([{ "url": server }]));

@@ -145,6 +145,9 @@ pub struct ToolOutcome {
     /// Nobody waited for its end: the run ended first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abandoned: bool,
+    /// No answer came in its own time, or its connection broke before one: nobody knows whether it did its work.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// Nothing was done, for a reason that is not the tool's: no server was reached, a secret is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone: Option<FaultCode>,

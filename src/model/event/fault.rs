@@ -13,7 +13,7 @@ pub struct Fault {
     /// With `structured_invalid`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub validation_errors: Vec<String>,
-    /// With `in_doubt`.
+    /// Calls that may not be made twice and whose end nobody saw: with `in_doubt`, and with whatever else a run failed of meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<DoubtfulCall>,
 }
@@ -62,6 +62,15 @@ pub enum FaultCode {
 }
 
 impl FaultCode {
+    /// The same may go well a while later, with nothing changed: the queue tries such a run again.
+    #[must_use]
+    pub const fn is_retryable(self) -> bool {
+        matches!(
+            self,
+            Self::ProviderRateLimited | Self::ProviderUnavailable | Self::ProviderTimeout | Self::McpUnavailable | Self::StoreUnavailable
+        )
+    }
+
     /// The code as it is told.
     #[must_use]
     pub fn as_str(self) -> &'static str {

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::{Id, Timestamp};
-use super::super::event::{Answer, CallOutcome, FaultCode, LaneId, OWN_MODEL, Resumed, Retried};
-use super::super::graph::NodeKind;
+use super::super::event::{Answer, FaultCode, LaneId, OWN_MODEL, Resumed, Retried};
 use super::lane::{At, Call, Lane, OpenStep};
 use super::{Run, Status};
 
@@ -94,19 +93,11 @@ impl Run {
         }
     }
 
-    /// Failed steps are entered again with the next attempt, interrupted ones with the same. The call of a tool node whose end
-    /// nobody saw is made again: a person asked for it.
+    /// Failed steps are entered again with the next attempt, interrupted ones with the same. Calls whose end nobody saw stay in doubt.
     pub(super) fn clear_failures(&mut self) {
-        let plan = Arc::clone(&self.plan);
         for step in self.lanes.values_mut().filter_map(|lane| lane.step.as_deref_mut()) {
             let failed = std::mem::replace(&mut step.failed, false);
             step.attempt += u32::from(failed);
-            if matches!(plan.node(step.node).kind, NodeKind::Tool | NodeKind::Mcp) {
-                step.calls.retain(|_, call| match call {
-                    Call::Open(_) => !failed,
-                    Call::Done(done) => !matches!(&done.outcome, CallOutcome::Tool(outcome) if outcome.abandoned),
-                });
-            }
         }
         self.reenter();
     }

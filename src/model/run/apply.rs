@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::super::event::{
     Answer, CallFinished, CallKind, CallOutcome, CallStarted, Change, EntityKind, Entry, Event, LaneId, PauseReason,
-    PureOutcome, StepCompleted, StepRan, StepStarted,
+    PureOutcome, StepCompleted, StepRan, StepStarted, ToolOutcome,
 };
+use super::super::chat::ToolCall;
 use super::super::graph::NodeKind;
 use super::super::node::Node;
 use super::super::plan::{NodeIndex, Plan};
@@ -32,6 +33,7 @@ impl Run {
                 self.stop_clock(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
                 self.status = Status::Queued;
+                self.requeued += 1;
                 self.clear_failures();
             }
             Event::StepRan(ran) => self.ran(entry.lane, ran, entry.at),
@@ -79,7 +81,7 @@ impl Run {
         if let Event::CallStarted(call) = &entry.event {
             self.count_scripted(call);
         }
-        if let Event::ToolsCalled { calls, .. } = &entry.event {
+        if let Some(calls) = calls_of(&entry.event) {
             self.call_ids.extend(calls.iter().map(|call| call.id.clone()));
         }
         let Some(step) = self.lanes.get_mut(&entry.lane).and_then(|lane| lane.step.as_deref_mut()) else { return };
@@ -270,12 +272,19 @@ impl Run {
                 None => self.own.add(usage),
             }
         }
-        let asker = match step.calls.remove(&call.key) {
-            Some(Call::Open(open)) => open.asker.clone(),
+        let open = match step.calls.remove(&call.key) {
+            Some(Call::Open(open)) => Some(open),
             Some(Call::Done(_)) | None => None,
         };
+        let asker = open.as_ref().and_then(|open| open.asker.clone());
         if let (Some(asker), Some(index)) = (asker, call.reply_index) {
             self.scripted.entry(asker).or_default().replies.push(index);
+        }
+        if let (Some(open), CallOutcome::Tool(outcome)) = (open, &call.outcome)
+            && stays_open(self.plan.node(step.node).kind, &open, outcome)
+        {
+            step.calls.insert(call.key.clone(), Call::Open(open));
+            return;
         }
         if let CallOutcome::Asked(asked) = &call.outcome {
             step.said.remove(&call.key);
@@ -296,6 +305,25 @@ impl Run {
             self.scripted.entry(Arc::clone(asker)).or_default().calls += 1;
         }
     }
+}
+
+/// Tool calls that an entry names for the first time.
+fn calls_of(event: &Event) -> Option<&[ToolCall]> {
+    if let Event::ToolsCalled { calls, .. } = event {
+        return Some(calls);
+    }
+    let Event::Paused(pause) = event else { return None };
+    match &pause.reason {
+        PauseReason::Approval { calls, .. } => Some(calls),
+        PauseReason::Human { .. } => None,
+    }
+}
+
+/// A call whose end nobody saw is not over: one that may be repeated is, under the same id, and of one of a tool or mcp node that may
+/// not a person decides. The model of an agent is told instead that nobody knows.
+fn stays_open(kind: NodeKind, open: &CallStarted, outcome: &ToolOutcome) -> bool {
+    let of_node = matches!(kind, NodeKind::Tool | NodeKind::Mcp);
+    if of_node { outcome.abandoned || outcome.unanswered } else { outcome.abandoned && open.repeatable }
 }
 
 const fn paused_as(reason: &PauseReason) -> Status {
@@ -352,6 +380,7 @@ fn in_step(step: &mut OpenStep, event: &Event) {
         }
         step.calls.insert(call.key.clone(), Call::Open(Arc::clone(call)));
     } else if let Event::Paused(pause) = event {
+        step.gated.extend(calls_of(event).into_iter().flatten().map(|call| call.id.clone()));
         step.pause = Some(pause.clone());
     }
 }

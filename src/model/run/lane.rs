@@ -118,6 +118,8 @@ pub struct OpenStep {
     pub pause: Option<Box<Pause>>,
     /// Answers to its tool calls.
     pub decisions: HashMap<String, Decision>,
+    /// Calls that its pauses asked about: they are the step's own before they are announced.
+    pub gated: HashSet<String>,
     /// Calls of its last answered approval.
     pub last_gated: Vec<String>,
     /// The answer to its human pause.
@@ -190,6 +192,12 @@ pub struct BranchDone {
 }
 
 impl OpenStep {
+    /// The tool call of that id is this step's.
+    #[must_use]
+    pub fn has_call(&self, call_id: &str) -> bool {
+        self.announced.contains(call_id) || self.gated.contains(call_id)
+    }
+
     pub(super) fn new(started: &StepStarted, node: NodeIndex, at: Timestamp) -> Self {
         Self {
             id: started.step,
@@ -208,6 +216,7 @@ impl OpenStep {
             measured: HashSet::new(),
             pause: None,
             decisions: HashMap::new(),
+            gated: HashSet::new(),
             last_gated: Vec::new(),
             answer: None,
             asked: HashMap::new(),

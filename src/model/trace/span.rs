@@ -100,7 +100,9 @@ impl Span {
             CallOutcome::Message(part) => self.answer = Some(Arc::clone(part)),
             CallOutcome::Tool(outcome) => {
                 self.output = Some(json!({"result": outcome.result, "is_error": outcome.is_error, "skipped": outcome.skipped}));
-                if outcome.is_error {
+                if outcome.abandoned {
+                    self.status = "cancelled";
+                } else if outcome.is_error {
                     self.status = "failed";
                 }
             }

@@ -151,7 +151,7 @@ impl Link {
             self.leave(live);
         }
         let words = words.map(|words| format!("; it said: {words}")).unwrap_or_default();
-        ToolReply::error(self.sentence(&format!("{text}; it is not known whether the call ran{words}")))
+        ToolReply::unanswered(self.sentence(&format!("{text}; it is not known whether the call ran{words}")))
     }
 
     fn sentence(&self, text: &str) -> String {

@@ -89,7 +89,7 @@ impl Webhook {
         };
         let reply = match sending::send(&self.shared.client, request).await {
             Ok(answer) => answer::reply(&answer),
-            Err(text) => ToolReply::error(text),
+            Err(failed) => failed,
         };
         answer::masked(reply, &headers.secrets)
     }

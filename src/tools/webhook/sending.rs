@@ -5,6 +5,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::{Response, Url};
 
+use crate::tools::ToolReply;
 use crate::tools::guard::{self, GuardedClient};
 
 /// Redirects that are followed.
@@ -36,27 +37,32 @@ pub(super) struct Answer {
 /// Sends a request and reads its answer.
 ///
 /// # Errors
-/// Why there is none: refused by the guard, not reachable, redirected somewhere it must not go.
-pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result<Answer, String> {
+/// The failure that is told when there is none: refused by the guard, not reachable, redirected somewhere it must not go; or the
+/// connection broke, and nobody knows what became of the request.
+pub(super) async fn send(client: &GuardedClient, mut request: Request) -> Result<Answer, ToolReply> {
     for _ in 0..=REDIRECTS {
-        client.check(&request.url).map_err(|refusal| refusal.0)?;
+        client.check(&request.url).map_err(|refusal| ToolReply::error(refusal.0))?;
         let response = once(client, &request).await?;
-        match target(&response, &request)? {
+        match target(&response, &request).map_err(ToolReply::error)? {
             Some(url) => follow(&mut request, url, response.status()),
             None => return read(response).await,
         }
     }
-    Err(format!("the webhook was redirected more than {REDIRECTS} times"))
+    Err(ToolReply::error(format!("the webhook was redirected more than {REDIRECTS} times")))
 }
 
-async fn once(client: &GuardedClient, request: &Request) -> Result<Response, String> {
+async fn once(client: &GuardedClient, request: &Request) -> Result<Response, ToolReply> {
     let mut headers = request.common.clone();
     headers.extend(request.own.clone());
-    let mut call = client.client()?.request(request.method.clone(), request.url.clone()).headers(headers);
+    let mut call = client.client().map_err(ToolReply::error)?.request(request.method.clone(), request.url.clone()).headers(headers);
     if let Some(body) = &request.body {
         call = call.body(body.clone());
     }
-    call.send().await.map_err(|problem| format!("the webhook could not be called: {}", guard::why(&problem)))
+    call.send().await.map_err(|problem| {
+        let text = format!("the webhook could not be called: {}", guard::why(&problem));
+        let unsent = problem.is_connect() || problem.is_builder();
+        if unsent { ToolReply::error(text) } else { ToolReply::unanswered(text) }
+    })
 }
 
 /// Where an answer sends us; none when it is the last one. What is to change something is not made a request that only reads: 301 and
@@ -96,7 +102,7 @@ fn follow(request: &mut Request, url: Url, status: StatusCode) {
     request.url = url;
 }
 
-async fn read(mut response: Response) -> Result<Answer, String> {
+async fn read(mut response: Response) -> Result<Answer, ToolReply> {
     let status = response.status();
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
     let most = if status.is_success() { ANSWER } else { ERROR };
@@ -106,7 +112,7 @@ async fn read(mut response: Response) -> Result<Answer, String> {
             Ok(Some(piece)) => body.extend_from_slice(&piece[..piece.len().min(most - body.len())]),
             Ok(None) => break,
             Err(_) if !status.is_success() => break,
-            Err(problem) => return Err(format!("the webhook's answer was cut off: {}", guard::why(&problem))),
+            Err(problem) => return Err(ToolReply::unanswered(format!("the webhook's answer was cut off: {}", guard::why(&problem)))),
         }
     }
     Ok(Answer { status, content_type, body: body.freeze() })

@@ -55,7 +55,7 @@ async fn branches_stop_with_the_run() {
         7 tool_call step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result=null branch_id="a"
         8 tool_call step_id="s2" node_id="agent_a" call_id="call_agent_a_1_3" name="look" inputs={} result=null branch_id="a"
         9 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1" name="look" inputs={} result="{\"did\":\"look\",\"with\":{}}" is_error=false skipped=false duration_ms="ms" branch_id="a"
-        10 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result="the run was ended; the call was abandoned" is_error=true skipped=false duration_ms="ms" branch_id="a"
+        10 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_2" name="stuck" inputs={} result="the call was cut short and gave no answer in time; it was abandoned" is_error=true skipped=false duration_ms="ms" branch_id="a"
         11 tool_result step_id="s2" node_id="agent_a" call_id="call_agent_a_1_3" name="look" inputs={} result="{\"did\":\"look\",\"with\":{}}" is_error=false skipped=false duration_ms="ms" branch_id="a"
         12 branch_started fork_id="fork_1" branch_id="b"
         13 step_started step_id="s3" node_id="set_b" node_type="set_state" iteration=null attempt=1 branch_id="b"

@@ -87,14 +87,14 @@ async fn an_error_may_be_handled() {
 
 #[tokio::test]
 async fn a_node_may_take_too_long() {
-    let story = Story::plain();
+    let story = Story::with(json!({"timeouts": {"cancel_grace_ms": 20}}), json!([]));
     let run = story.run("start -> tool_1{tool_ref: \"host:stuck\", timeout_ms: 1000, retries: {max: 2, backoff_ms: 1}} -> stop").await;
     expect![[r#"
         1 thread thread_id="t1" workflow_id="w1"
         2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"
         3 step_started step_id="s1" node_id="tool_1" node_type="tool" iteration=null attempt=1
         4 step_failed step_id="s1" node_id="tool_1" node_type="tool" duration_ms="ms" code="node_timeout" message="the node took longer than its time limit of 1000 ms and was ended"
-        5 trace_failed node_id="tool_1" code="node_timeout" message="the node took longer than its time limit of 1000 ms and was ended" usage="0+0"
+        5 trace_failed node_id="tool_1" code="node_timeout" message="the node took longer than its time limit of 1000 ms and was ended" calls=[{"call_id":"c1","name":"stuck","arguments":{},"node_id":"tool_1"}] usage="0+0"
     "#]].assert_eq(&run.text);
     assert_eq!(story.hands.calls().iter().filter(|call| call.starts_with("stuck")).count(), 1, "it may have done its work: not again by itself");
     let run = story.run("start -> tool_1{tool_ref: \"host:again\", parameters: {ms: 10000}, idempotent: true, timeout_ms: 20, retries: {max: 1, backoff_ms: 1}} -> stop").await;
@@ -168,7 +168,7 @@ async fn a_failing_branch_lets_its_siblings_finish_their_step() {
 #[tokio::test]
 async fn a_run_may_work_too_long() {
     let story = Story::with(json!({"timeouts": {"run_seconds": 1, "cancel_grace_ms": 50}}), json!([]));
-    let run = story.run("start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:stuck\"} -> stop").await;
+    let run = story.run("start -> set_1{key: a, value: 1} -> tool_1{tool_ref: \"host:again\", parameters: {ms: 60000}} -> stop").await;
     expect![[r#"
         1 thread thread_id="t1" workflow_id="w1"
         2 trace_started workflow_id="w1" thread_id="t1" status="running" started_at="time"

@@ -18,6 +18,8 @@ struct Made {
     calls: Vec<String>,
     /// By tool and its argument `id`.
     counts: HashMap<String, u64>,
+    /// Calls of `heed` that were told to end.
+    ended: Vec<Value>,
 }
 
 impl Hands {
@@ -35,7 +37,8 @@ impl Hands {
         *count - 1
     }
 
-    /// What it declares: `look`, `slow`, `stuck`, `fail`, `flaky` as they are; `pay` waits for approval; `again` is a slow one that may repeat.
+    /// What it declares: `look`, `slow`, `stuck`, `fail`, `flaky` as they are; `pay` waits for approval; `again` is a slow one that may repeat; `heed` answers only when it is
+    /// cancelled, `late` never in its time.
     pub fn declaration() -> HostDeclaration {
         let tool = |name: &str, require_approval, idempotent| HostTool {
             name: name.into(),
@@ -49,7 +52,8 @@ impl Hands {
         pay.input_schema = json!({"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"], "additionalProperties": false});
         let names = ["look", "slow", "stuck", "fail", "flaky"];
         let mut tools: Vec<HostTool> = names.into_iter().map(|name| tool(name, false, false)).collect();
-        tools.extend([pay, tool("again", false, true)]);
+        let late = HostTool { timeout_ms: Some(50), ..tool("late", false, false) };
+        tools.extend([pay, tool("again", false, true), tool("heed", false, false), late]);
         HostDeclaration { ops: vec![HostOp::ToolCall, HostOp::ToolCancel], tools, ..HostDeclaration::default() }
     }
 }
@@ -58,15 +62,25 @@ impl Host for Hands {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
         let (name, arguments) = (call.payload["name"].as_str().unwrap_or_default().to_owned(), call.payload["arguments"].clone());
         if call.op == HostOp::ToolCancel {
-            self.0.lock().expect("a lock").calls.push(format!("cancel {}", call.payload["call_id"]));
+            let mut made = self.0.lock().expect("a lock");
+            made.calls.push(format!("cancel {}", call.payload["call_id"]));
+            made.ended.push(call.payload["call_id"].clone());
             return Box::pin(async { Ok(Value::Null) });
         }
         let before = self.take(&name, &arguments);
+        let (made, call_id) = (Arc::clone(&self.0), call.payload["call_id"].clone());
         Box::pin(async move {
             let number = |key: &str| arguments[key].as_u64().unwrap_or(0);
             match name.as_str() {
                 "slow" | "again" => tokio::time::sleep(Duration::from_millis(number("ms"))).await,
-                "stuck" => std::future::pending::<()>().await,
+                "heed" => {
+                    while !made.lock().expect("a lock").ended.contains(&call_id) {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    return Ok(json!("undone"));
+                }
+                "stuck" | "late" => std::future::pending::<()>().await,
                 "fail" => return Err(HostFailure("it is broken".into())),
                 "flaky" if before < number("times") => return Err(HostFailure(format!("broken {}", before + 1))),
                 _ => {}

@@ -91,3 +91,16 @@ async fn a_report_that_no_model_can_have_made_is_not_believed() {
     let told = took(Model { breaks: true, reports: &[1_000_000_000_000_000_000] }).await;
     assert_eq!((&told["total_tokens"], &told["estimated_cost"], &told["unpriced"]), (&json!(0), &json!("0.000000"), &json!(true)), "{told:#}");
 }
+
+#[tokio::test]
+async fn each_attempt_that_a_nodes_time_limit_ends_counts_what_it_reported() {
+    let bench = at(&Hands::at("2026-11-20T10:00:00Z"), json!({"providers": {"mine": {"kind": "host"}}}));
+    let declaration = HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Model { breaks: false, reports: &[1, 7] }), declaration);
+    let node = json!({"provider": "mine", "model": "m", "prompt": "go", "stream": true, "timeout_ms": 200, "retries": {"max": 2, "backoff_ms": 1}});
+    let workflow = bench.workflow(chain(&[("a".to_owned(), "llm", node)])).await;
+    let started = bench.start(&workflow, json!({"message": "go"})).await;
+    bench.told(&started).await;
+    let told = used(&bench, &started.run.to_string()).await;
+    assert_eq!((&told["status"], &told["prompt_tokens"], &told["completion_tokens"]), (&json!("failed"), &json!(300), &json!(21)));
+}

@@ -1,0 +1,148 @@
+//! Owns proof of how an engine ends: who may still answer, what is stored of calls, which callbacks are over.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Answering, Engine, process, set_log};
+
+const DECLARED: &[u8] = br#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#;
+
+fn open(folder: &Path, works: bool) -> Arc<Engine> {
+    let path = folder.join("studio.sqlite");
+    let config = json!({"environment": "local", "database": {"path": path}, "worker": {"in_process": works}});
+    process::open(config.to_string().as_bytes()).ok().expect("an engine")
+}
+
+fn called(engine: &Engine, op: &str, request: &Value) -> Value {
+    let answer = engine.call(op, request.to_string().as_bytes()).unwrap_or_else(|fault| panic!("{}", fault.text()));
+    serde_json::from_slice(&answer).expect("JSON")
+}
+
+/// Runs one tool of the host; the run's stream.
+fn run(engine: &Arc<Engine>, inline: bool) -> Arc<super::Stream> {
+    let graph = crate::model::sketch::graph("start -> tool_1{tool_ref: \"host:pay\"} -> stop").expect("a sketch");
+    called(engine, "workflow.save", &json!({"name": "Pays", "graph": graph}));
+    let mut request = json!({"workflow": "pays", "message": "hi"});
+    if inline {
+        request["host_calls"] = "inline".into();
+    }
+    engine.run(request.to_string().as_bytes()).unwrap_or_else(|fault| panic!("{}", fault.text()))
+}
+
+/// A run whose host has its call; the call's number and the run.
+fn paying(engine: &Arc<Engine>) -> (u64, String) {
+    assert!(engine.host_set(DECLARED, || None).is_ok());
+    let _stream = run(engine, false);
+    let call = engine.host_next(5000).ok().flatten().expect("a call");
+    let call: Value = serde_json::from_slice(&call).expect("JSON");
+    (call["call_id"].as_u64().expect("a number"), call["payload"]["trace_id"].as_str().expect("a run").to_owned())
+}
+
+#[test]
+fn a_host_answers_its_calls_while_its_engine_is_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let (call, run) = paying(&engine);
+    std::thread::scope(|threads| {
+        let closing = threads.spawn(|| engine.close(Duration::from_secs(5)).is_ok());
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(engine.call("ops", b"").is_err(), "nothing new begins");
+        assert!(engine.host_complete(call, 1, b"\"paid\"").is_ok());
+        assert!(closing.join().expect("no panic"));
+    });
+    let again = open(folder.path(), false);
+    let trace = called(&again, "trace.get", &json!({"trace_id": run}));
+    assert_eq!((&trace["steps"][0]["status"], &trace["steps"][0]["output"]["tool_result"]["result"]), (&json!("completed"), &json!("paid")), "{trace}");
+    assert!(again.close(Duration::from_secs(5)).is_ok());
+}
+
+#[test]
+fn a_call_that_the_host_does_not_answer_in_time_is_in_doubt_and_has_not_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let (call, run) = paying(&engine);
+    let began = Instant::now();
+    assert!(engine.close(Duration::from_millis(800)).is_ok());
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    assert!(engine.host_complete(call, 1, b"1").is_err());
+    let again = open(folder.path(), true);
+    assert!(again.host_set(DECLARED, || None).is_ok());
+    let mut error = Value::Null;
+    for _ in 0..400 {
+        let trace = called(&again, "trace.get", &json!({"trace_id": run}));
+        error = trace["trace"]["error"].clone();
+        if trace["trace"]["status"] == "failed" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    assert_eq!((&error["code"], &error["calls"][0]["name"]), (&json!("in_doubt"), &json!("pay")), "{error}");
+    assert!(again.close(Duration::from_secs(5)).is_ok());
+}
+
+#[test]
+fn no_callback_begins_or_runs_on_after_close() {
+    static RUNS: AtomicBool = AtomicBool::new(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let slow: Answering = Arc::new(|_| {
+        RUNS.store(true, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(400));
+        RUNS.store(false, Ordering::SeqCst);
+        true
+    });
+    assert!(engine.host_set(DECLARED, || Some(slow)).is_ok());
+    let _stream = run(&engine, true);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(engine.close(Duration::from_secs(4)).is_ok());
+    for _ in 0..10 {
+        assert!(!RUNS.load(Ordering::SeqCst));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+#[ignore = "run by the test below, in a process of its own"]
+fn in_a_process_of_its_own() {
+    static ENTERED: AtomicBool = AtomicBool::new(false);
+    static RETURNED: AtomicBool = AtomicBool::new(false);
+    let wait = |what: &AtomicBool| {
+        let until = Instant::now() + Duration::from_secs(5);
+        while !what.load(Ordering::SeqCst) {
+            assert!(Instant::now() < until, "it takes too long");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    called(&engine, "ops", &json!({}));
+    set_log(Some(Arc::new(|_| {
+        ENTERED.store(true, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_secs(3));
+    })));
+    tracing::warn!("a line");
+    wait(&ENTERED);
+    let began = Instant::now();
+    assert!(engine.host_set(br#"{"ops":["log"]}"#, || None).is_ok());
+    assert!(engine.close(Duration::from_millis(100)).is_ok());
+    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+    let _other = open(folder.path(), false);
+    set_log(Some(Arc::new(|_| {
+        process::shutdown(Duration::from_millis(200));
+        RETURNED.store(true, Ordering::SeqCst);
+    })));
+    tracing::warn!("another line");
+    wait(&RETURNED);
+}
+
+#[test]
+fn a_log_callback_holds_nobody_longer_than_their_time() {
+    let program = std::env::current_exe().expect("this program");
+    let own = ["--exact", "ffi::door::tests::in_a_process_of_its_own", "--ignored", "--nocapture"];
+    let ended = std::process::Command::new(program).args(own).output().expect("a process");
+    assert!(ended.status.success(), "{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+}
