@@ -13,7 +13,7 @@ const PART: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// The most that all parts may become.
 const WHOLE: u64 = 512 << 20;
 /// Bytes that are looked at in one file, over and over: what begins in many places is read from each of them.
-const LOOKED_AT: u64 = if cfg!(test) { 64 << 20 } else { 1 << 30 };
+const LOOKED_AT: u64 = if cfg!(test) { 64 << 20 } else if cfg!(debug_assertions) { 256 << 20 } else { 1 << 30 };
 /// Ways of packing inside each other.
 const DEPTH: usize = 3;
 
