@@ -3,12 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{Arguments, Call, Exit, Outcome};
+use crate::error::Error;
 use crate::studio::Scope;
 
 /// Applies `retention.*` and removes what has expired; prints counts per kind.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let dry = arguments.switch("dry-run")?;
     arguments.end()?;
+    must_be_for_all(call, "purge")?;
     let stop = call.stop.gently.clone();
     let purged = if dry { call.studio.purgeable().await? } else { call.studio.purge(stop).await? };
     let mut object = Map::from_iter([("dry_run".to_owned(), Value::Bool(dry))]);
@@ -28,6 +30,9 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     if all && trace.is_some() {
         return Err(super::usage("`--all` and `--trace` exclude each other"));
     }
+    if trace.is_none() {
+        must_be_for_all(call, "checkpoints:purge")?;
+    }
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
     let count = match trace {
         Some(run) => call.studio.purge_checkpoints_of(&scope, &run).await?,
@@ -36,4 +41,12 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     call.say(&format!("Purged {count} checkpoint(s)."));
     call.give(&json!({"checkpoints": count}));
     Ok(Exit::Done)
+}
+
+/// What is removed for all tenants is not removed for someone who named one.
+fn must_be_for_all(call: &Call<'_>, command: &str) -> Result<(), Error> {
+    if call.tenant.is_empty() {
+        return Ok(());
+    }
+    Err(super::usage(format!("`{command}` works on all tenants, `--tenant` is not for it; nothing was removed. Leave `--tenant` out to do it for all")))
 }

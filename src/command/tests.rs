@@ -61,6 +61,19 @@ fn what_is_not_understood_ends_with_2_and_says_why() {
 }
 
 #[test]
+fn what_works_on_all_tenants_is_not_asked_for_one() {
+    let file = tempfile::tempdir().expect("a folder").keep().join("studio.sqlite");
+    for command in ["purge", "purge --dry-run", "checkpoints:purge", "checkpoints:purge --all"] {
+        assert_eq!(ask(&format!("--database {} migrate", file.display())).0, Exit::Done);
+        let (exit, results, problems) = ask(&format!("--database {} --tenant acme {command}", file.display()));
+        assert_eq!((exit, results.len(), problems.len()), (Exit::Usage, 0, 1), "{command}: {results:?}");
+        assert!(problems[0].contains("all tenants") && problems[0].contains("nothing was removed"), "{problems:?}");
+    }
+    let (exit, _, problems) = ask(&format!("--database {} --tenant acme checkpoints:purge --trace 7", file.display()));
+    assert_eq!(exit, Exit::NotFound, "{problems:?}");
+}
+
+#[test]
 fn what_is_not_there_ends_with_4() {
     let (exit, results, problems) = ask("checkpoints:purge --database :memory: --trace 7");
     assert_eq!((exit, results.len(), problems), (Exit::NotFound, 0, vec!["error[not_found]: there is no run `7`".to_owned()]));

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::keys::{KEYS, Shown};
 use super::{Config, Keys, Secret, Source};
+use crate::model::address::without_credentials;
 
 /// What is on, taken together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -192,6 +193,7 @@ impl Config {
 
 fn shown_value(shown: Shown, value: &Value) -> Value {
     match (shown, value) {
+        (Shown::Whole, Value::String(text)) => without_credentials(text).into(),
         (Shown::Whole, value) => value.clone(),
         (Shown::IsSet, Value::Null) => Value::Null,
         (Shown::IsSet, _) => json!("(set)"),

@@ -306,6 +306,23 @@ fn the_settings_never_show_a_secret() {
 }
 
 #[test]
+fn the_settings_show_no_credentials_of_addresses() {
+    let config = Config::with(json!({
+        "base_url": "https://me:canary@shop.example/app",
+        "observability": {
+            "otlp": {"endpoint": "https://canary@collector.example:4318/v1?api_key=canary&x=1"}, "langfuse": {"host": "https://me:canary@langfuse.example"},
+            "inspector": {"url": "https://inspector.example/?token=canary#canary"},
+        }
+    }))
+    .unwrap();
+    let shown = config.settings_json().to_string();
+    assert!(!shown.contains("canary"), "{shown}");
+    for part in ["https://***@shop.example/app", "https://***@collector.example:4318/v1?api_key=***&x=1", "https://***@langfuse.example", "https://inspector.example/?token=***"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
 fn defaults_that_depend_on_a_credential() {
     let config = Config::with(json!({})).unwrap();
     let pair = |pair: (String, String)| format!("{} {}", pair.0, pair.1);

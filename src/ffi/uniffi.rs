@@ -132,7 +132,7 @@ impl StudioEngine {
 
     /// One HTTP request; `head` as in `studio_http`.
     pub fn http(&self, head: String, body: Vec<u8>) -> Result<HttpResponse, StudioError> {
-        let (head, body) = self.0.http(head.as_bytes(), &body)?;
+        let (head, body) = self.0.http(head.as_bytes(), body.into())?;
         Ok(HttpResponse { head: text(head), body: body.map(EventStream::of) })
     }
 

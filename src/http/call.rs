@@ -9,7 +9,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
 use super::door::Visit;
-use super::settings;
+use super::room::Room;
 use super::table::{Reads, Route};
 use crate::error::{Error, Kind, Result};
 use crate::studio::lists::ListQuery;
@@ -29,8 +29,8 @@ pub(super) struct Call {
     pub(super) headers: HeaderMap,
     /// The JSON body; an empty object where there is none.
     pub(super) body: Value,
-    /// The body of an upload, unread.
-    pub(super) upload: Option<Request<Body>>,
+    /// The body of an upload, unread, and how much of it there may be.
+    pub(super) upload: Option<(Request<Body>, Room)>,
     parameters: Vec<(String, String)>,
     query: Vec<(String, String)>,
 }
@@ -44,12 +44,13 @@ impl Call {
         let query = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
         let Query(query) = query.map_err(|_| Error::field("query", "the query string cannot be read"))?;
         let headers = request.headers().clone();
+        let room = Room::of(route, visit.studio.config(), &headers);
         let (body, upload) = match route.reads {
             Reads::Nothing => (Value::Object(Map::new()), None),
-            Reads::Json(_) => (read_json(settings::body_kb(visit.studio.config()), request).await?, None),
-            Reads::Upload(_) | Reads::JsonOrUpload(..) => (Value::Object(Map::new()), Some(request)),
+            Reads::Json(_) => (read_json(room, request).await?, None),
+            Reads::Upload(_) | Reads::JsonOrUpload(..) => (Value::Object(Map::new()), Some((request, room))),
         };
-        let base = format!("{}{}", visit.base_url.as_deref().unwrap_or_default().trim_end_matches('/'), visit.area.prefix);
+        let base = format!("{}{}", visit.outside(), visit.area.prefix);
         let (studio, scope) = (visit.studio.clone(), visit.scope.clone());
         Ok(Self { studio, scope, base, visit, headers, body, upload, parameters, query })
     }
@@ -115,19 +116,15 @@ pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     Some(essence).filter(|essence| !essence.is_empty())
 }
 
-/// A JSON body within a limit.
-pub(super) async fn read_json(limit_kb: u64, request: Request<Body>) -> Result<Value> {
+/// A JSON body for which there is room.
+pub(super) async fn read_json(room: Room, request: Request<Body>) -> Result<Value> {
     let kind = content_type(request.headers());
-    let known_length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let is_json = kind.as_deref() == Some("application/json");
     if !is_json && kind.is_some() && !http_body::Body::is_end_stream(request.body()) {
         return Err(not_json());
     }
-    let limit = limit_kb.saturating_mul(1024);
-    if known_length.is_some_and(|length: u64| length > limit) {
-        return Err(too_large(limit_kb));
-    }
-    let bytes = read(request.into_body(), limit, || too_large(limit_kb)).await?;
+    room.check(request.headers())?;
+    let bytes = read(request.into_body(), room).await?;
     if bytes.is_empty() {
         return Ok(Value::Object(Map::new()));
     }
@@ -138,15 +135,11 @@ fn not_json() -> Error {
     Error::new(Kind::UnsupportedMediaType, "the body must be sent with `Content-Type: application/json`")
 }
 
-fn too_large(limit_kb: u64) -> Error {
-    Error::new(Kind::BodyTooLarge, format!("the body has more than {limit_kb} KiB")).with("limit_kb", limit_kb)
-}
-
-async fn read(body: Body, limit: u64, too_large: impl FnOnce() -> Error) -> Result<Bytes> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+async fn read(body: Body, room: Room) -> Result<Bytes> {
+    let limit = usize::try_from(room.bytes()).unwrap_or(usize::MAX);
     match Limited::new(body, limit).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
+        Err(error) if error.is::<LengthLimitError>() => Err(room.too_large()),
         Err(_) => Err(Error::new(Kind::MalformedJson, "the body broke off")),
     }
 }

@@ -17,7 +17,8 @@ pub(super) fn check(method: &Method, headers: &HeaderMap, base_url: Option<&str>
     let origin = text(headers, header::ORIGIN.as_str());
     let same_site = matches!(site, Some("same-origin" | "none"));
     let same_origin = origin.is_some_and(|origin| is_ours(origin, base_url, authority));
-    let deliberate = site.is_none() && origin.is_none() && not_from_a_form(headers);
+    // A form sends nothing but POST, and a script of another site that sends anything else has `Origin`.
+    let deliberate = site.is_none() && origin.is_none() && (*method != Method::POST || not_from_a_form(headers));
     if same_site || same_origin || deliberate {
         return Ok(());
     }
@@ -73,6 +74,10 @@ mod tests {
         check(&Method::POST, &pairs.collect(), base, Some("shop.example")).is_ok()
     }
 
+    fn one(name: &'static str, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))])
+    }
+
     #[test]
     fn writes_pass_exactly_as_the_matrix_says() {
         let json = ("content-type", "application/json");
@@ -106,6 +111,19 @@ mod tests {
             (vec![("x-requested-with", "")], false),
         ] {
             assert_eq!(passes(&given, None), wanted, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_form_can_send_passes_unless_a_browser_says_that_another_site_sends_it() {
+        for method in [Method::PUT, Method::PATCH, Method::DELETE] {
+            let passes = |headers: &HeaderMap| check(&method, headers, None, Some("shop.example")).is_ok();
+            assert!(passes(&HeaderMap::new()), "{method}");
+            assert!(passes(&one("content-type", "application/json")) && passes(&one("content-type", "text/plain")), "{method}");
+            assert!(passes(&one("origin", "https://shop.example")) && passes(&one("sec-fetch-site", "same-origin")), "{method}");
+            for (name, value) in [("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site"), ("origin", "https://evil.example"), ("origin", "null")] {
+                assert!(!passes(&one(name, value)), "{method} {name}: {value}");
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::NestedPath;
 use axum::response::Response;
 use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
@@ -27,11 +28,22 @@ pub(super) struct Visit {
     pub(super) base_url: Option<String>,
 }
 
+impl Visit {
+    /// What stands before the prefix in addresses that are told: the base URL, else the path that the host mounts the studio under.
+    pub(super) fn outside(&self) -> &str {
+        self.base_url.as_deref().unwrap_or(&self.area.outer).trim_end_matches('/')
+    }
+}
+
 /// Answers a request; whatever happens, the answer is a document of the contract.
 pub(super) async fn answer(studio: &Studio, mut request: Request<Body>) -> Response {
     let marks = request.extensions_mut().remove::<HostMarks>().unwrap_or_default();
-    let area = Area::of(studio.config(), request.uri().path());
     let base_url = settings::base_url(studio.config()).or(marks.base_url.as_deref()).map(str::to_owned);
+    let mut area = Area::of(studio.config(), request.uri().path(), marks.root_path.as_deref(), base_url.as_deref());
+    // A part with a name stands for many paths: which one it was is not known here.
+    if let Some(nested) = request.extensions().get::<NestedPath>().map(NestedPath::as_str).filter(|path| !path.contains('{')) {
+        area.outer.insert_str(0, nested.trim_end_matches('/'));
+    }
     let asker = Asker::of(studio.config(), request.headers(), &area, base_url.as_deref());
     let head_only = request.method() == Method::HEAD;
     let entered = AssertUnwindSafe(enter(studio, marks, area, base_url, asker.clone(), request)).catch_unwind().await;

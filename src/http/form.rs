@@ -7,13 +7,15 @@ use axum::extract::multipart::{Field, Multipart, MultipartError};
 use axum::extract::{DefaultBodyLimit, FromRequest as _};
 use bytes::Bytes;
 use http::{Request, StatusCode};
+use serde_json::{Map, Value};
 
 use super::call;
+use super::room::Room;
 use crate::error::{Error, Kind, Result};
 use crate::studio::Upload;
 
-/// Kilobytes of a form beside its file.
-const ROOM_KB: u64 = 64;
+/// Bytes of a text beside the file.
+const TEXT: usize = 64 * 1024;
 
 /// A form that was read.
 pub(super) struct Form {
@@ -22,27 +24,32 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Reads a form; a file over the limit is refused as `too_large`.
-    pub(super) async fn read(mut request: Request<Body>, limit_kb: u64, too_large: Kind) -> Result<Self> {
+    /// Reads a form; a file for which there is no room is refused.
+    pub(super) async fn read(mut request: Request<Body>, room: Room) -> Result<Self> {
         if call::content_type(request.headers()).as_deref() != Some("multipart/form-data") {
             let told = "an upload must be sent with `Content-Type: multipart/form-data`";
             return Err(Error::new(Kind::UnsupportedMediaType, told));
         }
-        DefaultBodyLimit::max(bytes_of(limit_kb.saturating_add(ROOM_KB))).apply(&mut request);
-        let limit = Limit { kb: limit_kb, kind: too_large };
+        DefaultBodyLimit::max(usize::try_from(room.bytes()).unwrap_or(usize::MAX)).apply(&mut request);
+        let limit = Limit { room, bytes: usize::try_from(room.kb.saturating_mul(1024)).unwrap_or(usize::MAX) };
         let mut fields = Multipart::from_request(request, &()).await.map_err(|_| unreadable())?;
         let mut form = Self { file: None, texts: BTreeMap::new() };
         while let Some(field) = fields.next_field().await.map_err(|error| limit.broken(&error))? {
             match field.name().map(str::to_owned).as_deref() {
                 Some("file") => form.file = Some(limit.file(field).await?),
                 Some(name) if form.texts.len() < 8 => {
-                    let bytes = Limit { kb: ROOM_KB, ..limit }.bytes(field).await?;
+                    let bytes = Limit { bytes: TEXT, ..limit }.bytes(field).await?;
                     form.texts.insert(name.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
                 }
                 Some(_) | None => {}
             }
         }
         Ok(form)
+    }
+
+    /// The names of what came beside the file, as members of an object.
+    pub(super) fn names(&self) -> Value {
+        self.texts.keys().map(|name| (name.clone(), Value::Null)).collect::<Map<_, _>>().into()
     }
 
     /// The file, or the refusal that there is none.
@@ -58,8 +65,8 @@ impl Form {
 
 #[derive(Clone, Copy)]
 struct Limit {
-    kb: u64,
-    kind: Kind,
+    room: Room,
+    bytes: usize,
 }
 
 impl Limit {
@@ -76,8 +83,8 @@ impl Limit {
     async fn bytes(self, mut field: Field<'_>) -> Result<Bytes> {
         let mut bytes = Vec::new();
         while let Some(chunk) = field.chunk().await.map_err(|error| self.broken(&error))? {
-            if bytes.len() + chunk.len() > bytes_of(self.kb) {
-                return Err(self.too_large());
+            if bytes.len() + chunk.len() > self.bytes {
+                return Err(self.room.too_large());
             }
             bytes.extend_from_slice(&chunk);
         }
@@ -85,16 +92,8 @@ impl Limit {
     }
 
     fn broken(self, error: &MultipartError) -> Error {
-        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { self.too_large() } else { unreadable() }
+        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { self.room.too_large() } else { unreadable() }
     }
-
-    fn too_large(self) -> Error {
-        Error::new(self.kind, format!("the file has more than {} KiB", self.kb)).with("limit_kb", self.kb)
-    }
-}
-
-fn bytes_of(kb: u64) -> usize {
-    usize::try_from(kb.saturating_mul(1024)).unwrap_or(usize::MAX)
 }
 
 fn unreadable() -> Error {

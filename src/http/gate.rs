@@ -1,4 +1,4 @@
-//! Owns who may come in: the host's decision, else its callback, else the environment, else whether there is a user.
+//! Owns who may come in: the host's decision, else its callback, else the name of this machine in a local environment, else whether there is a user.
 
 use std::time::Duration;
 
@@ -32,8 +32,9 @@ pub(super) async fn check(
             let answer = host.call(HostOp::Gate, question, LIMIT).await;
             Some(answer.is_ok_and(|answer| answer.get("allow").and_then(Value::as_bool) == Some(true)))
         }
-        None if marks.user.is_some() => Some(true),
+        // Also where a user is named: a host that names the same one for every request has decided nothing.
         None if settings::is_local(config) => return at_home(),
+        None if marks.user.is_some() => Some(true),
         None => None,
     };
     let told = match open {

@@ -21,11 +21,14 @@ mod export;
 mod form;
 mod gate;
 mod idempotency;
+mod ignored;
 mod leash;
 mod openapi;
 mod pages;
 mod position;
 mod problem;
+mod range;
+mod room;
 mod routes;
 mod settings;
 pub mod sse;
@@ -64,6 +67,9 @@ pub struct HostMarks {
     pub authorized: bool,
     /// Where the host is reached, with the path that it mounts the studio under: `https://shop.example/ai`.
     pub base_url: Option<String>,
+    /// What the host's server and routers have taken off the path to find the studio, where the path still begins with it: the
+    /// `root_path` of ASGI, the `SCRIPT_NAME` of WSGI.
+    pub root_path: Option<String>,
 }
 
 /// Makes what all requests share, so that no thread is in the middle of that when the process forks.
@@ -117,6 +123,16 @@ pub async fn dispatch(studio: &Studio, request: Request<Bytes>, marks: HostMarks
     let mut request = request.map(Body::from);
     request.extensions_mut().insert(marks);
     door::answer(studio, request).await
+}
+
+/// Asks whether the body of a request may come, before it is read: how many bytes it may have, or the answer that refuses it.
+///
+/// # Errors
+/// The answer that the request would get with its body: gate, path, method, length.
+pub async fn may_come(studio: &Studio, mut request: Request<Bytes>, marks: HostMarks) -> Result<u64, Response<Body>> {
+    request.extensions_mut().insert(room::MayCome);
+    let response = dispatch(studio, request, marks).await;
+    response.extensions().get::<room::UpTo>().map(|most| most.0).ok_or(response)
 }
 
 /// The description of the API (OpenAPI 3.1), without where it is served.

@@ -12,6 +12,8 @@ use tower::ServiceExt as _;
 
 use super::call::Call;
 use super::door::Visit;
+use super::ignored::{self, Ignored};
+use super::room::{MayCome, Room};
 use super::{pages, routes};
 use crate::error::{Error, Kind, Result};
 
@@ -142,6 +144,7 @@ static EXPORT_ROUTER: LazyLock<axum::Router> = LazyLock::new(|| build(&EXPORT));
 pub(super) fn prepare() {
     LazyLock::force(&ROUTER);
     LazyLock::force(&EXPORT_ROUTER);
+    ignored::prepare();
 }
 
 /// Finds the route of a request and lets it answer. The request carries its [`Visit`].
@@ -182,11 +185,18 @@ fn entrance(route: &Arc<Route>) -> MethodRouter {
 async fn enter(route: Arc<Route>, mut request: Request<Body>) -> Response {
     let Some(visit) = request.extensions_mut().remove::<Visit>() else { return Response::default() };
     let asker = visit.asker.clone();
-    let answered = match Call::receive(&route, visit, request).await {
-        Ok(call) => (route.handler)(call).await,
-        Err(error) => Err(error),
+    if request.extensions().get::<MayCome>().is_some() {
+        let room = Room::of(&route, visit.studio.config(), request.headers());
+        return room.may_come(request.headers()).unwrap_or_else(|error| asker.tell(error));
+    }
+    let call = match Call::receive(&route, visit, request).await {
+        Ok(call) => call,
+        Err(error) => return asker.tell(error),
     };
-    answered.unwrap_or_else(|error| asker.tell(error))
+    let ignored = Ignored::of(&route, &call.body);
+    let mut response = (route.handler)(call).await.unwrap_or_else(|error| asker.tell(error));
+    ignored.tell(response.headers_mut());
+    response
 }
 
 async fn wrong_method(request: Request<Body>) -> Response {

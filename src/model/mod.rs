@@ -1,5 +1,6 @@
 //! Owns what things are: graph, state, events, runs, traces, usage. Pure: no I/O, no async, no clock, no randomness.
 
+pub mod address;
 pub mod agent;
 pub mod arguments;
 pub mod budget;

@@ -12,7 +12,7 @@ use super::resource::{Definition, Resource, Written, expected_revision};
 use super::settle::settle;
 use super::workflows::Seen;
 use super::writing::{Origin, Writer};
-use super::{Scope, Studio, documents, drafts, tools, workflows};
+use super::{Scope, Studio, documents, drafts, mcp_servers, tools, workflows};
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
 use crate::store::{StoreError, Tx};
@@ -286,11 +286,20 @@ impl Studio {
         Err(self.restless(scope, resource, id).await)
     }
 
+    /// Refuses a definition that there is not.
+    pub async fn must_know(&self, scope: &Scope, resource: Resource, id: &str) -> Result<()> {
+        let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
+        self.reading(move |tx| must_find(tx, &tenant, &catalog, resource, &id).map(drop)).await
+    }
+
     /// Makes a copy with a name and a slug of its own.
     pub async fn duplicate(&self, scope: &Scope, resource: Resource, id: &str) -> Result<Value> {
         let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
         let found = self.reading(move |tx| must_find(tx, &tenant, &catalog, resource, &id)).await?;
         let mut copy = found.writable(resource);
+        if resource == Resource::McpServer && found.body.get("locked") == Some(&Value::Bool(true)) {
+            mcp_servers::must_be_whole(&copy)?;
+        }
         copy.shift_remove("slug");
         copy.insert("name".into(), copy_name(resource, &found.name).into());
         self.create(scope, resource, &Value::Object(copy)).await

@@ -114,13 +114,13 @@ fn no_draft(id: &str) -> Refusal {
 }
 
 impl Studio {
-    /// The draft of a workflow.
-    pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Value> {
+    /// The draft of a workflow, if it has one.
+    pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Option<Value>> {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
         self.reading(move |tx| {
             let workflow = reader.workflow(tx, &id)?;
-            let draft = reader.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
-            show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)
+            let Some(draft) = reader.draft(tx, &workflow)? else { return Ok(None) };
+            show(tx, &reader.tenant, &reader.catalog, &workflow, &draft).map(Some)
         })
         .await
     }

@@ -8,11 +8,9 @@ use super::catalog::Catalog;
 use super::definitions::must_find;
 use super::fields::{Fields, Problems};
 use super::{Resource, Scope, Studio, secrets, tools};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::model::address::{HIDDEN, without_credentials};
 use crate::model::{secret, variable};
-
-/// What is shown of a value that the configuration writes out and that looks like a secret.
-const HIDDEN: &str = "***";
 
 impl Studio {
     /// Opens a connection to a server and lists its tools: `{ok, protocol_version, tools, error}`.
@@ -90,6 +88,14 @@ pub(super) fn configured(server: &Value) -> Map<String, Value> {
             }
         }
     }
+    if let Some(url) = body.get("url").and_then(Value::as_str) {
+        let shown = without_credentials(url).into_owned();
+        body.insert("url".into(), shown.into());
+    }
+    if let Some(arguments) = body.get("args").and_then(Value::as_array) {
+        let shown = shown_arguments(arguments.iter().filter_map(Value::as_str));
+        body.insert("args".into(), shown.into());
+    }
     if body.get("token").and_then(Value::as_str).is_some_and(|token| !secret::is_reference(token)) {
         body.insert("token".into(), Value::Null);
     }
@@ -98,4 +104,39 @@ pub(super) fn configured(server: &Value) -> Map<String, Value> {
         body.insert("transport".into(), usual.into());
     }
     body
+}
+
+/// Arguments of a program without the secrets in them: `--token X`, `--token=X`, `TOKEN=X`, `Authorization: X`, an address.
+fn shown_arguments<'a>(arguments: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut before = "";
+    arguments.map(|argument| shown_argument(std::mem::replace(&mut before, argument), argument)).collect()
+}
+
+fn shown_argument(before: &str, argument: &str) -> String {
+    let names = |name: &str| name.starts_with('-') && !name.contains(['=', ' ']);
+    let is_value_of = |name: &str| names(name) && !names(argument) && secrets::looks_secret(name, argument);
+    let by_header = argument.split_once(": ").map(|(name, value)| (name, ": ", value));
+    let parts = by_header.or_else(|| argument.split_once('=').map(|(name, value)| (name, "=", value)));
+    match parts {
+        _ if argument.contains("://") && !is_value_of(before) => without_credentials(argument).into_owned(),
+        Some((name, sign, value)) if secrets::looks_secret(name, value) => format!("{name}{sign}{HIDDEN}"),
+        Some(_) if !is_value_of(before) => argument.to_owned(),
+        Some(_) | None if is_value_of(before) || secrets::looks_secret("", argument) => HIDDEN.to_owned(),
+        Some(_) | None => argument.to_owned(),
+    }
+}
+
+/// Refuses a copy of a server whose secrets only the configuration knows: it would be stored with what is shown of them.
+pub(super) fn must_be_whole(server: &Map<String, Value>) -> Result<()> {
+    let hidden = |value: &Value| value.as_str().is_some_and(|text| text.contains(HIDDEN));
+    let has_hidden = |value: &Value| match value {
+        Value::Array(items) => items.iter().any(hidden),
+        Value::Object(members) => members.values().any(hidden),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => hidden(value),
+    };
+    let keys = ["args", "env", "url", "headers"].into_iter().filter(|key| server.get(*key).is_some_and(has_hidden));
+    let told: Vec<_> = keys
+        .map(|key| (key.to_owned(), format!("{key} has secrets that are written out in the configuration and are not copied; make a server of your own that names them, as in `secret:NAME`")))
+        .collect();
+    if told.is_empty() { Ok(()) } else { Err(Error::fields(told)) }
 }

@@ -4,6 +4,8 @@ use std::ffi::c_char;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::super::door::{Engine, Stream, process};
 use super::super::fault::{Code, Fault};
 use super::buffer::studio_buf;
@@ -210,7 +212,7 @@ pub unsafe extern "C" fn studio_http(
         out.there()?;
         // SAFETY: the caller's promise.
         let (head, body) = unsafe { (text(head, head_len)?, body(body_in, body_len)?) };
-        let (answer, stream) = ticket::engine(engine)?.http(head, body)?;
+        let (answer, stream) = ticket::engine(engine)?.http(head, Bytes::copy_from_slice(body))?;
         if let Some(stream) = stream {
             out.fill(ticket::of_stream(&stream)?);
         }

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+
 use super::super::fault::Fault;
 use super::super::fork;
 use super::bell::block_on;
@@ -53,7 +55,7 @@ impl Engine {
     /// Opens an engine with a configuration (a JSON object, may be empty), below the environment's variables.
     pub(super) fn open(config: &[u8]) -> Result<Arc<Self>, Fault> {
         let json = if config.is_empty() { None } else { Some(requests::object(config)?.into()) };
-        let config = Config::load(ConfigSources { file: None, json, env: std::env::vars().collect() })?;
+        let config = Config::load(ConfigSources { json, ..ConfigSources::default() }.with_process_environment())?;
         Ok(Arc::new(Self {
             studio: Studio::open(config)?,
             born: AtomicU32::new(fork::epoch()),
@@ -99,7 +101,7 @@ impl Engine {
     }
 
     /// One HTTP request; the answer's head, and its body unless the head has it.
-    pub(in crate::ffi) fn http(self: &Arc<Self>, head: &[u8], body: &[u8]) -> Result<(Vec<u8>, Option<Arc<Stream>>), Fault> {
+    pub(in crate::ffi) fn http(self: &Arc<Self>, head: &[u8], body: Bytes) -> Result<(Vec<u8>, Option<Arc<Stream>>), Fault> {
         self.enter()?;
         let answer = self.wait(http::ask(&self.studio, head, body))?;
         let stream = answer.body.map(|source| Stream::new(self, source, &[], None, answer.brings_calls));

@@ -11,7 +11,7 @@ use super::super::fault::{Code, Fault};
 use super::requests::{Who, inline, object, required, text, who};
 use super::source::{self, Source};
 use crate::error::Error;
-use crate::http::{HostMarks, dispatch};
+use crate::http::{HostMarks, dispatch, may_come};
 use crate::studio::Studio;
 
 /// An HTTP answer.
@@ -25,10 +25,18 @@ pub(super) struct Answer {
 }
 
 /// Asks, and waits for the answer's head; a text body is waited for too.
-pub(super) async fn ask(studio: &Studio, head: &[u8], body: &[u8]) -> Result<Answer, Fault> {
+pub(super) async fn ask(studio: &Studio, head: &[u8], body: Bytes) -> Result<Answer, Fault> {
     let head = object(head)?;
     let brings_calls = inline(&head)?;
-    let answer = dispatch(studio, request(&head, body)?, marks(&head)?).await;
+    let (request, marks) = (request(&head, body)?, marks(&head)?);
+    let answer = if asks_first(&head)? {
+        match may_come(studio, request, marks).await {
+            Ok(most) => return Ok(Answer { head: json!({"status": 100, "headers": [], "body_limit": most}).to_string().into_bytes(), body: None, brings_calls }),
+            Err(refused) => refused,
+        }
+    } else {
+        dispatch(studio, request, marks).await
+    };
     let (parts, body) = answer.into_parts();
     let mut told = json!({"status": parts.status.as_u16(), "headers": headers(&parts.headers)});
     let inline = is_text(&Response::from_parts(parts, ()));
@@ -36,10 +44,19 @@ pub(super) async fn ask(studio: &Studio, head: &[u8], body: &[u8]) -> Result<Ans
     Ok(Answer { head: told.to_string().into_bytes(), body, brings_calls })
 }
 
-fn request(head: &Map<String, Value>, body: &[u8]) -> Result<Request<Bytes>, Fault> {
+/// True when the host has not read the body yet, and asks whether to.
+fn asks_first(head: &Map<String, Value>) -> Result<bool, Fault> {
+    match text(head, "expect")? {
+        None => Ok(false),
+        Some("100-continue") => Ok(true),
+        Some(_) => Err(Error::field("expect", "`expect` is `100-continue` or absent").into()),
+    }
+}
+
+fn request(head: &Map<String, Value>, body: Bytes) -> Result<Request<Bytes>, Fault> {
     let method = Method::from_bytes(required(head, "method")?.as_bytes());
     let method = method.map_err(|_| Error::field("method", "`method` is no HTTP method"))?;
-    let mut request = Request::new(Bytes::copy_from_slice(body));
+    let mut request = Request::new(body);
     *request.method_mut() = method;
     *request.uri_mut() = uri(required(head, "path")?, text(head, "query")?)?;
     let wrong = || Error::field("headers", "`headers` is a list of [name, value] pairs of texts");
@@ -88,6 +105,7 @@ fn marks(head: &Map<String, Value>) -> Result<HostMarks, Fault> {
         gate: yes_or_no("gate")?,
         authorized: yes_or_no("authorized")?.unwrap_or(false),
         base_url: text(head, "base_url")?.map(str::to_owned),
+        root_path: text(head, "root_path")?.map(str::to_owned),
     })
 }
 
@@ -137,7 +155,7 @@ mod tests {
     fn a_request_is_what_the_head_says() {
         let head = json!({"method": "POST", "path": "/studio/a%20b", "query": "x=1&y", "headers": [["X-A", "1"], ["x-a", "ü"]]});
         let Value::Object(head) = head else { return };
-        let built = request(&head, b"body").expect("a request");
+        let built = request(&head, Bytes::from_static(b"body")).expect("a request");
         assert_eq!(built.uri().to_string(), "/studio/a%20b?x=1&y");
         assert_eq!(built.headers().get_all("x-a").iter().count(), 2);
         assert_eq!((built.method().as_str(), built.body().as_ref()), ("POST", b"body".as_slice()));
@@ -156,7 +174,7 @@ mod tests {
         ];
         for (member, head) in cases {
             let Value::Object(head) = head else { return };
-            let fault = request(&head, b"").expect_err(member);
+            let fault = request(&head, Bytes::new()).expect_err(member);
             assert!(fault.problem["errors"].get(member).is_some(), "{}", fault.problem);
         }
     }

@@ -226,7 +226,7 @@ async fn ask(studio: &Studio, method: Method, path: &str, request: &Map<String, 
         asked.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     let requests::Who { tenant, user } = requests::who(request)?;
-    let marks = HostMarks { user, tenant, gate: Some(true), authorized: true, base_url: None };
+    let marks = HostMarks { user, tenant, gate: Some(true), authorized: true, ..HostMarks::default() };
     let answer = dispatch(studio, asked, marks).await;
     let status = answer.status();
     let bytes = whole(answer.into_body()).await?.to_vec();

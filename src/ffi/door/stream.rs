@@ -273,7 +273,9 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.born == fork::epoch() {
-            return self.end();
+            // Whoever drops it without a word leaves as well; one that was closed says so here.
+            drop(self.close());
+            return;
         }
         // The source belongs to a runtime that this process does not have.
         std::mem::forget(self.reader.get_mut().source.take());

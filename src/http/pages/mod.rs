@@ -12,12 +12,17 @@ use super::door::Visit;
 use super::problem::Asker;
 use super::table::{Gives, Route};
 use super::{export, settings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
+use crate::studio::{Resource, Scope, Studio};
 
 /// Nothing but our own files, no inline script or style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
 connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; \
 require-trusted-types-for 'script'";
+
+/// In the place of an id: the form of something new, and two runs beside each other.
+const NEW: &str = "new";
+const COMPARISON: &str = "compare";
 
 /// Served while the application is not there.
 const START: &str = include_str!("start.html");
@@ -49,7 +54,7 @@ const PATHS: [&str; 21] = [
 ];
 
 pub(super) fn routes() -> Vec<Route> {
-    let page = |path: &str| Route::get(path, format!("page{}", name(path)), page).gives(200, Gives::Page);
+    let page = |path: &'static str| Route::get(path, format!("page{}", name(path)), move |call| page(call, Shown::of(path))).gives(200, Gives::Page);
     let preview = Route::get("/workflows/preview", "pageWorkflowsPreview", preview)
         .query(&["class", "json"])
         .gives(200, Gives::Page);
@@ -64,11 +69,51 @@ fn name(path: &str) -> String {
 }
 
 async fn preview(call: Call) -> Result<Response> {
-    if settings::codegen(call.studio.config()) { page(call).await } else { Err(export::disabled("codegen.enabled")) }
+    if settings::codegen(call.studio.config()) { page(call, Shown::Nothing).await } else { Err(export::disabled("codegen.enabled")) }
 }
 
-async fn page(call: Call) -> Result<Response> {
-    Ok(application(&call.visit))
+/// What a page shows, by its address.
+#[derive(Clone, Copy)]
+enum Shown {
+    /// A list, or something that is not there yet.
+    Nothing,
+    Definition(Resource),
+    Run,
+}
+
+impl Shown {
+    fn of(path: &str) -> Self {
+        let mut segments = path.split('/').skip(1);
+        match (segments.next(), segments.next()) {
+            (Some("workflows"), Some("traces" | "runs")) | (Some("traces"), Some(_)) => Self::Run,
+            (Some("workflows"), Some(_)) => Self::Definition(Resource::Workflow),
+            (Some("agents"), Some(_)) => Self::Definition(Resource::Agent),
+            (Some("tools"), Some(_)) => Self::Definition(Resource::Tool),
+            (Some("mcp"), Some(_)) => Self::Definition(Resource::McpServer),
+            (Some("knowledge"), Some(_)) => Self::Definition(Resource::KnowledgeBase),
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Refuses what is not there.
+    async fn must_be_there(self, studio: &Studio, scope: &Scope, id: &str) -> Result<()> {
+        match self {
+            Self::Nothing => Ok(()),
+            Self::Run if id == COMPARISON => Ok(()),
+            Self::Run => studio.must_know_run(scope, id).await,
+            Self::Definition(resource) if id == NEW && resource != Resource::Workflow => Ok(()),
+            Self::Definition(resource) => studio.must_know(scope, resource, id).await,
+        }
+    }
+}
+
+/// The application. What is not there has the same page, which says so, and the status of what is missing.
+async fn page(call: Call, shown: Shown) -> Result<Response> {
+    // What else goes wrong the page is told by the API.
+    let (studio, scope, id) = (call.studio.clone(), call.scope.clone(), call.part("id").to_owned());
+    let visit = call.visit;
+    let is_missing = shown.must_be_there(&studio, &scope, &id).await.is_err_and(|error| error.kind == Kind::NotFound);
+    Ok(if is_missing { missing(&visit) } else { application(&visit) })
 }
 
 /// 404 for a browser: the application says what is missing, and leads on.

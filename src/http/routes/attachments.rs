@@ -1,16 +1,16 @@
 //! Owns the routes of attachments: uploads, their bytes, their end.
 
-use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::http::call::Call;
 use crate::http::form::Form;
+use crate::http::ignored::Ignored;
 use crate::http::table::{Gives, Reads, Route};
-use crate::http::{answer, settings};
+use crate::http::{answer, range};
 use crate::studio::{StoredFile, Upload};
 
 const FILE: &str = "/api/attachments/file";
@@ -22,15 +22,23 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/api/attachments", "uploadAttachment", upload)
             .reads(Reads::Upload("AttachmentForm"))
             .gives(201, Gives::Json("Attachment")),
-        Route::get(FILE, "readAttachment", read).query(&["storage_key"]).gives(200, Gives::Bytes),
+        Route::get(FILE, "readAttachment", read)
+            .query(&["storage_key"])
+            .heeds("Range")
+            .heeds("If-None-Match")
+            .gives(200, Gives::Bytes)
+            .gives(206, Gives::Bytes)
+            .gives(304, Gives::Nothing)
+            .gives(416, Gives::Nothing)
+            .answers("ETag"),
         Route::new(Method::DELETE, FILE, "deleteAttachment", delete).query(&["storage_key"]).gives(204, Gives::Nothing),
     ]
 }
 
 async fn upload(mut call: Call) -> Result<Response> {
-    let limit_kb = settings::attachment_kb(call.studio.config());
-    let request = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
-    let form = Form::read(request, limit_kb, Kind::AttachmentTooLarge).await?;
+    let (request, room) = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
+    let form = Form::read(request, room).await?;
+    let ignored = Ignored::against(Some("AttachmentForm"), &form.names());
     let kind = form.text("type").map(str::to_owned);
     let upload = Upload { kind, ..form.must_have_file()? };
     let mut stored = call.studio.upload(&call.scope, upload).await?;
@@ -39,12 +47,15 @@ async fn upload(mut call: Call) -> Result<Response> {
         let url = format!("{}{FILE}?storage_key={key}", call.base);
         stored.insert("url".into(), url.into());
     }
-    Ok(answer::json(StatusCode::CREATED, &stored))
+    let mut response = answer::json(StatusCode::CREATED, &stored);
+    ignored.tell(response.headers_mut());
+    Ok(response)
 }
 
 async fn read(call: Call) -> Result<Response> {
-    let file = call.studio.attachment(&call.scope, call.required_query("storage_key")?).await?;
-    let mut response = Response::new(Body::from(file.bytes.clone()));
+    let key = call.required_query("storage_key")?;
+    let file = call.studio.attachment(&call.scope, key).await?;
+    let mut response = range::serve(file.bytes.clone(), key, &call.headers);
     describe(&file, response.headers_mut());
     Ok(response)
 }

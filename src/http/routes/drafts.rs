@@ -13,7 +13,7 @@ const REVISIONS: &str = "/api/workflows/{id}/revisions";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get(DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")).answers("ETag"),
+        Route::get(DRAFT, "getDraft", get).gives(200, Gives::Json("Draft")).gives(204, Gives::Nothing).answers("ETag"),
         Route::new(Method::PUT, DRAFT, "putDraft", put)
             .reads(Reads::Json("DraftBody"))
             .heeds("If-Match")
@@ -45,7 +45,7 @@ fn number(call: &Call) -> Result<i64> {
 }
 
 async fn get(call: Call) -> Result<Response> {
-    let draft = call.studio.draft(&call.scope, call.part("id")).await?;
+    let Some(draft) = call.studio.draft(&call.scope, call.part("id")).await? else { return Ok(answer::nothing()) };
     Ok(answer::edited(StatusCode::OK, &draft, "draft_revision"))
 }
 

@@ -4,15 +4,14 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
+use crate::http::answer;
 use crate::http::call::{self, Call};
 use crate::http::form::Form;
+use crate::http::ignored::Ignored;
 use crate::http::table::{Gives, Reads, Route};
-use crate::http::{answer, settings};
 
 const BASE: &str = "/api/knowledge-bases/{id}";
-/// JSON spells some characters with six.
-const SPELLING: u64 = 6;
 
 pub(super) fn routes() -> Vec<Route> {
     let documents = format!("{BASE}/documents");
@@ -38,19 +37,20 @@ async fn list(call: Call) -> Result<Response> {
 }
 
 async fn add(mut call: Call) -> Result<Response> {
-    let limit_kb = settings::document_kb(call.studio.config());
-    let request = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
+    let (request, room) = call.upload.take().ok_or_else(|| Error::internal("the upload has no body"))?;
     let base = call.part("id");
-    let made = if call::content_type(request.headers()).as_deref() == Some("multipart/form-data") {
-        let form = Form::read(request, limit_kb, Kind::BodyTooLarge).await?;
+    let (made, ignored) = if call::content_type(request.headers()).as_deref() == Some("multipart/form-data") {
+        let form = Form::read(request, room).await?;
+        let ignored = Ignored::against(Some("DocumentForm"), &form.names());
         let metadata = form.text("metadata").map(parse_metadata).transpose()?;
-        call.studio.add_file(&call.scope, base, &form.must_have_file()?, metadata.as_ref()).await?
+        (call.studio.add_file(&call.scope, base, &form.must_have_file()?, metadata.as_ref()).await?, ignored)
     } else {
-        let room_kb = settings::body_kb(call.studio.config());
-        let body = call::read_json(limit_kb.saturating_mul(SPELLING).saturating_add(room_kb), request).await?;
-        call.studio.add_text(&call.scope, base, &body).await?
+        let body = call::read_json(room, request).await?;
+        (call.studio.add_text(&call.scope, base, &body).await?, Ignored::against(Some("DocumentBody"), &body))
     };
-    Ok(answer::json(StatusCode::ACCEPTED, &made))
+    let mut response = answer::json(StatusCode::ACCEPTED, &made);
+    ignored.tell(response.headers_mut());
+    Ok(response)
 }
 
 fn parse_metadata(text: &str) -> Result<Value> {

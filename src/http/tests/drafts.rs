@@ -43,6 +43,16 @@ async fn a_draft_of_another_hand_is_neither_saved_nor_deleted_unseen() {
 }
 
 #[tokio::test]
+async fn a_workflow_without_a_draft_is_no_refusal() {
+    let studio = asking(json!({})).await;
+    let none = ask(&studio, request("GET", DRAFT, "")).await;
+    assert_eq!((none.status.as_u16(), none.body.len()), (204, 0));
+    put(&studio, "mine").await;
+    assert_eq!(ask(&studio, request("GET", DRAFT, "")).await.header("etag"), "\"1\"");
+    assert_eq!(ask(&studio, request("GET", "/studio/api/workflows/none/draft", "")).await.code(), "not_found");
+}
+
+#[tokio::test]
 async fn no_workflow_is_named_by_a_word_of_our_own_paths() {
     let studio = studio(json!({}));
     for word in WORDS_OF_PATHS {

@@ -243,28 +243,3 @@ async fn an_old_revision_is_refused_by_its_tag() {
     let gone = ask(&studio, with(request("DELETE", "/studio/api/workflows/known", ""), "if-match", "\"3\"")).await;
     assert_eq!((gone.status.as_u16(), gone.body.len()), (204, 0));
 }
-
-#[tokio::test]
-async fn files_are_taken_from_forms_and_given_back_safely() {
-    let studio = studio(json!({"attachments": {"max_size_kb": 1}}));
-    let form = |content: &str| {
-        let part = "Content-Disposition: form-data; name=\"file\"; filename=\"a b.txt\"\r\nContent-Type: text/plain";
-        let body = format!("--b\r\n{part}\r\n\r\n{content}\r\n--b--\r\n");
-        let form = with(request("POST", "/studio/api/attachments", &body), "content-type", "multipart/form-data; boundary=b");
-        with(form, "x-requested-with", "test")
-    };
-    let stored = ask(&studio, form("hello")).await;
-    assert_eq!(stored.status.as_u16(), 201, "{}", stored.text());
-    let url = stored.json()["url"].as_str().expect("a url").to_owned();
-    assert!(url.starts_with("/studio/api/attachments/file?storage_key="), "{url}");
-    let file = ask(&studio, request("GET", &url, "")).await;
-    assert_eq!((file.text(), file.header("content-security-policy")), ("hello", "sandbox"));
-    assert_eq!(file.header("content-disposition"), "attachment; filename*=UTF-8''a%20b.txt");
-    assert_eq!(ask(&studio, form("")).await.json()["errors"], json!({"file": ["file is empty"]}));
-    for size in [1025, 200_000] {
-        let large = ask(&studio, form(&"x".repeat(size))).await;
-        assert_eq!((large.code().as_str(), &large.json()["limit_kb"]), ("attachment_too_large", &json!(1)), "{size}");
-    }
-    let json = ask(&studio, request("POST", "/studio/api/attachments", "{}")).await;
-    assert_eq!(json.code(), "unsupported_media_type");
-}

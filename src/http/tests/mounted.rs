@@ -8,8 +8,8 @@ use http::Request;
 use serde_json::json;
 use tower::ServiceExt as _;
 
-use super::support::{Told, studio};
-use crate::http::{router, service};
+use super::support::{Told, ask, ask_as, request, studio, with};
+use crate::http::{HostMarks, router, service};
 
 async fn get(host: &Router, path: &str, accepted: &str) -> Told {
     let request = Request::get(path).header("accept-encoding", accepted).body(Body::empty()).expect("a request");
@@ -51,4 +51,27 @@ async fn a_service_under_a_path_with_parts_of_its_own() {
     pages_are_whole(&host, "/shops/7/studio").await;
     let answer = get(&host, "/shops/7/studio/api/agents/none", "").await;
     assert_eq!((answer.status.as_u16(), &answer.json()["id"]), (404, &json!("none")));
+}
+
+/// Hosts that hand over the whole path, and name what stands before the prefix.
+#[tokio::test]
+async fn a_path_that_begins_with_that_of_the_base_url_is_found() {
+    let studio = studio(json!({"base_url": "https://shop.example/ai"}));
+    for path in ["/studio/api/settings", "/ai/studio/api/settings", "/ai/api/studio/usage?from=2026-01-01&to=2026-01-02"] {
+        assert_eq!(ask(&studio, request("GET", path, "")).await.status.as_u16(), 200, "{path}");
+    }
+    for path in ["/aistudio/api/settings", "/other/studio/api/settings", "/ai/ai/studio/api/settings"] {
+        assert_eq!(ask(&studio, request("GET", path, "")).await.code(), "not_found", "{path}");
+    }
+    let marks = HostMarks { base_url: Some("https://shop.example/ai/".into()), ..HostMarks::default() };
+    let local = super::support::studio(json!({}));
+    assert_eq!(ask_as(&local, request("GET", "/ai/studio/api/settings", ""), marks).await.status.as_u16(), 200);
+}
+
+#[tokio::test]
+async fn a_service_under_a_path_says_where_a_new_definition_is() {
+    let host = Router::new().nest_service("/ai", service(studio(json!({}))));
+    let made = with(request("POST", "/ai/studio/api/agents", r#"{"name":"A","slug":"a"}"#), "host", "shop.example");
+    let made = Told::of(host.oneshot(made.map(Body::from)).await.expect("an answer")).await;
+    assert!(made.header("location").starts_with("/ai/studio/api/agents/"), "{}", made.header("location"));
 }

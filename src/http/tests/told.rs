@@ -59,7 +59,7 @@ async fn a_fault_of_ours_has_a_number_on_a_page_too() {
     let studio = studio(json!({}));
     let mut headers = HeaderMap::new();
     headers.insert("accept", "text/html".parse().expect("a value"));
-    let area = Area::of(studio.config(), "/studio/workflows");
+    let area = Area::of(studio.config(), "/studio/workflows", None, None);
     let asker = Asker::of(studio.config(), &headers, &area, None);
     let page = Told::of(asker.tell(Error::internal("it broke"))).await;
     let number = page.text().split("HTTP 500 · ").nth(1).and_then(|rest| rest.get(..36));

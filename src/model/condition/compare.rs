@@ -87,11 +87,34 @@ pub(super) fn truth(value: &Value) -> Option<bool> {
 /// The instant of an RFC 3339 text, or of a day's beginning in UTC.
 pub(super) fn date(value: &Value) -> Option<jiff::Timestamp> {
     let text = value.as_str()?;
-    if text.len() == 10 {
-        let day: jiff::civil::Date = text.parse().ok()?;
+    let (day, time) = text.split_at_checked("YYYY-MM-DD".len())?;
+    if !has_form(day, "0000-00-00") {
+        return None;
+    }
+    if time.is_empty() {
+        let day: jiff::civil::Date = day.parse().ok()?;
         return Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp());
     }
-    text.parse().ok()
+    if is_time(time) { text.parse().ok() } else { None }
+}
+
+/// `Thh:mm:ss`, a fraction or none, and `Z` or `±hh:mm`: the form alone.
+fn is_time(text: &str) -> bool {
+    let Some((time, rest)) = text.split_at_checked("Thh:mm:ss".len()) else { return false };
+    let zone = match rest.strip_prefix('.') {
+        None => rest,
+        Some(fraction) => fraction.trim_start_matches(|digit: char| digit.is_ascii_digit()),
+    };
+    let has_digits = rest.len() == zone.len() || rest.len() > zone.len() + 1;
+    let begins = time.starts_with(['T', 't', ' ']) && has_form(time.get(1..).unwrap_or_default(), "00:00:00");
+    let offset = || zone.strip_prefix(['+', '-']).is_some_and(|offset| has_form(offset, "00:00"));
+    begins && has_digits && (matches!(zone, "Z" | "z") || offset())
+}
+
+/// Has a text a digit wherever the form has one, and the same sign elsewhere?
+fn has_form(text: &str, form: &str) -> bool {
+    let same = |(byte, form): (u8, u8)| if form == b'0' { byte.is_ascii_digit() } else { byte == form };
+    text.len() == form.len() && text.bytes().zip(form.bytes()).all(same)
 }
 
 /// The text of a value that is one, or of a single number or boolean.

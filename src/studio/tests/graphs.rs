@@ -58,16 +58,16 @@ async fn graphs_are_validated_without_being_stored() {
 async fn a_draft_is_kept_beside_its_workflow_until_it_is_saved() {
     let (studio, scope) = (studio(), scope());
     make(&studio, Resource::Workflow, json!({"name": "W"})).await;
-    assert_eq!(refusal(studio.draft(&scope, "w").await), "not_found");
+    assert_eq!(studio.draft(&scope, "w").await.expect("there is none"), None);
     let broken = json!({"version": 1, "nodes": [], "edges": []});
     let draft = studio.put_draft(&scope, "w", &json!({"graph": broken}), None).await.expect("an invalid draft is kept");
     assert_eq!((&draft["draft_revision"], &draft["based_on_revision"]), (&json!(1), &json!(1)));
     assert!(!draft["issues"].as_array().expect("issues").is_empty());
-    assert_eq!(studio.draft(&scope, "w").await.expect("there"), draft);
+    assert_eq!(studio.draft(&scope, "w").await.expect("there"), Some(draft));
     assert_eq!(refusal(studio.save_draft(&scope, "w", &Value::Null, None).await), "graph_invalid graph");
 
     studio.patch(&scope, Resource::Workflow, "w", &json!({"description": "x"}), None).await.expect("patched");
-    assert_eq!(studio.draft(&scope, "w").await.expect("saving the workflow leaves it").get("graph"), Some(&broken));
+    assert_eq!(studio.draft(&scope, "w").await.expect("saving the workflow leaves it").expect("a draft")["graph"], broken);
 
     let better = graph_of("rag", &json!({}));
     let stale = studio.put_draft(&scope, "w", &json!({"graph": better, "draft_revision": 7}), None).await.expect_err("stale");
@@ -76,7 +76,7 @@ async fn a_draft_is_kept_beside_its_workflow_until_it_is_saved() {
     assert_eq!((&draft["draft_revision"], &draft["based_on_revision"]), (&json!(2), &json!(1)));
     let saved = studio.save_draft(&scope, "w", &Value::Null, Some(2)).await.expect("saved");
     assert_eq!((&saved["revision"], saved["graph"]["nodes"].as_array().map(Vec::len)), (&json!(3), Some(3)));
-    assert_eq!(refusal(studio.draft(&scope, "w").await), "not_found");
+    assert_eq!(studio.draft(&scope, "w").await.expect("there is none"), None);
     let late = studio.put_draft(&scope, "w", &json!({"graph": better, "draft_revision": 2}), None).await;
     assert_eq!(refusal(late), "revision_conflict");
 }

@@ -137,6 +137,29 @@ async fn servers_of_the_configuration_are_there_but_locked() {
 }
 
 #[tokio::test]
+async fn secrets_that_the_configuration_writes_into_a_server_are_shown_to_nobody_and_not_copied() {
+    let servers = json!({
+        "paid": {"command": "npx", "args": [
+            "-y", "mcp-remote", "--api-key", "canary", "--token=canary", "API_KEY=canary", "sk-canary", "--header", "Authorization: Bearer canary",
+            "--header", "X-Shop: secret:SHOP", "postgres://me:canary@db/x", "--url", "https://mcp.example/?api_key=canary&shop=7", "--max-tokens", "4096",
+        ], "env": {"API_KEY": "canary"}},
+        "far": {"url": "https://me:canary@mcp.example/sse?api_key=canary&shop=7"},
+    });
+    let (studio, scope) = (studio_with(&json!({"mcp": {"servers": servers}})), scope());
+    let listed = studio.list(&scope, Resource::McpServer, ListQuery::default()).await.expect("a page").into_json().to_string();
+    assert!(!listed.contains("canary"), "{listed}");
+    let paid = studio.get(&scope, Resource::McpServer, "paid").await.expect("there");
+    assert_eq!(paid["args"], json!([
+        "-y", "mcp-remote", "--api-key", "***", "--token=***", "API_KEY=***", "***", "--header", "Authorization: ***",
+        "--header", "X-Shop: secret:SHOP", "postgres://***@db/x", "--url", "https://mcp.example/?api_key=***&shop=7", "--max-tokens", "4096",
+    ]));
+    assert_eq!(studio.get(&scope, Resource::McpServer, "far").await.expect("there")["url"], "https://***@mcp.example/sse?api_key=***&shop=7");
+    assert_eq!(refusal(studio.duplicate(&scope, Resource::McpServer, "paid").await), "validation_failed args env");
+    assert_eq!(refusal(studio.duplicate(&scope, Resource::McpServer, "far").await), "validation_failed url");
+    assert_eq!(studio.duplicate(&scope, Resource::McpServer, "files").await.map(|copy| copy["command"].clone()).ok(), None, "python3 is not on the list");
+}
+
+#[tokio::test]
 async fn builder_tools_need_their_flag_to_be_made_or_changed() {
     let (open, shut, scope) = (studio(), studio_with(&json!({"allow_builder_tools": false})), scope());
     let body = json!({"name": "double", "kind": "builder", "config": {"code": "return input.n * 2"}});

@@ -1,0 +1,91 @@
+//! Owns giving bytes that never change: whole, in part, or not again to who has them.
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+
+/// What is asked of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// First and last, both counted in.
+    From(usize, usize),
+    /// There is nothing in that part.
+    Past,
+}
+
+/// Answers with bytes, their tag, and as much of them as is asked for. Whoever keeps them asks each time whether they are still there.
+pub(super) fn serve(bytes: Bytes, tag: &str, asked: &HeaderMap) -> Response {
+    let tag = HeaderValue::try_from(format!("\"{tag}\"")).ok();
+    let mut response = match tag.as_ref() {
+        Some(tag) if is_known(tag, asked) => empty(StatusCode::NOT_MODIFIED),
+        Some(_) | None => part_of(bytes, part(tag.as_ref(), asked)),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    if let Some(tag) = tag {
+        headers.insert(header::ETAG, tag);
+    }
+    response
+}
+
+fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+fn part_of(bytes: Bytes, part: impl FnOnce(usize) -> Part) -> Response {
+    let length = bytes.len();
+    let (mut response, range) = match part(length) {
+        Part::Whole => return Response::new(Body::from(bytes)),
+        Part::From(first, last) => {
+            let mut response = Response::new(Body::from(bytes.slice(first..=last)));
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+            (response, format!("bytes {first}-{last}/{length}"))
+        }
+        Part::Past => (empty(StatusCode::RANGE_NOT_SATISFIABLE), format!("bytes */{length}")),
+    };
+    if let Ok(range) = HeaderValue::try_from(range) {
+        response.headers_mut().insert(header::CONTENT_RANGE, range);
+    }
+    response
+}
+
+/// Does `If-None-Match` name the tag?
+fn is_known(tag: &HeaderValue, asked: &HeaderMap) -> bool {
+    let named = asked.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|tags| tags.to_str().ok());
+    named.flat_map(|tags| tags.split(',')).map(str::trim).any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == tag.as_bytes())
+}
+
+/// The part that is asked for, of bytes of a length. Several at once, and what is no range, is all of them.
+fn part(tag: Option<&HeaderValue>, asked: &HeaderMap) -> impl FnOnce(usize) -> Part {
+    let same = asked.get(header::IF_RANGE).is_none_or(|one| tag == Some(one));
+    let range = asked.get(header::RANGE).filter(|_| same).and_then(|range| range.to_str().ok()).and_then(bounds);
+    move |length| range.map_or(Part::Whole, |(first, last)| within(first, last, length))
+}
+
+/// `bytes=0-3`, `bytes=4-` or `bytes=-2`.
+fn bounds(range: &str) -> Option<(Option<usize>, Option<usize>)> {
+    let (unit, part) = range.split_once('=')?;
+    let (first, last) = part.trim().split_once('-')?;
+    let number = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+    let (first, last) = (number(first)?, number(last)?);
+    let is_range = match (first, last) {
+        (None, None) => false,
+        (Some(first), Some(last)) => first <= last,
+        (Some(_), None) | (None, Some(_)) => true,
+    };
+    (unit.trim().eq_ignore_ascii_case("bytes") && is_range).then_some((first, last))
+}
+
+fn within(first: Option<usize>, last: Option<usize>, length: usize) -> Part {
+    let end = length.saturating_sub(1);
+    match (first, last) {
+        (Some(first), last) if first < length => Part::From(first, last.unwrap_or(end).min(end)),
+        (None, Some(count)) if count > 0 && length > 0 => Part::From(length.saturating_sub(count), end),
+        (Some(_) | None, _) => Part::Past,
+    }
+}

@@ -1,0 +1,45 @@
+//! The page of a thing that does not exist says so to programs too, by its status.
+
+use serde_json::json;
+
+use super::facade::{BODY, STREAM, asking, run_of};
+use super::support::{ask, request, with};
+
+const NOBODY: &str = "0199a000-0000-7000-8000-000000000000";
+
+#[tokio::test]
+async fn a_page_of_what_is_not_there_is_the_application_with_404() {
+    let studio = asking(json!({})).await;
+    let run = run_of(&ask(&studio, request("POST", STREAM, BODY)).await);
+    for (path, body) in [
+        ("agents", json!({"name": "known", "slug": "known"})),
+        ("tools", json!({"name": "known", "kind": "webhook", "config": {"url": "https://shop.example/"}})),
+        ("mcp-servers", json!({"name": "known", "transport": "http", "url": "https://mcp.example/"})),
+        ("knowledge-bases", json!({"name": "known"})),
+    ] {
+        assert_eq!(ask(&studio, request("POST", &format!("/studio/api/{path}"), &body.to_string())).await.status.as_u16(), 201);
+    }
+    let status = |path: String| {
+        let page = with(request("GET", &format!("/studio{path}"), ""), "accept", "text/html");
+        let studio = studio.clone();
+        async move {
+            let page = ask(&studio, page).await;
+            assert!(page.text().contains("<meta name=\"studio-root\""), "{}", page.text());
+            page.status.as_u16()
+        }
+    };
+    for of in ["/workflows/_", "/workflows/_/edit", "/workflows/_/traces", "/agents/_", "/agents/_/playground", "/tools/_", "/mcp/_", "/knowledge/_"] {
+        assert_eq!(status(of.replace('_', "known")).await, 200, "{of}");
+        for none in [NOBODY, "none"] {
+            assert_eq!(status(of.replace('_', none)).await, 404, "{of} {none}");
+        }
+    }
+    for of in ["/traces/_", "/workflows/traces/_", "/workflows/runs/_"] {
+        assert_eq!((status(of.replace('_', &run)).await, status(of.replace('_', NOBODY)).await), (200, 404), "{of}");
+    }
+    for there in ["/", "/workflows", "/traces", "/agents", "/agents/new", "/tools/new", "/mcp/new", "/knowledge/new", "/traces/compare?a=1&b=2", "/settings"] {
+        assert_eq!(status(there.to_owned()).await, 200, "{there}");
+    }
+    let fresh = status(format!("/agents/known/playground?thread={NOBODY}")).await;
+    assert_eq!(fresh, 200, "a client may choose the id of a thread before its first message");
+}
