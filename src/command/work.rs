@@ -32,9 +32,9 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     };
     let stop = call.stop.gently.child_token();
     let work = async {
-        let served = call.studio.work(working, stop.clone(), told.clone()).await;
+        let served = call.studio.work(working, stop.clone(), told).await;
         if call.alone {
-            call.studio.let_go(call.stop.at_once.clone(), told).await;
+            call.studio.let_go(call.stop.at_once.clone()).await;
         }
         served
     };

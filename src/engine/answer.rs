@@ -1,26 +1,21 @@
-//! Owns what people do to a run that rests or works: answer a pause, retry, cancel. Of two at once exactly one wins.
+//! Owns what people do to a run that rests: answer a pause, retry. Of two at once exactly one wins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::going::{self, go_on};
-use super::journal::Tenure;
+use super::going::go_on;
 use super::load::{self, Loaded};
-use super::{projection, question};
+use super::question;
 use super::started::Started;
 use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::chat::{Attachment, ToolCall};
-use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Entry, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
+use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
-use crate::model::telling::Told;
 use crate::store::idempotency::RequestKey;
-use crate::store::log::Append;
-use crate::store::{queue, runs};
 use crate::tools::schema::argument_problems;
 
 /// What a person says to a pause, its shape checked.
@@ -87,10 +82,7 @@ pub async fn resume(
 
 async fn load_top(world: &Arc<World>, tenant: &str, run: &str) -> Result<Loaded> {
     let loaded = load::load(world, tenant, run).await?;
-    if let Some(parent) = loaded.row.parent {
-        let text = format!("this is a child run; act on run {parent} instead");
-        return Err(Error::new(Kind::InvalidState, text).with("run_status", loaded.row.status.as_str()));
-    }
+    load::must_be_top(&loaded.row)?;
     Ok(loaded)
 }
 
@@ -269,84 +261,4 @@ fn check_doubts(run: &Run, answers: &[DoubtAnswer]) -> Result<()> {
         }
     }
     if wrong.is_empty() { Ok(()) } else { Err(Error::fields(wrong)) }
-}
-
-/// Cancels a run: at once when nobody works on it, else its owner is told. The status afterwards.
-///
-/// # Errors
-/// An unknown run, a child run, a run that is over.
-pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<(Id, Status)> {
-    for _ in 0..5 {
-        let loaded = load_top(world, tenant, run).await?;
-        let id = loaded.row.id;
-        let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
-        match status {
-            Status::Cancelled => return Ok((id, status)),
-            Status::Completed | Status::Failed => {
-                let text = format!("the run is {}; it cannot be cancelled", status.as_str());
-                return Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()));
-            }
-            Status::Running => {
-                if let Some(status) = cancel_working(world, tenant, id).await? {
-                    return Ok((id, status));
-                }
-            }
-            Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => {
-                if cancel_resting(world, tenant, &loaded).await? {
-                    return Ok((id, Status::Cancelled));
-                }
-            }
-        }
-    }
-    Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
-}
-
-/// Tells the owner of a run; none when the run rests or waits by now, so that the cancel never reached it.
-async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<Option<Status>> {
-    let scope = Arc::clone(tenant);
-    if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await? {
-        return Ok(None);
-    }
-    let here = world.active.lock().get(&id).cloned();
-    if let Some(active) = here {
-        active.signals.cancel.cancel();
-        let patience = Duration::from_millis(world.config.timeouts.cancel_grace_ms + 500);
-        let _still_at_work = tokio::time::timeout(patience, active.over.cancelled()).await;
-    }
-    let scope = Arc::clone(tenant);
-    let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
-    let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
-    match status {
-        Status::Completed | Status::Failed => {
-            let text = format!("the run was {} before the cancel reached it", status.as_str());
-            Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()))
-        }
-        Status::Cancelled | Status::Running => Ok(Some(status)),
-        Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => Ok(None),
-    }
-}
-
-/// Ends a run that nobody works on; false when somebody took it meanwhile.
-async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded) -> Result<bool> {
-    let mut run = loaded.fold(None)?;
-    let node = run.pauses().first().map(|(_, pause)| Arc::clone(&pause.node));
-    let tenure = Tenure {
-        owner: Arc::clone(&world.owner),
-        fence: loaded.row.fence + 1,
-        mode: if loaded.row.mode == "async" { "async" } else { "sync" },
-        queue: None,
-        tries: loaded.row.tries,
-    };
-    let entry = Arc::new(Entry { seq: run.head + 1, at: world.clock.now(), lane: 0, event: Event::Cancelled { node } });
-    let mut telling = loaded.telling(world, false);
-    telling.tell(&Told::Entry(Arc::clone(&entry)));
-    let head = run.head;
-    run.apply(&entry);
-    let row = projection::row_of(world, &run, &tenure, telling.ordered.last);
-    let mut append = Append::new(run.id, Arc::clone(tenant), head, tenure.fence, row);
-    append.entries = vec![entry];
-    append.children = projection::children(world, &run, tenant, &tenure, &loaded.definitions);
-    let cut = super::recorded::cut(&run, run.finished_at.unwrap_or_default());
-    append.outbox = super::recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
-    Ok(going::take(world, loaded.row.fence, append, None, None).await?.is_some())
 }

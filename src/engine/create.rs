@@ -268,7 +268,7 @@ impl Fresh {
 
     /// Goes to work; the feed begins before the first frame, so that the starting reader misses none.
     fn drive(self, world: &Arc<World>, stored: Stored) {
-        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: Vec::new(), stored };
+        let start = tenure::Start { telling: self.telling(world), told: self.entries, failed: Vec::new(), stored, place: None };
         tenure::drive_here(world, self.run, start, 0, self.tenant, self.tenure, self.pinned.read, Vec::new());
     }
 }

@@ -80,7 +80,6 @@ struct Stretch {
 
 enum Ending {
     Cancel,
-    Stop,
     Timeout,
 }
 
@@ -113,7 +112,7 @@ impl Drive {
                 return Box::pin(self.end(stretch, Ending::Cancel)).await;
             }
             if self.signals.stop.is_cancelled() {
-                return Box::pin(self.end(stretch, Ending::Stop)).await;
+                return Box::pin(self.leave(stretch, until)).await;
             }
             if self.advance_ready(&mut stretch) {
                 self.journal.keep_up().await;
@@ -306,9 +305,6 @@ impl Drive {
 
     /// Ends from outside: calls under way are cut, given a moment, then abandoned.
     async fn end(&self, mut stretch: Stretch, ending: Ending) -> Drove {
-        if let Ending::Stop = ending {
-            return self.leave(stretch).await;
-        }
         let node = self.journal.with(node_at_work);
         stretch.cut.cancel();
         let settle = async { while stretch.busy.next().await.is_some() {} };
@@ -323,7 +319,6 @@ impl Drive {
                 fault.calls = self.journal.with(Run::in_doubt);
                 self.close(Event::Failed { fault, node: None }).await
             }
-            Ending::Stop => Drove::Interrupted,
         }
     }
 
@@ -332,22 +327,26 @@ impl Drive {
         Duration::from_millis(self.world.config.timeouts.cancel_grace_ms) + step::MARGIN
     }
 
-    /// The engine shuts down: steps under way may finish; when time is short, calls are cut, and those that give no answer stay open
-    /// for whoever goes on.
-    async fn leave(&self, mut stretch: Stretch) -> Drove {
-        let cut = stretch.cut.clone();
-        let mut settle = Box::pin(async move { while stretch.busy.next().await.is_some() {} });
-        let hurried = async {
-            self.world.hurry.cancelled().await;
-            cut.cancel();
-            tokio::time::sleep(self.grace()).await;
+    /// The engine shuts down: steps under way may finish, as long as nobody cancels the run and its time is not over. When the engine
+    /// has no time left, calls are cut, and those that give no answer stay open for whoever goes on.
+    async fn leave(&self, mut stretch: Stretch, until: tokio::time::Instant) -> Drove {
+        let (ended, hurried) = tokio::select! {
+            biased;
+            () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),
+            () = tokio::time::sleep_until(until) => (Some(Ending::Timeout), false),
+            () = async { while stretch.busy.next().await.is_some() {} } => (None, false),
+            () = self.world.hurry.cancelled() => (None, true),
+            () = self.journal.broken() => (None, false),
         };
-        tokio::select! {
-            () = &mut settle => {}
-            () = hurried => {}
-            () = self.journal.broken() => {}
+        if let Some(ending) = ended {
+            return self.end(stretch, ending).await;
         }
-        drop(settle);
+        if hurried {
+            stretch.cut.cancel();
+            let settle = async { while stretch.busy.next().await.is_some() {} };
+            let _abandoned = tokio::time::timeout(self.grace(), settle).await;
+        }
+        drop(stretch);
         self.journal.release();
         let _given_up_by_the_studio = self.journal.durable().await;
         Drove::Interrupted
@@ -400,7 +399,8 @@ fn calls_only(run: &Run, lane: LaneId) -> bool {
     matches!(at, Some(At::Node(at)) if matches!(run.plan.node(at).node, Node::Llm(_)))
 }
 
-fn node_at_work(run: &Run) -> Option<Arc<str>> {
+/// The node that a cancel meets.
+pub(super) fn node_at_work(run: &Run) -> Option<Arc<str>> {
     let mut lanes: Vec<_> = run.lanes.values().filter(|lane| lane.fork().is_none()).collect();
     lanes.sort_by(|left, right| left.order().cmp(right.order()));
     lanes.first().and_then(|lane| match lane.at {

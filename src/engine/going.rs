@@ -69,7 +69,8 @@ pub(super) async fn go_on(
     } else {
         let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored: Stored::Whole(Some(known)) };
+        let stored = Stored::Whole(Some(known));
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None };
         tenure::drive_here(world, run, start, rows, Arc::clone(tenant), tenure, Arc::clone(&loaded.definitions), Vec::new());
     }
     Ok(Some(started))

@@ -1,6 +1,7 @@
 //! Owns reading a run back from the database: its log, its graph, what was told of it.
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use super::world::World;
@@ -51,20 +52,34 @@ pub async fn load(world: &Arc<World>, tenant: &str, id: &str) -> Result<Loaded> 
     story.loaded(world, row)
 }
 
+/// Refuses to act on a child run alone.
+pub(super) fn must_be_top(row: &RunRow) -> Result<()> {
+    let Some(parent) = row.parent else { return Ok(()) };
+    let text = format!("this is a child run; act on run {parent} instead");
+    Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()))
+}
+
 /// Loads runs whose rows were just read, in one look.
 ///
 /// # Errors
 /// A store that is closed; each run may be unreadable for itself, and stops no other.
-pub(super) async fn load_all(world: &Arc<World>, rows: Vec<RunRow>) -> Result<Vec<Result<Loaded>>> {
-    let hands = Arc::clone(world);
+pub(super) async fn load_all(world: &Arc<World>, rows: &Arc<[RunRow]>) -> Result<Vec<Result<Loaded>>> {
+    let (hands, rows) = (Arc::clone(world), Arc::clone(rows));
     let stories = world.store.read(move |tx| {
         Ok(rows.iter().map(|row| (row.clone(), Story::read(tx, &hands, row))).collect::<Vec<_>>())
     });
-    let loaded = |(row, story): (RunRow, std::result::Result<Story, StoreError>)| story?.loaded(world, row);
+    let loaded = |(row, story): (RunRow, std::result::Result<Story, StoreError>)| {
+        let (run, story) = (row.id, story?);
+        let read = std::panic::catch_unwind(AssertUnwindSafe(|| story.loaded(world, row)));
+        read.unwrap_or_else(|_| Err(unreadable(run, FAULT)))
+    };
     Ok(stories.await?.into_iter().map(loaded).collect())
 }
 
-fn unreadable(run: Id, why: &str) -> Error {
+/// What a panic while a run is read is told as.
+pub(super) const FAULT: &str = "reading it stopped with a fault of the studio";
+
+pub(super) fn unreadable(run: Id, why: &str) -> Error {
     Error::internal(format!("run {run} cannot be read: {why}; nothing was changed"))
 }
 

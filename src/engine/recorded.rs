@@ -8,6 +8,7 @@ use crate::model::event::EntityKind;
 use crate::model::run::{Child, Run, Status};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
+use crate::store::runs::RunRow;
 
 /// What the host is told of child runs that just ended, and of their run if that ended too; nothing when it is switched off.
 pub(super) fn recorded(world: &World, run: &Run, tenant: &str, definitions: &Definitions, ended: &[Id]) -> Vec<Value> {
@@ -36,6 +37,24 @@ pub(super) fn recorded(world: &World, run: &Run, tenant: &str, definitions: &Def
     });
     let currency = &world.config.usage.currency;
     children.chain(itself).map(|told| told.json(currency, tenant, world.clock.id())).collect()
+}
+
+/// What the host is told of a run that ended and whose log cannot be read.
+pub(super) fn of_row(world: &World, row: &RunRow, status: Status, at: Timestamp) -> Vec<Value> {
+    if !world.config.usage.events.enabled {
+        return Vec::new();
+    }
+    let told = Told {
+        id: row.id,
+        status: status.as_str(),
+        attempt: row.attempt,
+        usage: row.total,
+        entity: (row.entity_type, row.entity_id),
+        thread: row.thread,
+        parent: None,
+        at,
+    };
+    vec![told.json(&world.config.usage.currency, &row.tenant, world.clock.id())]
 }
 
 /// Child runs that an entry ended together with their run; those that ended by themselves were told before.

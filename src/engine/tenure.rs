@@ -1,8 +1,9 @@
 //! Owns who works on which run: leases kept alive, runs of dead owners taken over, queued runs claimed.
 
+mod room;
 mod takeover;
 mod told_text;
-mod working;
+mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::drive::{Drive, Drove, Signals};
 use super::feed::Feed;
-use super::journal::{Boundary, Journal, Stored, Tenure};
+use super::journal::{Journal, Stored, Tenure};
 use super::world::{Active, World};
 use crate::error::Result;
 use crate::knowledge::Worker;
@@ -24,19 +25,9 @@ use crate::model::telling::Telling;
 use crate::model::{Id, Timestamp};
 use crate::store::{Job, Tx, queue};
 
-pub use working::{Finished, Working};
-pub(super) use working::Ends;
-
-/// Queued runs that are claimed at once.
-const CLAIMED: usize = 64;
-/// When there is more to do than can be done at once, so long is waited for several places to become free together.
-const GATHERED: Duration = Duration::from_millis(5);
-/// What is due already may be in other hands for a moment.
-const SOON: Duration = Duration::from_millis(20);
-/// How often the queue is looked at where nobody tells that something came.
-const LOOK: Duration = Duration::from_millis(200);
-/// And where somebody does.
-const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
+pub use room::Finished;
+pub(super) use room::{Place, Room};
+pub use worker::Working;
 
 /// What was before driving begins: the teller, entries that its readers may still want to follow, failures that were not acted on.
 pub(super) struct Start {
@@ -45,6 +36,8 @@ pub(super) struct Start {
     pub(super) failed: Vec<(Fault, Arc<str>)>,
     /// What is stored of it.
     pub(super) stored: Stored,
+    /// Its place among the runs of a worker; none when no worker took it.
+    pub(super) place: Option<Place>,
 }
 
 /// A run's place among those that are driven here; left when it is dropped, also by a runtime that ends.
@@ -54,13 +47,13 @@ struct Seat {
     feed: Arc<Feed>,
     over: CancellationToken,
     queued: bool,
+    place: Option<Place>,
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
         if self.queued {
             self.world.queued.fetch_sub(1, Ordering::Relaxed);
-            self.world.freed.notify_one();
         }
         self.leave();
         self.world.hub.remove(self.journal.run, &self.feed);
@@ -115,14 +108,11 @@ impl Seat {
         }
     }
 
-    /// Says that this process has done with the run, to whoever wants to know.
+    /// Says that this process has done with the run, to the worker that took it.
     fn tell_end(&self, status: Status, began: std::time::Instant) {
+        let Some(place) = &self.place else { return };
         let millis = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut ends = self.world.ends.lock();
-        let told = ends.as_ref().is_none_or(|ends| ends.send(Finished { run: self.journal.run, status, millis }).is_ok());
-        if !told {
-            *ends = None;
-        }
+        place.tell(Finished { run: self.journal.run, status, millis });
     }
 
     /// A cancel that came while the run was coming to rest.
@@ -134,15 +124,15 @@ impl Seat {
         let (tenant, run) = (Arc::clone(&self.journal.tenant), self.journal.run);
         let row = self.world.store.read(move |tx| crate::store::runs::get(tx, &tenant, &run)).await;
         if row.is_ok_and(|row| row.is_some_and(|row| row.cancel_requested)) {
-            let _over_already = super::answer::cancel(&self.world, &self.journal.tenant, &run.to_string()).await;
+            let _over_already = super::cancel::cancel(&self.world, &self.journal.tenant, &run.to_string()).await;
         }
     }
 
-    /// Somebody else goes on at once with a run that cannot go on here.
+    /// Somebody else goes on at once with a run that cannot go on here. It has lost its owner, unless that has no time left.
     fn hand_over(&self) {
         self.journal.give_up();
         if !self.world.keeps_nothing() {
-            self.world.give_back(self.journal.run, self.journal.tenure().fence);
+            self.world.give_back(self.journal.run, self.journal.tenure().fence, !self.world.hurry.is_cancelled());
         }
     }
 }
@@ -191,15 +181,16 @@ pub(super) fn drive_here(
     };
     world.active.lock().insert(id, active);
     world.hub.put(id, Arc::clone(&feed));
+    if queued {
+        world.queued.fetch_add(1, Ordering::Relaxed);
+    }
+    // From here on the place is left whatever happens.
+    let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued, place: start.place };
     for event in prelude {
         let _lost_is_seen_by_the_drive = journal.emit(0, event);
     }
     let drive =
         Drive { world: Arc::clone(world), journal: Arc::clone(&journal), definitions, signals, tries_left, failed: start.failed };
-    if queued {
-        world.queued.fetch_add(1, Ordering::Relaxed);
-    }
-    let seat = Seat { world: Arc::clone(world), journal: Arc::clone(&journal), feed, over, queued };
     world.spawn(seat.serve(drive, fresh));
     journal
 }
@@ -229,13 +220,8 @@ impl World {
         }
         if self.config.worker.in_process {
             self.spawn(Arc::clone(&self.knowledge).work(self.reader()));
-            let world = Arc::clone(self);
-            self.spawn(async move { world.take_over_abandoned().await });
             self.spawn(Arc::clone(self).drop_told_text(self.stopping.clone()));
-            if self.config.async_runs_enabled {
-                let world = Arc::clone(self);
-                self.spawn(async move { world.work_queue().await });
-            }
+            self.spawn(Arc::clone(self).serve_itself());
         }
     }
 
@@ -278,29 +264,24 @@ impl World {
     }
 
     async fn hear_cancels(self: Arc<Self>) {
+        let mut deaf = false;
         while self.pause(Duration::from_millis(500)).await {
             if self.active.lock().is_empty() {
                 continue;
             }
             let owner = Arc::clone(&self.owner);
-            let wanted = self.store.read(move |tx| queue::cancel_wanted(tx, &owner)).await.unwrap_or_default();
+            let wanted = self.store.read(move |tx| queue::cancel_wanted(tx, &owner)).await;
+            if let Err(error) = &wanted
+                && !deaf
+            {
+                tracing::warn!(%error, "cancels that other processes ask for could not be looked for; it is tried again");
+            }
+            deaf = wanted.is_err();
             let active = self.active.lock();
-            for run in wanted {
+            for run in wanted.unwrap_or_default() {
                 if let Some(active) = active.get(&run) {
                     active.signals.cancel.cancel();
                 }
-            }
-        }
-    }
-
-    async fn take_over_abandoned(self: Arc<Self>) {
-        loop {
-            if let Err(error) = self.take_over().await {
-                tracing::warn!(%error, "abandoned runs could not be looked for; it is tried again");
-            }
-            tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs(5)) => {}
-                () = self.stopping.cancelled() => return,
             }
         }
     }
@@ -317,91 +298,14 @@ impl World {
             })
             .collect();
         if !self.keeps_nothing() {
-            held.into_iter().for_each(|(run, fence)| self.give_back(run, fence));
+            held.into_iter().for_each(|(run, fence)| self.give_back(run, fence, false));
         }
     }
 
-    /// Gives a lease back, behind what the run still writes; when that is not possible, it ends by itself.
-    fn give_back(&self, run: Id, fence: i64) {
-        let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence);
+    /// Gives a lease back, behind what the run still writes; when that is not possible, it ends by itself. `lost` counts as an owner
+    /// that died.
+    fn give_back(&self, run: Id, fence: i64, lost: bool) {
+        let release = move |tx: &mut Tx<'_>| queue::release(tx, &run, fence, lost);
         self.store.write_then(run, Job { work: Box::new(release), kept: None, then: Box::new(|_| ()) });
-    }
-
-    async fn work_queue(self: Arc<Self>) {
-        let most = usize::try_from(self.config.worker.concurrency.max(1)).unwrap_or(64);
-        let mut look = true;
-        while !self.stopping.is_cancelled() {
-            let free = most.saturating_sub(self.queued.load(Ordering::Relaxed)).min(CLAIMED);
-            let claimed = if look && free > 0 { self.work_on(&self.config.queue, free).await.unwrap_or_default().len() } else { 0 };
-            look = if claimed == free { self.places(most).await } else { self.jobs().await };
-        }
-    }
-
-    /// Waits until a good part of the places is free, or any when they become free slowly.
-    async fn places(&self, most: usize) -> bool {
-        let free = || most.saturating_sub(self.queued.load(Ordering::Relaxed));
-        let several = async {
-            while free() < most.div_ceil(4) {
-                self.freed.notified().await;
-            }
-        };
-        let _some_will_do = tokio::time::timeout(GATHERED, several).await;
-        while free() == 0 {
-            tokio::select! {
-                () = self.freed.notified() => {}
-                () = self.stopping.cancelled() => return false,
-            }
-        }
-        true
-    }
-
-    /// Waits until something may be in the queue: somebody said so, or it is seen there.
-    async fn jobs(&self) -> bool {
-        let look = if self.store.hears() { LOOK_FOR_LOST } else { LOOK };
-        loop {
-            let name = self.config.queue.clone();
-            let due = self.store.read(move |tx| queue::due_at(tx, &name)).await.unwrap_or_default();
-            let wait = due.map_or(look, |due| Duration::from_millis(due.since(self.common_time())));
-            tokio::select! {
-                () = self.wake.notified() => return true,
-                () = self.stopping.cancelled() => return false,
-                () = tokio::time::sleep(wait.clamp(SOON, look)) => {}
-            }
-            if due.is_some_and(|due| due <= self.common_time()) {
-                return true;
-            }
-        }
-    }
-
-    /// Claims one queued run and goes to work on it; its id when there was one.
-    ///
-    /// # Errors
-    /// When the store cannot be used.
-    pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
-        Ok(self.work_on(&self.config.queue, 1).await?.pop())
-    }
-
-    /// Claims queued runs, at most so many, and goes to work on them.
-    async fn work_on(self: &Arc<Self>, queue: &str, most: usize) -> Result<Vec<Id>> {
-        self.store.know_time().await?;
-        let (owner, name) = (Arc::clone(&self.owner), queue.to_owned());
-        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
-        let world = Arc::clone(self);
-        let claimed = self.store.write(move |tx| {
-            let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
-            for row in &rows {
-                world.boundary(Boundary::Before, row.id, row.head);
-            }
-            Ok(rows)
-        });
-        let rows = claimed.await?;
-        let begun: Vec<Id> = rows.iter().map(|row| row.id).collect();
-        for row in &rows {
-            self.boundary(Boundary::After, row.id, row.head);
-        }
-        if !rows.is_empty() {
-            self.go_on_with(rows, false).await?;
-        }
-        Ok(begun)
     }
 }

@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::sync::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
 use super::journal::{Boundary, Journal};
-use super::tenure::Ends;
+use super::tenure::Room;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
 use crate::host::HostDoor;
@@ -70,7 +70,7 @@ pub struct World {
     /// Its time is nearly over: what is under way is dropped.
     pub(crate) hurry: CancellationToken,
     /// There may be a job in the queue.
-    pub wake: Notify,
+    pub(super) wake: watch::Sender<()>,
     /// Readers of runs that are driven elsewhere.
     pub(super) afar: Afar,
     /// A run was driven to its end or to a pause here.
@@ -78,14 +78,12 @@ pub struct World {
     /// Where uploaded files lie; none when the database keeps them.
     pub files: Option<FileRoom>,
     pub(super) active: Mutex<HashMap<Id, Active>>,
-    /// Where it is told that a run was driven to its end or to a pause here.
-    pub(super) ends: Mutex<Option<Ends>>,
     pub(super) hook: Option<AppendHook>,
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
     /// Queued runs that are driven here.
     pub(super) queued: AtomicUsize,
-    /// One of them ended.
-    pub(super) freed: Notify,
+    /// Places of the runs that this engine takes by itself.
+    pub(super) room: Room,
     plans: Kept<Plan>,
     pinned: Kept<Definitions>,
 }
@@ -163,6 +161,7 @@ impl World {
         let owner = super::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         let redaction = Redaction::new(&parts.config.observability.redact);
+        let room = Room::new(usize::try_from(parts.config.worker.concurrency).unwrap_or(usize::MAX), None);
         Self {
             config: parts.config,
             clock: parts.clock,
@@ -180,15 +179,14 @@ impl World {
             stopping: CancellationToken::new(),
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
-            wake: Notify::new(),
+            wake: watch::Sender::default(),
             afar: Afar::default(),
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
-            ends: Mutex::default(),
             hook: parts.hook,
             queued: AtomicUsize::new(0),
-            freed: Notify::new(),
+            room,
             plans: Kept::default(),
             pinned: Kept::default(),
         }
@@ -210,7 +208,7 @@ impl World {
 
     /// There is a job in the queue: the workers of all processes look.
     pub(super) fn wake_workers(&self) {
-        self.wake.notify_one();
+        self.wake.send_replace(());
         self.store.tell(News::Jobs);
     }
 
@@ -220,10 +218,10 @@ impl World {
         self.store.listen(Arc::new(move |news| {
             let Some(world) = world.upgrade() else { return };
             match news {
-                News::Jobs => world.wake.notify_one(),
+                News::Jobs => world.wake.send_replace(()),
                 News::Run(run) => world.afar.moved(run),
                 News::Anything => {
-                    world.wake.notify_one();
+                    world.wake.send_replace(());
                     world.afar.all_moved();
                 }
             }

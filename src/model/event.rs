@@ -62,10 +62,13 @@ pub enum Event {
     Resumed(Box<Resumed>),
     /// A person asked to try a failed run again.
     Retried(Box<Retried>),
-    /// Another owner goes on with a run whose lease expired; the count of takeovers since a step completed.
+    /// Another owner goes on with a run that the former one gave back or lost.
     TakenOver {
-        /// From 1.
+        /// Owners that were lost one after another since a step completed; one that gave the run back is not counted.
         count: u32,
+        /// Working time in milliseconds, as the former owner stored it last. Absent in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        worked_ms: Option<u64>,
     },
     /// A retryable failure of a queued run; it waits and goes on by itself.
     Requeued {

@@ -32,6 +32,7 @@ pub mod trace;
 pub mod usage;
 pub mod variable;
 mod wiring;
+pub mod working;
 
 pub use ids::{Id, Timestamp};
 pub(crate) use ids::IdText;

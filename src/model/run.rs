@@ -20,6 +20,7 @@ use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq
 use super::plan::Plan;
 use super::state::State;
 use super::usage::Usage;
+use super::working::WorkingTime;
 use super::{Id, Timestamp};
 
 /// Where a run stands.
@@ -117,12 +118,10 @@ pub struct Run {
     pub finished_at: Option<Timestamp>,
     /// When it last came to rest.
     pub rested_at: Option<Timestamp>,
-    /// Time at work before the current stretch.
-    pub working_ms: u64,
+    /// Time at work.
+    pub working: WorkingTime,
     /// Time that it waited for people.
     pub waiting_ms: u64,
-    /// Since when it is at work.
-    pub working_since: Option<Timestamp>,
     /// What its own calls took.
     pub own: Usage,
     /// What its children's calls took.
@@ -208,9 +207,8 @@ impl Run {
             started_at: None,
             finished_at: None,
             rested_at: None,
-            working_ms: 0,
+            working: WorkingTime::default(),
             waiting_ms: 0,
-            working_since: None,
             own: Usage::default(),
             children: BTreeMap::new(),
             failure: None,
@@ -285,7 +283,7 @@ impl Run {
     /// Time at work up to now.
     #[must_use]
     pub fn worked(&self, now: Timestamp) -> u64 {
-        self.working_ms + self.working_since.map_or(0, |since| now.since(since))
+        self.working.until(now)
     }
 
     /// The text that the run answers: a stop node's, else the last published.

@@ -22,6 +22,7 @@ use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Status;
 use super::usage::Usage;
+use super::working::WorkingTime;
 use super::{Id, Timestamp};
 
 /// Numbers left free for tokens that a crash may have taken back after they were told.
@@ -86,9 +87,8 @@ pub struct Telling {
     /// What was measured of the step that ended last.
     last: Option<Arc<StepFacts>>,
     started_at: Option<Timestamp>,
-    working_since: Option<Timestamp>,
     total: Usage,
-    working_ms: u64,
+    working: WorkingTime,
     status: Status,
     streaming: u32,
     open: Vec<(LaneId, Arc<Entry>)>,
@@ -110,9 +110,8 @@ impl Telling {
             reply_id: None,
             last: None,
             started_at: None,
-            working_since: None,
             total: Usage::default(),
-            working_ms: 0,
+            working: WorkingTime::default(),
             status: Status::Queued,
             streaming: 0,
             open: Vec::new(),
@@ -133,7 +132,10 @@ impl Telling {
     /// Tells the next thing.
     pub fn tell(&mut self, told: &Told) {
         match told {
-            Told::Entry(entry) => self.tell_entry(entry),
+            Told::Entry(entry) => {
+                self.tell_entry(entry);
+                self.working.seen(entry.at);
+            }
             Told::Tokens(tokens) => self.tell_tokens(tokens),
         }
     }
@@ -191,9 +193,9 @@ impl Telling {
                     None => self.reopen_forks(),
                 }
             }
-            Event::TakenOver { .. } => self.taken_over(),
+            Event::TakenOver { worked_ms, .. } => self.taken_over(entry.at, *worked_ms),
             Event::Requeued { .. } => {
-                self.stop_clock(entry.at);
+                self.working.stop(entry.at);
                 self.status = Status::Queued;
             }
             Event::StepRan(ran) => self.ran(entry, &ran.node),
@@ -251,18 +253,12 @@ impl Telling {
 
     /// How long the run had worked by then.
     fn worked(&self, at: Timestamp) -> u64 {
-        self.working_ms + self.working_since.map_or(0, |since| at.since(since))
-    }
-
-    fn stop_clock(&mut self, at: Timestamp) {
-        self.working_ms = self.worked(at);
-        self.working_since = None;
+        self.working.until(at)
     }
 
     fn new_leg(&mut self, at: Timestamp, queued: bool) {
-        self.stop_clock(at);
         self.status = if queued { Status::Queued } else { Status::Running };
-        self.working_since = (!queued).then_some(at);
+        if queued { self.working.stop(at) } else { self.working.start(at) }
     }
 
     fn resumed(&mut self, entry: &Arc<Entry>, resumed: &Resumed) {
@@ -281,7 +277,8 @@ impl Telling {
         }
     }
 
-    fn taken_over(&mut self) {
+    fn taken_over(&mut self, at: Timestamp, worked_ms: Option<u64>) {
+        self.working.take_over(at, worked_ms);
         if self.streaming == 0 {
             return;
         }
@@ -380,7 +377,7 @@ impl Telling {
     }
 
     fn rested(&mut self, status: Status, at: Timestamp) {
-        self.stop_clock(at);
+        self.working.stop(at);
         self.status = status;
         self.flush(0);
         let mut open = self.open.clone();
@@ -395,10 +392,10 @@ impl Telling {
     }
 
     fn finish(&mut self, entry: &Arc<Entry>, status: Status) {
-        self.stop_clock(entry.at);
+        self.working.stop(entry.at);
         self.status = status;
         self.flush(0);
-        let worked_ms = self.working_ms;
+        let worked_ms = self.worked(entry.at);
         self.lanes.values_mut().for_each(|lane| lane.interrupt(worked_ms));
         // Pauses of a failed run stay open: a retry that rests tells them.
         if status != Status::Failed {

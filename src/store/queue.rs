@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Store;
 use super::db::{Tx, params, to_json};
 use super::error::StoreError;
@@ -57,24 +59,31 @@ pub fn expire(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
     tx.execute("UPDATE #runs SET lease_until = 0 WHERE owner = $1 AND status = 'running'", params![owner]).map(drop)
 }
 
-/// Takes running runs whose lease is over, or ends after `far`, where no lease can end (a clock went back). Each taking is counted.
-pub fn claim_expired(
-    tx: &mut Tx<'_>,
-    owner: &str,
-    now: Timestamp,
-    until: Timestamp,
-    far: Timestamp,
-    limit: usize,
-) -> Result<Vec<RunRow>, StoreError> {
+/// Which abandoned runs are taken: those whose lease is over at `now`, or ends after `far`, where no lease can end (a clock went back).
+#[derive(Clone, Copy, Debug)]
+pub struct Lapsed {
+    /// Leases that ended before this moment are over.
+    pub now: Timestamp,
+    /// No lease can end later.
+    pub far: Timestamp,
+    /// Also sync runs.
+    pub sync: bool,
+    /// At most so many.
+    pub most: usize,
+}
+
+/// Takes running runs that nobody holds. An owner that was lost is counted, one that gave its run back is not.
+pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: Lapsed) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
             "WITH lapsed AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
-             AND (lease_until < $3 OR lease_until > $4) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
-             UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, takeovers = takeovers + 1 \
+             AND (lease_until < $3 OR lease_until > $4) AND (mode = 'async' OR $6 = 1) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
+             UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, \
+             takeovers = takeovers + CASE WHEN owner IS NULL THEN 0 ELSE 1 END \
              WHERE no IN (SELECT no FROM lapsed) RETURNING ",
             run_columns!()
         ),
-        params![owner, until.0, now.0, far.0, limit as u64],
+        params![owner, until.0, lapsed.now.0, lapsed.far.0, lapsed.most as u64, i64::from(lapsed.sync)],
         of_row,
     )
 }
@@ -168,20 +177,47 @@ fn renew_one(tx: &mut Tx<'_>, owner: &str, run: &Id, until: Timestamp) -> Result
     Ok(held > 0)
 }
 
-/// Gives a run back: it stays `running`, its former owner writes nothing more, and anybody may take it over at once.
-pub fn release(tx: &mut Tx<'_>, run: &Id, fence: i64) -> Result<(), StoreError> {
+/// Gives a run back: it stays `running`, its former owner writes nothing more, and anybody may take it over at once. `lost` counts
+/// as an owner that was lost.
+pub fn release(tx: &mut Tx<'_>, run: &Id, fence: i64, lost: bool) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE #runs SET fence = fence + 1, owner = NULL, lease_until = 0 WHERE id = $1 AND fence = $2 AND status = 'running'",
-        params![&run.to_string(), fence],
+        "UPDATE #runs SET fence = fence + 1, owner = NULL, lease_until = 0, takeovers = takeovers + $3 \
+         WHERE id = $1 AND fence = $2 AND status = 'running'",
+        params![&run.to_string(), fence, i64::from(lost)],
     )
     .map(drop)
 }
 
-/// A taking does not count: the taker could not even read the run.
-pub fn uncount(tx: &mut Tx<'_>, run: &Id, fence: i64) -> Result<(), StoreError> {
+/// Puts a run back into the queue that was claimed from it, and that nothing was done with since.
+pub fn unclaim(tx: &mut Tx<'_>, run: &Id, fence: i64, now: Timestamp) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE #runs SET takeovers = takeovers - 1 WHERE id = $1 AND fence = $2 AND status = 'running' AND takeovers > 0",
-        params![&run.to_string(), fence],
+        "UPDATE #runs SET status = 'queued', fence = fence + 1, owner = NULL, lease_until = NULL, available_at = $3, tries = tries - 1 \
+         WHERE id = $1 AND fence = $2 AND status = 'running'",
+        params![&run.to_string(), fence, now.0],
+    )
+    .map(drop)
+}
+
+/// Ends a run whose log cannot take an entry; false when somebody else has taken it.
+pub fn end(tx: &mut Tx<'_>, run: &Id, fence: i64, status: &str, error: Option<&Value>, now: Timestamp) -> Result<bool, StoreError> {
+    let error = error.map(Value::to_string);
+    let ended = tx.execute(
+        "UPDATE #runs SET status = $3, error = $4, finished_at = $5, rested_at = $5, fence = fence + 1, owner = NULL, lease_until = NULL, \
+         awaiting_node = NULL, awaiting_pause = NULL, available_at = NULL, cancel_requested = 0 WHERE id = $1 AND fence = $2",
+        params![&run.to_string(), fence, status, error.as_deref(), now.0],
+    )?;
+    if ended > 0 {
+        end_children(tx, run, status, now)?;
+    }
+    Ok(ended > 0)
+}
+
+/// Ends the child runs of a run that has ended; those that are over stay as they are.
+pub fn end_children(tx: &mut Tx<'_>, run: &Id, status: &str, now: Timestamp) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE #runs SET status = $2, finished_at = $3, rested_at = $3, awaiting_node = NULL, awaiting_pause = NULL \
+         WHERE parent = $1 AND status NOT IN ('completed', 'failed', 'cancelled')",
+        params![&run.to_string(), status, now.0],
     )
     .map(drop)
 }

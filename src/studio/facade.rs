@@ -107,7 +107,8 @@ fn prices(config: &Config) -> Result<PriceTable> {
 }
 
 impl Studio {
-    /// Opens a studio. Nothing is started or connected before its first use.
+    /// Opens a studio. Nothing is started or connected before its first use: until then it takes no run from the queue and none over
+    /// from an owner that is gone. [`Studio::start_workers`] is a first use that does nothing else.
     ///
     /// # Errors
     /// When the configuration cannot work; all problems are named.
@@ -226,6 +227,15 @@ impl Studio {
         Ok(self.0.handle.get_or_init(|| handle.clone()).clone())
     }
 
+    /// Starts what the first use starts: where `worker.in_process` is on, queued runs and those whose owners are gone are taken from now
+    /// on. For a process that is only a worker, and for one that goes on with its predecessor's runs before anybody asks it for anything.
+    ///
+    /// # Errors
+    /// When the studio shuts down, or the system gives no threads.
+    pub fn start_workers(&self) -> Result<()> {
+        self.runtime().map(drop)
+    }
+
     /// Runs a piece of work on the studio's own runtime, whatever executor the caller is on.
     pub(crate) async fn on_runtime<T: Send + 'static>(&self, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
         match self.runtime()?.spawn(work).await {
@@ -300,7 +310,8 @@ impl Studio {
         world.store.close(until.saturating_duration_since(Instant::now())).await;
     }
 
-    /// Takes over runs whose owner is gone, here and now instead of at the next look. How many there were.
+    /// Takes over runs whose owner is gone, here and now instead of at the next look, as far as there is room for them
+    /// (`worker.concurrency`). How many.
     ///
     /// # Errors
     /// When the store cannot be used, or the studio shuts down.

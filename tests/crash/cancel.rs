@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use studio::engine::load;
 use studio::model::Id;
+use studio::model::event::Event;
 use studio::Kind;
 
 use crate::program::Program;
@@ -74,6 +76,29 @@ async fn a_cancel_of_a_run_whose_owner_died_is_heard_by_the_next() {
     bench.studio.cancel(&bench.scope, &run.to_string()).await.expect("a cancel");
     assert_eq!(bench.studio.take_over().await.expect("a studio"), 1);
     bench.until(&run, "cancelled", Duration::from_secs(2)).await;
+    let kinds = last_entries(&bench, &run).await;
+    assert!(matches!(kinds.as_slice(), [Event::TakenOver { .. }, Event::Cancelled { .. }]), "something was begun after the cancel: {kinds:?}");
+}
+
+async fn last_entries(bench: &Bench, run: &Id) -> Vec<Event> {
+    let loaded = load(bench.studio.world(), "", &run.to_string()).await.expect("a run");
+    loaded.entries[loaded.entries.len() - 2..].iter().map(|entry| entry.event.clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_nobody_holds_is_cancelled_at_once_and_nothing_of_it_is_begun() {
+    let folder = folder();
+    let first = Bench::open(folder.path(), json!({}));
+    let workflow = first.workflow("slow", single("llm", json!({"provider": "script", "model": "slow"}))).await;
+    let run = first.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+    first.studio.shutdown(Duration::from_millis(300)).await;
+    let bench = Bench::open(folder.path(), json!({}));
+    let (_, status) = bench.studio.cancel(&bench.scope, &run.to_string()).await.expect("a cancel");
+    assert_eq!(status.as_str(), "cancelled");
+    assert_eq!(bench.studio.take_over().await.expect("a studio"), 0);
+    let kinds = last_entries(&bench, &run).await;
+    assert!(matches!(kinds.as_slice(), [Event::TakenOver { .. }, Event::Cancelled { .. }]), "{kinds:?}");
+    let _checked = record(&bench, &run).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

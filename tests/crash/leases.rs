@@ -173,6 +173,22 @@ impl Clock for Ahead {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_hour_in_which_nobody_drove_a_run_is_no_working_time() {
+    let folder = folder();
+    let mut owner = Program::run("work", folder.path(), &json!({"settings": {}, "node": slow_model()}));
+    let run: Id = owner.next().expect("a run").parse().expect("an id");
+    owner.kill();
+    let later = Options { clock: Some(Arc::new(Ahead::default())), ..Options::default() };
+    let next = Bench::open_with(folder.path(), json!({"timeouts": {"run_seconds": 60}}), later, Arc::new(|| ()));
+    assert_eq!(next.studio.take_over().await.expect("a studio"), 1);
+    let row = next.until(&run, "completed", SOON).await;
+    assert!((2_000..60_000).contains(&row.working_ms), "{} ms", row.working_ms);
+    let trace = next.studio.trace(&next.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
+    let longest = trace["steps"].as_array().expect("steps").iter().filter_map(|step| step["duration_ms"].as_u64()).max();
+    assert!(longest.is_some_and(|longest| longest < 60_000), "{trace}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn hosts_whose_clocks_differ_tell_leases_by_the_clock_of_the_server() {
     if crate::place::on_server("").is_none() {
         return;

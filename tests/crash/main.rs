@@ -20,3 +20,5 @@ mod support;
 mod sweep;
 mod tails;
 mod two;
+mod unreadable;
+mod workers;

@@ -121,7 +121,7 @@ async fn rows(bench: &Bench, run: &Id, folded: &Run, row: &studio::store::runs::
     assert_eq!(row.status, folded.status.as_str());
     assert_eq!((row.head, row.attempt, row.takeovers), (folded.head, folded.attempt, folded.takeovers));
     assert_eq!((row.started_at, row.finished_at, row.rested_at), (folded.started_at, folded.finished_at, folded.rested_at));
-    assert_eq!((row.working_ms, row.waiting_ms), (folded.working_ms, folded.waiting_ms));
+    assert_eq!((row.working_ms, row.waiting_ms), (folded.worked(folded.rested_at.unwrap_or_default()), folded.waiting_ms));
     assert_eq!((row.own, row.total), (folded.own, folded.total()));
     assert_eq!((row.owner.as_deref(), row.lease_until, row.available_at), (None, None, None));
     assert_eq!(row.error.is_some(), folded.failure.is_some());

@@ -1,17 +1,20 @@
 //! Owns going on where others left: runs whose lease is over or whose owner is gone, and runs that were just claimed.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use super::super::drive::node_at_work;
 use super::super::journal::{Boundary, Stored, Tenure};
-use super::super::world::World;
 use super::super::load::{self, Loaded};
-use super::super::{answer, owner};
+use super::super::world::World;
+use super::super::{cancel, owner, unreadable};
+use super::room::Place;
 use super::{Start, drive_here, lease};
-use crate::error::Result;
-use crate::model::{Id, Timestamp};
+use crate::error::{Error, Kind, Result};
 use crate::model::event::{DoubtfulCall, Event, Fault, FaultCode};
 use crate::model::run::Status;
-use crate::store::queue;
+use crate::model::{Id, Timestamp};
+use crate::store::queue::{self, Lapsed};
 use crate::store::runs::RunRow;
 
 /// Other engines may hold longer leases than this one, but not much longer than this, in milliseconds.
@@ -19,43 +22,65 @@ const LONGEST_LEASE: i64 = 3_600_000;
 /// Runs that are taken over at once.
 const TAKEN: usize = 64;
 
+/// A run that was just claimed.
+struct Held {
+    run: Id,
+    tenant: Arc<str>,
+    fence: i64,
+    takeovers: u32,
+}
+
 impl World {
-    /// Takes runs whose lease is over, or whose owner's process is gone, and goes on with them here. How many there were.
+    /// Takes runs whose lease is over, or whose owner's process is gone, and goes on with them here, as far as there is room for them
+    /// (`worker.concurrency`). How many.
     ///
     /// # Errors
     /// When the store cannot be used.
     pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
-        for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
-            let _over_already = answer::cancel(self, &tenant.into(), &run.to_string()).await;
-        }
         let mut count = 0;
         loop {
-            let found = self.claim_abandoned().await?;
-            let full = found.len() == TAKEN;
-            count += found.len();
-            self.go_on_with(found, true).await?;
-            if !full {
+            let mut places = self.room.places(TAKEN);
+            let taken = self.take_abandoned(&mut places).await?.len();
+            count += taken;
+            if taken == 0 || !places.is_empty() {
                 return Ok(count);
             }
         }
     }
 
-    async fn claim_abandoned(self: &Arc<Self>) -> Result<Vec<RunRow>> {
-        let now = self.common_time();
-        let until = lease(self).unwrap_or_default();
+    /// Claims abandoned runs, at most one for each place, and goes on with them. Which.
+    pub(super) async fn take_abandoned(self: &Arc<Self>, places: &mut Vec<Place>) -> Result<Vec<(Arc<str>, Id)>> {
+        for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
+            if let Err(error) = cancel::cancel(self, &tenant.into(), &run.to_string()).await
+                && error.kind != Kind::InvalidState
+            {
+                tracing::warn!(%run, %error, "a run that waits could not be cancelled; it is tried again");
+            }
+        }
+        let claimed = self.claim_abandoned(places.len()).await?;
+        let taken = claimed.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
+        self.go_on_with(claimed, places, true).await;
+        Ok(taken)
+    }
+
+    async fn claim_abandoned(self: &Arc<Self>, most: usize) -> Result<Vec<RunRow>> {
+        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
         let holders = self.store.read(queue::holders).await?;
         let gone: Vec<String> =
             holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
         let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
-        if gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far) {
+        let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far);
+        if none || most == 0 {
             return Ok(Vec::new());
         }
         // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
         self.renew_leases().await?;
+        let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
+        let lapsed = Lapsed { now, far, sync: sync > 0, most: if sync > 0 { most.min(sync) } else { most } };
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
         let claimed = self.store.write(move |tx| {
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
-            let rows = queue::claim_expired(tx, &owner, now, until, far, TAKEN)?;
+            let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
@@ -68,21 +93,75 @@ impl World {
         Ok(rows)
     }
 
-    /// Goes on with runs that this engine has just claimed.
-    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, taken_over: bool) -> Result<()> {
-        let held: Vec<(Id, i64)> = claimed.iter().map(|row| (row.id, row.fence)).collect();
-        let loaded = load::load_all(self, claimed).await?;
-        for ((run, fence), loaded) in held.into_iter().zip(loaded) {
-            let Err(error) = loaded.and_then(|loaded| self.go_on(&loaded, taken_over)) else { continue };
-            tracing::error!(%run, %error, "a claimed run cannot go on; it is tried again when its lease ends");
-            if taken_over {
-                let _counted_then = self.store.write(move |tx| queue::uncount(tx, &run, fence)).await;
+    /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
+    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, places: &mut Vec<Place>, taken_over: bool) {
+        let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers };
+        let held: Vec<Held> = claimed.iter().map(hold).collect();
+        let loaded = if self.stopping.is_cancelled() { Vec::new() } else { self.loaded(&claimed.into()).await };
+        let mut loaded = loaded.into_iter();
+        for held in held {
+            let place = places.pop();
+            // Nothing new begins while the engine stops.
+            let begun = match loaded.next().filter(|_| !self.stopping.is_cancelled()) {
+                Some(Ok(loaded)) => self.try_to_go_on(&loaded, place, taken_over),
+                Some(Err(error)) => Err(error),
+                None => Err(Error::new(Kind::ShuttingDown, "the studio is shutting down")),
+            };
+            if let Err(error) = begun {
+                self.put_down(held, taken_over, error).await;
             }
         }
-        Ok(())
     }
 
-    fn go_on(self: &Arc<Self>, loaded: &Loaded, taken_over: bool) -> Result<()> {
+    /// What is stored of runs. When all cannot be read together, each is read alone.
+    async fn loaded(self: &Arc<Self>, claimed: &Arc<[RunRow]>) -> Vec<Result<Loaded>> {
+        let error = match load::load_all(self, claimed).await {
+            Ok(loaded) => return loaded,
+            Err(error) => error,
+        };
+        if claimed.len() < 2 {
+            return vec![Err(error)];
+        }
+        let mut loaded = Vec::with_capacity(claimed.len());
+        for row in claimed.iter() {
+            let alone = load::load_all(self, &Arc::from([row.clone()])).await;
+            loaded.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
+        }
+        loaded
+    }
+
+    fn try_to_go_on(self: &Arc<Self>, loaded: &Loaded, place: Option<Place>, taken_over: bool) -> Result<()> {
+        let went = std::panic::catch_unwind(AssertUnwindSafe(|| self.go_on(loaded, place, taken_over)));
+        went.unwrap_or_else(|_| Err(load::unreadable(loaded.row.id, load::FAULT)))
+    }
+
+    /// A claimed run cannot be gone on with. It ends when nobody ever can; else somebody tries again.
+    async fn put_down(self: &Arc<Self>, held: Held, taken_over: bool, error: Error) {
+        let Held { run, tenant, fence, takeovers } = held;
+        if unreadable::is_lasting(&error) || takeovers > self.config.runs.max_takeovers {
+            tracing::error!(%run, %error, "a run cannot be read; it ends here");
+            let fault = Fault::new(FaultCode::Internal, error.to_string());
+            if let Err(error) = unreadable::end(self, &tenant, run, Some(fault)).await {
+                tracing::error!(%run, %error, "a run that cannot be read could not be ended; it is tried again when its lease ends");
+            }
+            return;
+        }
+        let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
+        if !passes {
+            tracing::error!(%run, %error, "a claimed run cannot be gone on with; it is tried again when its lease ends");
+            return;
+        }
+        tracing::warn!(%run, %error, "a claimed run cannot be gone on with here; it is given back");
+        let now = self.common_time();
+        let given = self.store.write(move |tx| {
+            if taken_over { queue::release(tx, &run, fence, false) } else { queue::unclaim(tx, &run, fence, now) }
+        });
+        if let Err(error) = given.await {
+            tracing::warn!(%run, %error, "a claimed run could not be given back; its lease ends by itself");
+        }
+    }
+
+    fn go_on(self: &Arc<Self>, loaded: &Loaded, place: Option<Place>, taken_over: bool) -> Result<()> {
         let (row, tenant) = (&loaded.row, Arc::clone(&loaded.row.tenant));
         let run = loaded.fold(None)?;
         let tenure = Tenure {
@@ -93,12 +172,15 @@ impl World {
             tries: row.tries,
         };
         let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
-        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored: Stored::Whole(loaded.known()) };
+        let stored = Stored::Whole(loaded.known());
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored, place };
         let began = run.status == Status::Queued || !taken_over;
         let (takeovers, doubts) = (row.takeovers, run.in_doubt());
-        let first = if began { Event::Began } else { Event::TakenOver { count: takeovers } };
+        let first = if began { Event::Began } else { Event::TakenOver { count: takeovers, worked_ms: Some(row.working_ms) } };
         let mut prelude = vec![first];
-        if taken_over && let Some(fault) = hopeless(self, takeovers, &doubts) {
+        if row.cancel_requested {
+            prelude.push(Event::Cancelled { node: node_at_work(&run) });
+        } else if taken_over && let Some(fault) = hopeless(self, takeovers, &doubts) {
             prelude.push(Event::Failed { fault, node: None });
         }
         drive_here(self, run, start, rows, tenant, tenure, Arc::clone(&loaded.definitions), prelude);

@@ -21,6 +21,7 @@ use crate::sync::Mutex;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ffi) enum Op {
     Ops,
+    Start,
     Health,
     Backup,
     TraceGet,
@@ -49,6 +50,7 @@ struct Route {
 /// How an operation is done.
 enum Way {
     Names,
+    Start,
     Health,
     Backup,
     Route(Route),
@@ -72,8 +74,9 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 17] = [
+    pub(in crate::ffi) const ALL: [Self; 18] = [
         Self::Ops,
+        Self::Start,
         Self::Health,
         Self::Backup,
         Self::TraceGet,
@@ -95,6 +98,7 @@ impl Op {
     fn row(self) -> (&'static str, Way) {
         match self {
             Self::Ops => ("ops", Way::Names),
+            Self::Start => ("start", Way::Start),
             Self::Health => ("health", Way::Health),
             Self::Backup => ("backup", Way::Backup),
             Self::TraceGet => ("trace.get", get("/api/runs/{trace_id}", &["include", "snapshots", "payloads"])),
@@ -130,6 +134,10 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
     let request = object(request)?;
     match op.row().1 {
         Way::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
+        Way::Start => {
+            studio.start_workers()?;
+            Ok(b"{}".to_vec())
+        }
         Way::Health => health(studio, request).await,
         Way::Backup => backup(studio, &request).await,
         Way::Route(Route { method, path, query }) => {
@@ -177,7 +185,7 @@ async fn backup(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>
     Ok(json!({"path": path}).to_string().into_bytes())
 }
 
-/// Takes one queued run and works on it until it rests: for hosts whose processes do not live long.
+/// Takes one queued run, or else one whose owner is gone, and works on it until it rests: for hosts whose processes do not live long.
 async fn worker_step(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
     let mut working = studio.working(text(request, "queue")?, Some(1))?;
     working.once = true;

@@ -47,7 +47,7 @@ impl Run {
         self.takeovers = 0;
         self.failure = None;
         self.steps = 0;
-        self.spent_ms = self.working_ms;
+        self.spent_ms = self.worked(at);
         self.go_on(retried.queued, at);
         let into = retried.from_step.map_or_else(|| self.first_to_run(), |step| self.lane_of_mark(step));
         self.forget_last_answers();

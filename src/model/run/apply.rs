@@ -25,12 +25,13 @@ impl Run {
             Event::Began => self.begin(entry.at),
             Event::Resumed(resumed) => self.resume(resumed, entry.at),
             Event::Retried(retried) => self.retry(retried, entry.at),
-            Event::TakenOver { count } => {
+            Event::TakenOver { count, worked_ms } => {
                 self.takeovers = *count;
+                self.working.take_over(entry.at, *worked_ms);
                 self.reenter();
             }
             Event::Requeued { delay_ms, .. } => {
-                self.stop_clock(entry.at);
+                self.working.stop(entry.at);
                 self.delay_ms = i64::try_from(*delay_ms).unwrap_or(0);
                 self.status = Status::Queued;
                 self.requeued += 1;
@@ -66,6 +67,7 @@ impl Run {
             | Event::CallFinished(_)
             | Event::Paused(_) => self.apply_in_lane(entry),
         }
+        self.working.seen(entry.at);
     }
 
     fn apply_in_lane(&mut self, entry: &Entry) {
@@ -106,16 +108,11 @@ impl Run {
         self.delay_ms = 0;
         self.status = Status::Running;
         self.started_at.get_or_insert(at);
-        self.working_since = Some(at);
-    }
-
-    fn stop_clock(&mut self, at: Timestamp) {
-        self.working_ms = self.worked(at);
-        self.working_since = None;
+        self.working.start(at);
     }
 
     fn rest(&mut self, status: Status, at: Timestamp) {
-        self.stop_clock(at);
+        self.working.stop(at);
         self.status = status;
         self.rested_at = Some(at);
     }

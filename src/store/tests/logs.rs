@@ -4,14 +4,18 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::*;
-use crate::store::queue::{self, Renewed};
 use crate::model::usage::Picos;
 use crate::store::log::{self, Known, Made, TokenRow};
+use crate::store::queue::{self, Lapsed, Renewed};
 use crate::store::runs::Standing;
 use crate::store::usage::SpanRow;
 use crate::store::{Param, parts, threads};
 
 const PLACES: u64 = 1 << 26;
+
+fn lapsed(now: i64, far: i64) -> Lapsed {
+    Lapsed { now: Timestamp(now), far: Timestamp(far), sync: true, most: 10 }
+}
 
 #[test]
 fn what_is_appended_is_read_back() {
@@ -44,7 +48,7 @@ fn another_tenant_sees_nothing() {
 fn a_late_writer_is_refused_and_leaves_nothing() {
     let store = fresh();
     with_run(&store);
-    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(2000), Timestamp(3000), Timestamp(4000), 10)).unwrap();
+    let taken = write(&store, |tx| runs::claim_expired(tx, "b", Timestamp(3000), lapsed(2000, 4000))).unwrap();
     assert_eq!(taken.iter().map(|run| (run.id, run.fence)).collect::<Vec<_>>(), [(id(1), 2)]);
     assert_eq!(write(&store, |tx| append(tx, &growth(1, 3, 1))), Err(StoreError::Fenced));
     assert_eq!(write(&store, |tx| append(tx, &Append { expect_fence: 2, ..growth(1, 2, 1) })), Err(StoreError::Fenced));
@@ -400,16 +404,16 @@ fn leases_are_renewed_lost_and_released() {
     with_run(&store);
     write(&store, |tx| {
         assert_eq!(queue::renew(tx, "a", &[id(1), id(2)], Timestamp(5000))?, Renewed { lost: vec![id(2)], skipped: vec![] });
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(4000), Timestamp(5000), Timestamp(6000), 9)?, []);
-        assert_eq!(runs::claim_expired(tx, "b", Timestamp(1), Timestamp(2), Timestamp(3), 9)?.len(), 1, "the lease is too far ahead");
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(5000), lapsed(4000, 6000))?, []);
+        assert_eq!(runs::claim_expired(tx, "b", Timestamp(2), lapsed(1, 3))?.len(), 1, "the lease is too far ahead");
         assert_eq!(queue::renew(tx, "a", &[id(1)], Timestamp(9000))?.lost, [id(1)]);
         assert!(runs::request_cancel(tx, "t", &id(1))?);
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
         let held = runs::get(tx, "t", &id(1))?.unwrap();
-        crate::store::queue::release(tx, &id(1), held.fence)?;
-        let taken = runs::claim_expired(tx, "c", Timestamp(1), Timestamp(2), Timestamp(3), 9)?;
-        assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 2)]);
+        crate::store::queue::release(tx, &id(1), held.fence, false)?;
+        let taken = runs::claim_expired(tx, "c", Timestamp(2), lapsed(1, 3))?;
+        assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 1)], "an owner that gave the run back is not counted");
         assert_eq!(crate::store::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
         Ok(())
     })
