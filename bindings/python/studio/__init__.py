@@ -49,6 +49,10 @@ class Studio:
         """One operation, such as ``trace.list``; ``ops`` lists them."""
         return json.loads(self.engine.call(op, json.dumps(request)))
 
+    def start(self):
+        """Starts the workers of this process without asking for anything: an engine that is only opened takes no run until its first call."""
+        self.call("start")
+
     def run(self, **request):
         """Runs ``workflow=`` or ``agent=`` and gives its events."""
         return events_of(self.engine.run(json.dumps(request)))
