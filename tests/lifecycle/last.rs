@@ -221,15 +221,13 @@ impl World {
         }
     }
 
-    /// Attempts and tries stay within their bounds.
+    /// A job is tried no more often than it may be.
     fn limits_kept(&self, fact: &Fact, loaded: &Loaded) -> Result<(), Fault> {
         let mut requeued = 0;
-        let mut open: HashSet<u32> = HashSet::new();
         for entry in &loaded.entries {
             match &entry.event {
                 Event::Requeued { .. } => requeued += 1,
                 Event::Resumed(_) | Event::Retried(_) => requeued = 0,
-                Event::StepRetrying { attempt, .. } if *attempt > 200 => open.clear(),
                 _ => {}
             }
             if requeued >= self.limits.tries {
