@@ -64,7 +64,8 @@ int32_t studio_engine_shared(const char *shared,
                              struct studio_buf *err);
 
 /* Closes an engine: its streams end, callbacks are waited for, runs are put down so that they can be taken up again, all of
- it no longer than `timeout_ms`. */
+ it no longer than `timeout_ms`. Until it returns, calls that the host works on may be completed from other threads; those
+ that are not stay open, and whoever goes on with their runs finds them so. */
 int32_t studio_engine_close(struct studio_engine *engine,
                             uint32_t timeout_ms);
 

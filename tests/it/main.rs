@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod earlier;
 mod api;
 mod endings;
 mod knowledge;
