@@ -5,6 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import native
 
+# The code of an answer that cannot be read.
+INVALID = -1
+
 
 class Host(native.HostCalls):
     """Tools and other answers of the application::
@@ -24,6 +27,8 @@ class Host(native.HostCalls):
         self._schemas = schemas or {}
         self._classes = classes or {}
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="studio-host")
+        # Who may enter, secrets and cancels are not to wait behind tools that take their time.
+        self._quick = ThreadPoolExecutor(4, thread_name_prefix="studio-host-quick")
 
     def tool(self, name=None, **declaration):
         """Makes a function a tool; its arguments come by name. ``declaration`` is the rest of a tool's declaration."""
@@ -52,7 +57,8 @@ class Host(native.HostCalls):
 
     def take_call(self, call):
         """Called by a thread of the library."""
-        self._pool.submit(self._take, json.loads(call))
+        call = json.loads(call)
+        (self._pool if call["op"] == "tool.call" else self._quick).submit(self._take, call)
 
     def _take(self, call):
         op, payload = call["op"], call["payload"]
@@ -63,10 +69,24 @@ class Host(native.HostCalls):
                 ok, result = 1, self._answers[op](payload)
             else:
                 return
-            answer = json.dumps(result)
-        except Exception as failure:  # the failure is the answer
-            ok, answer = 0, json.dumps({"message": f"{type(failure).__name__}: {failure}"})
+            answer = json.dumps(result, allow_nan=False)
+        except BaseException as failure:  # the failure is the answer, also that of `sys.exit`
+            ok, answer = 0, _failed(failure)
         try:
             self.engine.complete_host_call(call["call_id"], ok, answer)
+        except native.StudioError as refused:
+            if getattr(refused, "code", 0) == INVALID:
+                self._give_up(call["call_id"], refused)
+            # Otherwise nobody waits for it any more.
+
+    def _give_up(self, call_id, refused):
+        """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
+        try:
+            self.engine.complete_host_call(call_id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
         except native.StudioError:
-            pass  # nobody waits for it any more
+            pass
+
+
+def _failed(failure):
+    message = f"{type(failure).__name__}: {failure}".encode("utf-8", "replace").decode()
+    return json.dumps({"message": message[:10_000]})

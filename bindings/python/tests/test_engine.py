@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -49,6 +50,24 @@ def test_a_tool_that_raises_is_a_failed_call_and_not_a_crash(tmp_path, host, ope
     told = list(opened.run(workflow="refund", message="Please refund order A-100"))
     result = next(data for event, data in told if event == "tool_result")
     assert result["is_error"] and "the till is empty" in result["result"]
+
+
+@pytest.mark.parametrize("result, told", [(float("nan"), "Out of range float"), ("\ud800", "could not be taken"), (SystemExit(3), "SystemExit")])
+def test_a_result_that_is_no_json_is_a_failed_call_at_once(opened, result, told):
+    odd = studio.Host()
+
+    @odd.tool(require_approval=False, input_schema={"type": "object"})
+    def issue_refund(**_):
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    opened.set_host(odd)
+    begun = time.monotonic()
+    events = list(opened.run(workflow="refund", message="Please refund order A-100"))
+    ended = next(data for event, data in events if event == "tool_result")
+    assert ended["is_error"] and told in ended["result"], ended
+    assert time.monotonic() - begun < 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

@@ -1,5 +1,6 @@
 """Owns proof that the mounts carry everything: pages, JSON, streams, uploads, refusals, a client that leaves."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -10,9 +11,11 @@ import flask
 import httpx
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
 
+import studio
 from studio import asgi, wsgi
 
 USER = {"id": "7", "name": "Zoë"}
@@ -131,3 +134,79 @@ def test_a_client_that_leaves_ends_its_stream_and_not_the_run(client, opened):
             break
         time.sleep(0.05)
     assert run["status"] == "awaiting_tool_approval", json.dumps(run)
+
+
+class Still:
+    """A stream that always has more, on a descriptor that stays readable."""
+
+    def __init__(self, descriptor):
+        self._descriptor, self._left = descriptor, 2
+
+    def descriptor(self):
+        return self._descriptor
+
+    def next_batch(self, timeout, size):
+        self._left -= 1
+        return b"x" if self._left >= 0 else None
+
+    def finish(self):
+        pass
+
+
+def test_a_slow_reader_leaves_the_event_loop_alone():
+    there, here = socket.socketpair()
+    there.send(b"1")
+
+    async def receive():
+        await asyncio.sleep(60)
+
+    async def send(message):
+        await asyncio.sleep(0.5)
+
+    begun = time.process_time()
+    asyncio.run(asgi._stream(Still(here.fileno()), receive, send))
+    assert time.process_time() - begun < 0.3
+
+
+def test_a_body_is_read_only_as_far_as_it_is_taken(opened):
+    read = 0
+
+    async def call(mount, path):
+        sent = []
+
+        async def receive():
+            nonlocal read
+            read += 1 << 20
+            return {"type": "http.request", "body": b"x" * (1 << 20), "more_body": True}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"host", b"127.0.0.1"), (b"transfer-encoding", b"chunked"), (b"content-type", b"application/json"), (b"sec-fetch-site", b"same-origin")]
+        scope = {"type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"", "headers": headers}
+        await mount(scope, receive, send)
+        return sent[0]["status"]
+
+    assert asyncio.run(call(asgi.StudioApp(opened, gate=False), "/studio/api/agents")) == 403
+    assert read == 0
+    assert asyncio.run(call(asgi.StudioApp(opened, user=USER, gate=True), "/studio/api/agents")) == 413
+    assert read < 64 << 20
+
+
+def test_a_path_before_the_mount_is_taken_off(opened):
+    inner, outer = fastapi.FastAPI(), fastapi.FastAPI()
+    inner.mount("/studio", asgi.StudioApp(opened, user=USER, gate=True))
+    outer.mount("/ai", inner)
+    client = TestClient(outer, base_url="http://127.0.0.1")
+    assert client.get("/ai/studio/api/agents").status_code == 200
+    behind = TestClient(inner, base_url="http://127.0.0.1", root_path="/app")
+    assert behind.get("/app/studio/api/agents").status_code == 200
+
+
+def test_a_request_that_cannot_be_taken_is_a_problem_document(tmp_path):
+    own = studio.Studio({"environment": "local", "database": {"path": str(tmp_path / "own.sqlite")}})
+    client = TestClient(asgi.StudioApp(own, user=USER, gate=True), base_url="http://127.0.0.1")
+    assert client.get('/studio/api/agents?q="x"').status_code == 200
+    own.shutdown()
+    answer = client.get("/studio/api/agents")
+    assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
