@@ -131,7 +131,9 @@ async fn an_engine_that_is_only_opened_takes_nothing_until_it_is_started() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_its_owner_is_leaving_hears_a_cancel() {
     let folder = folder();
-    let (own, other) = (Bench::open(folder.path(), json!({})), Bench::open(folder.path(), json!({})));
+    // The tool does not heed the cancel: it is given up after this time.
+    let settings = json!({"timeouts": {"cancel_grace_ms": 500}});
+    let (own, other) = (Bench::open(folder.path(), settings.clone()), Bench::open(folder.path(), settings));
     let workflow = own.workflow("slow", single("tool", json!({"tool_ref": "host:slow_pay"}))).await;
     let run = own.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
     while marks(&own.effects).is_empty() {
