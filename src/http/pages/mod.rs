@@ -86,6 +86,8 @@ impl Shown {
         let mut segments = path.split('/').skip(1);
         match (segments.next(), segments.next()) {
             (Some("workflows"), Some("traces" | "runs")) | (Some("traces"), Some(_)) => Self::Run,
+            // Runs outlive their workflow, and so does the list of them.
+            (Some("workflows"), Some(_)) if segments.next() == Some("traces") => Self::Nothing,
             (Some("workflows"), Some(_)) => Self::Definition(Resource::Workflow),
             (Some("agents"), Some(_)) => Self::Definition(Resource::Agent),
             (Some("tools"), Some(_)) => Self::Definition(Resource::Tool),

@@ -28,7 +28,7 @@ async fn a_page_of_what_is_not_there_is_the_application_with_404() {
             page.status.as_u16()
         }
     };
-    for of in ["/workflows/_", "/workflows/_/edit", "/workflows/_/traces", "/agents/_", "/agents/_/playground", "/tools/_", "/mcp/_", "/knowledge/_"] {
+    for of in ["/workflows/_", "/workflows/_/edit", "/agents/_", "/agents/_/playground", "/tools/_", "/mcp/_", "/knowledge/_"] {
         assert_eq!(status(of.replace('_', "known")).await, 200, "{of}");
         for none in [NOBODY, "none"] {
             assert_eq!(status(of.replace('_', none)).await, 404, "{of} {none}");
@@ -40,6 +40,7 @@ async fn a_page_of_what_is_not_there_is_the_application_with_404() {
     for there in ["/", "/workflows", "/traces", "/agents", "/agents/new", "/tools/new", "/mcp/new", "/knowledge/new", "/traces/compare?a=1&b=2", "/settings"] {
         assert_eq!(status(there.to_owned()).await, 200, "{there}");
     }
+    assert_eq!(status(format!("/workflows/{NOBODY}/traces")).await, 200, "the runs of a workflow outlive it");
     let fresh = status(format!("/agents/known/playground?thread={NOBODY}")).await;
     assert_eq!(fresh, 200, "a client may choose the id of a thread before its first message");
 }
