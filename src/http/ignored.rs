@@ -27,8 +27,8 @@ const DEPTH: usize = 8;
 /// The members that a value may have.
 enum Known {
     Anything,
-    Members(BTreeMap<String, Known>),
-    Items(Box<Known>),
+    Members(BTreeMap<String, Self>),
+    Items(Box<Self>),
 }
 
 /// By the name of a body's schema.

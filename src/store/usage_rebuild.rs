@@ -126,7 +126,7 @@ impl Off {
         }
         usage_waiting::each(tx, &mut |tenant, item| {
             let model = item.of.model.map(|(provider, model)| (provider.to_owned(), model.to_owned()));
-            off.hour(tenant, item.of.entity_type, item.of.entity_id, item.of.start, model, item.sum.negated());
+            off.hour(tenant, item.of.entity_type, item.of.entity_id, item.of.start, model.as_ref(), item.sum.negated());
         })?;
         off.take_sums(tx)?;
         Ok(off)
@@ -155,10 +155,10 @@ impl Off {
     }
 
     /// What counts in an hour counts in its day and for all entities, too.
-    fn hour(&mut self, tenant: &str, entity_type: &str, entity_id: &str, start: i64, model: Option<(String, String)>, sum: Sum) {
+    fn hour(&mut self, tenant: &str, entity_type: &str, entity_id: &str, start: i64, model: Option<&(String, String)>, sum: Sum) {
         for entity in [entity_id, ""] {
             for (width, start) in [(HOUR, start), (DAY, start - start.rem_euclid(DAY))] {
-                let of = Of { tenant: tenant.to_owned(), entity_type: entity_type.to_owned(), entity_id: entity.to_owned(), model: model.clone() };
+                let of = Of { tenant: tenant.to_owned(), entity_type: entity_type.to_owned(), entity_id: entity.to_owned(), model: model.cloned() };
                 self.add(of, width, start, &sum);
             }
         }
@@ -192,7 +192,7 @@ impl Off {
             &mut |row| {
                 let (tenant, entity_type, entity_id, sum) = (row.text(0)?, row.text(1)?, row.text(2)?, Sum::at(row, 7)?);
                 let model = Some((row.text(5)?.to_owned(), row.text(6)?.to_owned()));
-                self.hour(tenant, entity_type, entity_id, row.int(4)?, model, sum);
+                self.hour(tenant, entity_type, entity_id, row.int(4)?, model.as_ref(), sum);
                 if let Some(began) = row.opt_int(3)? {
                     self.hour(tenant, entity_type, entity_id, began, None, sum.uncounted());
                 }

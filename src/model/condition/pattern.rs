@@ -74,7 +74,7 @@ impl Pattern {
             return Ok(known);
         }
         let compiled = Arc::new(Compiled::new(&self.0)?);
-        KNOWN.lock().keep(Arc::clone(&self.0), Arc::clone(&compiled));
+        KNOWN.lock().keep(&self.0, Arc::clone(&compiled));
         Ok(compiled)
     }
 }
@@ -148,9 +148,9 @@ impl Known {
         Some(Arc::clone(compiled))
     }
 
-    fn keep(&mut self, text: Arc<str>, compiled: Arc<Compiled>) {
+    fn keep(&mut self, text: &Arc<str>, compiled: Arc<Compiled>) {
         self.bytes += compiled.size + text.len();
-        if let Some((before, _)) = self.patterns.insert(Arc::clone(&text), (compiled, self.asked)) {
+        if let Some((before, _)) = self.patterns.insert(Arc::clone(text), (compiled, self.asked)) {
             self.bytes -= before.size + text.len();
         }
         if self.bytes <= KEPT {

@@ -119,10 +119,13 @@ impl<'v> Evaluation<'v> {
     fn slice(&self, value: &Value<'v>, parts: &'v [Option<Expr>; 3]) -> Outcome<Value<'v>> {
         let part = |at: usize| match &parts[at] {
             None => Ok(None),
-            Some(expr) => match self.value(expr)? {
-                Value::None | Value::Undefined => Ok(None),
-                value => value.whole().map(Some).ok_or_else(|| format!("cannot convert {} to an index", value.kind())),
-            },
+            Some(expr) => {
+                let value = self.value(expr)?;
+                if matches!(value, Value::None | Value::Undefined) {
+                    return Ok(None);
+                }
+                value.whole().map(Some).ok_or_else(|| format!("cannot convert {} to an index", value.kind()))
+            }
         };
         math::slice(value, [part(0)?, part(1)?, part(2)?], &self.meter)
     }

@@ -246,13 +246,13 @@ fn reverse<'v>(value: &Value<'v>, _: Given<'v>, meter: &Meter) -> Outcome<Value<
 /// What an item is compared by: text without its case, unless that counts.
 fn key<'v>(item: &Value<'v>, attribute: Option<&str>, strict: bool, meter: &Meter) -> Outcome<Value<'v>> {
     let found = attribute.map_or_else(|| Ok(item.clone()), |path| item.path(path, meter))?;
-    match &found {
-        Value::Text(text) if !strict => {
-            meter.make(text.len() + size_of::<Value<'_>>())?;
-            Ok(Value::text(&text.to_ascii_lowercase()))
-        }
-        _other => Ok(found),
+    if let Value::Text(text) = &found
+        && !strict
+    {
+        meter.make(text.len() + size_of::<Value<'_>>())?;
+        return Ok(Value::text(&text.to_ascii_lowercase()));
     }
+    Ok(found)
 }
 
 fn keyed<'v>(value: &Value<'v>, given: &mut Given<'v>, meter: &Meter) -> Outcome<Vec<(Value<'v>, Value<'v>)>> {

@@ -101,7 +101,7 @@ fn multiply<'v>(left: &Value<'v>, right: &Value<'v>, meter: &Meter) -> Outcome<V
             let times = if items.len() == 0 { 0 } else { times };
             Value::list((0..times).flat_map(|_| items.iter()).collect(), meter)
         }
-        other => Ok(other.clone()),
+        other @ (Value::Undefined | Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Map(_)) => Ok(other.clone()),
     }
 }
 

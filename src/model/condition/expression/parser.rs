@@ -44,7 +44,9 @@ pub(super) fn parse(source: &str) -> Result<Expr, String> {
     let found = parser.whole()?;
     match parser.peek() {
         Token::End => Ok(found),
-        other => Err(format!("unexpected {}, expected the end", told(other))),
+        other @ (Token::Name(_) | Token::Text(_) | Token::Int(_) | Token::Float(_) | Token::Sign(_)) => {
+            Err(format!("unexpected {}, expected the end", told(other)))
+        }
     }
 }
 
@@ -180,7 +182,7 @@ impl<'s> Parser<'s> {
             return self.signed();
         }
         let inner = Expr::Not(Box::new(self.operation(COMPARE)?));
-        Ok(if times % 2 == 0 { Expr::Not(Box::new(inner)) } else { inner })
+        Ok(if times.is_multiple_of(2) { Expr::Not(Box::new(inner)) } else { inner })
     }
 
     /// An operand with its minus signs, then filters and `is`.

@@ -18,7 +18,7 @@ pub(super) fn shown(value: &Value<'_>, meter: &Meter) -> Outcome<String> {
     match value {
         Value::Undefined => {}
         Value::Text(text) => out.push(text)?,
-        value => out.value(value)?,
+        Value::None | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::List(_) | Value::Map(_) => out.value(value)?,
     }
     Ok(out.text)
 }
