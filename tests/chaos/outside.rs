@@ -110,7 +110,12 @@ async fn model(State(ledger): State<Arc<Ledger>>, body: String) -> Response {
     let reason = if offered.is_some() { "tool_calls" } else { "stop" };
     let usage = json!({"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12});
     if body["stream"] == true {
-        let words: Vec<Value> = message["content"].as_str().unwrap_or_default().split_inclusive(' ').map(|word| json!({"content": word})).collect();
+        let mut words: Vec<Value> = message["content"].as_str().unwrap_or_default().split_inclusive(' ').map(|word| json!({"content": word})).collect();
+        if let Some(call) = message["tool_calls"].get(0) {
+            let mut call = call.clone();
+            call["index"] = 0.into();
+            words.push(json!({"tool_calls": [call]}));
+        }
         let mut text = String::new();
         for delta in words {
             let chunk = json!({"id": "c", "object": "chat.completion.chunk", "model": "talk", "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
