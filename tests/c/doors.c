@@ -165,7 +165,12 @@ static void *wait_for_more(void *stream) {
 static void *wait_for_call(void *unused) {
     (void)unused;
     studio_buf out = STUDIO_BUF_EMPTY;
-    int32_t code = studio_host_next(engine, -1, &out);
+    int32_t code;
+    /* While the engine is closed it still says which calls it has given up. */
+    while ((code = studio_host_next(engine, -1, &out)) == STUDIO_OK) {
+        CHECK(holds(&out, "\"op\":\"tool.cancel\""));
+        studio_buf_free(&out);
+    }
     studio_buf_free(&out);
     return (void *)(intptr_t)code;
 }
