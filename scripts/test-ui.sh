@@ -16,6 +16,7 @@ cd ui
 say "packages"
 npm ci --silent --no-fund --no-audit
 say "types and units"
+npm run --silent format
 npm run --silent check
 npm run --silent test
 say "the committed build"

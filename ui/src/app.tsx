@@ -33,7 +33,9 @@ const Missing = lazy(() => import('./pages/missing'));
 const LAST = 'studio.last';
 
 /** A page is made anew when the thing in its address changes. */
-const keyed = (Page: ComponentType<{ id: string }>) => ({ params }: { params: { id?: string } }): ReactElement => <Page key={params.id} id={params.id ?? ''} />;
+const keyed =
+  (Page: ComponentType<{ id: string }>) =>
+  ({ params }: { params: { id?: string } }): ReactElement => <Page key={params.id} id={params.id ?? ''} />;
 
 const routes: [string, ComponentType<{ params: { id?: string } }>][] = [
   ['/workflows/:id/edit', keyed(Editor)],
@@ -69,7 +71,10 @@ export function App(): ReactElement {
   }, [location]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if ((event.metaKey || event.ctrlKey) && !event.shiftKey && event.key.toLowerCase() === 'k') { event.preventDefault(); openPalette(); }
+      if ((event.metaKey || event.ctrlKey) && !event.shiftKey && event.key.toLowerCase() === 'k') {
+        event.preventDefault();
+        openPalette();
+      }
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
@@ -77,22 +82,41 @@ export function App(): ReactElement {
   const wide = (width === 'full' || width === 'medium') && !/\/edit$/.test(location);
   return (
     <div className="app">
-      <a className="btn pri skip" href="#page" onClick={(e) => { e.preventDefault(); document.getElementById('page')?.focus(); }}>{t('skip')}</a>
+      <a
+        className="btn pri skip"
+        href="#page"
+        onClick={(e) => {
+          e.preventDefault();
+          document.getElementById('page')?.focus();
+        }}
+      >
+        {t('skip')}
+      </a>
       {width === 'phone' ? null : wide ? <Nav /> : <Rail />}
       <main className="main" id="page" tabIndex={-1}>
         <Strips />
         <Guard resetKey={location}>
           <Suspense fallback={<div className="page" />}>
             <Switch>
-              <Route path="/"><Redirect to={sessionStorage.getItem(LAST) ?? '/workflows'} replace /></Route>
-              {routes.map(([path, Page]) => <Route key={path} path={path} component={Page as never} />)}
-              <Route><Missing /></Route>
+              <Route path="/">
+                <Redirect to={sessionStorage.getItem(LAST) ?? '/workflows'} replace />
+              </Route>
+              {routes.map(([path, Page]) => (
+                <Route key={path} path={path} component={Page as never} />
+              ))}
+              <Route>
+                <Missing />
+              </Route>
             </Switch>
           </Suspense>
         </Guard>
       </main>
       {width === 'phone' && <PhoneBar />}
-      {paletteOpen && <Suspense><Palette /></Suspense>}
+      {paletteOpen && (
+        <Suspense>
+          <Palette />
+        </Suspense>
+      )}
       <Toasts />
       <TipLayer />
     </div>

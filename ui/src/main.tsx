@@ -21,7 +21,9 @@ if (root) {
   const { App } = await import('./app');
   createRoot(root).render(
     <QueryClientProvider client={queries}>
-      <Router base={mount}><App /></Router>
+      <Router base={mount}>
+        <App />
+      </Router>
     </QueryClientProvider>,
   );
 }

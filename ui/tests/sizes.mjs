@@ -7,7 +7,9 @@ import { gzipSync } from 'node:zlib';
 const dist = join(fileURLToPath(new URL('.', import.meta.url)), '../dist');
 const assets = join(dist, 'assets');
 const files = readdirSync(assets);
-const size = (name) => (/\.(woff2)$/.test(name) ? readFileSync(join(assets, name)).length : gzipSync(readFileSync(join(assets, name)), { level: 9 }).length) / 1000;
+const size = (name) =>
+  (/\.(woff2)$/.test(name) ? readFileSync(join(assets, name)).length : gzipSync(readFileSync(join(assets, name)), { level: 9 }).length) /
+  1000;
 const text = (name) => readFileSync(join(assets, name), 'utf8');
 const named = (pattern) => files.filter((f) => pattern.test(f));
 
@@ -16,7 +18,11 @@ function closure(start, seen = new Set()) {
   for (const name of start) {
     if (seen.has(name) || !files.includes(name)) continue;
     seen.add(name);
-    if (name.endsWith('.js')) closure([...text(name).matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g)].map((m) => m[1]), seen);
+    if (name.endsWith('.js'))
+      closure(
+        [...text(name).matchAll(/(?:from|import)\s*["']\.\/([\w.-]+\.js)["']/g)].map((m) => m[1]),
+        seen,
+      );
   }
   return seen;
 }
@@ -24,10 +30,19 @@ function closure(start, seen = new Set()) {
 function lazy(pattern) {
   const chunks = named(pattern);
   const all = closure(chunks);
-  const app = files.filter((f) => f.endsWith('.js')).map(text).join('\n');
+  const app = files
+    .filter((f) => f.endsWith('.js'))
+    .map(text)
+    .join('\n');
   for (const chunk of chunks) {
-    const call = new RegExp(`import\\(["'\`]\\./${chunk.replaceAll('.', '\\.')}["'\`]\\)\\s*,\\s*__vite__mapDeps\\(\\[([\\d,]*)\\]\\)`).exec(app);
-    const list = /m\.f\|\|\(m\.f=\[([^\]]*)\]/.exec(app)?.[1]?.split(',').map((s) => s.replace(/["']/g, '').split('/').pop()) ?? [];
+    const call = new RegExp(
+      `import\\(["'\`]\\./${chunk.replaceAll('.', '\\.')}["'\`]\\)\\s*,\\s*__vite__mapDeps\\(\\[([\\d,]*)\\]\\)`,
+    ).exec(app);
+    const list =
+      /m\.f\|\|\(m\.f=\[([^\]]*)\]/
+        .exec(app)?.[1]
+        ?.split(',')
+        .map((s) => s.replace(/["']/g, '').split('/').pop()) ?? [];
     for (const n of call?.[1]?.split(',').filter(Boolean) ?? []) if (list[Number(n)]) all.add(list[Number(n)]);
   }
   return all;

@@ -33,13 +33,14 @@ export async function send(method: string, path: string, options: Options = {}):
   let response: Response;
   try {
     const url = apiUrl(withQuery(path, options.query));
-    response = await ((method === 'GET' && early(url)) || fetch(url, {
-      method,
-      headers,
-      body: options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
-      signal: options.signal,
-      credentials: 'same-origin',
-    }));
+    response = await ((method === 'GET' && early(url)) ||
+      fetch(url, {
+        method,
+        headers,
+        body: options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body)),
+        signal: options.signal,
+        credentials: 'same-origin',
+      }));
   } catch (error) {
     if (options.signal?.aborted) throw error;
     tellConnection({ offline: true });
@@ -60,7 +61,8 @@ async function json<T>(method: string, path: string, options?: Options): Promise
 }
 
 export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> => json('GET', path, { query, signal });
-export const post = <T>(path: string, body?: unknown, options?: Options): Promise<T> => json('POST', path, { ...options, body: body ?? {} });
+export const post = <T>(path: string, body?: unknown, options?: Options): Promise<T> =>
+  json('POST', path, { ...options, body: body ?? {} });
 export const put = <T>(path: string, body: unknown, revision?: number | null): Promise<T> => json('PUT', path, { body, revision });
 export const patch = <T>(path: string, body: unknown, revision?: number | null): Promise<T> => json('PATCH', path, { body, revision });
 export const remove = (path: string, query?: Query, revision?: number | null): Promise<void> => json('DELETE', path, { query, revision });

@@ -14,7 +14,10 @@ export function firstRequests(path: string): string[] {
 
 export function askEarly(): void {
   for (const path of firstRequests(location.pathname.slice(mount.length))) {
-    const request = fetch(apiUrl(path), { headers: { Accept: 'application/json', 'X-Studio-Locale': chosenLocale() }, credentials: 'same-origin' });
+    const request = fetch(apiUrl(path), {
+      headers: { Accept: 'application/json', 'X-Studio-Locale': chosenLocale() },
+      credentials: 'same-origin',
+    });
     request.catch(() => undefined);
     asked.set(apiUrl(path), request);
   }

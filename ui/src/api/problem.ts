@@ -37,11 +37,20 @@ export async function problemFrom(response: Response): Promise<Problem> {
   try {
     const body = JSON.parse(text) as Partial<ProblemBody>;
     return new Problem(
-      { ...body, status: response.status, code: body.code ?? `http_${response.status}`, title: body.title ?? '', detail: body.detail ?? body.title ?? '' },
+      {
+        ...body,
+        status: response.status,
+        code: body.code ?? `http_${response.status}`,
+        title: body.title ?? '',
+        detail: body.detail ?? body.title ?? '',
+      },
       requestId,
     );
   } catch {
-    return new Problem({ status: response.status, code: `http_${response.status}`, title: response.statusText, detail: response.statusText }, requestId);
+    return new Problem(
+      { status: response.status, code: `http_${response.status}`, title: response.statusText, detail: response.statusText },
+      requestId,
+    );
   }
 }
 

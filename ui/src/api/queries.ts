@@ -19,7 +19,11 @@ export const queries = new QueryClient({
 
 export type Kind = 'workflows' | 'agents' | 'tools' | 'mcp-servers' | 'knowledge-bases';
 
-export function useList<T>(path: string, query: Query = {}, options: { poll?: number; enabled?: boolean } = {}): UseInfiniteQueryResult<{ pages: List<T>[] }> {
+export function useList<T>(
+  path: string,
+  query: Query = {},
+  options: { poll?: number; enabled?: boolean } = {},
+): UseInfiniteQueryResult<{ pages: List<T>[] }> {
   return useInfiniteQuery({
     queryKey: [path, query],
     initialPageParam: null as string | null,
@@ -37,10 +41,17 @@ export function useItem<T>(kind: string, id: string | undefined): UseQueryResult
   return useQuery({ queryKey: [`/api/${kind}`, id], queryFn: ({ signal }) => get<T>(`/api/${kind}/${id}`, {}, signal), enabled: !!id });
 }
 
-export function useTrace(id: string | undefined, query: Query = {}, poll?: (answer: TraceAnswer | undefined) => number | false): UseQueryResult<TraceAnswer> {
+export function useTrace(
+  id: string | undefined,
+  query: Query = {},
+  poll?: (answer: TraceAnswer | undefined) => number | false,
+): UseQueryResult<TraceAnswer> {
   return useQuery({
     queryKey: ['/api/runs', id, query],
-    queryFn: async ({ signal }) => { const answer = await get<TraceAnswer>(`/api/runs/${id}`, query, signal); return query.payloads === 'none' ? wholeTrace(answer) : answer; },
+    queryFn: async ({ signal }) => {
+      const answer = await get<TraceAnswer>(`/api/runs/${id}`, query, signal);
+      return query.payloads === 'none' ? wholeTrace(answer) : answer;
+    },
     enabled: !!id,
     structuralSharing: false,
     refetchInterval: poll ? (q) => poll(q.state.data) : false,
@@ -57,7 +68,12 @@ export const useSettings = (): UseQueryResult<Settings> =>
   useQuery({ queryKey: ['/api/settings'], queryFn: () => get<Settings>('/api/settings'), staleTime: 60_000 });
 export const useRegistry = (): UseQueryResult<{ data: RegistryTool[] }> =>
   useQuery({ queryKey: ['/api/registry/tools'], queryFn: () => get<{ data: RegistryTool[] }>('/api/registry/tools'), staleTime: 30_000 });
-export interface Counts { queued: number; running: number; awaiting_input: number; awaiting_tool_approval: number }
+export interface Counts {
+  queued: number;
+  running: number;
+  awaiting_input: number;
+  awaiting_tool_approval: number;
+}
 export const useCounts = (): UseQueryResult<Counts> =>
   useQuery({ queryKey: ['/api/runs/counts'], queryFn: () => get<Counts>('/api/runs/counts'), refetchInterval: 15_000 });
 

@@ -8,7 +8,16 @@ import type { RunStatus, TraceAnswer } from './types';
 const RESTING: RunStatus[] = ['completed', 'failed', 'cancelled', 'awaiting_input', 'awaiting_tool_approval'];
 export const atRest = (status: RunStatus): boolean => RESTING.includes(status);
 
-const LAST = new Set(['trace_completed', 'trace_failed', 'trace_cancelled', 'run_terminal', 'done', 'error', 'human_input_required', 'tool_approval_required']);
+const LAST = new Set([
+  'trace_completed',
+  'trace_failed',
+  'trace_cancelled',
+  'run_terminal',
+  'done',
+  'error',
+  'human_input_required',
+  'tool_approval_required',
+]);
 
 export interface StreamRequest {
   path: string;
@@ -26,7 +35,14 @@ export interface StreamRequest {
 const wait = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => { clearTimeout(timer); resolve(); }, { once: true });
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
   });
 
 export const tailPath = (traceId: string): string => `/workflows/runs/${traceId}/events/stream`;

@@ -9,6 +9,7 @@ export function lastDays(n: number, end = new Date()): { from: string; to: strin
 
 export function daysBetween(from: string, to: string): string[] {
   const days: string[] = [];
-  for (let day = new Date(`${from}T00:00:00Z`); isoDay(day) <= to && days.length < 400; day.setUTCDate(day.getUTCDate() + 1)) days.push(isoDay(day));
+  for (let day = new Date(`${from}T00:00:00Z`); isoDay(day) <= to && days.length < 400; day.setUTCDate(day.getUTCDate() + 1))
+    days.push(isoDay(day));
   return days;
 }

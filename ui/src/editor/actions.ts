@@ -56,7 +56,10 @@ export function pasteText(text: string, at: { x: number; y: number } | null, kno
 export async function tidySelection(schema: GraphSchema): Promise<void> {
   const { graph, selection } = now();
   const some = selection.length > 1 ? selection : null;
-  if (!some && graph.nodes.length > LIMIT) { toast(t('tidy.toomany', { n: LIMIT })); return; }
+  if (!some && graph.nodes.length > LIMIT) {
+    toast(t('tidy.toomany', { n: LIMIT }));
+    return;
+  }
   const positions = await tidyUp(graph, schema, some);
   if (now().graph === graph) glideTo(positions);
 }
@@ -83,7 +86,10 @@ export function align(how: Align, schema: GraphSchema): void {
     const sorted = [...boxes].sort((a, b) => a[key] - b[key]);
     const free = (how === 'spread-x' ? r - l : bottom - top) - sorted.reduce((sum, b) => sum + b[size], 0);
     let at = how === 'spread-x' ? l : top;
-    for (const b of sorted) { positions[b.id] = { x: b.x, y: b.y, [key]: Math.round(at) }; at += b[size] + free / (sorted.length - 1); }
+    for (const b of sorted) {
+      positions[b.id] = { x: b.x, y: b.y, [key]: Math.round(at) };
+      at += b[size] + free / (sorted.length - 1);
+    }
   } else {
     for (const b of boxes) {
       const x = how === 'left' ? l : how === 'right' ? r - b.w : how === 'center' ? (l + r - b.w) / 2 : b.x;
@@ -100,7 +106,11 @@ export function selectDownstream(id: string): void {
   const stack = [id];
   while (stack.length) {
     const at = stack.pop();
-    for (const edge of graph.edges) if (edge.source === at && !isBinding(edge) && !seen.has(edge.target)) { seen.add(edge.target); stack.push(edge.target); }
+    for (const edge of graph.edges)
+      if (edge.source === at && !isBinding(edge) && !seen.has(edge.target)) {
+        seen.add(edge.target);
+        stack.push(edge.target);
+      }
   }
   select([...seen]);
 }

@@ -37,7 +37,19 @@ const PRO = { hideAttribution: true };
 /** Larger selections are drawn, not mounted. */
 const HANDFUL = 120;
 
-export function Canvas({ schema, providers, minimap, onMinimap, beside }: { schema: GraphSchema; providers?: Providers; minimap: boolean; onMinimap: () => void; beside?: boolean }): ReactElement {
+export function Canvas({
+  schema,
+  providers,
+  minimap,
+  onMinimap,
+  beside,
+}: {
+  schema: GraphSchema;
+  providers?: Providers;
+  minimap: boolean;
+  onMinimap: () => void;
+  beside?: boolean;
+}): ReactElement {
   const graph = useEditor((s) => s.graph);
   const selection = useEditor((s) => s.selection);
   const edgeSelection = useEditor((s) => s.edgeSelection);
@@ -56,7 +68,8 @@ export function Canvas({ schema, providers, minimap, onMinimap, beside }: { sche
   const chosen = useMemo(() => new Set(selection), [selection]);
   const chosenEdges = useMemo(() => new Set(edgeSelection), [edgeSelection]);
   const keep = useMemo(() => {
-    const ends = edgeSelection.length <= HANDFUL ? graph.edges.filter((e) => chosenEdges.has(e.id)).flatMap((e) => [e.source, e.target]) : [];
+    const ends =
+      edgeSelection.length <= HANDFUL ? graph.edges.filter((e) => chosenEdges.has(e.id)).flatMap((e) => [e.source, e.target]) : [];
     return [hover, held, ...(selection.length <= HANDFUL ? selection : []), ...ends].filter((id): id is string => !!id);
   }, [hover, held, selection, edgeSelection, chosenEdges, graph]);
   const mounted = useMounted(scene, keep, fitted);
@@ -65,18 +78,36 @@ export function Canvas({ schema, providers, minimap, onMinimap, beside }: { sche
   const cache = useRef(new FlowNodes());
   const nodes = useMemo(() => cache.current.build(scene, mounted, chosen, moved, editable), [scene, mounted, chosen, moved, editable]);
   const looks = useMemo(() => edgeLooks(graph, run), [graph, run]);
-  const edges = useMemo(() => flowEdges(graph, scene, looks, mounted, chosenEdges, editable), [graph, scene, looks, mounted, chosenEdges, editable]);
+  const edges = useMemo(
+    () => flowEdges(graph, scene, looks, mounted, chosenEdges, editable),
+    [graph, scene, looks, mounted, chosenEdges, editable],
+  );
   const lanes = useMemo(() => laneBoxes(graph, scene, moved), [graph, scene, moved]);
   const whole = useMemo(() => around([scene.bounds, ...lanes]), [scene, lanes]);
   show(scene, schema, whole);
-  const beyond = useStore(({ transform: [x, y, zoom], width, height }) => whole.left * zoom + x < 0 || whole.top * zoom + y < 0 || whole.right * zoom + x > width || whole.bottom * zoom + y > height);
+  const beyond = useStore(
+    ({ transform: [x, y, zoom], width, height }) =>
+      whole.left * zoom + x < 0 || whole.top * zoom + y < 0 || whole.right * zoom + x > width || whole.bottom * zoom + y > height,
+  );
   const lit = useMemo(() => new Set(highlight), [highlight]);
-  const states = useMemo(() => (run ? (id: string) => { const step = stepAt(run, id); return step?.nodeType === 'fork' && step.state === 'waiting' ? undefined : step?.state; } : null), [run]);
+  const states = useMemo(
+    () =>
+      run
+        ? (id: string) => {
+            const step = stepAt(run, id);
+            return step?.nodeType === 'fork' && step.state === 'waiting' ? undefined : step?.state;
+          }
+        : null,
+    [run],
+  );
   const keys = useCanvasKeys(schema, providers, flow, { onMinimap });
   useFollow();
 
   useEffect(() => {
-    const frame = requestAnimationFrame(() => { fitAll(flow, false); setFitted(true); });
+    const frame = requestAnimationFrame(() => {
+      fitAll(flow, false);
+      setFitted(true);
+    });
     return () => cancelAnimationFrame(frame);
   }, [flow]);
 
@@ -84,8 +115,12 @@ export function Canvas({ schema, providers, minimap, onMinimap, beside }: { sche
   const busy = useStore((s) => s.userSelectionActive) || held !== null;
   const size = useStore((s) => `${s.width} ${s.height}`);
   const one = selection.length === 1 ? selection[0] : undefined;
-  useEffect(() => { if (!busy) keepInView(flow); }, [flow, size, beside]);
-  useEffect(() => { if (!busy && one) reveal(flow, one); }, [flow, one, busy]);
+  useEffect(() => {
+    if (!busy) keepInView(flow);
+  }, [flow, size, beside]);
+  useEffect(() => {
+    if (!busy && one) reveal(flow, one);
+  }, [flow, one, busy]);
 
   const onDrop = (event: DragEvent): void => {
     const type = event.dataTransfer.getData(DRAG);
@@ -96,23 +131,80 @@ export function Canvas({ schema, providers, minimap, onMinimap, beside }: { sche
   };
 
   return (
-    <div id="canvas" className={panning ? 'cv panning' : 'cv'} role="application" aria-label={t('editor.canvas')} aria-describedby="canvas-how" tabIndex={0} onKeyDown={keys} onPointerMove={onPointerMove} onDoubleClick={onDoubleClick}
-      onDrop={onDrop} onDragOver={(e) => { if (e.dataTransfer.types.includes(DRAG)) { e.preventDefault(); e.dataTransfer.dropEffect = 'copy'; } }}>
-      <p id="canvas-how" className="sr">{t('editor.canvas.how')}</p>
+    <div
+      id="canvas"
+      className={panning ? 'cv panning' : 'cv'}
+      role="application"
+      aria-label={t('editor.canvas')}
+      aria-describedby="canvas-how"
+      tabIndex={0}
+      onKeyDown={keys}
+      onPointerMove={onPointerMove}
+      onDoubleClick={onDoubleClick}
+      onDrop={onDrop}
+      onDragOver={(e) => {
+        if (e.dataTransfer.types.includes(DRAG)) {
+          e.preventDefault();
+          e.dataTransfer.dropEffect = 'copy';
+        }
+      }}
+    >
+      <p id="canvas-how" className="sr">
+        {t('editor.canvas.how')}
+      </p>
       <ReactFlow
-        nodes={nodes} edges={edges} nodeTypes={nodeTypes} edgeTypes={edgeTypes} nodesConnectable={editable} nodesDraggable={editable} edgesReconnectable={editable} elementsSelectable {...on} onSelectionDragStop={(e, all) => all[0] && on.onNodeDragStop(e, all[0], all)}
-        onlyRenderVisibleElements nodesFocusable={false} edgesFocusable={false} disableKeyboardA11y deleteKeyCode={null} selectionKeyCode="Shift" multiSelectionKeyCode={MULTI} panActivationKeyCode="Space"
-        selectionMode={SelectionMode.Partial} snapToGrid snapGrid={SNAP} minZoom={0.08} maxZoom={2} zoomOnDoubleClick={false} proOptions={PRO} connectionRadius={28}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
+        nodesConnectable={editable}
+        nodesDraggable={editable}
+        edgesReconnectable={editable}
+        elementsSelectable
+        {...on}
+        onSelectionDragStop={(e, all) => all[0] && on.onNodeDragStop(e, all[0], all)}
+        onlyRenderVisibleElements
+        nodesFocusable={false}
+        edgesFocusable={false}
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={MULTI}
+        panActivationKeyCode="Space"
+        selectionMode={SelectionMode.Partial}
+        snapToGrid
+        snapGrid={SNAP}
+        minZoom={0.08}
+        maxZoom={2}
+        zoomOnDoubleClick={false}
+        proOptions={PRO}
+        connectionRadius={28}
       >
         {!far && <Background variant={BackgroundVariant.Dots} gap={20} size={1.4} color="var(--grid)" />}
-        {mounted && <Crowd scene={scene} lanes={lanes} looks={looks} mounted={mounted} selection={chosen} edgeSelection={chosenEdges} highlight={lit} moved={moved} states={states} />}
+        {mounted && (
+          <Crowd
+            scene={scene}
+            lanes={lanes}
+            looks={looks}
+            mounted={mounted}
+            selection={chosen}
+            edgeSelection={chosenEdges}
+            highlight={lit}
+            moved={moved}
+            states={states}
+          />
+        )}
         {!mounted && <Lanes boxes={lanes} />}
         {guides.length > 0 && <Guides guides={guides} />}
       </ReactFlow>
       {minimap && fitted && beyond && <SmallMap scene={scene} moved={moved} states={states} />}
       <CanvasControls minimap={minimap} onMinimap={onMinimap} running={mode === 'run'} />
       {mode === 'run' && <Legend />}
-      {why && <div className="refusal" role="status">{why}</div>}
+      {why && (
+        <div className="refusal" role="status">
+          {why}
+        </div>
+      )}
     </div>
   );
 }

@@ -24,8 +24,29 @@ export function DockChat({ onRun, open }: { onRun: (message: string) => void; op
   const composer = useComposer();
   return (
     <div className="dl-l">
-      <Tabs label={t('tab.chat')} value={tab} onChange={setTab} tabs={[{ id: 'chat', label: t('tab.chat') }, { id: 'state', label: t('tab.initial'), badge: Object.keys(composer.state).length || undefined }]} />
-      {open && (tab === 'chat' ? <Chat onRun={onRun} /> : <div className="scroll" style={{ padding: 12 }}><JsonField label={t('run.initial')} hint={t('run.initial.hint')} value={composer.state} rows={5} onChange={(v) => useComposer.setState({ state: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> })} /></div>)}
+      <Tabs
+        label={t('tab.chat')}
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { id: 'chat', label: t('tab.chat') },
+          { id: 'state', label: t('tab.initial'), badge: Object.keys(composer.state).length || undefined },
+        ]}
+      />
+      {open &&
+        (tab === 'chat' ? (
+          <Chat onRun={onRun} />
+        ) : (
+          <div className="scroll" style={{ padding: 12 }}>
+            <JsonField
+              label={t('run.initial')}
+              hint={t('run.initial.hint')}
+              value={composer.state}
+              rows={5}
+              onChange={(v) => useComposer.setState({ state: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> })}
+            />
+          </div>
+        ))}
     </div>
   );
 }
@@ -45,37 +66,107 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
   const end = useRef<HTMLDivElement>(null);
   const pause = view.pauses[0];
   const human = pause?.reason === 'human' ? pause : undefined;
-  const beside = useEditor((s) => s.selection.length === 1 && s.selection[0] === pause?.node_id) && usePanels.getState().side === 'inspector';
-  useEffect(() => { end.current?.scrollIntoView({ block: 'nearest' }); }, [view.reply, view.pauses.length, said]);
+  const beside =
+    useEditor((s) => s.selection.length === 1 && s.selection[0] === pause?.node_id) && usePanels.getState().side === 'inspector';
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: 'nearest' });
+  }, [view.reply, view.pauses.length, said]);
   const send = (): void => {
     const message = text.trim();
     if (streaming || (!message && files.length === 0)) return;
-    if (human) { useComposer.setState({ text: '', files: [] }); void answerPause(human, { message, ...(files.length ? { attachments: files } : {}) }).catch(toastError); } else onRun(message);
+    if (human) {
+      useComposer.setState({ text: '', files: [] });
+      void answerPause(human, { message, ...(files.length ? { attachments: files } : {}) }).catch(toastError);
+    } else onRun(message);
   };
-  const attach = (list: File[]): void => void sendFiles(list).then((made) => useComposer.setState({ files: [...useComposer.getState().files, ...made] })).catch(toastError);
+  const attach = (list: File[]): void =>
+    void sendFiles(list)
+      .then((made) => useComposer.setState({ files: [...useComposer.getState().files, ...made] }))
+      .catch(toastError);
   const blocked = pause && !human;
   return (
     <>
       <div className="chatlog scroll" tabIndex={0} role="log" aria-label={t('tab.chat')}>
         {view.status === 'idle' && !said && <p className="mut small">{t('run.hint')}</p>}
         {said && <div className="bub">{said}</div>}
-        {sentFiles.map((f) => <div key={f.storage_key} className="row mut small"><Icon as={Paperclip} />{f.name} · {bytes(f.size_bytes)}</div>)}
-        {pause && !beside && <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
-        {view.reply && <div className="reply"><Markdown text={view.reply} /></div>}
+        {sentFiles.map((f) => (
+          <div key={f.storage_key} className="row mut small">
+            <Icon as={Paperclip} />
+            {f.name} · {bytes(f.size_bytes)}
+          </div>
+        ))}
+        {pause && !beside && (
+          <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />
+        )}
+        {view.reply && (
+          <div className="reply">
+            <Markdown text={view.reply} />
+          </div>
+        )}
         {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
-        {view.error && <div className="note-box fail" role="alert"><div><b><Said text={view.error.message} /></b><div className="mono mut">{view.error.code}</div></div></div>}
+        {view.error && (
+          <div className="note-box fail" role="alert">
+            <div>
+              <b>
+                <Said text={view.error.message} />
+              </b>
+              <div className="mono mut">{view.error.code}</div>
+            </div>
+          </div>
+        )}
         {view.status === 'cancelled' && <p className="mut small">{t('run.cancelled')}</p>}
         <div ref={end} />
       </div>
-      {files.length > 0 && <div className="row wrap" style={{ padding: '0 12px 4px' }}>{files.map((f) => <Chip key={f.storage_key} file={f} />)}</div>}
+      {files.length > 0 && (
+        <div className="row wrap" style={{ padding: '0 12px 4px' }}>
+          {files.map((f) => (
+            <Chip key={f.storage_key} file={f} />
+          ))}
+        </div>
+      )}
       <Differs />
-      <form className="comp" onSubmit={(e) => { e.preventDefault(); send(); }} onDragOver={(e) => e.preventDefault()} onDrop={(e) => { e.preventDefault(); attach([...e.dataTransfer.files]); }}>
+      <form
+        className="comp"
+        onSubmit={(e) => {
+          e.preventDefault();
+          send();
+        }}
+        onDragOver={(e) => e.preventDefault()}
+        onDrop={(e) => {
+          e.preventDefault();
+          attach([...e.dataTransfer.files]);
+        }}
+      >
         <FileButton onFiles={attach} disabled={!!blocked} />
-        <textarea rows={1} id="composer" aria-label={t('run.message')} placeholder={blocked ? t('run.paused') : human ? t('ask.answer') : t('run.message')} value={text} disabled={!!blocked}
-          onChange={(e) => useComposer.setState({ text: e.target.value })} onPaste={(e) => { if (e.clipboardData.files.length) { e.preventDefault(); attach([...e.clipboardData.files]); } }}
-          onKeyDown={(e) => { e.stopPropagation(); if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } if (e.key === 'Escape') document.getElementById('canvas')?.focus(); }} />
+        <textarea
+          rows={1}
+          id="composer"
+          aria-label={t('run.message')}
+          placeholder={blocked ? t('run.paused') : human ? t('ask.answer') : t('run.message')}
+          value={text}
+          disabled={!!blocked}
+          onChange={(e) => useComposer.setState({ text: e.target.value })}
+          onPaste={(e) => {
+            if (e.clipboardData.files.length) {
+              e.preventDefault();
+              attach([...e.clipboardData.files]);
+            }
+          }}
+          onKeyDown={(e) => {
+            e.stopPropagation();
+            if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+              e.preventDefault();
+              send();
+            }
+            if (e.key === 'Escape') document.getElementById('canvas')?.focus();
+          }}
+        />
         {streaming && <Button look="ghost" small icon={EyeOff} label={t('run.unwatch')} onClick={unwatch} />}
-        {streaming ? <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void cancelRun().catch(toastError)} /> : <Button look="ghost" small icon={Send} label={t('run.send')} type="submit" disabled={!!blocked} />}
+        {streaming ? (
+          <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void cancelRun().catch(toastError)} />
+        ) : (
+          <Button look="ghost" small icon={Send} label={t('run.send')} type="submit" disabled={!!blocked} />
+        )}
       </form>
     </>
   );
@@ -86,9 +177,30 @@ function Differs(): ReactElement | null {
   const { breaks, pins } = useTrials();
   const pinned = Object.keys(pins).length;
   if (breaks.length + pinned === 0) return null;
-  return <div className="row small mut" style={{ padding: '0 12px 4px' }}>{t('trial.active')}: {[breaks.length && t('trial.breaks', { n: breaks.length }), pinned && t('trial.pins', { n: pinned })].filter(Boolean).join(' · ')}<span className="sp" /><Button look="ghost" small onClick={clearTrials}>{t('trial.clear')}</Button></div>;
+  return (
+    <div className="row small mut" style={{ padding: '0 12px 4px' }}>
+      {t('trial.active')}:{' '}
+      {[breaks.length && t('trial.breaks', { n: breaks.length }), pinned && t('trial.pins', { n: pinned })].filter(Boolean).join(' · ')}
+      <span className="sp" />
+      <Button look="ghost" small onClick={clearTrials}>
+        {t('trial.clear')}
+      </Button>
+    </div>
+  );
 }
 
 function Chip({ file }: { file: Attachment }): ReactElement {
-  return <span className="pill row" style={{ gap: 4 }}>{file.name}<button type="button" className="bare" aria-label={`${t('remove')}: ${file.name ?? ''}`} onClick={() => useComposer.setState({ files: useComposer.getState().files.filter((f) => f !== file) })}><Icon as={X} size={12} /></button></span>;
+  return (
+    <span className="pill row" style={{ gap: 4 }}>
+      {file.name}
+      <button
+        type="button"
+        className="bare"
+        aria-label={`${t('remove')}: ${file.name ?? ''}`}
+        onClick={() => useComposer.setState({ files: useComposer.getState().files.filter((f) => f !== file) })}
+      >
+        <Icon as={X} size={12} />
+      </button>
+    </span>
+  );
 }

@@ -30,22 +30,55 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
     <section className={`dock${dockOpen ? '' : ' shut'}`} aria-label={t('editor.dock')}>
       <DockChat onRun={onRun} open={dockOpen} />
       <div className="dl-r">
-        <Tabs label={t('editor.dock')} value={dock} onChange={(id) => panel({ dock: id })} tabs={[
-          { id: 'timeline', label: t('tab.timeline') },
-          { id: 'events', label: t('tab.events'), badge: view.events.length || undefined },
-          { id: 'state', label: t('tab.state') },
-          { id: 'problems', label: t('tab.problems'), badge: issues.length || undefined, tone: errors ? 'fail' : 'wait' },
-        ]}>
+        <Tabs
+          label={t('editor.dock')}
+          value={dock}
+          onChange={(id) => panel({ dock: id })}
+          tabs={[
+            { id: 'timeline', label: t('tab.timeline') },
+            { id: 'events', label: t('tab.events'), badge: view.events.length || undefined },
+            { id: 'state', label: t('tab.state') },
+            { id: 'problems', label: t('tab.problems'), badge: issues.length || undefined, tone: errors ? 'fail' : 'wait' },
+          ]}
+        >
           <span className="sp" />
           <span className="row mut small hide-s" style={{ paddingRight: 6, whiteSpace: 'nowrap' }}>
-            {view.status !== 'idle' && [view.end && duration(view.end - view.start), tokens > 0 && `${count(tokens)} ${t('tok')}`, view.usage && (view.usage.unpriced ? t('usage.unpriced') : money(view.usage.estimated_cost, view.usage.currency))].filter(Boolean).join(' · ')}
-            {view.traceId && <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>{t('editor.opentrace')}</LinkButton>}
-            <Button look="ghost" small icon={dockOpen ? ChevronDown : ChevronUp} label={t('editor.dock')} aria-expanded={dockOpen} onClick={() => panel({ dockOpen: !dockOpen })} />
+            {view.status !== 'idle' &&
+              [
+                view.end && duration(view.end - view.start),
+                tokens > 0 && `${count(tokens)} ${t('tok')}`,
+                view.usage && (view.usage.unpriced ? t('usage.unpriced') : money(view.usage.estimated_cost, view.usage.currency)),
+              ]
+                .filter(Boolean)
+                .join(' · ')}
+            {view.traceId && (
+              <LinkButton to={`/traces/${view.traceId}`} look="ghost" small icon={ArrowRight}>
+                {t('editor.opentrace')}
+              </LinkButton>
+            )}
+            <Button
+              look="ghost"
+              small
+              icon={dockOpen ? ChevronDown : ChevronUp}
+              label={t('editor.dock')}
+              aria-expanded={dockOpen}
+              onClick={() => panel({ dockOpen: !dockOpen })}
+            />
           </span>
         </Tabs>
-        {dockOpen && dock === 'timeline' && <Timeline chosen={chosen} start={start} startLabel={startLabel} onChoose={(id) => select([id])} />}
-        {dockOpen && dock === 'events' && <Suspense><Events /></Suspense>}
-        {dockOpen && dock === 'state' && <div className="scroll" style={{ padding: 12 }}>{Object.keys(view.state).length ? <Code value={view.state} maxHeight={900} /> : <p className="mut">{t('state.empty')}</p>}</div>}
+        {dockOpen && dock === 'timeline' && (
+          <Timeline chosen={chosen} start={start} startLabel={startLabel} onChoose={(id) => select([id])} />
+        )}
+        {dockOpen && dock === 'events' && (
+          <Suspense>
+            <Events />
+          </Suspense>
+        )}
+        {dockOpen && dock === 'state' && (
+          <div className="scroll" style={{ padding: 12 }}>
+            {Object.keys(view.state).length ? <Code value={view.state} maxHeight={900} /> : <p className="mut">{t('state.empty')}</p>}
+          </div>
+        )}
         {dockOpen && dock === 'problems' && <Problems providers={providers} />}
       </div>
     </section>

@@ -26,7 +26,8 @@ export async function openWorkflow(id: string): Promise<() => void> {
   const [draft, journal] = await Promise.all([serverDraft(workflow.id), readJournal(workflow.id)]);
   const mine = journal?.unsent ? journal : null;
   const serverGraph = draft?.graph ?? workflow.graph;
-  const known = journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
+  const known =
+    journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
   openDocument({
     workflow,
     graph: tidy(mine ? mine.graph : serverGraph),
@@ -39,8 +40,13 @@ export async function openWorkflow(id: string): Promise<() => void> {
     readOnly: workflow.locked ? 'locked' : null,
   });
   if (mine) schedule(0);
-  const leave = onChange(() => { void journalNow(true); schedule(PAUSE); });
-  const onHide = (): void => { if (document.hidden) void flushDraft().catch(() => undefined); };
+  const leave = onChange(() => {
+    void journalNow(true);
+    schedule(PAUSE);
+  });
+  const onHide = (): void => {
+    if (document.hidden) void flushDraft().catch(() => undefined);
+  };
   document.addEventListener('visibilitychange', onHide);
   return () => {
     leave();
@@ -53,7 +59,14 @@ export async function openWorkflow(id: string): Promise<() => void> {
 function journalNow(unsent: boolean): Promise<unknown> {
   const s = useEditor.getState();
   if (!s.workflow) return Promise.resolve();
-  return writeJournal(s.workflow.id, { graph: s.graph, history: s.history, draftRevision: s.draftRevision, basedOn: s.basedOn, unsent, at: Date.now() });
+  return writeJournal(s.workflow.id, {
+    graph: s.graph,
+    history: s.history,
+    draftRevision: s.draftRevision,
+    basedOn: s.basedOn,
+    unsent,
+    at: Date.now(),
+  });
 }
 
 function schedule(ms: number): void {
@@ -67,7 +80,9 @@ export async function flushDraft(): Promise<void> {
   if (sending) await sending;
   const s = useEditor.getState();
   if (!s.workflow || s.readOnly || s.conflict || (s.save !== 'dirty' && s.save !== 'failed')) return;
-  sending = send(s.workflow.id, s.graph, s.draftRevision).finally(() => { sending = null; });
+  sending = send(s.workflow.id, s.graph, s.draftRevision).finally(() => {
+    sending = null;
+  });
   await sending;
   if (useEditor.getState().save === 'dirty') await flushDraft();
 }
@@ -77,7 +92,13 @@ async function send(id: string, graph: Graph, revision: number | null): Promise<
   try {
     const answer = await put<Draft>(`/api/workflows/${id}/draft`, { graph, draft_revision: revision ?? undefined });
     const moved = useEditor.getState().graph !== graph;
-    tell({ draftRevision: answer.draft_revision, basedOn: answer.based_on_revision, hasDraft: true, savedAt: Date.now(), save: moved ? 'dirty' : 'saved' });
+    tell({
+      draftRevision: answer.draft_revision,
+      basedOn: answer.based_on_revision,
+      hasDraft: true,
+      savedAt: Date.now(),
+      save: moved ? 'dirty' : 'saved',
+    });
     await journalNow(moved);
   } catch (error) {
     if (await met(id, error)) return;
@@ -91,7 +112,14 @@ async function send(id: string, graph: Graph, revision: number | null): Promise<
 async function left(id: string, error: Problem): Promise<Theirs | null> {
   const current = error.body.current as Draft | Workflow | null | undefined;
   // The workflow itself went on: one's own draft is still there, based on an older version.
-  if (current && 'revision' in current) return { graph: current.graph, draft_revision: useEditor.getState().draftRevision, based_on_revision: current.revision, updated_at: current.updated_at, issues: [] };
+  if (current && 'revision' in current)
+    return {
+      graph: current.graph,
+      draft_revision: useEditor.getState().draftRevision,
+      based_on_revision: current.revision,
+      updated_at: current.updated_at,
+      issues: [],
+    };
   const draft = current ?? (await serverDraft(id));
   if (draft) return draft;
   const saved = await get<Workflow>(`/api/workflows/${id}`);
@@ -133,15 +161,27 @@ export async function saveVersion(): Promise<Saved> {
   if (conflict) return { ok: false, conflict: true };
   if (!workflow || !hasDraft) return { ok: true };
   try {
-    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`, { draft_revision: draftRevision, revision: seen ?? undefined });
-    tell({ workflow: { ...workflow, ...answer }, draftRevision: null, seen: null, basedOn: answer.revision, hasDraft: false, save: 'clean', savedAt: null });
+    const answer = await post<Workflow>(`/api/workflows/${workflow.id}/draft/save`, {
+      draft_revision: draftRevision,
+      revision: seen ?? undefined,
+    });
+    tell({
+      workflow: { ...workflow, ...answer },
+      draftRevision: null,
+      seen: null,
+      basedOn: answer.revision,
+      hasDraft: false,
+      save: 'clean',
+      savedAt: null,
+    });
     await dropJournal(workflow.id);
     await journalNow(false);
     refresh('/api/workflows');
     return { ok: true };
   } catch (error) {
     if (await met(workflow.id, error)) return { ok: false, conflict: true };
-    if (isProblem(error) && error.code === 'graph_invalid') return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
+    if (isProblem(error) && error.code === 'graph_invalid')
+      return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
     throw error;
   }
 }
@@ -170,5 +210,16 @@ export async function discardDraft(): Promise<void> {
   }
   const workflow = await get<Workflow>(`/api/workflows/${known.id}`);
   await dropJournal(workflow.id);
-  tell({ workflow, basedOn: workflow.revision, graph: tidy(workflow.graph), history: noHistory(), draftRevision: null, hasDraft: false, save: 'clean', savedAt: null, selection: [], edgeSelection: [] });
+  tell({
+    workflow,
+    basedOn: workflow.revision,
+    graph: tidy(workflow.graph),
+    history: noHistory(),
+    draftRevision: null,
+    hasDraft: false,
+    save: 'clean',
+    savedAt: null,
+    selection: [],
+    edgeSelection: [],
+  });
 }

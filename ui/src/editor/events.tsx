@@ -19,7 +19,12 @@ export default function Events(): ReactElement {
     if (!none || !id) return undefined;
     const stop = new AbortController();
     setTold([]);
-    follow({ path: tailPath(id), traceId: id, signal: stop.signal, onEvent: (event) => setTold((before) => [...before, { ...event, at: Number.NaN }]) }).catch(() => undefined);
+    follow({
+      path: tailPath(id),
+      traceId: id,
+      signal: stop.signal,
+      onEvent: (event) => setTold((before) => [...before, { ...event, at: Number.NaN }]),
+    }).catch(() => undefined);
     return () => stop.abort();
   }, [id, none]);
   const events = none ? told : live;
@@ -28,10 +33,36 @@ export default function Events(): ReactElement {
   const shown = events.filter((e) => !q || e.name.includes(q) || JSON.stringify(e.data).includes(q)).slice(-300);
   return (
     <div className="scroll events" tabIndex={0} role="group" aria-label={t('tab.events')}>
-      <div className="row" style={{ padding: '8px 12px' }}><SearchField value={q} onChange={setQ} label={t('events.filter')} placeholder={t('events.filter')} /><Button small onClick={() => { void navigator.clipboard?.writeText(shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n')); toast(t('copied')); }}>{t('copy')}</Button></div>
-      {events.length === 0 && <p className="mut" style={{ padding: '0 12px' }}>{t('timeline.empty')}</p>}
+      <div className="row" style={{ padding: '8px 12px' }}>
+        <SearchField value={q} onChange={setQ} label={t('events.filter')} placeholder={t('events.filter')} />
+        <Button
+          small
+          onClick={() => {
+            void navigator.clipboard?.writeText(
+              shown.map((e) => `id: ${e.id ?? ''}\nevent: ${e.name}\ndata: ${JSON.stringify(e.data)}\n`).join('\n'),
+            );
+            toast(t('copied'));
+          }}
+        >
+          {t('copy')}
+        </Button>
+      </div>
+      {events.length === 0 && (
+        <p className="mut" style={{ padding: '0 12px' }}>
+          {t('timeline.empty')}
+        </p>
+      )}
       {shown.map((e, n) => (
-        <details key={n} className="ev"><summary><span className="mono mut">{e.id}</span><span className="mono">{e.name}</span><span className="mono mut trunc">{String(e.data.node_id ?? e.data.branch_id ?? '')}</span><span className="sp" /><span className="mut small">{Number.isNaN(e.at) ? '' : duration(e.at - start)}</span></summary><Code value={e.data} maxHeight={180} /></details>
+        <details key={n} className="ev">
+          <summary>
+            <span className="mono mut">{e.id}</span>
+            <span className="mono">{e.name}</span>
+            <span className="mono mut trunc">{String(e.data.node_id ?? e.data.branch_id ?? '')}</span>
+            <span className="sp" />
+            <span className="mut small">{Number.isNaN(e.at) ? '' : duration(e.at - start)}</span>
+          </summary>
+          <Code value={e.data} maxHeight={180} />
+        </details>
       ))}
     </div>
   );

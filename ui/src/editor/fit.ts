@@ -20,7 +20,12 @@ function room(edge: number, bottom = edge): Rect | null {
   if (!box?.width) return null;
   const side = document.querySelector('.ed > .insp')?.getBoundingClientRect();
   const right = side && side.top < box.bottom && side.left < box.right ? side.left : box.right;
-  return { left: document.querySelector('.palopen') ? edge + 28 : edge, top: edge, right: right - box.left - edge, bottom: box.height - bottom };
+  return {
+    left: document.querySelector('.palopen') ? edge + 28 : edge,
+    top: edge,
+    right: right - box.left - edge,
+    bottom: box.height - bottom,
+  };
 }
 
 function go(flow: Flow, view: View, animate = true): void {
@@ -40,7 +45,8 @@ export function fitAll(flow: Flow, animate = true): void {
   if (view.zoom < least) {
     if (usePanels.getState().minimap) free.bottom += BUTTONS - MAP;
     view = fitted(shownWhole(), free, least);
-    for (const node of [nodes.find((n) => n.source.type === 'start'), byId.get(only(useEditor.getState()) ?? '')]) if (node) view = brought(view, node, free);
+    for (const node of [nodes.find((n) => n.source.type === 'start'), byId.get(only(useEditor.getState()) ?? '')])
+      if (node) view = brought(view, node, free);
   }
   go(flow, view, animate);
   last = { view, until: animate ? performance.now() + calm() + 40 : 0 };

@@ -23,7 +23,11 @@ export function faceOf(node: GraphNode, run: RunView | null): Face {
 const boxKey = (box: Box): string => `${box.shape}${box.width}x${box.height}${box.handles.map((h) => h.id + h.side + h.y).join()}`;
 const sameBox = (a: Box, b: Box): boolean => a === b || boxKey(a) === boxKey(b);
 
-interface Kept { placed: Placed; look: string; node: Node<CardData> }
+interface Kept {
+  placed: Placed;
+  look: string;
+  node: Node<CardData>;
+}
 
 export class FlowNodes {
   #kept = new Map<string, Kept>();
@@ -48,10 +52,25 @@ export class FlowNodes {
   }
 }
 
-function flowNode(source: GraphNode, box: Box, face: Face, selected: boolean, at: { x: number; y: number }, editable: boolean): Node<CardData> {
+function flowNode(
+  source: GraphNode,
+  box: Box,
+  face: Face,
+  selected: boolean,
+  at: { x: number; y: number },
+  editable: boolean,
+): Node<CardData> {
   return {
-    id: source.id, type: source.type === 'note' ? 'note' : 'card', position: at, width: box.width, height: box.height, selected, draggable: editable,
-    zIndex: source.type === 'note' ? -1 : selected ? 2 : 1, focusable: false, data: { node: source, box, face },
+    id: source.id,
+    type: source.type === 'note' ? 'note' : 'card',
+    position: at,
+    width: box.width,
+    height: box.height,
+    selected,
+    draggable: editable,
+    zIndex: source.type === 'note' ? -1 : selected ? 2 : 1,
+    focusable: false,
+    data: { node: source, box, face },
     handles: box.handles.map((h) => ({ id: h.id, type: h.type, position: SIDES[h.side], x: h.x - 6, y: h.y - 6, width: 12, height: 12 })),
   };
 }
@@ -63,11 +82,26 @@ export function edgeLooks(graph: Graph, run: RunView | null): Map<string, string
 }
 
 /** All edges; in a crowd only chosen ones, the others are drawn. */
-export function flowEdges(graph: Graph, scene: Scene, looks: Map<string, string>, ids: ReadonlySet<string> | null, selection: ReadonlySet<string>, editable: boolean): Edge[] {
+export function flowEdges(
+  graph: Graph,
+  scene: Scene,
+  looks: Map<string, string>,
+  ids: ReadonlySet<string> | null,
+  selection: ReadonlySet<string>,
+  editable: boolean,
+): Edge[] {
   const shown = ids ? graph.edges.filter((e) => selection.has(e.id) && ids.has(e.source) && ids.has(e.target)) : graph.edges;
   const turns = new Map(scene.routes.flatMap((r) => (r.turn === undefined ? [] : [[r.id, r.turn]])));
   return shown.map((e) => ({
-    id: e.id, source: e.source, target: e.target, sourceHandle: e.sourceHandle, targetHandle: e.targetHandle, type: 'studio', selected: selection.has(e.id), focusable: false, reconnectable: editable,
+    id: e.id,
+    source: e.source,
+    target: e.target,
+    sourceHandle: e.sourceHandle,
+    targetHandle: e.targetHandle,
+    type: 'studio',
+    selected: selection.has(e.id),
+    focusable: false,
+    reconnectable: editable,
     data: { look: looks.get(e.id) ?? '', editable, turn: turns.get(e.id) },
   }));
 }
@@ -84,6 +118,7 @@ function edgeLook(edge: Graph['edges'][number], forks: Set<string>, run: RunView
     const leaving = from && (from.state === 'running' || from.state === 'streaming') && edge.sourceHandle === 'default';
     return leaving ? 'rn' : error ? 'rj' : '';
   }
-  const taken = !from || from.handle === edge.sourceHandle || (from.nodeType === 'fork' && edge.sourceHandle !== 'default') || from.nodeType === 'loop';
+  const taken =
+    !from || from.handle === edge.sourceHandle || (from.nodeType === 'fork' && edge.sourceHandle !== 'default') || from.nodeType === 'loop';
   return taken ? 'd' : error ? 'rj' : '';
 }

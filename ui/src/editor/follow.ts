@@ -11,7 +11,9 @@ const REST = 5000;
 let touchedAt = -REST;
 
 /** Called when a person moves the view. */
-export const touchView = (at = performance.now()): void => { touchedAt = at; };
+export const touchView = (at = performance.now()): void => {
+  touchedAt = at;
+};
 
 /** Nobody has moved the view for a while. */
 export const untouched = (): boolean => performance.now() - touchedAt >= REST;

@@ -1,5 +1,15 @@
 /** Owns what gestures on the canvas mean as commands. */
-import { useReactFlow, useStoreApi, type Connection, type Edge, type EdgeChange, type FinalConnectionState, type Node, type NodeChange, type OnConnectStart } from '@xyflow/react';
+import {
+  useReactFlow,
+  useStoreApi,
+  type Connection,
+  type Edge,
+  type EdgeChange,
+  type FinalConnectionState,
+  type Node,
+  type NodeChange,
+  type OnConnectStart,
+} from '@xyflow/react';
 import { useEffect, useMemo, useRef, useState, type MouseEvent as ReactMouse, type PointerEvent } from 'react';
 import type { GraphSchema } from '../api/types';
 import { refusal } from '../graph/connect';
@@ -33,7 +43,13 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
   at.current = scene;
   const marquee = useRef<{ x: number; y: number; width: number; height: number } | null>(null);
   useEffect(() => setMoved(NONE), [scene]);
-  useEffect(() => store.subscribe((s) => { if (s.userSelectionRect) marquee.current = s.userSelectionRect; }), [store]);
+  useEffect(
+    () =>
+      store.subscribe((s) => {
+        if (s.userSelectionRect) marquee.current = s.userSelectionRect;
+      }),
+    [store],
+  );
 
   const on = useMemo(() => {
     const now = useEditor.getState;
@@ -42,11 +58,24 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
       const from = at.current.byId.get(node.id);
       const { selection } = now();
       if (from && selection.length > all.length && selection.includes(node.id)) {
-        for (const id of selection) { const other = at.current.byId.get(id); if (other && !spots[id]) spots[id] = { x: other.left + node.position.x - from.left, y: other.top + node.position.y - from.top }; }
+        for (const id of selection) {
+          const other = at.current.byId.get(id);
+          if (other && !spots[id]) spots[id] = { x: other.left + node.position.x - from.left, y: other.top + node.position.y - from.top };
+        }
       }
       return spots;
     };
-    const onConnect = (c: Connection): void => act({ kind: 'connect', edge: { id: freshEdgeId(now().graph), source: c.source, target: c.target, sourceHandle: handleOf(c.sourceHandle), targetHandle: handleOf(c.targetHandle) } });
+    const onConnect = (c: Connection): void =>
+      act({
+        kind: 'connect',
+        edge: {
+          id: freshEdgeId(now().graph),
+          source: c.source,
+          target: c.target,
+          sourceHandle: handleOf(c.sourceHandle),
+          targetHandle: handleOf(c.targetHandle),
+        },
+      });
     return {
       onNodesChange: (changes: NodeChange<Node<CardData>>[]): void => {
         const spots: Moved = {};
@@ -67,7 +96,11 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
       },
       onEdgesChange: (changes: EdgeChange[]): void => {
         const picked = new Set(now().edgeSelection);
-        for (const change of changes) if (change.type === 'select') { if (change.selected) picked.add(change.id); else picked.delete(change.id); }
+        for (const change of changes)
+          if (change.type === 'select') {
+            if (change.selected) picked.add(change.id);
+            else picked.delete(change.id);
+          }
         select(now().selection, [...picked]);
       },
       onNodeDragStart: (_e: unknown, node: Node): void => setHeld(node.id),
@@ -76,7 +109,9 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
         setGuides(all.length === 1 ? guidesFor(at.current, node.id, node.position) : []);
       },
       onNodeDragStop: (_e: unknown, node: Node, all: Node[]): void => {
-        const positions = Object.fromEntries(Object.entries(shift(node, all)).map(([id, p]) => [id, { x: Math.round(p.x), y: Math.round(p.y) }]));
+        const positions = Object.fromEntries(
+          Object.entries(shift(node, all)).map(([id, p]) => [id, { x: Math.round(p.x), y: Math.round(p.y) }]),
+        );
         act({ kind: 'move', positions });
         setMoved(NONE);
         setGuides([]);
@@ -86,11 +121,26 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
       onSelectionEnd: (): void => {
         const rect = marquee.current;
         if (!rect || !crowded(at.current)) return;
-        const { transform: [x, y, zoom] } = store.getState();
-        select(within(at.current, { left: (rect.x - x) / zoom, top: (rect.y - y) / zoom, right: (rect.x + rect.width - x) / zoom, bottom: (rect.y + rect.height - y) / zoom }).map((n) => n.id));
+        const {
+          transform: [x, y, zoom],
+        } = store.getState();
+        select(
+          within(at.current, {
+            left: (rect.x - x) / zoom,
+            top: (rect.y - y) / zoom,
+            right: (rect.x + rect.width - x) / zoom,
+            bottom: (rect.y + rect.height - y) / zoom,
+          }).map((n) => n.id),
+        );
       },
-      onNodeClick: (event: ReactMouse, node: Node): void => { focusCanvas(); if (event.altKey) selectDownstream(node.id); },
-      onNodeDoubleClick: (_e: ReactMouse, node: Node): void => { const n = at.current.byId.get(node.id); if (n && flow.getZoom() < FAR) void flow.setCenter((n.left + n.right) / 2, (n.top + n.bottom) / 2, { zoom: 1 }); },
+      onNodeClick: (event: ReactMouse, node: Node): void => {
+        focusCanvas();
+        if (event.altKey) selectDownstream(node.id);
+      },
+      onNodeDoubleClick: (_e: ReactMouse, node: Node): void => {
+        const n = at.current.byId.get(node.id);
+        if (n && flow.getZoom() < FAR) void flow.setCenter((n.left + n.right) / 2, (n.top + n.bottom) / 2, { zoom: 1 });
+      },
       onPaneClick: (event: ReactMouse): void => {
         focusCanvas();
         const point = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY });
@@ -115,12 +165,29 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
         if (over && handle) onConnect({ source: from.node, sourceHandle: from.handle, target: over.id, targetHandle: handle });
         else if (!over) openQuickAdd({ x: point.clientX, y: point.clientY, at: spot, from });
       },
-      onReconnect: (edge: Edge, c: Connection): void => act({ kind: 'reconnect', edge: edge.id, to: { source: c.source, target: c.target, sourceHandle: handleOf(c.sourceHandle), targetHandle: handleOf(c.targetHandle) } }),
-      onReconnectEnd: (): void => { setWhy(null); setHeld(null); },
-      onMoveStart: (event: MouseEvent | TouchEvent | null): void => { if (event) touchView(); },
-      onMoveEnd: (event: MouseEvent | TouchEvent | null): void => { if (event) touchView(); },
+      onReconnect: (edge: Edge, c: Connection): void =>
+        act({
+          kind: 'reconnect',
+          edge: edge.id,
+          to: { source: c.source, target: c.target, sourceHandle: handleOf(c.sourceHandle), targetHandle: handleOf(c.targetHandle) },
+        }),
+      onReconnectEnd: (): void => {
+        setWhy(null);
+        setHeld(null);
+      },
+      onMoveStart: (event: MouseEvent | TouchEvent | null): void => {
+        if (event) touchView();
+      },
+      onMoveEnd: (event: MouseEvent | TouchEvent | null): void => {
+        if (event) touchView();
+      },
       isValidConnection: (c: Connection | Edge): boolean => {
-        const reason = refusal(schema, now().graph, { node: c.source, handle: handleOf(c.sourceHandle) }, { node: c.target, handle: handleOf(c.targetHandle) });
+        const reason = refusal(
+          schema,
+          now().graph,
+          { node: c.source, handle: handleOf(c.sourceHandle) },
+          { node: c.target, handle: handleOf(c.targetHandle) },
+        );
         setWhy(reason ? t(`refuse.${reason}`) : null);
         return reason === null;
       },
@@ -147,8 +214,12 @@ function splice(schema: GraphSchema, scene: Scene, dropped: Node): void {
   if (!node || graph.edges.some((e) => e.source === node.id || e.target === node.id)) return;
   const size = scene.byId.get(node.id)?.box ?? { width: 200, height: 60 };
   const middle = { x: node.position.x + size.width / 2, y: node.position.y + size.height / 2 };
-  const over = scene.nodes.some((n) => n.id !== node.id && n.box.shape !== 'note' && middle.x > n.left && middle.x < n.right && middle.y > n.top && middle.y < n.bottom);
-  const edge = over ? undefined : routeAt({ ...scene, routes: scene.routes.filter((r) => !isBinding(r.edge)) }, middle, Math.max(24, size.height / 2))?.edge;
+  const over = scene.nodes.some(
+    (n) => n.id !== node.id && n.box.shape !== 'note' && middle.x > n.left && middle.x < n.right && middle.y > n.top && middle.y < n.bottom,
+  );
+  const edge = over
+    ? undefined
+    : routeAt({ ...scene, routes: scene.routes.filter((r) => !isBinding(r.edge)) }, middle, Math.max(24, size.height / 2))?.edge;
   if (!edge || landing(schema, graph, { node: edge.source, handle: edge.sourceHandle }, node) === null) return;
   const handle = node.type === 'condition' ? 'true' : node.type === 'loop' ? 'continue' : 'default';
   act({ kind: 'splice', node: node.id, edge: edge.id, handle }, { group: `splice-${node.id}` });

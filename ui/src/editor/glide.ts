@@ -14,13 +14,23 @@ let frame = 0;
 export function between(from: Moved, to: Moved, part: number): Moved {
   const eased = 1 - (1 - part) ** 3;
   const along = (a: number, b: number): number => a + (b - a) * eased;
-  return Object.fromEntries(Object.entries(to).map(([id, b]) => { const a = from[id] ?? b; return [id, { x: along(a.x, b.x), y: along(a.y, b.y) }]; }));
+  return Object.fromEntries(
+    Object.entries(to).map(([id, b]) => {
+      const a = from[id] ?? b;
+      return [id, { x: along(a.x, b.x), y: along(a.y, b.y) }];
+    }),
+  );
 }
 
 /** Moves nodes as one command and lets the picture follow, unless motion is unwanted. */
 export function glideTo(positions: Moved): void {
   const { graph } = useEditor.getState();
-  const from: Moved = Object.fromEntries(Object.keys(positions).flatMap((id) => { const node = findNode(graph, id); return node ? [[id, node.position]] : []; }));
+  const from: Moved = Object.fromEntries(
+    Object.keys(positions).flatMap((id) => {
+      const node = findNode(graph, id);
+      return node ? [[id, node.position]] : [];
+    }),
+  );
   const ms = calm();
   cancelAnimationFrame(frame);
   useGlide.setState({ moved: ms > 0 ? from : null });

@@ -20,9 +20,17 @@ import { act, tell, useEditor } from './store';
 export default function HistorySide(): ReactElement {
   const { workflow, hasDraft, graph } = useEditor();
   const id = workflow?.id ?? '';
-  const list = useQuery({ queryKey: ['/api/workflows', id, 'revisions', workflow?.revision], queryFn: () => get<{ data: Revision[] }>(`/api/workflows/${id}/revisions`), enabled: !!id });
+  const list = useQuery({
+    queryKey: ['/api/workflows', id, 'revisions', workflow?.revision],
+    queryFn: () => get<{ data: Revision[] }>(`/api/workflows/${id}/revisions`),
+    enabled: !!id,
+  });
   const [chosen, setChosen] = useState<number | null>(null);
-  const old = useQuery({ queryKey: ['/api/workflows', id, 'revisions', 'one', chosen], queryFn: () => get<Workflow>(`/api/workflows/${id}/revisions/${chosen}`), enabled: chosen !== null });
+  const old = useQuery({
+    queryKey: ['/api/workflows', id, 'revisions', 'one', chosen],
+    queryFn: () => get<Workflow>(`/api/workflows/${id}/revisions/${chosen}`),
+    enabled: chosen !== null,
+  });
   const before = chosen === null ? (hasDraft ? workflow?.graph : undefined) : old.data?.graph;
   useEffect(() => {
     const d = before ? graphDiff(tidy(before), graph) : null;
@@ -44,22 +52,73 @@ export default function HistorySide(): ReactElement {
   };
   return (
     <aside className="insp" id="inspector" aria-label={t('mode.history')}>
-      <div className="ih"><h2>{t('mode.history')}</h2><span className="sp" /><Button look="ghost" small icon={X} label={t('close')} onClick={() => tell({ mode: 'design' })} /></div>
+      <div className="ih">
+        <h2>{t('mode.history')}</h2>
+        <span className="sp" />
+        <Button look="ghost" small icon={X} label={t('close')} onClick={() => tell({ mode: 'design' })} />
+      </div>
       <div className="ib" style={{ gap: 14 }}>
-        {list.isPending ? <SkeletonRows rows={4} /> : list.isError ? <Failure error={list.error} onRetry={() => void list.refetch()} /> : (
+        {list.isPending ? (
+          <SkeletonRows rows={4} />
+        ) : list.isError ? (
+          <Failure error={list.error} onRetry={() => void list.refetch()} />
+        ) : (
           <ul className="versions">
-            {hasDraft && <li><button type="button" className={chosen === null ? 'on' : ''} onClick={() => setChosen(null)}><b>{t('history.draft')}</b><span className="mut small">{t('history.based', { n: useEditor.getState().basedOn })}</span></button></li>}
+            {hasDraft && (
+              <li>
+                <button type="button" className={chosen === null ? 'on' : ''} onClick={() => setChosen(null)}>
+                  <b>{t('history.draft')}</b>
+                  <span className="mut small">{t('history.based', { n: useEditor.getState().basedOn })}</span>
+                </button>
+              </li>
+            )}
             {list.data.data.map((r) => (
-              <li key={r.revision}><button type="button" className={chosen === r.revision ? 'on' : ''} onClick={() => setChosen(r.revision)}><b>{t('version', { n: r.revision })}</b><span className="mut small" title={dateTime(r.created_at)}>{ago(r.created_at)} · {t('nodes', { n: r.node_count })}{r.user_id ? ` · ${r.user_id}` : ''}</span></button></li>
+              <li key={r.revision}>
+                <button type="button" className={chosen === r.revision ? 'on' : ''} onClick={() => setChosen(r.revision)}>
+                  <b>{t('version', { n: r.revision })}</b>
+                  <span className="mut small" title={dateTime(r.created_at)}>
+                    {ago(r.created_at)} · {t('nodes', { n: r.node_count })}
+                    {r.user_id ? ` · ${r.user_id}` : ''}
+                  </span>
+                </button>
+              </li>
             ))}
           </ul>
         )}
-        {chosen !== null && old.data && <><DiffText before={tidy(old.data.graph)} after={graph} /><div className="row wrap"><Button onClick={() => act({ kind: 'replace', graph: tidy(old.data.graph) })}>{t('history.load')}</Button><Button onClick={() => void restore()}>{t('history.restore')}</Button></div></>}
-        {hasDraft && workflow && chosen === null && <><DiffText before={workflow.graph} after={graph} /><div><Button look="dng" onClick={() => setDiscarding(true)}>{t('history.discard')}</Button></div></>}
+        {chosen !== null && old.data && (
+          <>
+            <DiffText before={tidy(old.data.graph)} after={graph} />
+            <div className="row wrap">
+              <Button onClick={() => act({ kind: 'replace', graph: tidy(old.data.graph) })}>{t('history.load')}</Button>
+              <Button onClick={() => void restore()}>{t('history.restore')}</Button>
+            </div>
+          </>
+        )}
+        {hasDraft && workflow && chosen === null && (
+          <>
+            <DiffText before={workflow.graph} after={graph} />
+            <div>
+              <Button look="dng" onClick={() => setDiscarding(true)}>
+                {t('history.discard')}
+              </Button>
+            </div>
+          </>
+        )}
       </div>
       <Dialog open={discarding} onClose={() => setDiscarding(false)} title={t('history.discard')}>
         <p className="ink2">{t('history.discard.text', { n: workflow?.revision ?? 0 })}</p>
-        <div className="foot"><Button onClick={() => setDiscarding(false)}>{t('cancel')}</Button><Button look="dng" onClick={() => { setDiscarding(false); void discardDraft().catch(toastError); }}>{t('history.discard')}</Button></div>
+        <div className="foot">
+          <Button onClick={() => setDiscarding(false)}>{t('cancel')}</Button>
+          <Button
+            look="dng"
+            onClick={() => {
+              setDiscarding(false);
+              void discardDraft().catch(toastError);
+            }}
+          >
+            {t('history.discard')}
+          </Button>
+        </div>
       </Dialog>
     </aside>
   );

@@ -38,6 +38,7 @@ async function run<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => 
   }
 }
 
-export const readJournal = (id: string): Promise<Journal | null> => run('readonly', (store) => store.get(key(id)) as IDBRequest<Journal | null>);
+export const readJournal = (id: string): Promise<Journal | null> =>
+  run('readonly', (store) => store.get(key(id)) as IDBRequest<Journal | null>);
 export const writeJournal = (id: string, journal: Journal): Promise<unknown> => run('readwrite', (store) => store.put(journal, key(id)));
 export const dropJournal = (id: string): Promise<unknown> => run('readwrite', (store) => store.delete(key(id)));

@@ -8,7 +8,8 @@ import type { CodeBox } from './codemirror';
 import { panel } from './panel';
 import { act, useEditor } from './store';
 
-const shown = (graph: Graph): string => JSON.stringify({ version: graph.version, nodes: graph.nodes, edges: graph.edges, annotations: graph.annotations }, null, 2);
+const shown = (graph: Graph): string =>
+  JSON.stringify({ version: graph.version, nodes: graph.nodes, edges: graph.edges, annotations: graph.annotations }, null, 2);
 
 export function wrongGraph(value: unknown): string | null {
   const graph = value as Partial<Graph> | null;
@@ -36,27 +37,51 @@ export default function JsonView(): ReactElement {
     let live = true;
     void import('./codemirror').then(({ codeBox }) => {
       if (!live || !host.current) return;
-      box.current = codeBox(host.current, shown(useEditor.getState().graph), { label: t('editor.json'), readOnly, onChange: (text) => {
-        try {
-          const value = JSON.parse(text) as Graph;
-          const reason = wrongGraph(value);
-          setWrong(reason);
-          if (reason) return;
-          act({ kind: 'replace', graph: { ...useEditor.getState().graph, ...value, annotations: value.annotations ?? [] } }, { group: 'json' });
-          mine.current = useEditor.getState().graph;
-        } catch (e) {
-          setWrong((e as Error).message);
-        }
-      } });
+      box.current = codeBox(host.current, shown(useEditor.getState().graph), {
+        label: t('editor.json'),
+        readOnly,
+        onChange: (text) => {
+          try {
+            const value = JSON.parse(text) as Graph;
+            const reason = wrongGraph(value);
+            setWrong(reason);
+            if (reason) return;
+            act(
+              { kind: 'replace', graph: { ...useEditor.getState().graph, ...value, annotations: value.annotations ?? [] } },
+              { group: 'json' },
+            );
+            mine.current = useEditor.getState().graph;
+          } catch (e) {
+            setWrong((e as Error).message);
+          }
+        },
+      });
     });
-    return () => { live = false; box.current?.destroy(); box.current = null; };
+    return () => {
+      live = false;
+      box.current?.destroy();
+      box.current = null;
+    };
   }, [readOnly]);
-  useEffect(() => { if (mine.current !== graph) { box.current?.set(shown(graph)); setWrong(null); } }, [graph]);
+  useEffect(() => {
+    if (mine.current !== graph) {
+      box.current?.set(shown(graph));
+      setWrong(null);
+    }
+  }, [graph]);
   return (
     <aside className="insp json" aria-label={t('editor.json')}>
-      <div className="ih"><h2>{t('editor.json')}</h2><span className="sp" /><Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} /></div>
+      <div className="ih">
+        <h2>{t('editor.json')}</h2>
+        <span className="sp" />
+        <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />
+      </div>
       <div ref={host} className="codehost" onKeyDown={(e) => e.stopPropagation()} />
-      {wrong && <div className="note-box fail" role="status" style={{ margin: 10 }}>{t('json.kept')} {wrong}</div>}
+      {wrong && (
+        <div className="note-box fail" role="status" style={{ margin: 10 }}>
+          {t('json.kept')} {wrong}
+        </div>
+      )}
     </aside>
   );
 }

@@ -23,100 +23,247 @@ type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
 export function describe(graph: Graph, id: string): string {
   const node = findNode(graph, id);
   if (!node) return '';
-  const order = outline(graph).filter((r) => !r.again).map((r) => r.node.id);
+  const order = outline(graph)
+    .filter((r) => !r.again)
+    .map((r) => r.node.id);
   const view = useRun.getState().view;
   const step = useEditor.getState().mode === 'run' ? view.steps[view.latest[id] ?? ''] : undefined;
   const issue = useEditor.getState().issues.find((i) => i.node_id === id);
-  return [titleOf(node), typeLabel(node.type), step ? tx(`status.${step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state}`, step.state) : '',
-    t('ask.of', { n: order.indexOf(id) + 1, m: order.length }), step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '',
-    useTrials.getState().breaks.includes(id) ? t('trial.broken') : '', id in useTrials.getState().pins ? t('trial.pinned') : '', issue?.message ?? ''].filter(Boolean).join(', ');
+  return [
+    titleOf(node),
+    typeLabel(node.type),
+    step ? tx(`status.${step.state === 'done' ? 'completed' : step.state === 'waiting' ? 'paused' : step.state}`, step.state) : '',
+    t('ask.of', { n: order.indexOf(id) + 1, m: order.length }),
+    step?.branch.length ? t('ask.branch', { name: step.branch.at(-1) ?? '' }) : '',
+    useTrials.getState().breaks.includes(id) ? t('trial.broken') : '',
+    id in useTrials.getState().pins ? t('trial.pinned') : '',
+    issue?.message ?? '',
+  ]
+    .filter(Boolean)
+    .join(', ');
 }
 
-export function useCanvasKeys(schema: GraphSchema, _providers: Providers | undefined, flow: Flow, also: { onMinimap: () => void }): (event: KeyboardEvent<HTMLElement>) => void {
-  return useCallback((event) => {
-    const target = event.target as HTMLElement;
-    if (target.closest('input,textarea,select,[contenteditable="true"]') || (target.closest('button') && (event.key === 'Enter' || event.key === ' '))) return;
-    const rf = flow as ReactFlowInstance;
-    const s = useEditor.getState();
-    const one = s.selection.length === 1 ? (s.selection[0] as string) : null;
-    const command = event.metaKey || event.ctrlKey;
-    const go = (id: string | undefined): void => {
-      if (!id) return;
-      select([id]);
-      say(describe(s.graph, id));
-    };
-    const done = (): void => { event.preventDefault(); event.stopPropagation(); };
+export function useCanvasKeys(
+  schema: GraphSchema,
+  _providers: Providers | undefined,
+  flow: Flow,
+  also: { onMinimap: () => void },
+): (event: KeyboardEvent<HTMLElement>) => void {
+  return useCallback(
+    (event) => {
+      const target = event.target as HTMLElement;
+      if (
+        target.closest('input,textarea,select,[contenteditable="true"]') ||
+        (target.closest('button') && (event.key === 'Enter' || event.key === ' '))
+      )
+        return;
+      const rf = flow as ReactFlowInstance;
+      const s = useEditor.getState();
+      const one = s.selection.length === 1 ? (s.selection[0] as string) : null;
+      const command = event.metaKey || event.ctrlKey;
+      const go = (id: string | undefined): void => {
+        if (!id) return;
+        select([id]);
+        say(describe(s.graph, id));
+      };
+      const done = (): void => {
+        event.preventDefault();
+        event.stopPropagation();
+      };
 
-    if (command) {
-      const key = event.key.toLowerCase();
-      if (key === 'z') { done(); if (event.shiftKey) redoStep(); else undoStep(); }
-      else if (key === 'y') { done(); redoStep(); }
-      else if (key === 'c') { done(); copySelection(); }
-      else if (key === 'x') { done(); cutSelection(); }
-      else if (key === 'd') { done(); duplicateSelection(); }
-      else if (key === 'a') { done(); select(allNodes(s.graph).map((n) => n.id)); }
-      else if (key === 'f') { done(); panel({ find: true }); }
-      return;
-    }
-    if (event.altKey && event.key.startsWith('Arrow')) { done(); nudge(event.key, event.shiftKey ? 50 : 10); return; }
-    switch (event.key) {
-      case 'Tab': {
-        const order = outline(s.graph).filter((r) => !r.again).map((r) => r.node.id);
-        const at = order.indexOf(one ?? s.connecting?.node ?? '');
-        const to = order[at + (event.shiftKey ? -1 : 1)];
-        if (to !== undefined && (one || !event.shiftKey)) { done(); go(to); } else if (at >= 0) { select([]); }
+      if (command) {
+        const key = event.key.toLowerCase();
+        if (key === 'z') {
+          done();
+          if (event.shiftKey) redoStep();
+          else undoStep();
+        } else if (key === 'y') {
+          done();
+          redoStep();
+        } else if (key === 'c') {
+          done();
+          copySelection();
+        } else if (key === 'x') {
+          done();
+          cutSelection();
+        } else if (key === 'd') {
+          done();
+          duplicateSelection();
+        } else if (key === 'a') {
+          done();
+          select(allNodes(s.graph).map((n) => n.id));
+        } else if (key === 'f') {
+          done();
+          panel({ find: true });
+        }
         return;
       }
-      case 'ArrowRight': done(); go(one ? s.graph.edges.find((e) => e.source === one && e.targetHandle !== 'tools')?.target ?? s.graph.edges.find((e) => e.source === one)?.target : s.graph.nodes[0]?.id); return;
-      case 'ArrowLeft': done(); go(one ? s.graph.edges.find((e) => e.target === one)?.source : s.graph.nodes[0]?.id); return;
-      case 'ArrowDown': case 'ArrowUp': done(); go(beside(s.graph, one, event.key === 'ArrowDown' ? 1 : -1)); return;
-      case 'Enter':
+      if (event.altKey && event.key.startsWith('Arrow')) {
         done();
-        if (s.connecting && one) finishConnect(schema, one);
-        else if (one) document.querySelector<HTMLElement>('#inspector input, #inspector textarea, #inspector select, #inspector button')?.focus();
-        return;
-      case 'Escape':
-        done();
-        if (s.connecting) { tell({ connecting: null }); say(t('connect.off')); } else select([]);
-        return;
-      case 'Delete': case 'Backspace': done(); removeSelection(); return;
-      case '/': {
-        done();
-        const node = one ? findNode(s.graph, one) : undefined;
-        const handle = node ? sourceHandles(node, s.graph, schema).find((h) => !s.graph.edges.some((e) => e.source === node.id && e.sourceHandle === h)) : undefined;
-        const box = document.getElementById('canvas')?.getBoundingClientRect();
-        if (!box || s.readOnly || s.mode !== 'design') return;
-        const at = node ? { x: node.position.x + 320, y: node.position.y } : rf.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
-        const spot = rf.flowToScreenPosition(at);
-        openQuickAdd({ x: Math.min(Math.max(spot.x, box.x + 8), box.right - 250), y: Math.min(Math.max(spot.y, box.y + 8), box.bottom - 300), at, from: node && handle ? { node: node.id, handle } : undefined });
+        nudge(event.key, event.shiftKey ? 50 : 10);
         return;
       }
-      default: break;
-    }
-    switch (event.key.toLowerCase()) {
-      case 'c': done(); if (one) startConnect(schema, one); return;
-      case 'e': done(); if (one) { const mine = s.graph.edges.filter((e) => e.source === one || e.target === one); select([], mine.map((e) => e.id)); say(t('edges.selected', { n: mine.length })); } return;
-      case 'f': done(); touchView(); if (event.shiftKey && s.selection.length) fitNodes(rf, s.selection); else fitAll(rf); return;
-      case '1': done(); touchView(); void rf.zoomTo(1, { duration: calm() }); return;
-      case '+': case '=': done(); touchView(); void rf.zoomIn({ duration: calm() }); return;
-      case '-': done(); touchView(); void rf.zoomOut({ duration: calm() }); return;
-      case 'b': { done(); const node = one ? findNode(s.graph, one) : undefined; if (node && canBreak(node, s.graph)) say(t(toggleBreak(node.id) ? 'trial.broken' : 'trial.unbreak')); return; }
-      case 'l': done(); panel({ locked: !usePanels.getState().locked }); say(t(usePanels.getState().locked ? 'editor.locked' : 'editor.unlocked')); return;
-      case 'm': done(); also.onMinimap(); return;
-      case 'o': done(); panel({ side: 'outline' }); return;
-      case 'j': done(); panel({ side: 'json' }); return;
-      case 'p': done(); panel({ dock: 'problems' }); return;
-      case '?': done(); panel({ help: true }); return;
-      default: return;
-    }
-  }, [schema, flow, also]);
+      switch (event.key) {
+        case 'Tab': {
+          const order = outline(s.graph)
+            .filter((r) => !r.again)
+            .map((r) => r.node.id);
+          const at = order.indexOf(one ?? s.connecting?.node ?? '');
+          const to = order[at + (event.shiftKey ? -1 : 1)];
+          if (to !== undefined && (one || !event.shiftKey)) {
+            done();
+            go(to);
+          } else if (at >= 0) {
+            select([]);
+          }
+          return;
+        }
+        case 'ArrowRight':
+          done();
+          go(
+            one
+              ? (s.graph.edges.find((e) => e.source === one && e.targetHandle !== 'tools')?.target ??
+                  s.graph.edges.find((e) => e.source === one)?.target)
+              : s.graph.nodes[0]?.id,
+          );
+          return;
+        case 'ArrowLeft':
+          done();
+          go(one ? s.graph.edges.find((e) => e.target === one)?.source : s.graph.nodes[0]?.id);
+          return;
+        case 'ArrowDown':
+        case 'ArrowUp':
+          done();
+          go(beside(s.graph, one, event.key === 'ArrowDown' ? 1 : -1));
+          return;
+        case 'Enter':
+          done();
+          if (s.connecting && one) finishConnect(schema, one);
+          else if (one)
+            document.querySelector<HTMLElement>('#inspector input, #inspector textarea, #inspector select, #inspector button')?.focus();
+          return;
+        case 'Escape':
+          done();
+          if (s.connecting) {
+            tell({ connecting: null });
+            say(t('connect.off'));
+          } else select([]);
+          return;
+        case 'Delete':
+        case 'Backspace':
+          done();
+          removeSelection();
+          return;
+        case '/': {
+          done();
+          const node = one ? findNode(s.graph, one) : undefined;
+          const handle = node
+            ? sourceHandles(node, s.graph, schema).find((h) => !s.graph.edges.some((e) => e.source === node.id && e.sourceHandle === h))
+            : undefined;
+          const box = document.getElementById('canvas')?.getBoundingClientRect();
+          if (!box || s.readOnly || s.mode !== 'design') return;
+          const at = node
+            ? { x: node.position.x + 320, y: node.position.y }
+            : rf.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
+          const spot = rf.flowToScreenPosition(at);
+          openQuickAdd({
+            x: Math.min(Math.max(spot.x, box.x + 8), box.right - 250),
+            y: Math.min(Math.max(spot.y, box.y + 8), box.bottom - 300),
+            at,
+            from: node && handle ? { node: node.id, handle } : undefined,
+          });
+          return;
+        }
+        default:
+          break;
+      }
+      switch (event.key.toLowerCase()) {
+        case 'c':
+          done();
+          if (one) startConnect(schema, one);
+          return;
+        case 'e':
+          done();
+          if (one) {
+            const mine = s.graph.edges.filter((e) => e.source === one || e.target === one);
+            select(
+              [],
+              mine.map((e) => e.id),
+            );
+            say(t('edges.selected', { n: mine.length }));
+          }
+          return;
+        case 'f':
+          done();
+          touchView();
+          if (event.shiftKey && s.selection.length) fitNodes(rf, s.selection);
+          else fitAll(rf);
+          return;
+        case '1':
+          done();
+          touchView();
+          void rf.zoomTo(1, { duration: calm() });
+          return;
+        case '+':
+        case '=':
+          done();
+          touchView();
+          void rf.zoomIn({ duration: calm() });
+          return;
+        case '-':
+          done();
+          touchView();
+          void rf.zoomOut({ duration: calm() });
+          return;
+        case 'b': {
+          done();
+          const node = one ? findNode(s.graph, one) : undefined;
+          if (node && canBreak(node, s.graph)) say(t(toggleBreak(node.id) ? 'trial.broken' : 'trial.unbreak'));
+          return;
+        }
+        case 'l':
+          done();
+          panel({ locked: !usePanels.getState().locked });
+          say(t(usePanels.getState().locked ? 'editor.locked' : 'editor.unlocked'));
+          return;
+        case 'm':
+          done();
+          also.onMinimap();
+          return;
+        case 'o':
+          done();
+          panel({ side: 'outline' });
+          return;
+        case 'j':
+          done();
+          panel({ side: 'json' });
+          return;
+        case 'p':
+          done();
+          panel({ dock: 'problems' });
+          return;
+        case '?':
+          done();
+          panel({ help: true });
+          return;
+        default:
+          return;
+      }
+    },
+    [schema, flow, also],
+  );
 }
 
 function nudge(key: string, by: number): void {
   const s = useEditor.getState();
   const dx = key === 'ArrowLeft' ? -by : key === 'ArrowRight' ? by : 0;
   const dy = key === 'ArrowUp' ? -by : key === 'ArrowDown' ? by : 0;
-  const positions = Object.fromEntries(s.selection.flatMap((id) => { const n = findNode(s.graph, id); return n ? [[id, { x: n.position.x + dx, y: n.position.y + dy }]] : []; }));
+  const positions = Object.fromEntries(
+    s.selection.flatMap((id) => {
+      const n = findNode(s.graph, id);
+      return n ? [[id, { x: n.position.x + dx, y: n.position.y + dy }]] : [];
+    }),
+  );
   act({ kind: 'move', positions }, { group: `nudge-${s.selection.join()}` });
 }
 
@@ -148,7 +295,10 @@ function finishConnect(schema: GraphSchema, target: string): void {
     const reason = refusal(schema, graph, connecting, { node: target, handle: 'default' }) ?? 'handles';
     return say(t(`refuse.${reason}`));
   }
-  act({ kind: 'connect', edge: { id: freshEdgeId(graph), source: connecting.node, sourceHandle: connecting.handle, target, targetHandle: handle } });
+  act({
+    kind: 'connect',
+    edge: { id: freshEdgeId(graph), source: connecting.node, sourceHandle: connecting.handle, target, targetHandle: handle },
+  });
   tell({ connecting: null });
   say(t('connect.done', { name: titleOf(node) }));
 }

@@ -12,7 +12,10 @@ import type { Moved } from './flow';
 
 const PAD = { x: 22, top: 40, bottom: 22 };
 
-export interface LaneBox extends Rect { key: string; name: string }
+export interface LaneBox extends Rect {
+  key: string;
+  name: string;
+}
 
 export function laneBoxes(graph: Graph, scene: Scene, moved: Moved): LaneBox[] {
   return lanes(graph).flatMap((lane) => {
@@ -24,7 +27,16 @@ export function laneBoxes(graph: Graph, scene: Scene, moved: Moved): LaneBox[] {
     });
     if (spots.length === 0) return [];
     const r = around(spots);
-    return [{ key: `${lane.fork}:${lane.branch}`, name: t('ask.branch', { name: lane.branch }), left: r.left - PAD.x, top: r.top - PAD.top, right: r.right + PAD.x, bottom: r.bottom + PAD.bottom }];
+    return [
+      {
+        key: `${lane.fork}:${lane.branch}`,
+        name: t('ask.branch', { name: lane.branch }),
+        left: r.left - PAD.x,
+        top: r.top - PAD.top,
+        right: r.right + PAD.x,
+        bottom: r.bottom + PAD.bottom,
+      },
+    ];
   });
 }
 
@@ -36,7 +48,11 @@ export function Lanes({ boxes }: { boxes: LaneBox[] }): ReactElement {
       {boxes.map((box) => {
         const state = overlay ? states[box.key] : undefined;
         return (
-          <div key={box.key} className="lane" style={{ left: box.left, top: box.top, width: box.right - box.left, height: box.bottom - box.top }}>
+          <div
+            key={box.key}
+            className="lane"
+            style={{ left: box.left, top: box.top, width: box.right - box.left, height: box.bottom - box.top }}
+          >
             <b>{box.name}</b>
             {state && state !== 'completed' && <Status status={state} />}
           </div>

@@ -16,13 +16,20 @@ export function useLastStep(node: string): Step | null {
   const seen = useRun((s) => s.view.latest[node]);
   const state = useRun((s) => s.view.steps[seen ?? '']?.state);
   const newest = useQuery({
-    queryKey: ['/api/runs', 'newest', workflow], enabled: !shown && !!workflow, staleTime: 15_000,
-    queryFn: async () => (await get<List<RunSummary>>('/api/runs', { entity_type: 'workflow', entity_id: workflow, limit: 1 })).data[0]?.id ?? null,
+    queryKey: ['/api/runs', 'newest', workflow],
+    enabled: !shown && !!workflow,
+    staleTime: 15_000,
+    queryFn: async () =>
+      (await get<List<RunSummary>>('/api/runs', { entity_type: 'workflow', entity_id: workflow, limit: 1 })).data[0]?.id ?? null,
   });
   const run = shown ?? newest.data ?? undefined;
   const steps = useTrace(shown ? undefined : run, { payloads: 'none' }).data?.steps;
   const step = shown ? seen : steps?.findLast((s) => s.node_id === node && !s.superseded)?.id;
-  const whole = useQuery({ queryKey: ['/api/runs', run, 'steps', step, state], queryFn: () => get<Step>(`/api/runs/${run}/steps/${step}`), enabled: !!run && !!step });
+  const whole = useQuery({
+    queryKey: ['/api/runs', run, 'steps', step, state],
+    queryFn: () => get<Step>(`/api/runs/${run}/steps/${step}`),
+    enabled: !!run && !!step,
+  });
   return whole.data?.node_id === node ? whole.data : null;
 }
 
@@ -35,11 +42,21 @@ function brief(value: unknown): string {
 
 export function LastValues({ node, field, step }: { node: GraphNode; field: string; step: Step }): ReactElement | null {
   const { reads, writes } = keysOf(node, field);
-  const values = [...reads.map((key) => [key, step.state_snapshot?.[key]] as const), ...(writes ? [[writes, step.output?.[writes]] as const] : [])].filter(([, value]) => value !== undefined && value !== null);
+  const values = [
+    ...reads.map((key) => [key, step.state_snapshot?.[key]] as const),
+    ...(writes ? [[writes, step.output?.[writes]] as const] : []),
+  ].filter(([, value]) => value !== undefined && value !== null);
   if (values.length === 0) return null;
   return (
     <dl className="last">
-      {values.map(([key, value]) => <div key={key} title={brief(value)}><dt><span className="mono">{key}</span>, {t('last.run')}: </dt><dd className="mono">{brief(value)}</dd></div>)}
+      {values.map(([key, value]) => (
+        <div key={key} title={brief(value)}>
+          <dt>
+            <span className="mono">{key}</span>, {t('last.run')}:{' '}
+          </dt>
+          <dd className="mono">{brief(value)}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

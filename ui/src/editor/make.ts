@@ -18,20 +18,40 @@ export const typeLabel = (type: string): string => tx(`type.${type}`, type);
 function startData(type: string, providers: Providers | undefined): Record<string, unknown> {
   const model = { provider: providers?.default_provider ?? '', model: providers?.default_model ?? '' };
   switch (type) {
-    case 'agent': return { config_mode: 'inline', ...model, instructions: '', stream: true };
-    case 'llm': return { ...model, prompt: '{{input}}', stream: true };
-    case 'fork': return { branches: ['a', 'b'] };
-    case 'loop': return { max_steps: 10 };
-    case 'condition': return { state_key: 'input', operator: 'not_empty' };
-    case 'set_state': return { key: 'result', value: '{{input}}' };
-    case 'human': return { prompt: '' };
-    case 'note': return { text: '' };
-    default: return {};
+    case 'agent':
+      return { config_mode: 'inline', ...model, instructions: '', stream: true };
+    case 'llm':
+      return { ...model, prompt: '{{input}}', stream: true };
+    case 'fork':
+      return { branches: ['a', 'b'] };
+    case 'loop':
+      return { max_steps: 10 };
+    case 'condition':
+      return { state_key: 'input', operator: 'not_empty' };
+    case 'set_state':
+      return { key: 'result', value: '{{input}}' };
+    case 'human':
+      return { prompt: '' };
+    case 'note':
+      return { text: '' };
+    default:
+      return {};
   }
 }
 
-export function makeNode(graph: Graph, type: string, at: { x: number; y: number }, providers: Providers | undefined, data: Record<string, unknown> = {}): GraphNode {
-  const node: GraphNode = { id: freshNodeId(graph, type), type, position: { x: Math.round(at.x / 10) * 10, y: Math.round(at.y / 10) * 10 }, data: { ...startData(type, providers), ...data } };
+export function makeNode(
+  graph: Graph,
+  type: string,
+  at: { x: number; y: number },
+  providers: Providers | undefined,
+  data: Record<string, unknown> = {},
+): GraphNode {
+  const node: GraphNode = {
+    id: freshNodeId(graph, type),
+    type,
+    position: { x: Math.round(at.x / 10) * 10, y: Math.round(at.y / 10) * 10 },
+    data: { ...startData(type, providers), ...data },
+  };
   if (type !== 'note') node.title = freshTitle(graph, typeLabel(type));
   return node;
 }
@@ -41,10 +61,17 @@ const GAP = 20;
 /** A fresh node that lies on no other: at the wanted place, or the nearest free one above or below. */
 export function makePlaced(graph: Graph, type: string, at: { x: number; y: number }, providers: Providers | undefined): GraphNode {
   const node = makeNode(graph, type, at, providers);
-  const box = (n: GraphNode): { left: number; top: number; right: number; bottom: number } => { const size = measure(n, graph, undefined, 'plain'); const { x, y } = n.position; return { left: x, top: y, right: x + size.width, bottom: y + size.height }; };
+  const box = (n: GraphNode): { left: number; top: number; right: number; bottom: number } => {
+    const size = measure(n, graph, undefined, 'plain');
+    const { x, y } = n.position;
+    return { left: x, top: y, right: x + size.width, bottom: y + size.height };
+  };
   const taken = allNodes(graph).map(box);
   const own = box(node);
-  const free = (by: number): boolean => !taken.some((other) => meets(other, { left: own.left - GAP, right: own.right + GAP, top: own.top + by - GAP, bottom: own.bottom + by + GAP }));
+  const free = (by: number): boolean =>
+    !taken.some((other) =>
+      meets(other, { left: own.left - GAP, right: own.right + GAP, top: own.top + by - GAP, bottom: own.bottom + by + GAP }),
+    );
   let by = 0;
   while (!free(by)) by = by > 0 ? -by : GAP - by;
   node.position.y += by;
@@ -59,7 +86,14 @@ export function landing(schema: GraphSchema, graph: Graph, from: End, node: Grap
 
 export function addCommand(schema: GraphSchema, graph: Graph, node: GraphNode, from: End | null): Command {
   const handle = from ? landing(schema, graph, from, node) : null;
-  return { kind: 'add', node, edge: from && handle ? { id: freshEdgeId(graph), source: from.node, sourceHandle: from.handle, target: node.id, targetHandle: handle } : undefined };
+  return {
+    kind: 'add',
+    node,
+    edge:
+      from && handle
+        ? { id: freshEdgeId(graph), source: from.node, sourceHandle: from.handle, target: node.id, targetHandle: handle }
+        : undefined,
+  };
 }
 
 /** The first free control handle of a node. */

@@ -27,13 +27,20 @@ export function SmallMap({ scene, moved, states }: { scene: Scene; moved: Moved;
     for (const n of scene.nodes) {
       const state = states?.(n.id);
       const spot = moved[n.id] ?? { x: n.left, y: n.top };
-      ctx.fillStyle = colours[state === 'waiting' ? 'wait-solid' : state === 'running' || state === 'streaming' ? 'run' : state === 'failed' ? 'fail' : 'line-2'];
+      ctx.fillStyle =
+        colours[
+          state === 'waiting' ? 'wait-solid' : state === 'running' || state === 'streaming' ? 'run' : state === 'failed' ? 'fail' : 'line-2'
+        ];
       ctx.fillRect(at.x(spot.x), at.y(spot.y), Math.max(1, n.box.width * at.scale), Math.max(1, n.box.height * at.scale));
     }
   }, [scene, moved, states, at, theme]);
   useEffect(() => {
     const place = (): void => {
-      const { transform: [x, y, zoom], width, height } = store.getState();
+      const {
+        transform: [x, y, zoom],
+        width,
+        height,
+      } = store.getState();
       const box = frame.current;
       if (!box) return;
       const left = Math.max(1, at.x(-x / zoom));
@@ -43,25 +50,54 @@ export function SmallMap({ scene, moved, states }: { scene: Scene; moved: Moved;
       box.style.height = `${Math.max(4, Math.min(HEIGHT - 1, at.y((height - y) / zoom)) - top)}px`;
     };
     place();
-    return store.subscribe((now, before) => { if (now.transform !== before.transform || now.width !== before.width) place(); });
+    return store.subscribe((now, before) => {
+      if (now.transform !== before.transform || now.width !== before.width) place();
+    });
   }, [store, at]);
   const go = (event: PointerEvent<HTMLElement>, animate: boolean): void => {
     const box = event.currentTarget.getBoundingClientRect();
-    void flow.setCenter(at.fromX(event.clientX - box.left), at.fromY(event.clientY - box.top), { zoom: flow.getZoom(), duration: animate ? calm() : 0 });
+    void flow.setCenter(at.fromX(event.clientX - box.left), at.fromY(event.clientY - box.top), {
+      zoom: flow.getZoom(),
+      duration: animate ? calm() : 0,
+    });
   };
   const onWheel = (event: WheelEvent): void => void flow.zoomTo(flow.getZoom() * (event.deltaY > 0 ? 0.9 : 1.1));
   return (
-    <div className="mm" role="img" aria-label={t('editor.minimap')} onWheel={onWheel} onPointerDown={(e) => { e.currentTarget.setPointerCapture(e.pointerId); go(e, true); }} onPointerMove={(e) => { if (e.buttons) go(e, false); }}>
+    <div
+      className="mm"
+      role="img"
+      aria-label={t('editor.minimap')}
+      onWheel={onWheel}
+      onPointerDown={(e) => {
+        e.currentTarget.setPointerCapture(e.pointerId);
+        go(e, true);
+      }}
+      onPointerMove={(e) => {
+        if (e.buttons) go(e, false);
+      }}
+    >
       <canvas ref={canvas} width={WIDTH * 2} height={HEIGHT * 2} aria-hidden="true" />
       <div className="mmview" ref={frame} />
     </div>
   );
 }
 
-function placing(bounds: Rect): { scale: number; x: (v: number) => number; y: (v: number) => number; fromX: (v: number) => number; fromY: (v: number) => number } {
+function placing(bounds: Rect): {
+  scale: number;
+  x: (v: number) => number;
+  y: (v: number) => number;
+  fromX: (v: number) => number;
+  fromY: (v: number) => number;
+} {
   const all = around([bounds, { left: bounds.left, top: bounds.top, right: bounds.left + 400, bottom: bounds.top + 240 }]);
   const scale = Math.min((WIDTH - 16) / (all.right - all.left), (HEIGHT - 16) / (all.bottom - all.top));
   const left = (WIDTH - (all.right - all.left) * scale) / 2 - all.left * scale;
   const top = (HEIGHT - (all.bottom - all.top) * scale) / 2 - all.top * scale;
-  return { scale, x: (v) => v * scale + left, y: (v) => v * scale + top, fromX: (v) => (v - left) / scale, fromY: (v) => (v - top) / scale };
+  return {
+    scale,
+    x: (v) => v * scale + left,
+    y: (v) => v * scale + top,
+    fromX: (v) => (v - left) / scale,
+    fromY: (v) => (v - top) / scale,
+  };
 }

@@ -14,11 +14,40 @@ export const NoteNode = memo(function NoteNode({ data, selected }: NodeProps & {
   const readOnly = useEditor((s) => s.readOnly !== null);
   const text = String(node.data.text ?? '');
   return (
-    <div className={`note tint-${String(node.data.tint ?? 'sand')}${selected ? ' sel' : ''}`} onDoubleClick={(e) => { e.stopPropagation(); if (!readOnly) setEditing(true); }}>
-      {selected && !readOnly && <NodeResizer minWidth={120} minHeight={52} onResizeEnd={(_e, size) => act({ kind: 'data', id: node.id, data: { width: Math.round(size.width), height: Math.round(size.height) } })} />}
-      {editing || (!text && selected && !readOnly)
-        ? <textarea className="nodrag nowheel" aria-label={t('type.note')} autoFocus defaultValue={text} onBlur={(e) => { setEditing(false); if (e.target.value !== text) act({ kind: 'data', id: node.id, data: { text: e.target.value } }); }} onKeyDown={(e) => { e.stopPropagation(); if (e.key === 'Escape') e.currentTarget.blur(); }} />
-        : <Markdown text={text || t('note.empty')} />}
+    <div
+      className={`note tint-${String(node.data.tint ?? 'sand')}${selected ? ' sel' : ''}`}
+      onDoubleClick={(e) => {
+        e.stopPropagation();
+        if (!readOnly) setEditing(true);
+      }}
+    >
+      {selected && !readOnly && (
+        <NodeResizer
+          minWidth={120}
+          minHeight={52}
+          onResizeEnd={(_e, size) =>
+            act({ kind: 'data', id: node.id, data: { width: Math.round(size.width), height: Math.round(size.height) } })
+          }
+        />
+      )}
+      {editing || (!text && selected && !readOnly) ? (
+        <textarea
+          className="nodrag nowheel"
+          aria-label={t('type.note')}
+          autoFocus
+          defaultValue={text}
+          onBlur={(e) => {
+            setEditing(false);
+            if (e.target.value !== text) act({ kind: 'data', id: node.id, data: { text: e.target.value } });
+          }}
+          onKeyDown={(e) => {
+            e.stopPropagation();
+            if (e.key === 'Escape') e.currentTarget.blur();
+          }}
+        />
+      ) : (
+        <Markdown text={text || t('note.empty')} />
+      )}
     </div>
   );
 });

@@ -7,8 +7,53 @@ import type { NodeState } from '../run/view';
 import type { Moved } from './flow';
 import type { LaneBox } from './lanes';
 
-export type Colours = Record<'bg' | 'surface' | 'line' | 'line-2' | 'ink' | 'ink-2' | 'ink-3' | 'accent' | 'accent-soft' | 'run' | 'wait-solid' | 'fail' | 'f-flow' | 'f-model' | 'f-know' | 'f-tool' | 'f-human' | 'f-state' | 'lane' | 'note' | 'note-line', string>;
-const NAMES: (keyof Colours)[] = ['bg', 'surface', 'line', 'line-2', 'ink', 'ink-2', 'ink-3', 'accent', 'accent-soft', 'run', 'wait-solid', 'fail', 'f-flow', 'f-model', 'f-know', 'f-tool', 'f-human', 'f-state', 'lane', 'note', 'note-line'];
+export type Colours = Record<
+  | 'bg'
+  | 'surface'
+  | 'line'
+  | 'line-2'
+  | 'ink'
+  | 'ink-2'
+  | 'ink-3'
+  | 'accent'
+  | 'accent-soft'
+  | 'run'
+  | 'wait-solid'
+  | 'fail'
+  | 'f-flow'
+  | 'f-model'
+  | 'f-know'
+  | 'f-tool'
+  | 'f-human'
+  | 'f-state'
+  | 'lane'
+  | 'note'
+  | 'note-line',
+  string
+>;
+const NAMES: (keyof Colours)[] = [
+  'bg',
+  'surface',
+  'line',
+  'line-2',
+  'ink',
+  'ink-2',
+  'ink-3',
+  'accent',
+  'accent-soft',
+  'run',
+  'wait-solid',
+  'fail',
+  'f-flow',
+  'f-model',
+  'f-know',
+  'f-tool',
+  'f-human',
+  'f-state',
+  'lane',
+  'note',
+  'note-line',
+];
 
 export function readColours(): Colours {
   const style = getComputedStyle(document.documentElement);
@@ -28,9 +73,23 @@ export interface Picture {
   /** The state of each node in the run in view; null while designing. */
   states: ((id: string) => NodeState | undefined) | null;
 }
-export interface View { x: number; y: number; zoom: number; width: number; height: number; ratio: number }
+export interface View {
+  x: number;
+  y: number;
+  zoom: number;
+  width: number;
+  height: number;
+  ratio: number;
+}
 
-const FAMILY: Record<Family, keyof Colours> = { flow: 'f-flow', model: 'f-model', know: 'f-know', toolf: 'f-tool', human: 'f-human', state: 'f-state' };
+const FAMILY: Record<Family, keyof Colours> = {
+  flow: 'f-flow',
+  model: 'f-model',
+  know: 'f-know',
+  toolf: 'f-tool',
+  human: 'f-human',
+  state: 'f-state',
+};
 const RADIUS = 10;
 
 /** Draws what is in view; answers how many things that were. */
@@ -62,7 +121,13 @@ function lanes(ctx: CanvasRenderingContext2D, boxes: LaneBox[], zoom: number, co
   }
 }
 
-const LOOKS: [look: string, colour: keyof Colours, dash: number[], alpha: number][] = [['', 'line-2', [], 1], ['d', 'ink-2', [], 1], ['tl', 'f-tool', [2, 4], 1], ['rj', 'fail', [5, 4], 0.55], ['rn', 'run', [6, 5], 1]];
+const LOOKS: [look: string, colour: keyof Colours, dash: number[], alpha: number][] = [
+  ['', 'line-2', [], 1],
+  ['d', 'ink-2', [], 1],
+  ['tl', 'f-tool', [2, 4], 1],
+  ['rj', 'fail', [5, 4], 0.55],
+  ['rn', 'run', [6, 5], 1],
+];
 
 function edges(ctx: CanvasRenderingContext2D, picture: Picture, shown: Rect, zoom: number, colours: Colours): number {
   const by = new Map<string, Route[]>();
@@ -95,7 +160,10 @@ function displaced(route: Route, { scene, moved }: Picture): Route {
   const from = scene.byId.get(route.edge.source);
   const to = scene.byId.get(route.edge.target);
   if (!from || !to) return route;
-  const shift = (n: Placed): { x: number; y: number } => { const at = moved[n.id]; return at ? { x: at.x - n.left, y: at.y - n.top } : { x: 0, y: 0 }; };
+  const shift = (n: Placed): { x: number; y: number } => {
+    const at = moved[n.id];
+    return at ? { x: at.x - n.left, y: at.y - n.top } : { x: 0, y: 0 };
+  };
   return routeOf(route.edge, from, to, shift(from), shift(to), route.turn);
 }
 
@@ -109,14 +177,29 @@ function stroke(ctx: CanvasRenderingContext2D, routes: Route[], colour: string, 
     for (let n = 2; n < last; n += 2) {
       const [px, py, nx, ny] = [points[n] as number, points[n + 1] as number, points[n + 2] as number, points[n + 3] as number];
       if (zoom < 0.3) ctx.lineTo(px, py);
-      else ctx.arcTo(px, py, nx, ny, Math.min(RADIUS, Math.hypot(px - (points[n - 2] as number), py - (points[n - 1] as number)) / 2, Math.hypot(nx - px, ny - py) / 2));
+      else
+        ctx.arcTo(
+          px,
+          py,
+          nx,
+          ny,
+          Math.min(
+            RADIUS,
+            Math.hypot(px - (points[n - 2] as number), py - (points[n - 1] as number)) / 2,
+            Math.hypot(nx - px, ny - py) / 2,
+          ),
+        );
     }
     ctx.lineTo(points[last] as number, points[last + 1] as number);
   }
   ctx.stroke();
 }
 
-interface Style { fill: keyof Colours; tint: number; border: keyof Colours }
+interface Style {
+  fill: keyof Colours;
+  tint: number;
+  border: keyof Colours;
+}
 function styleOf(node: Placed, states: Picture['states']): Style {
   if (node.box.shape === 'note') return { fill: 'note', tint: 1, border: 'note-line' };
   const family = FAMILY[NODE_LOOK[node.source.type]?.family ?? 'flow'];
@@ -195,6 +278,10 @@ function short(title: string, room: number): string {
   if (title.length <= room) return title;
   const key = `${room}${title}`;
   let text = cut.get(key);
-  if (!text) { if (cut.size > 5000) cut.clear(); text = `${title.slice(0, room - 1)}…`; cut.set(key, text); }
+  if (!text) {
+    if (cut.size > 5000) cut.clear();
+    text = `${title.slice(0, room - 1)}…`;
+    cut.set(key, text);
+  }
   return text;
 }

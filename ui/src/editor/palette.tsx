@@ -10,13 +10,27 @@ import { useEditor } from './store';
 
 export const DRAG = 'application/x-studio-node';
 
-export function NodePalette({ onAdd, onSearch, onClose }: { onAdd: (type: string) => void; onSearch: () => void; onClose: () => void; providers?: Providers }): ReactElement {
+export function NodePalette({
+  onAdd,
+  onSearch,
+  onClose,
+}: {
+  onAdd: (type: string) => void;
+  onSearch: () => void;
+  onClose: () => void;
+  providers?: Providers;
+}): ReactElement {
   const hasStart = useEditor((s) => s.graph.nodes.some((n) => n.type === 'start'));
   const readOnly = useEditor((s) => s.readOnly !== null);
   return (
     <aside className="pal" aria-label={t('editor.palette')}>
       <div className="row" style={{ gap: 2 }}>
-        <button type="button" className="field" onClick={onSearch} disabled={readOnly} style={{ flex: 1 }}><Icon as={Search} /><span>{t('editor.add')}</span><span className="sp" /><kbd>/</kbd></button>
+        <button type="button" className="field" onClick={onSearch} disabled={readOnly} style={{ flex: 1 }}>
+          <Icon as={Search} />
+          <span>{t('editor.add')}</span>
+          <span className="sp" />
+          <kbd>/</kbd>
+        </button>
         <Button look="ghost" small icon={PanelLeftClose} label={t('editor.palette.close')} onClick={onClose} />
       </div>
       {TYPE_GROUPS.map((group) => (
@@ -25,9 +39,20 @@ export function NodePalette({ onAdd, onSearch, onClose }: { onAdd: (type: string
           {group.types.map((type) => {
             const off = readOnly || (type === 'start' && hasStart);
             return (
-              <button key={type} type="button" className={`pi${off ? ' off' : ''}`} disabled={off} draggable={!off} onClick={() => onAdd(type)}
-                onDragStart={(e) => { e.dataTransfer.setData(DRAG, type); e.dataTransfer.effectAllowed = 'copy'; }}>
-                <NodeTile type={type} />{typeLabel(type)}
+              <button
+                key={type}
+                type="button"
+                className={`pi${off ? ' off' : ''}`}
+                disabled={off}
+                draggable={!off}
+                onClick={() => onAdd(type)}
+                onDragStart={(e) => {
+                  e.dataTransfer.setData(DRAG, type);
+                  e.dataTransfer.effectAllowed = 'copy';
+                }}
+              >
+                <NodeTile type={type} />
+                {typeLabel(type)}
               </button>
             );
           })}

@@ -30,7 +30,13 @@ export function useGoTo(): (issue: Issue) => void {
 export function Problems({ providers }: { providers?: Providers }): ReactElement {
   const { issues, graph, readOnly } = useEditor();
   const goTo = useGoTo();
-  if (issues.length === 0) return <p className="mut row" style={{ padding: 16 }}><Icon as={CircleCheck} />{t('problems.none')}</p>;
+  if (issues.length === 0)
+    return (
+      <p className="mut row" style={{ padding: 16 }}>
+        <Icon as={CircleCheck} />
+        {t('problems.none')}
+      </p>
+    );
   const sorted = [...issues].sort((a, b) => (a.severity === b.severity ? 0 : a.severity === 'error' ? -1 : 1));
   return (
     <ul className="scroll problems" aria-label={t('tab.problems')}>
@@ -40,10 +46,24 @@ export function Problems({ providers }: { providers?: Providers }): ReactElement
         return (
           <li key={`${issue.code}${issue.node_id}${issue.edge_id}${n}`} className="row">
             <button type="button" className="prob" onClick={() => goTo(issue)}>
-              <span className={issue.severity === 'error' ? 'failc' : 'waitc'}><Icon as={issue.severity === 'error' ? CircleAlert : TriangleAlert} /></span>
-              <span>{issue.message}</span>{node && <span className="pill">{titleOf(node)}</span>}<span className="mono mut hide-m">{issue.code}</span>
+              <span className={issue.severity === 'error' ? 'failc' : 'waitc'}>
+                <Icon as={issue.severity === 'error' ? CircleAlert : TriangleAlert} />
+              </span>
+              <span>{issue.message}</span>
+              {node && <span className="pill">{titleOf(node)}</span>}
+              <span className="mono mut hide-m">{issue.code}</span>
             </button>
-            {fix && <Button small icon={WandSparkles} onClick={() => { for (const command of fix.commands) act(command, { group: `fix-${issue.code}-${issue.node_id ?? ''}` }); }}>{fix.label}</Button>}
+            {fix && (
+              <Button
+                small
+                icon={WandSparkles}
+                onClick={() => {
+                  for (const command of fix.commands) act(command, { group: `fix-${issue.code}-${issue.node_id ?? ''}` });
+                }}
+              >
+                {fix.label}
+              </Button>
+            )}
           </li>
         );
       })}

@@ -33,22 +33,102 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
   const [editing, setEditing] = useState(false);
   const stored = useLastStep(node.id);
   if (!step) return <p className="mut">{t('run.notreached')}</p>;
-  const used = step.tokens ? step : stored?.total_tokens ? { prompt: stored.prompt_tokens, completion: stored.completion_tokens, cost: stored.estimated_cost, currency: stored.currency, unpriced: stored.unpriced } : null;
+  const used = step.tokens
+    ? step
+    : stored?.total_tokens
+      ? {
+          prompt: stored.prompt_tokens,
+          completion: stored.completion_tokens,
+          cost: stored.estimated_cost,
+          currency: stored.currency,
+          unpriced: stored.unpriced,
+        }
+      : null;
   return (
     <>
-      {pause && <Ask pause={pause} busy={busy} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />}
-      {step.error && <div className="note-box fail" role="alert"><div><b><Said text={step.error.message} /></b><div className="mono mut">{step.error.code}</div></div></div>}
-      {step.text && <section><h2>{t('run.output')}</h2><div style={{ marginTop: 6 }}><Markdown text={step.text} cursor={step.state === 'streaming'} /></div></section>}
-      {step.tools.length > 0 && <section><h2>{t('run.tools')}</h2>{step.tools.map((use) => <details key={use.callId} className="more"><summary className="mono"><b>{use.name}</b>({callText(use.inputs, 40)}) {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}</summary><Code value={use.result ?? ''} maxHeight={200} /></details>)}</section>}
+      {pause && (
+        <Ask
+          pause={pause}
+          busy={busy}
+          rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined}
+          onAnswer={(a) => void answerPause(pause, a).catch(toastError)}
+        />
+      )}
+      {step.error && (
+        <div className="note-box fail" role="alert">
+          <div>
+            <b>
+              <Said text={step.error.message} />
+            </b>
+            <div className="mono mut">{step.error.code}</div>
+          </div>
+        </div>
+      )}
+      {step.text && (
+        <section>
+          <h2>{t('run.output')}</h2>
+          <div style={{ marginTop: 6 }}>
+            <Markdown text={step.text} cursor={step.state === 'streaming'} />
+          </div>
+        </section>
+      )}
+      {step.tools.length > 0 && (
+        <section>
+          <h2>{t('run.tools')}</h2>
+          {step.tools.map((use) => (
+            <details key={use.callId} className="more">
+              <summary className="mono">
+                <b>{use.name}</b>({callText(use.inputs, 40)}){' '}
+                {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}
+              </summary>
+              <Code value={use.result ?? ''} maxHeight={200} />
+            </details>
+          ))}
+        </section>
+      )}
       <StateTab node={node} step={step} />
-      <section><h2>{t('run.usage')}</h2>
-        <dl className="dl"><dt>{t('usage.prompt')}</dt><dd>{used ? count(used.prompt) : '–'}</dd><dt>{t('usage.completion')}</dt><dd>{used ? count(used.completion) : '–'}</dd><dt>{t('usage.cost')}</dt><dd>{used?.unpriced ? t('usage.unpriced') : money(used?.cost, used?.currency)}</dd><dt>{t('trace.duration')}</dt><dd>{duration(step.ms ?? stored?.duration_ms)}</dd></dl>
+      <section>
+        <h2>{t('run.usage')}</h2>
+        <dl className="dl">
+          <dt>{t('usage.prompt')}</dt>
+          <dd>{used ? count(used.prompt) : '–'}</dd>
+          <dt>{t('usage.completion')}</dt>
+          <dd>{used ? count(used.completion) : '–'}</dd>
+          <dt>{t('usage.cost')}</dt>
+          <dd>{used?.unpriced ? t('usage.unpriced') : money(used?.cost, used?.currency)}</dd>
+          <dt>{t('trace.duration')}</dt>
+          <dd>{duration(step.ms ?? stored?.duration_ms)}</dd>
+        </dl>
       </section>
-      <section><h2>{t('run.from')}</h2><div className="acts">
-        <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}><Icon as={RotateCcw} />{t('run.rerun')}</button>
-        <button type="button" disabled={status !== 'failed'} title={status === 'failed' ? undefined : t('run.from.failed')} onClick={() => setEditing(true)}><Icon as={Braces} />{t('run.editstate')}</button>
-        {canBreak(node, graph) && <button type="button" aria-pressed={broken} onClick={() => void toggleBreak(node.id)}><Icon as={Octagon} />{t(broken ? 'trial.unbreak' : 'trial.break')}</button>}
-      </div></section>
+      <section>
+        <h2>{t('run.from')}</h2>
+        <div className="acts">
+          <button
+            type="button"
+            disabled={status !== 'failed'}
+            title={status === 'failed' ? undefined : t('run.from.failed')}
+            onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}
+          >
+            <Icon as={RotateCcw} />
+            {t('run.rerun')}
+          </button>
+          <button
+            type="button"
+            disabled={status !== 'failed'}
+            title={status === 'failed' ? undefined : t('run.from.failed')}
+            onClick={() => setEditing(true)}
+          >
+            <Icon as={Braces} />
+            {t('run.editstate')}
+          </button>
+          {canBreak(node, graph) && (
+            <button type="button" aria-pressed={broken} onClick={() => void toggleBreak(node.id)}>
+              <Icon as={Octagon} />
+              {t(broken ? 'trial.unbreak' : 'trial.break')}
+            </button>
+          )}
+        </div>
+      </section>
       <EditState open={editing} onClose={() => setEditing(false)} step={step} />
     </>
   );
@@ -59,7 +139,20 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
   return (
     <Dialog open={open} onClose={onClose} title={t('run.editstate')}>
       <JsonField label={t('run.statemerge')} value={state} rows={8} onChange={(v) => setState(v ?? {})} />
-      <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" onClick={() => { onClose(); void retryRun({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> }).catch(toastError); }}>{t('run.rerun')}</Button></div>
+      <div className="foot">
+        <Button onClick={onClose}>{t('cancel')}</Button>
+        <Button
+          look="pri"
+          onClick={() => {
+            onClose();
+            void retryRun({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> }).catch(
+              toastError,
+            );
+          }}
+        >
+          {t('run.rerun')}
+        </Button>
+      </div>
     </Dialog>
   );
 }
@@ -69,8 +162,22 @@ function Reached({ state }: { state: Record<string, unknown> }): ReactElement {
   const [whole, setWhole] = useState<'changes' | 'full'>('changes');
   return (
     <section>
-      <div className="row between"><h2>{t('state.at')}</h2><Segments small label={t('state.at')} value={whole} onChange={setWhole} options={[{ id: 'changes', label: t('state.changes') }, { id: 'full', label: t('state.full') }]} /></div>
-      <div style={{ marginTop: 8 }}>{whole === 'full' ? <Code value={state} maxHeight={260} /> : <ChangesList before={{ input: state.input }} after={state} />}</div>
+      <div className="row between">
+        <h2>{t('state.at')}</h2>
+        <Segments
+          small
+          label={t('state.at')}
+          value={whole}
+          onChange={setWhole}
+          options={[
+            { id: 'changes', label: t('state.changes') },
+            { id: 'full', label: t('state.full') },
+          ]}
+        />
+      </div>
+      <div style={{ marginTop: 8 }}>
+        {whole === 'full' ? <Code value={state} maxHeight={260} /> : <ChangesList before={{ input: state.input }} after={state} />}
+      </div>
     </section>
   );
 }
@@ -81,5 +188,12 @@ export function StateTab({ node, step }: { node: GraphNode; step?: StepView }): 
   const changed = step.changes && Object.keys(step.changes).length > 0 ? step.changes : null;
   if (step.end === null && !changed) return found ? <Reached state={found} /> : null;
   if (!changed) return <p className="mut small">{t('state.nochange')}</p>;
-  return <section><h2>{t('state.here')}</h2><div style={{ marginTop: 8 }}><ChangesList before={found ?? {}} after={{ ...found, ...changed }} /></div></section>;
+  return (
+    <section>
+      <h2>{t('state.here')}</h2>
+      <div style={{ marginTop: 8 }}>
+        <ChangesList before={found ?? {}} after={{ ...found, ...changed }} />
+      </div>
+    </section>
+  );
 }

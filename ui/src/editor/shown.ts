@@ -7,7 +7,11 @@ let rules: GraphSchema | undefined;
 let scene: Scene = sceneOf(emptyGraph(), undefined, () => 'plain');
 let whole: Rect = scene.bounds;
 
-export const show = (next: Scene, schema: GraphSchema, bounds: Rect): void => { scene = next; rules = schema; whole = bounds; };
+export const show = (next: Scene, schema: GraphSchema, bounds: Rect): void => {
+  scene = next;
+  rules = schema;
+  whole = bounds;
+};
 export const shownRules = (): GraphSchema | undefined => rules;
 export const shown = (): Scene => scene;
 /** The nodes and the frames around them. */

@@ -34,8 +34,24 @@ export interface EditorState {
 }
 
 const blank = (): EditorState => ({
-  workflow: null, graph: emptyGraph(), history: noHistory(), selection: [], edgeSelection: [], issues: [], mode: 'design', draftRevision: null, basedOn: 0, seen: null, hasDraft: false, save: 'clean',
-  savedAt: null, readOnly: null, conflict: null, connecting: null, highlight: [], focusField: null,
+  workflow: null,
+  graph: emptyGraph(),
+  history: noHistory(),
+  selection: [],
+  edgeSelection: [],
+  issues: [],
+  mode: 'design',
+  draftRevision: null,
+  basedOn: 0,
+  seen: null,
+  hasDraft: false,
+  save: 'clean',
+  savedAt: null,
+  readOnly: null,
+  conflict: null,
+  connecting: null,
+  highlight: [],
+  focusField: null,
 });
 
 export const useEditor = create<EditorState>(blank);
@@ -45,7 +61,10 @@ const now = useEditor.getState;
 type Listener = () => void;
 const changed = new Set<Listener>();
 /** Called after every change of the document. */
-export const onChange = (listener: Listener): (() => void) => { changed.add(listener); return () => changed.delete(listener); };
+export const onChange = (listener: Listener): (() => void) => {
+  changed.add(listener);
+  return () => changed.delete(listener);
+};
 
 export function openDocument(state: Partial<EditorState>): void {
   set({ ...blank(), ...state });

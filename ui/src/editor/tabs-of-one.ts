@@ -14,8 +14,18 @@ export function oneWriter(workflow: string): { takeOver: () => void; close: () =
     // Of two that open at once, exactly one goes on writing.
     const earlier = message.data.since < since || (message.data.since === since && message.data.from < me);
     if (message.data.kind === 'here' && writing && earlier) tell({ readOnly: 'other' });
-    if (message.data.kind === 'take' && writing) { since = Date.now(); tell({ readOnly: 'other' }); }
+    if (message.data.kind === 'take' && writing) {
+      since = Date.now();
+      tell({ readOnly: 'other' });
+    }
   };
   say('hello');
-  return { takeOver: () => { since = 0; say('take'); tell({ readOnly: null }); }, close: () => channel.close() };
+  return {
+    takeOver: () => {
+      since = 0;
+      say('take');
+      tell({ readOnly: null });
+    },
+    close: () => channel.close(),
+  };
 }

@@ -15,7 +15,11 @@ import { panel, usePanels } from './panel';
 import { useEditor } from './store';
 import { pin, useTrials } from './trials';
 
-export default function TrialDialog({ onRunOnly }: { onRunOnly: (node: string, message: string, state: Record<string, unknown>) => void }): ReactElement | null {
+export default function TrialDialog({
+  onRunOnly,
+}: {
+  onRunOnly: (node: string, message: string, state: Record<string, unknown>) => void;
+}): ReactElement | null {
   const open = usePanels((s) => s.trial);
   const node = useEditor((s) => (open ? findNode(s.graph, open.node) : undefined));
   if (!open || !node) return null;
@@ -35,40 +39,90 @@ function PinDialog({ node }: { node: GraphNode }): ReactElement {
   const known = useTrials.getState().pins[node.id] ?? lastWritten(node) ?? '';
   const text = typeof known === 'string';
   const [value, setValue] = useState<unknown>(known);
-  const save = (): void => { pin(node.id, value ?? null); close(); };
+  const save = (): void => {
+    pin(node.id, value ?? null);
+    close();
+  };
   return (
     <Dialog open onClose={close} title={t('trial.pin.title', { name: titleOf(node) })}>
       <p className="ink2">{t('trial.pin.text', { key: writtenKey(node) ?? '' })}</p>
-      {text ? <Field label={t('trial.pin.value')}>{(ids) => <textarea className="in" rows={6} data-autofocus value={String(value ?? '')} onChange={(e) => setValue(e.target.value)} {...ids} />}</Field>
-        : <JsonField label={t('trial.pin.value')} rows={8} value={value} onChange={setValue} />}
-      <div className="foot"><Button onClick={close}>{t('cancel')}</Button><Button look="pri" onClick={save}>{t('trial.pin.do')}</Button></div>
+      {text ? (
+        <Field label={t('trial.pin.value')}>
+          {(ids) => (
+            <textarea
+              className="in"
+              rows={6}
+              data-autofocus
+              value={String(value ?? '')}
+              onChange={(e) => setValue(e.target.value)}
+              {...ids}
+            />
+          )}
+        </Field>
+      ) : (
+        <JsonField label={t('trial.pin.value')} rows={8} value={value} onChange={setValue} />
+      )}
+      <div className="foot">
+        <Button onClick={close}>{t('cancel')}</Button>
+        <Button look="pri" onClick={save}>
+          {t('trial.pin.do')}
+        </Button>
+      </div>
     </Dialog>
   );
 }
 
-function OnlyDialog({ node, onRun }: { node: GraphNode; onRun: (node: string, message: string, state: Record<string, unknown>) => void }): ReactElement {
+function OnlyDialog({
+  node,
+  onRun,
+}: {
+  node: GraphNode;
+  onRun: (node: string, message: string, state: Record<string, unknown>) => void;
+}): ReactElement {
   const graph = useEditor((s) => s.graph);
   const [message, setMessage] = useState(() => useComposer.getState().text || useComposer.getState().said || useRun.getState().view.input);
-  const [state, setState] = useState<Record<string, unknown>>(() => Object.fromEntries(keysBefore(graph, node.id).filter((key) => key !== 'input' && key !== 'attachments').map((key) => [key, useRun.getState().view.state[key] ?? ''])));
+  const [state, setState] = useState<Record<string, unknown>>(() =>
+    Object.fromEntries(
+      keysBefore(graph, node.id)
+        .filter((key) => key !== 'input' && key !== 'attachments')
+        .map((key) => [key, useRun.getState().view.state[key] ?? '']),
+    ),
+  );
   const [loaded, setLoaded] = useState(0);
   useEffect(() => {
     const { view } = useRun.getState();
     const step = view.latest[node.id];
     if (!view.traceId || !step) return;
-    get<Step>(`/api/runs/${view.traceId}/steps/${step}`).then((whole) => {
-      const { input, attachments: _, ...rest } = whole.state_snapshot ?? {};
-      if (typeof input === 'string') setMessage(input);
-      setState(rest);
-      setLoaded(1);
-    }).catch(() => undefined);
+    get<Step>(`/api/runs/${view.traceId}/steps/${step}`)
+      .then((whole) => {
+        const { input, attachments: _, ...rest } = whole.state_snapshot ?? {};
+        if (typeof input === 'string') setMessage(input);
+        setState(rest);
+        setLoaded(1);
+      })
+      .catch(() => undefined);
   }, [node.id]);
-  const run = (): void => { close(); onRun(node.id, message.trim() || '…', state); };
+  const run = (): void => {
+    close();
+    onRun(node.id, message.trim() || '…', state);
+  };
   return (
     <Dialog open onClose={close} title={t('trial.only.title', { name: titleOf(node) })}>
       <p className="ink2">{t('trial.only.text')}</p>
       <TextField label={t('trace.in')} rows={2} value={message} onChange={setMessage} />
-      <JsonField key={loaded} label={t('trial.only.state')} rows={8} value={state} onChange={(v) => setState(v && typeof v === 'object' && !Array.isArray(v) ? (v as Record<string, unknown>) : {})} />
-      <div className="foot"><Button onClick={close}>{t('cancel')}</Button><Button look="pri" onClick={run}>{t('trial.only.do')}</Button></div>
+      <JsonField
+        key={loaded}
+        label={t('trial.only.state')}
+        rows={8}
+        value={state}
+        onChange={(v) => setState(v && typeof v === 'object' && !Array.isArray(v) ? (v as Record<string, unknown>) : {})}
+      />
+      <div className="foot">
+        <Button onClick={close}>{t('cancel')}</Button>
+        <Button look="pri" onClick={run}>
+          {t('trial.only.do')}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -4,8 +4,16 @@ import type { Graph, GraphNode } from '../api/types';
 import { mount } from '../api/root';
 import { isBound } from '../graph/connect';
 
-export interface Trials { workflow: string; breaks: string[]; pins: Record<string, unknown> }
-export interface Trial { break_before?: string[]; pins?: Record<string, unknown>; only?: string }
+export interface Trials {
+  workflow: string;
+  breaks: string[];
+  pins: Record<string, unknown>;
+}
+export interface Trial {
+  break_before?: string[];
+  pins?: Record<string, unknown>;
+  only?: string;
+}
 
 export const useTrials = create<Trials>(() => ({ workflow: '', breaks: [], pins: {} }));
 
@@ -13,8 +21,16 @@ const key = (workflow: string): string => `studio.trials:${mount}:${workflow}`;
 
 export function openTrials(workflow: string): void {
   let kept: Partial<Trials> = {};
-  try { kept = JSON.parse(localStorage.getItem(key(workflow)) ?? '{}') as Partial<Trials>; } catch { /* as if nothing was kept */ }
-  useTrials.setState({ workflow, breaks: Array.isArray(kept.breaks) ? kept.breaks : [], pins: kept.pins && typeof kept.pins === 'object' ? kept.pins : {} });
+  try {
+    kept = JSON.parse(localStorage.getItem(key(workflow)) ?? '{}') as Partial<Trials>;
+  } catch {
+    /* as if nothing was kept */
+  }
+  useTrials.setState({
+    workflow,
+    breaks: Array.isArray(kept.breaks) ? kept.breaks : [],
+    pins: kept.pins && typeof kept.pins === 'object' ? kept.pins : {},
+  });
 }
 
 function keep(change: Partial<Trials>): void {
@@ -23,7 +39,9 @@ function keep(change: Partial<Trials>): void {
   try {
     if (breaks.length || Object.keys(pins).length) localStorage.setItem(key(workflow), JSON.stringify({ breaks, pins }));
     else localStorage.removeItem(key(workflow));
-  } catch { /* it holds until the page is left */ }
+  } catch {
+    /* it holds until the page is left */
+  }
 }
 
 export function toggleBreak(id: string): boolean {
@@ -33,7 +51,8 @@ export function toggleBreak(id: string): boolean {
   return on;
 }
 export const pin = (id: string, value: unknown): void => keep({ pins: { ...useTrials.getState().pins, [id]: value } });
-export const unpin = (id: string): void => keep({ pins: Object.fromEntries(Object.entries(useTrials.getState().pins).filter(([k]) => k !== id)) });
+export const unpin = (id: string): void =>
+  keep({ pins: Object.fromEntries(Object.entries(useTrials.getState().pins).filter(([k]) => k !== id)) });
 export const clearTrials = (): void => keep({ breaks: [], pins: {} });
 
 const WRITERS = new Set(['agent', 'llm', 'rag', 'tool', 'mcp', 'human']);

@@ -1,6 +1,19 @@
 /** Owns the editor's frame: bar, palette, canvas, side, dock, and the keys that work anywhere in it. */
 import { useReactFlow } from '@xyflow/react';
-import { FileJson2, LayoutGrid, ListTree, PanelLeftOpen, Play, Redo2, Search, TriangleAlert, CircleAlert, Undo2, Keyboard, X } from 'lucide-react';
+import {
+  FileJson2,
+  LayoutGrid,
+  ListTree,
+  PanelLeftOpen,
+  Play,
+  Redo2,
+  Search,
+  TriangleAlert,
+  CircleAlert,
+  Undo2,
+  Keyboard,
+  X,
+} from 'lucide-react';
 import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { findNode, titleOf } from '../graph/document';
@@ -39,7 +52,17 @@ const EditorDialogs = lazy(() => import('./dialogs'));
 const TrialDialog = lazy(() => import('./trial-dialog'));
 const HistorySide = lazy(() => import('./history-side'));
 
-export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: GraphSchema; providers?: Providers; onRun: (message: string, only?: { node: string; state: Record<string, unknown> }) => void; onTakeOver: () => void }): ReactElement {
+export function Workbench({
+  schema,
+  providers,
+  onRun,
+  onTakeOver,
+}: {
+  schema: GraphSchema;
+  providers?: Providers;
+  onRun: (message: string, only?: { node: string; state: Record<string, unknown> }) => void;
+  onTakeOver: () => void;
+}): ReactElement {
   const { workflow, graph, selection, mode, readOnly, conflict } = useEditor();
   const panels = usePanels();
   const stock = useStock();
@@ -50,17 +73,32 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   const asked = useCommands((s) => s.open);
   const chosen = selection.length === 1 ? findNode(graph, selection[0] as string) : undefined;
   useRunVoice();
-  useEffect(() => { const timer = setTimeout(() => void loadInspector(), 1500); return () => clearTimeout(timer); }, []);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadInspector(), 1500);
+    return () => clearTimeout(timer);
+  }, []);
 
   const save = async (): Promise<void> => {
     try {
       const result = await saveVersion();
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
-      else if ('issues' in result) { tell({ issues: result.issues }); panel({ dock: 'problems' }); toast(t('draft.invalid'), { fail: true }); }
-    } catch (error) { toastError(error); }
+      else if ('issues' in result) {
+        tell({ issues: result.issues });
+        panel({ dock: 'problems' });
+        toast(t('draft.invalid'), { fail: true });
+      }
+    } catch (error) {
+      toastError(error);
+    }
   };
-  const focusComposer = (): void => { panel({ dockOpen: true }); requestAnimationFrame(() => document.getElementById('composer')?.focus()); };
-  const tidy = (): void => void tidySelection(schema).then(() => requestAnimationFrame(() => fitAll(flow))).catch(toastError);
+  const focusComposer = (): void => {
+    panel({ dockOpen: true });
+    requestAnimationFrame(() => document.getElementById('composer')?.focus());
+  };
+  const tidy = (): void =>
+    void tidySelection(schema)
+      .then(() => requestAnimationFrame(() => fitAll(flow)))
+      .catch(toastError);
   const addAtCentre = (type: string): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
     const at = box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 80, y: 80 };
@@ -69,43 +107,141 @@ export function Workbench({ schema, providers, onRun, onTakeOver }: { schema: Gr
   };
   const search = (): void => {
     const box = document.getElementById('canvas')?.getBoundingClientRect();
-    if (box) openQuickAdd({ x: box.x + 20, y: box.y + 20, at: flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) });
+    if (box)
+      openQuickAdd({
+        x: box.x + 20,
+        y: box.y + 20,
+        at: flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }),
+      });
   };
-  useKeys({ save: () => void save(), run: focusComposer, next: () => { const { issues } = useEditor.getState(); const at = issues.findIndex((i) => i.node_id === useEditor.getState().selection[0]); const issue = issues[(at + 1) % Math.max(1, issues.length)]; if (issue) goTo(issue); } });
-  usePaste(stock.agents.map((a) => a.id), flow.screenToFlowPosition);
-  useOffer([
-    { id: 'run', label: t('editor.testrun'), icon: Play, keys: `${mod}↵`, run: focusComposer },
-    { id: 'tidy', label: t('editor.tidy'), icon: LayoutGrid, run: tidy },
-    { id: 'find', label: t('find.title'), icon: Search, keys: `${mod}F`, run: () => panel({ find: true }) },
-    { id: 'outline', label: t('editor.outline'), icon: ListTree, keys: 'O', run: () => panel({ side: 'outline' }) },
-    { id: 'json', label: t('editor.json'), icon: FileJson2, keys: 'J', run: () => panel({ side: 'json' }) },
-    { id: 'keys', label: t('keys.title'), icon: Keyboard, keys: '?', run: () => panel({ help: true }) },
-    ...(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => ({ id: `align-${how}`, label: t(`align.${how}`), run: () => align(how, schema) })),
-    ...(asked ? graph.nodes.map((n) => ({ id: `node-${n.id}`, label: titleOf(n), group: t('palette.nodes'), icon: NODE_LOOK[n.type]?.icon, run: () => { select([n.id]); centre(flow, n.id); document.getElementById('canvas')?.focus(); } })) : []),
-  ], [schema, asked]);
-  useEffect(() => { if (phone) panel({ side: 'outline', dockOpen: false, palette: false, minimap: false }); else if (width === 'narrow') panel({ palette: false, minimap: false }); }, [phone, width]);
+  useKeys({
+    save: () => void save(),
+    run: focusComposer,
+    next: () => {
+      const { issues } = useEditor.getState();
+      const at = issues.findIndex((i) => i.node_id === useEditor.getState().selection[0]);
+      const issue = issues[(at + 1) % Math.max(1, issues.length)];
+      if (issue) goTo(issue);
+    },
+  });
+  usePaste(
+    stock.agents.map((a) => a.id),
+    flow.screenToFlowPosition,
+  );
+  useOffer(
+    [
+      { id: 'run', label: t('editor.testrun'), icon: Play, keys: `${mod}↵`, run: focusComposer },
+      { id: 'tidy', label: t('editor.tidy'), icon: LayoutGrid, run: tidy },
+      { id: 'find', label: t('find.title'), icon: Search, keys: `${mod}F`, run: () => panel({ find: true }) },
+      { id: 'outline', label: t('editor.outline'), icon: ListTree, keys: 'O', run: () => panel({ side: 'outline' }) },
+      { id: 'json', label: t('editor.json'), icon: FileJson2, keys: 'J', run: () => panel({ side: 'json' }) },
+      { id: 'keys', label: t('keys.title'), icon: Keyboard, keys: '?', run: () => panel({ help: true }) },
+      ...(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => ({
+        id: `align-${how}`,
+        label: t(`align.${how}`),
+        run: () => align(how, schema),
+      })),
+      ...(asked
+        ? graph.nodes.map((n) => ({
+            id: `node-${n.id}`,
+            label: titleOf(n),
+            group: t('palette.nodes'),
+            icon: NODE_LOOK[n.type]?.icon,
+            run: () => {
+              select([n.id]);
+              centre(flow, n.id);
+              document.getElementById('canvas')?.focus();
+            },
+          }))
+        : []),
+    ],
+    [schema, asked],
+  );
+  useEffect(() => {
+    if (phone) panel({ side: 'outline', dockOpen: false, palette: false, minimap: false });
+    else if (width === 'narrow') panel({ palette: false, minimap: false });
+  }, [phone, width]);
 
-  const outlineSide = <aside className="insp" id="inspector" aria-label={t('editor.outline')}><div className="ih"><h2>{t('editor.outline')}</h2><span className="sp" />{!phone && <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />}</div><div className="ib"><Suspense><Outline schema={schema} providers={providers} /></Suspense></div></aside>;
-  const side = mode === 'history' ? <Suspense fallback={<aside className="insp" />}><HistorySide /></Suspense>
-    : panels.side === 'json' ? <Suspense fallback={<aside className="insp" />}><JsonView /></Suspense>
-    : panels.side === 'outline' ? outlineSide
-    : chosen ? <Suspense fallback={<aside className="insp" />}><Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} /></Suspense>
-    : phone ? outlineSide
-    : selection.length > 1 ? <Suspense fallback={<aside className="insp" />}><Several count={selection.length}><Aligner schema={schema} onTidy={tidy} /></Several></Suspense> : null;
+  const outlineSide = (
+    <aside className="insp" id="inspector" aria-label={t('editor.outline')}>
+      <div className="ih">
+        <h2>{t('editor.outline')}</h2>
+        <span className="sp" />
+        {!phone && <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />}
+      </div>
+      <div className="ib">
+        <Suspense>
+          <Outline schema={schema} providers={providers} />
+        </Suspense>
+      </div>
+    </aside>
+  );
+  const side =
+    mode === 'history' ? (
+      <Suspense fallback={<aside className="insp" />}>
+        <HistorySide />
+      </Suspense>
+    ) : panels.side === 'json' ? (
+      <Suspense fallback={<aside className="insp" />}>
+        <JsonView />
+      </Suspense>
+    ) : panels.side === 'outline' ? (
+      outlineSide
+    ) : chosen ? (
+      <Suspense fallback={<aside className="insp" />}>
+        <Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} />
+      </Suspense>
+    ) : phone ? (
+      outlineSide
+    ) : selection.length > 1 ? (
+      <Suspense fallback={<aside className="insp" />}>
+        <Several count={selection.length}>
+          <Aligner schema={schema} onTidy={tidy} />
+        </Several>
+      </Suspense>
+    ) : null;
   return (
     <Names.Provider value={stock.nameOf}>
       <Bar onSave={() => void save()} onRun={focusComposer} onTidy={tidy} />
-      {readOnly && <div className="strip" role="status">{readOnly === 'locked' ? t('locked') : t('draft.other')}<span className="sp" />{readOnly === 'other' && <Button small onClick={onTakeOver}>{t('draft.takeover')}</Button>}</div>}
+      {readOnly && (
+        <div className="strip" role="status">
+          {readOnly === 'locked' ? t('locked') : t('draft.other')}
+          <span className="sp" />
+          {readOnly === 'other' && (
+            <Button small onClick={onTakeOver}>
+              {t('draft.takeover')}
+            </Button>
+          )}
+        </div>
+      )}
       <div className={`ed${panels.palette && !phone ? '' : ' nopal'}${side ? '' : ' noside'}${panels.dockOpen ? '' : ' shut'}`}>
         {panels.palette && !phone ? <NodePalette onAdd={addAtCentre} onSearch={search} onClose={() => panel({ palette: false })} /> : null}
-        {!panels.palette && !phone && <div className="palopen"><Button look="ghost" small icon={PanelLeftOpen} label={t('editor.palette')} onClick={() => panel({ palette: true })} /></div>}
-        <Canvas schema={schema} providers={providers} minimap={panels.minimap} onMinimap={() => panel({ minimap: !usePanels.getState().minimap })} beside={side !== null} />
+        {!panels.palette && !phone && (
+          <div className="palopen">
+            <Button look="ghost" small icon={PanelLeftOpen} label={t('editor.palette')} onClick={() => panel({ palette: true })} />
+          </div>
+        )}
+        <Canvas
+          schema={schema}
+          providers={providers}
+          minimap={panels.minimap}
+          onMinimap={() => panel({ minimap: !usePanels.getState().minimap })}
+          beside={side !== null}
+        />
         {side}
         <Dock providers={providers} onRun={onRun} />
       </div>
       <QuickAddPanel schema={schema} providers={providers} />
-      {(conflict || panels.help || panels.find) && <Suspense><EditorDialogs /></Suspense>}
-      {panels.trial && <Suspense><TrialDialog onRunOnly={(node, message, state) => onRun(message, { node, state })} /></Suspense>}
+      {(conflict || panels.help || panels.find) && (
+        <Suspense>
+          <EditorDialogs />
+        </Suspense>
+      )}
+      {panels.trial && (
+        <Suspense>
+          <TrialDialog onRunOnly={(node, message, state) => onRun(message, { node, state })} />
+        </Suspense>
+      )}
       <span hidden>{workflow?.id}</span>
     </Names.Provider>
   );
@@ -116,30 +252,105 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
   const view = useRun((s) => s.view);
   const side = usePanels((s) => s.side);
   const [, tick] = useState(0);
-  useEffect(() => { const timer = setInterval(() => tick((n) => n + 1), 10_000); return () => clearInterval(timer); }, []);
+  useEffect(() => {
+    const timer = setInterval(() => tick((n) => n + 1), 10_000);
+    return () => clearInterval(timer);
+  }, []);
   const errors = issues.filter((i) => i.severity === 'error').length;
   const warnings = issues.length - errors;
-  const tone = view.status.startsWith('awaiting') ? 'var(--wait-solid)' : view.status === 'running' ? 'var(--run)' : view.status === 'failed' ? 'var(--fail)' : 'var(--ink-3)';
-  const note = save === 'saving' ? t('saving') : save === 'failed' ? t('draft.failed') : save === 'dirty' ? t('draft.keeping') : hasDraft && savedAt ? t('draft.at', { ago: ago(new Date(savedAt).toISOString()) }) : '';
+  const tone = view.status.startsWith('awaiting')
+    ? 'var(--wait-solid)'
+    : view.status === 'running'
+      ? 'var(--run)'
+      : view.status === 'failed'
+        ? 'var(--fail)'
+        : 'var(--ink-3)';
+  const note =
+    save === 'saving'
+      ? t('saving')
+      : save === 'failed'
+        ? t('draft.failed')
+        : save === 'dirty'
+          ? t('draft.keeping')
+          : hasDraft && savedAt
+            ? t('draft.at', { ago: ago(new Date(savedAt).toISOString()) })
+            : '';
   return (
-    <Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: workflow?.name ?? '' }]} title={workflow?.name ?? ''} live={view.status === 'running'}
-      middle={<><span className="mut small hide-m savednote">{[note, t('version', { n: workflow?.revision ?? 1 })].filter(Boolean).join(' · ')}</span><span className="sp" />
-        <Segments<Mode> label={t('editor.mode')} value={mode} onChange={(m) => tell({ mode: m })} options={[
-          { id: 'design', label: t('mode.design') },
-          { id: 'run', label: view.status === 'idle' ? t('mode.run') : <><span className="dot" style={{ color: tone }} />{t('mode.run')} {view.traceId ? shortId(view.traceId).slice(-6) : ''}</>, disabled: view.status === 'idle' },
-          { id: 'history', label: t('mode.history') },
-        ]} /></>}>
+    <Top
+      crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: workflow?.name ?? '' }]}
+      title={workflow?.name ?? ''}
+      live={view.status === 'running'}
+      middle={
+        <>
+          <span className="mut small hide-m savednote">
+            {[note, t('version', { n: workflow?.revision ?? 1 })].filter(Boolean).join(' · ')}
+          </span>
+          <span className="sp" />
+          <Segments<Mode>
+            label={t('editor.mode')}
+            value={mode}
+            onChange={(m) => tell({ mode: m })}
+            options={[
+              { id: 'design', label: t('mode.design') },
+              {
+                id: 'run',
+                label:
+                  view.status === 'idle' ? (
+                    t('mode.run')
+                  ) : (
+                    <>
+                      <span className="dot" style={{ color: tone }} />
+                      {t('mode.run')} {view.traceId ? shortId(view.traceId).slice(-6) : ''}
+                    </>
+                  ),
+                disabled: view.status === 'idle',
+              },
+              { id: 'history', label: t('mode.history') },
+            ]}
+          />
+        </>
+      }
+    >
       <span className="row hide-s" style={{ gap: 0 }}>
-        <Button look="ghost" icon={Undo2} label={`${t('editor.undo')} ${mod}Z`} disabled={!history.past.length || !!readOnly} onClick={undoStep} />
+        <Button
+          look="ghost"
+          icon={Undo2}
+          label={`${t('editor.undo')} ${mod}Z`}
+          disabled={!history.past.length || !!readOnly}
+          onClick={undoStep}
+        />
         <Button look="ghost" icon={Redo2} label={t('editor.redo')} disabled={!history.future.length || !!readOnly} onClick={redoStep} />
         <Button look="ghost" icon={LayoutGrid} label={t('editor.tidy')} disabled={!!readOnly} onClick={onTidy} />
-        <Button look="ghost" icon={ListTree} label={t('editor.outline')} aria-pressed={side === 'outline'} onClick={() => panel({ side: 'outline' })} />
-        <Button look="ghost" icon={FileJson2} label={t('editor.json')} aria-pressed={side === 'json'} onClick={() => panel({ side: 'json' })} />
+        <Button
+          look="ghost"
+          icon={ListTree}
+          label={t('editor.outline')}
+          aria-pressed={side === 'outline'}
+          onClick={() => panel({ side: 'outline' })}
+        />
+        <Button
+          look="ghost"
+          icon={FileJson2}
+          label={t('editor.json')}
+          aria-pressed={side === 'json'}
+          onClick={() => panel({ side: 'json' })}
+        />
       </span>
-      {errors > 0 ? <Button look="ghost failc" icon={CircleAlert} onClick={() => panel({ dock: 'problems' })}>{t('problems.errors', { n: errors })}</Button>
-        : warnings > 0 ? <Button look="ghost wait" icon={TriangleAlert} onClick={() => panel({ dock: 'problems' })}>{t('problems.warnings', { n: warnings })}</Button> : null}
-      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={onSave}>{t('draft.save')}</Button>
-      <Button look="pri" icon={Play} onClick={onRun}>{t('editor.testrun')}</Button>
+      {errors > 0 ? (
+        <Button look="ghost failc" icon={CircleAlert} onClick={() => panel({ dock: 'problems' })}>
+          {t('problems.errors', { n: errors })}
+        </Button>
+      ) : warnings > 0 ? (
+        <Button look="ghost wait" icon={TriangleAlert} onClick={() => panel({ dock: 'problems' })}>
+          {t('problems.warnings', { n: warnings })}
+        </Button>
+      ) : null}
+      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={onSave}>
+        {t('draft.save')}
+      </Button>
+      <Button look="pri" icon={Play} onClick={onRun}>
+        {t('editor.testrun')}
+      </Button>
     </Top>
   );
 }
@@ -147,8 +358,16 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
 function Aligner({ schema, onTidy }: { schema: GraphSchema; onTidy: () => void }): ReactElement {
   return (
     <>
-      <div className="typegrid">{(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => <Button key={how} small onClick={() => align(how, schema)}>{t(`align.${how}`)}</Button>)}</div>
-      <Button icon={LayoutGrid} onClick={onTidy}>{t('editor.tidy.selection')}</Button>
+      <div className="typegrid">
+        {(['left', 'center', 'right', 'top', 'middle', 'bottom', 'spread-x', 'spread-y'] as Align[]).map((how) => (
+          <Button key={how} small onClick={() => align(how, schema)}>
+            {t(`align.${how}`)}
+          </Button>
+        ))}
+      </div>
+      <Button icon={LayoutGrid} onClick={onTidy}>
+        {t('editor.tidy.selection')}
+      </Button>
     </>
   );
 }
@@ -157,9 +376,16 @@ function useKeys(does: { save: () => void; run: () => void; next: () => void }):
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const command = event.metaKey || event.ctrlKey;
-      if (command && event.key.toLowerCase() === 's') { event.preventDefault(); does.save(); }
-      else if (command && event.key === 'Enter' && !(event.target as HTMLElement).closest('textarea')) { event.preventDefault(); does.run(); }
-      else if (event.key === 'F8') { event.preventDefault(); does.next(); }
+      if (command && event.key.toLowerCase() === 's') {
+        event.preventDefault();
+        does.save();
+      } else if (command && event.key === 'Enter' && !(event.target as HTMLElement).closest('textarea')) {
+        event.preventDefault();
+        does.run();
+      } else if (event.key === 'F8') {
+        event.preventDefault();
+        does.next();
+      }
     };
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
@@ -169,21 +395,38 @@ function useKeys(does: { save: () => void; run: () => void; next: () => void }):
 function usePaste(agents: string[], toFlow: (p: { x: number; y: number }) => { x: number; y: number }): void {
   useEffect(() => {
     let pointer: { x: number; y: number } | null = null;
-    const onMove = (event: PointerEvent): void => { pointer = (event.target as HTMLElement).closest?.('#canvas') ? { x: event.clientX, y: event.clientY } : null; };
+    const onMove = (event: PointerEvent): void => {
+      pointer = (event.target as HTMLElement).closest?.('#canvas') ? { x: event.clientX, y: event.clientY } : null;
+    };
     const onPaste = (event: ClipboardEvent): void => {
       if ((event.target as HTMLElement).closest?.('input,textarea,[contenteditable="true"],.codehost')) return;
-      if (pasteText(event.clipboardData?.getData('text/plain') ?? '', pointer ? toFlow(pointer) : null, (id) => agents.includes(id))) event.preventDefault();
+      if (pasteText(event.clipboardData?.getData('text/plain') ?? '', pointer ? toFlow(pointer) : null, (id) => agents.includes(id)))
+        event.preventDefault();
     };
     window.addEventListener('pointermove', onMove, { passive: true });
     window.addEventListener('paste', onPaste);
-    return () => { window.removeEventListener('pointermove', onMove); window.removeEventListener('paste', onPaste); };
+    return () => {
+      window.removeEventListener('pointermove', onMove);
+      window.removeEventListener('paste', onPaste);
+    };
   });
 }
 
 /** Tells steps, not tokens, to screen readers. */
 function useRunVoice(): void {
   const status = useRun((s) => s.view.status);
-  const last = useRun((s) => { const step = s.view.steps[s.view.order.at(-1) ?? '']; return step ? `${step.title ?? step.nodeId}\n${step.state}` : ''; });
-  useEffect(() => { const [name, state] = last.split('\n'); if (name && state !== 'streaming') say(`${name}: ${state === 'waiting' ? t('status.paused') : state === 'failed' ? t('status.failed') : state === 'done' ? t('status.completed') : t('status.running')}`); }, [last]);
-  useEffect(() => { if (status !== 'idle' && status !== 'running') say(t(`status.${status}`)); }, [status]);
+  const last = useRun((s) => {
+    const step = s.view.steps[s.view.order.at(-1) ?? ''];
+    return step ? `${step.title ?? step.nodeId}\n${step.state}` : '';
+  });
+  useEffect(() => {
+    const [name, state] = last.split('\n');
+    if (name && state !== 'streaming')
+      say(
+        `${name}: ${state === 'waiting' ? t('status.paused') : state === 'failed' ? t('status.failed') : state === 'done' ? t('status.completed') : t('status.running')}`,
+      );
+  }, [last]);
+  useEffect(() => {
+    if (status !== 'idle' && status !== 'running') say(t(`status.${status}`));
+  }, [status]);
 }

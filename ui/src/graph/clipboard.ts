@@ -2,7 +2,11 @@
 import type { Graph, GraphEdge, GraphNode } from '../api/types';
 import { allNodes, freshNodeId, freshTitle } from './document';
 
-interface Clip { studio: 1; nodes: GraphNode[]; edges: GraphEdge[] }
+interface Clip {
+  studio: 1;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
 
 export function copyText(graph: Graph, ids: string[]): string {
   const wanted = new Set(ids);
@@ -16,7 +20,9 @@ export function readClip(text: string): Clip | null {
   try {
     const clip = JSON.parse(text) as Partial<Clip>;
     if (clip.studio !== 1 || !Array.isArray(clip.nodes) || !Array.isArray(clip.edges)) return null;
-    const sound = clip.nodes.every((n) => n && typeof n.id === 'string' && typeof n.type === 'string' && n.position && typeof n.position.x === 'number');
+    const sound = clip.nodes.every(
+      (n) => n && typeof n.id === 'string' && typeof n.type === 'string' && n.position && typeof n.position.x === 'number',
+    );
     return sound ? (clip as Clip) : null;
   } catch {
     return null;
@@ -35,8 +41,15 @@ export function placed(graph: Graph, clip: Clip, at: { x: number; y: number } | 
   const made = nodes.map((node) => {
     const id = freshNodeId(graph, node.type, new Set(ids.values()));
     ids.set(node.id, id);
-    const copy: GraphNode = { ...structuredClone(node), id, position: { x: Math.round(node.position.x + shift.x), y: Math.round(node.position.y + shift.y) } };
-    if (copy.title) { copy.title = freshTitle(graph, copy.title, titles); titles.add(copy.title.toLowerCase()); }
+    const copy: GraphNode = {
+      ...structuredClone(node),
+      id,
+      position: { x: Math.round(node.position.x + shift.x), y: Math.round(node.position.y + shift.y) },
+    };
+    if (copy.title) {
+      copy.title = freshTitle(graph, copy.title, titles);
+      titles.add(copy.title.toLowerCase());
+    }
     return copy;
   });
   const edges = clip.edges.flatMap((e, n) => {

@@ -3,7 +3,10 @@ import type { ConnectionRule, Graph, GraphNode, GraphSchema } from '../api/types
 import { findNode, isBinding, isInline } from './document';
 import { edgesInto, edgesOut } from './edges';
 
-export interface End { node: string; handle: string }
+export interface End {
+  node: string;
+  handle: string;
+}
 export type Refusal = 'self' | 'duplicate' | 'unknown' | 'handles' | 'inline' | 'tool_mode';
 
 const ANY = new Set(['*', 'any']);
@@ -22,8 +25,9 @@ function unmet(rule: ConnectionRule, source: GraphNode, target: GraphNode): Refu
   const when = (rule.when ?? '').toLowerCase();
   if (/target.*(not|isn't).*inline/.test(when)) return isInline(target) ? 'handles' : null;
   if (/target.*inline|inline.*target/.test(when) && !isInline(target)) return 'inline';
-  if (/source.*not.*tool[ _]mode/.test(when)) { if (toolMode(source)) return 'tool_mode'; }
-  else if (/source.*tool[ _]mode/.test(when) && !toolMode(source)) return 'tool_mode';
+  if (/source.*not.*tool[ _]mode/.test(when)) {
+    if (toolMode(source)) return 'tool_mode';
+  } else if (/source.*tool[ _]mode/.test(when) && !toolMode(source)) return 'tool_mode';
   if (/target.*not.*tool[ _]mode/.test(when) && toolMode(target)) return 'tool_mode';
   return null;
 }
@@ -33,7 +37,12 @@ export function refusal(schema: GraphSchema, graph: Graph, from: End, to: End): 
   const source = findNode(graph, from.node);
   const target = findNode(graph, to.node);
   if (!source || !target) return 'unknown';
-  if (graph.edges.some((e) => e.source === from.node && e.sourceHandle === from.handle && e.target === to.node && e.targetHandle === to.handle)) return 'duplicate';
+  if (
+    graph.edges.some(
+      (e) => e.source === from.node && e.sourceHandle === from.handle && e.target === to.node && e.targetHandle === to.handle,
+    )
+  )
+    return 'duplicate';
   let why: Refusal = 'handles';
   for (const rule of schema.connections) {
     if (!matches(rule.source, source.type) || !matches(rule.target, target.type)) continue;
@@ -67,8 +76,16 @@ export function sourceHandles(node: GraphNode, graph: Graph, schema?: GraphSchem
 }
 
 const FALLBACK: Record<string, string[]> = {
-  start: ['default'], stop: [], condition: ['true', 'false'], loop: ['continue', 'exit'], note: [],
-  agent: ['default', 'rejected', 'error'], llm: ['default', 'error'], rag: ['default', 'error'], tool: ['default', 'error'], mcp: ['default', 'error'],
+  start: ['default'],
+  stop: [],
+  condition: ['true', 'false'],
+  loop: ['continue', 'exit'],
+  note: [],
+  agent: ['default', 'rejected', 'error'],
+  llm: ['default', 'error'],
+  rag: ['default', 'error'],
+  tool: ['default', 'error'],
+  mcp: ['default', 'error'],
 };
 
 export function targetHandles(node: GraphNode): string[] {

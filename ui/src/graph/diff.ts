@@ -2,12 +2,23 @@
 import type { Graph } from '../api/types';
 import { allNodes } from './document';
 
-export interface GraphDiff { added: string[]; removed: string[]; changed: string[]; edgesAdded: number; edgesRemoved: number }
+export interface GraphDiff {
+  added: string[];
+  removed: string[];
+  changed: string[];
+  edgesAdded: number;
+  edgesRemoved: number;
+}
 
 export const same = (a: unknown, b: unknown): boolean => JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
-  if (value && typeof value === 'object') return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([k, v]) => [k, sorted(v)]));
+  if (value && typeof value === 'object')
+    return Object.fromEntries(
+      Object.entries(value)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([k, v]) => [k, sorted(v)]),
+    );
   return value;
 }
 
@@ -20,13 +31,22 @@ export function graphDiff(before: Graph, after: Graph): GraphDiff {
   return {
     added: [...b.keys()].filter((id) => !a.has(id)),
     removed: [...a.keys()].filter((id) => !b.has(id)),
-    changed: [...b.keys()].filter((id) => { const was = a.get(id); const is = b.get(id); return was && is && !same({ d: was.data, t: was.title, y: was.type }, { d: is.data, t: is.title, y: is.type }); }),
+    changed: [...b.keys()].filter((id) => {
+      const was = a.get(id);
+      const is = b.get(id);
+      return was && is && !same({ d: was.data, t: was.title, y: was.type }, { d: is.data, t: is.title, y: is.type });
+    }),
     edgesAdded: [...eb].filter((e) => !ea.has(e)).length,
     edgesRemoved: [...ea].filter((e) => !eb.has(e)).length,
   };
 }
 
-export interface Change { path: string; kind: 'added' | 'removed' | 'changed'; before?: unknown; after?: unknown }
+export interface Change {
+  path: string;
+  kind: 'added' | 'removed' | 'changed';
+  before?: unknown;
+  after?: unknown;
+}
 
 /** Changes by JSON path; objects are walked, lists and plain values are compared whole. */
 export function changes(before: unknown, after: unknown, path = ''): Change[] {

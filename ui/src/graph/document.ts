@@ -23,7 +23,8 @@ export const sameEdge = (a: GraphEdge, b: GraphEdge): boolean =>
 export const isBinding = (edge: GraphEdge): boolean => edge.targetHandle === 'tools';
 
 export const allNodes = (graph: Graph): GraphNode[] => [...graph.nodes, ...graph.annotations];
-export const findNode = (graph: Graph, id: string): GraphNode | undefined => graph.nodes.find((n) => n.id === id) ?? graph.annotations.find((n) => n.id === id);
+export const findNode = (graph: Graph, id: string): GraphNode | undefined =>
+  graph.nodes.find((n) => n.id === id) ?? graph.annotations.find((n) => n.id === id);
 
 /** Mutates a draft of the graph; refuses silently what would break it. */
 export function change(graph: Graph, command: Command): void {
@@ -66,7 +67,8 @@ export function change(graph: Graph, command: Command): void {
       return;
     case 'reconnect': {
       const edge = graph.edges.find((e) => e.id === command.edge);
-      if (!edge || !linkable(graph, command.to) || graph.edges.some((e) => e.id !== edge.id && sameEdge(e, { ...command.to, id: '' }))) return;
+      if (!edge || !linkable(graph, command.to) || graph.edges.some((e) => e.id !== edge.id && sameEdge(e, { ...command.to, id: '' })))
+        return;
       graph.edges = graph.edges.filter((e) => e.id !== edge.id);
       link(graph, { ...edge, ...command.to });
       return;
@@ -77,7 +79,13 @@ export function change(graph: Graph, command: Command): void {
       if (!edge || !first || !linkable(graph, first) || command.node === edge.target) return;
       graph.edges = graph.edges.filter((e) => e.id !== edge.id);
       link(graph, { ...edge, ...first });
-      link(graph, { id: freshEdgeId(graph), source: command.node, sourceHandle: command.handle, target: edge.target, targetHandle: edge.targetHandle });
+      link(graph, {
+        id: freshEdgeId(graph),
+        source: command.node,
+        sourceHandle: command.handle,
+        target: edge.target,
+        targetHandle: edge.targetHandle,
+      });
       return;
     }
     case 'insert': {
@@ -85,7 +93,13 @@ export function change(graph: Graph, command: Command): void {
       if (!edge || !put(graph, command.node)) return;
       graph.edges = graph.edges.filter((e) => e.id !== edge.id);
       link(graph, { ...edge, id: freshEdgeId(graph), target: command.node.id, targetHandle: 'default' });
-      link(graph, { id: freshEdgeId(graph), source: command.node.id, sourceHandle: command.handle, target: edge.target, targetHandle: edge.targetHandle });
+      link(graph, {
+        id: freshEdgeId(graph),
+        source: command.node.id,
+        sourceHandle: command.handle,
+        target: edge.target,
+        targetHandle: edge.targetHandle,
+      });
       return;
     }
     case 'paste':
@@ -133,7 +147,11 @@ export function tidy(graph: Graph): Graph {
     if (ids.has(node.id) || (node.type === 'start' && started)) continue;
     started ||= node.type === 'start';
     ids.add(node.id);
-    (node.type === 'note' ? next.annotations : next.nodes).push({ ...node, data: node.data ?? {}, position: node.position ?? { x: 0, y: 0 } });
+    (node.type === 'note' ? next.annotations : next.nodes).push({
+      ...node,
+      data: node.data ?? {},
+      position: node.position ?? { x: 0, y: 0 },
+    });
   }
   const flow = new Set(next.nodes.map((n) => n.id));
   const edgeIds = new Set<string>();
@@ -179,4 +197,5 @@ export function freshTitle(graph: Graph, wanted: string, more: Set<string> = new
 
 export const titleOf = (node: GraphNode): string => node.title || node.id;
 export const isInline = (node: GraphNode): boolean =>
-  node.type === 'agent' && (node.data.config_mode === 'inline' || (node.data.config_mode !== 'existing' && !node.data.agent_id && !node.data.agent_ref));
+  node.type === 'agent' &&
+  (node.data.config_mode === 'inline' || (node.data.config_mode !== 'existing' && !node.data.agent_id && !node.data.agent_ref));

@@ -1,7 +1,10 @@
 /** Owns finding the edges of a node without walking all of them. */
 import type { GraphEdge } from '../api/types';
 
-export interface EdgeIndex { out: Map<string, GraphEdge[]>; into: Map<string, GraphEdge[]> }
+export interface EdgeIndex {
+  out: Map<string, GraphEdge[]>;
+  into: Map<string, GraphEdge[]>;
+}
 
 const known = new WeakMap<readonly GraphEdge[], EdgeIndex>();
 const NONE: GraphEdge[] = [];
@@ -13,13 +16,19 @@ function build(edges: readonly GraphEdge[]): EdgeIndex {
     if (list) list.push(edge);
     else map.set(key, [edge]);
   };
-  for (const edge of edges) { put(index.out, edge.source, edge); put(index.into, edge.target, edge); }
+  for (const edge of edges) {
+    put(index.out, edge.source, edge);
+    put(index.into, edge.target, edge);
+  }
   return index;
 }
 
 function of(edges: readonly GraphEdge[]): EdgeIndex {
   let index = known.get(edges);
-  if (!index) { index = build(edges); known.set(edges, index); }
+  if (!index) {
+    index = build(edges);
+    known.set(edges, index);
+  }
   return index;
 }
 

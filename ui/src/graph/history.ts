@@ -21,7 +21,12 @@ export const noHistory = (): History => ({ past: [], future: [] });
 const LIMIT = 200;
 const BURST = 900;
 
-export function perform(graph: Graph, history: History, command: Command, options: { group?: string; selection?: string[]; at?: number } = {}): { graph: Graph; history: History } {
+export function perform(
+  graph: Graph,
+  history: History,
+  command: Command,
+  options: { group?: string; selection?: string[]; at?: number } = {},
+): { graph: Graph; history: History } {
   const [next, patches, inverse] = produceWithPatches(graph, (draft) => change(draft as Graph, command));
   if (patches.length === 0) return { graph, history };
   const at = options.at ?? Date.now();
@@ -35,16 +40,28 @@ export function perform(graph: Graph, history: History, command: Command, option
   return { graph: next, history: { past: [...history.past, entry].slice(-LIMIT), future: [] } };
 }
 
-export interface Stepped { graph: Graph; history: History; selection: string[] }
+export interface Stepped {
+  graph: Graph;
+  history: History;
+  selection: string[];
+}
 
 export function undo(graph: Graph, history: History): Stepped | null {
   const entry = history.past.at(-1);
   if (!entry) return null;
-  return { graph: applyPatches(graph, entry.inverse), history: { past: history.past.slice(0, -1), future: [entry, ...history.future] }, selection: entry.selection };
+  return {
+    graph: applyPatches(graph, entry.inverse),
+    history: { past: history.past.slice(0, -1), future: [entry, ...history.future] },
+    selection: entry.selection,
+  };
 }
 
 export function redo(graph: Graph, history: History): Stepped | null {
   const [entry, ...rest] = history.future;
   if (!entry) return null;
-  return { graph: applyPatches(graph, entry.patches), history: { past: [...history.past, { ...entry, group: null }], future: rest }, selection: entry.selection };
+  return {
+    graph: applyPatches(graph, entry.patches),
+    history: { past: [...history.past, { ...entry, group: null }], future: rest },
+    selection: entry.selection,
+  };
 }

@@ -7,8 +7,11 @@ import { measure } from './measure';
 import workerUrl from './layout.worker?worker&url';
 
 type Spots = Record<string, { x: number; y: number }>;
-interface Policy { createScriptURL(url: string): unknown }
-const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): Policy } }).trustedTypes;
+interface Policy {
+  createScriptURL(url: string): unknown;
+}
+const types = (globalThis as { trustedTypes?: { createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): Policy } })
+  .trustedTypes;
 const policy = types?.createPolicy('studio-worker', { createScriptURL: (url) => url });
 
 export const LIMIT = 600;
@@ -17,7 +20,8 @@ export function tidyUp(graph: Graph, schema: GraphSchema | undefined, only: stri
   const wanted = new Set(only ?? graph.nodes.map((n) => n.id));
   const flow = graph.nodes.filter((n) => wanted.has(n.id) && !isBound(n, graph));
   const boxes = new Map(graph.nodes.map((n) => [n.id, measure(n, graph, schema, 'plain')]));
-  const bound = (id: string): string[] => graph.edges.filter((e) => e.target === id && isBinding(e) && wanted.has(e.source)).map((e) => e.source);
+  const bound = (id: string): string[] =>
+    graph.edges.filter((e) => e.target === id && isBinding(e) && wanted.has(e.source)).map((e) => e.source);
   const job: LayoutJob = {
     nodes: flow.map((n) => {
       const box = boxes.get(n.id) ?? { width: 200, height: 60 };
@@ -30,7 +34,10 @@ export function tidyUp(graph: Graph, schema: GraphSchema | undefined, only: stri
   const url = policy ? (policy.createScriptURL(workerUrl) as string) : workerUrl;
   const worker = new Worker(url, { type: 'module' });
   return new Promise((resolve, reject) => {
-    worker.onerror = (event) => { worker.terminate(); reject(new Error(event.message)); };
+    worker.onerror = (event) => {
+      worker.terminate();
+      reject(new Error(event.message));
+    };
     worker.onmessage = (message: MessageEvent<Spots>) => {
       worker.terminate();
       resolve(settle(message.data, graph, boxes, bound, only));
@@ -39,9 +46,17 @@ export function tidyUp(graph: Graph, schema: GraphSchema | undefined, only: stri
   });
 }
 
-function settle(spots: Spots, graph: Graph, boxes: Map<string, { width: number; height: number }>, bound: (id: string) => string[], only: string[] | null): Spots {
+function settle(
+  spots: Spots,
+  graph: Graph,
+  boxes: Map<string, { width: number; height: number }>,
+  bound: (id: string) => string[],
+  only: string[] | null,
+): Spots {
   const before = graph.nodes.filter((n) => spots[n.id]);
-  const anchor = only ? { x: Math.min(...before.map((n) => n.position.x)), y: Math.min(...before.map((n) => n.position.y)) } : { x: 60, y: 60 };
+  const anchor = only
+    ? { x: Math.min(...before.map((n) => n.position.x)), y: Math.min(...before.map((n) => n.position.y)) }
+    : { x: 60, y: 60 };
   const out: Spots = {};
   for (const [id, at] of Object.entries(spots)) out[id] = { x: at.x + anchor.x, y: at.y + anchor.y };
   const sources = new Set<string>();

@@ -1,6 +1,9 @@
 import { Graph, layout } from '@dagrejs/dagre';
 
-export interface LayoutJob { nodes: { id: string; width: number; height: number }[]; edges: { source: string; target: string }[] }
+export interface LayoutJob {
+  nodes: { id: string; width: number; height: number }[];
+  edges: { source: string; target: string }[];
+}
 
 self.onmessage = (message: MessageEvent<LayoutJob>): void => {
   const graph = new Graph().setGraph({ rankdir: 'LR', nodesep: 34, ranksep: 56, marginx: 0, marginy: 0 }).setDefaultEdgeLabel(() => ({}));

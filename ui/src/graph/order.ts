@@ -3,13 +3,20 @@ import type { Graph, GraphNode } from '../api/types';
 import { isBinding } from './document';
 import { edgesInto, edgesOut } from './edges';
 
-export interface Lane { fork: string; branch: string; nodes: string[] }
+export interface Lane {
+  fork: string;
+  branch: string;
+  nodes: string[];
+}
 
 const next = (graph: Graph, id: string): { handle: string; to: string }[] =>
-  edgesOut(graph, id).filter((e) => !isBinding(e)).map((e) => ({ handle: e.sourceHandle, to: e.target }));
+  edgesOut(graph, id)
+    .filter((e) => !isBinding(e))
+    .map((e) => ({ handle: e.sourceHandle, to: e.target }));
 
 export const joinOf = (graph: Graph, fork: GraphNode): string | null =>
-  edgesOut(graph, fork.id).find((e) => e.sourceHandle === 'default')?.target ?? (typeof fork.data.join === 'string' ? fork.data.join : null);
+  edgesOut(graph, fork.id).find((e) => e.sourceHandle === 'default')?.target ??
+  (typeof fork.data.join === 'string' ? fork.data.join : null);
 
 export function lanes(graph: Graph): Lane[] {
   const out: Lane[] = [];
@@ -32,7 +39,12 @@ export function lanes(graph: Graph): Lane[] {
   return out;
 }
 
-export interface OutlineRow { node: GraphNode; depth: number; via: string | null; again: boolean }
+export interface OutlineRow {
+  node: GraphNode;
+  depth: number;
+  via: string | null;
+  again: boolean;
+}
 
 const outlines = new WeakMap<Graph, OutlineRow[]>();
 
@@ -60,7 +72,10 @@ function walk(graph: Graph): OutlineRow[] {
     rows.push({ node, depth, via, again: false });
     for (const bound of edgesInto(graph, id).filter(isBinding)) {
       const tool = byId.get(bound.source);
-      if (tool && !seen.has(tool.id)) { seen.add(tool.id); rows.push({ node: tool, depth: depth + 1, via: 'tools', again: false }); }
+      if (tool && !seen.has(tool.id)) {
+        seen.add(tool.id);
+        rows.push({ node: tool, depth: depth + 1, via: 'tools', again: false });
+      }
     }
     const steps = next(graph, id);
     if (node.type === 'fork') {
@@ -80,12 +95,20 @@ function walk(graph: Graph): OutlineRow[] {
   return rows;
 }
 
-const WRITES: Record<string, string> = { agent: 'agent_response', llm: 'llm_response', rag: 'rag_context', tool: 'tool_result', mcp: 'mcp_result', human: 'human_response', join: 'parallel_results' };
+const WRITES: Record<string, string> = {
+  agent: 'agent_response',
+  llm: 'llm_response',
+  rag: 'rag_context',
+  tool: 'tool_result',
+  mcp: 'mcp_result',
+  human: 'human_response',
+  join: 'parallel_results',
+};
 
 export function writtenKey(node: GraphNode): string | null {
   if (node.type === 'set_state') return typeof node.data.key === 'string' ? (node.data.key.split('.')[0] ?? null) : null;
   const fallback = WRITES[node.type];
-  return fallback ? ((node.data.output_key as string | undefined) || fallback) : null;
+  return fallback ? (node.data.output_key as string | undefined) || fallback : null;
 }
 
 /** State keys that nodes before this one may have written. */
@@ -94,9 +117,16 @@ export function keysBefore(graph: Graph, id: string): string[] {
   const stack = [id];
   while (stack.length) {
     const at = stack.pop() as string;
-    for (const edge of graph.edges) if (edge.target === at && !isBinding(edge) && !seen.has(edge.source)) { seen.add(edge.source); stack.push(edge.source); }
+    for (const edge of graph.edges)
+      if (edge.target === at && !isBinding(edge) && !seen.has(edge.source)) {
+        seen.add(edge.source);
+        stack.push(edge.source);
+      }
   }
-  const keys = graph.nodes.filter((n) => seen.has(n.id)).map(writtenKey).filter((k): k is string => !!k);
+  const keys = graph.nodes
+    .filter((n) => seen.has(n.id))
+    .map(writtenKey)
+    .filter((k): k is string => !!k);
   return [...new Set(['input', 'attachments', ...keys])];
 }
 
@@ -106,8 +136,19 @@ const PLACEHOLDER = /\{\{\s*(?:\["([^"]+)"\]|([A-Za-z_][A-Za-z0-9_-]*))/g;
 export function keysOf(node: GraphNode, field: string): { reads: string[]; writes: string | null } {
   const value = node.data[field];
   if (field === 'output_key' || (node.type === 'set_state' && field === 'key')) return { reads: [], writes: writtenKey(node) };
-  if (field === 'state_key' || field === 'from_key') return { reads: typeof value === 'string' && value ? [value.split('.')[0] as string] : [], writes: null };
-  if (field === 'rules' && Array.isArray(value)) return { reads: [...new Set(value.flatMap((rule: { state_key?: unknown } | null) => (typeof rule?.state_key === 'string' ? [rule.state_key.split('.')[0] as string] : [])))], writes: null };
+  if (field === 'state_key' || field === 'from_key')
+    return { reads: typeof value === 'string' && value ? [value.split('.')[0] as string] : [], writes: null };
+  if (field === 'rules' && Array.isArray(value))
+    return {
+      reads: [
+        ...new Set(
+          value.flatMap((rule: { state_key?: unknown } | null) =>
+            typeof rule?.state_key === 'string' ? [rule.state_key.split('.')[0] as string] : [],
+          ),
+        ),
+      ],
+      writes: null,
+    };
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value).replaceAll('\\"', '"');
   return { reads: [...new Set([...text.matchAll(PLACEHOLDER)].map((m) => m[1] ?? m[2] ?? ''))], writes: null };
 }
@@ -115,10 +156,12 @@ export function keysOf(node: GraphNode, field: string): { reads: string[]; write
 /** Nodes whose data mentions a state key, as writer or reader. */
 export function whereUsed(graph: Graph, key: string): { writers: string[]; readers: string[] } {
   const writers = graph.nodes.filter((n) => writtenKey(n) === key).map((n) => n.id);
-  const readers = graph.nodes.filter((n) => {
-    const text = JSON.stringify(n.data);
-    for (const match of text.replaceAll('\\"', '"').matchAll(PLACEHOLDER)) if ((match[1] ?? match[2]) === key) return true;
-    return n.data.state_key === key || n.data.from_key === key;
-  }).map((n) => n.id);
+  const readers = graph.nodes
+    .filter((n) => {
+      const text = JSON.stringify(n.data);
+      for (const match of text.replaceAll('\\"', '"').matchAll(PLACEHOLDER)) if ((match[1] ?? match[2]) === key) return true;
+      return n.data.state_key === key || n.data.from_key === key;
+    })
+    .map((n) => n.id);
   return { writers, readers };
 }

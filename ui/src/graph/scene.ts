@@ -3,12 +3,35 @@ import type { Graph, GraphEdge, GraphNode, GraphSchema } from '../api/types';
 import { allNodes } from './document';
 import { measure, type Box, type Face, type HandleSpot } from './measure';
 
-export interface Point { x: number; y: number }
-export interface Rect { left: number; top: number; right: number; bottom: number }
-export interface Placed extends Rect { id: string; source: GraphNode; face: Face; box: Box }
+export interface Point {
+  x: number;
+  y: number;
+}
+export interface Rect {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+export interface Placed extends Rect {
+  id: string;
+  source: GraphNode;
+  face: Face;
+  box: Box;
+}
 /** `turn`: where the upright part of the line stands, when not half-way. */
-export interface Route extends Rect { id: string; edge: GraphEdge; points: number[]; turn?: number }
-export interface Scene { nodes: Placed[]; byId: Map<string, Placed>; routes: Route[]; bounds: Rect }
+export interface Route extends Rect {
+  id: string;
+  edge: GraphEdge;
+  points: number[];
+  turn?: number;
+}
+export interface Scene {
+  nodes: Placed[];
+  byId: Map<string, Placed>;
+  routes: Route[];
+  bounds: Rect;
+}
 
 const known = new WeakMap<GraphNode, { edges: readonly GraphEdge[]; schema: GraphSchema | undefined; face: Face; box: Box }>();
 
@@ -32,7 +55,9 @@ export function sceneOf(graph: Graph, schema: GraphSchema | undefined, faceOf: (
   const routes = graph.edges.flatMap((edge) => {
     const from = byId.get(edge.source);
     const to = byId.get(edge.target);
-    return from && to ? [routeOf(edge, from, to, NOWHERE, NOWHERE, nodes.length <= SPARSE ? freeTurn(edge, from, to, nodes) : undefined)] : [];
+    return from && to
+      ? [routeOf(edge, from, to, NOWHERE, NOWHERE, nodes.length <= SPARSE ? freeTurn(edge, from, to, nodes) : undefined)]
+      : [];
   });
   return { nodes, byId, routes, bounds: around(nodes) };
 }
@@ -41,7 +66,14 @@ const NOWHERE = { x: 0, y: 0 };
 /** In larger graphs every line turns half-way: looking for a free place costs edges times nodes. */
 const SPARSE = 200;
 
-export function routeOf(edge: GraphEdge, from: Placed, to: Placed, shiftFrom: Point = NOWHERE, shiftTo: Point = NOWHERE, turn?: number): Route {
+export function routeOf(
+  edge: GraphEdge,
+  from: Placed,
+  to: Placed,
+  shiftFrom: Point = NOWHERE,
+  shiftTo: Point = NOWHERE,
+  turn?: number,
+): Route {
   const points = path(end(from, edge.sourceHandle, 'source', shiftFrom), end(to, edge.targetHandle, 'target', shiftTo), turn);
   return { id: edge.id, edge, points, ...(turn === undefined ? null : { turn }), ...bounds(points) };
 }
@@ -65,13 +97,23 @@ function freeTurn(edge: GraphEdge, from: Placed, to: Placed, nodes: Placed[]): n
   let best: number | undefined;
   for (const x of [b.x - REACH, a.x + REACH]) {
     const met = least > 0 ? hits(x) : least;
-    if (met < least) { least = met; best = x; }
+    if (met < least) {
+      least = met;
+      best = x;
+    }
   }
   return best;
 }
 
-interface End extends Point { side: HandleSpot['side'] }
-const AWAY: Record<HandleSpot['side'], Point> = { left: { x: -1, y: 0 }, right: { x: 1, y: 0 }, top: { x: 0, y: -1 }, bottom: { x: 0, y: 1 } };
+interface End extends Point {
+  side: HandleSpot['side'];
+}
+const AWAY: Record<HandleSpot['side'], Point> = {
+  left: { x: -1, y: 0 },
+  right: { x: 1, y: 0 },
+  top: { x: 0, y: -1 },
+  bottom: { x: 0, y: 1 },
+};
 const REACH = 18;
 
 function end(node: Placed, handle: string, type: HandleSpot['type'], shift: Point): End {
@@ -87,13 +129,20 @@ function path(a: End, b: End, turn?: number): number[] {
   const p = { x: a.x + AWAY[a.side].x * REACH, y: a.y + AWAY[a.side].y * REACH };
   const q = { x: b.x + AWAY[b.side].x * REACH, y: b.y + AWAY[b.side].y * REACH };
   const flat = AWAY[a.side].x !== 0;
-  if (flat !== (AWAY[b.side].x !== 0)) return flat ? [a.x, a.y, p.x, p.y, q.x, p.y, q.x, q.y, b.x, b.y] : [a.x, a.y, p.x, p.y, p.x, q.y, q.x, q.y, b.x, b.y];
+  if (flat !== (AWAY[b.side].x !== 0))
+    return flat ? [a.x, a.y, p.x, p.y, q.x, p.y, q.x, q.y, b.x, b.y] : [a.x, a.y, p.x, p.y, p.x, q.y, q.x, q.y, b.x, b.y];
   if (flat) {
-    if ((q.x - p.x) * AWAY[a.side].x >= 0) { const x = turn !== undefined && turnFits(a.x, b.x, turn) ? turn : (p.x + q.x) / 2; return [a.x, a.y, x, a.y, x, b.y, b.x, b.y]; }
+    if ((q.x - p.x) * AWAY[a.side].x >= 0) {
+      const x = turn !== undefined && turnFits(a.x, b.x, turn) ? turn : (p.x + q.x) / 2;
+      return [a.x, a.y, x, a.y, x, b.y, b.x, b.y];
+    }
     const y = (a.y + b.y) / 2;
     return [a.x, a.y, p.x, a.y, p.x, y, q.x, y, q.x, b.y, b.x, b.y];
   }
-  if ((q.y - p.y) * AWAY[a.side].y >= 0) { const y = (p.y + q.y) / 2; return [a.x, a.y, a.x, y, b.x, y, b.x, b.y]; }
+  if ((q.y - p.y) * AWAY[a.side].y >= 0) {
+    const y = (p.y + q.y) / 2;
+    return [a.x, a.y, a.x, y, b.x, y, b.x, b.y];
+  }
   const x = (a.x + b.x) / 2;
   return [a.x, a.y, a.x, p.y, x, p.y, x, q.y, b.x, q.y, b.x, b.y];
 }
@@ -142,7 +191,10 @@ export function routeAt(scene: Scene, at: Point, reach: number): Route | null {
   for (const r of scene.routes) {
     if (at.x < r.left - reach || at.x > r.right + reach || at.y < r.top - reach || at.y > r.bottom + reach) continue;
     const d = distance(r.points, at);
-    if (d < least) { least = d; best = r; }
+    if (d < least) {
+      least = d;
+      best = r;
+    }
   }
   return best;
 }

@@ -55,7 +55,8 @@ export function micros(text: string | null | undefined): bigint {
 }
 
 /** True of what was used and has no price: its cost is not known, so it is never told as 0. */
-export const priceless = (entry: { estimated_cost?: string; unpriced?: boolean } | null | undefined): boolean => entry?.unpriced === true && micros(entry.estimated_cost) === 0n;
+export const priceless = (entry: { estimated_cost?: string; unpriced?: boolean } | null | undefined): boolean =>
+  entry?.unpriced === true && micros(entry.estimated_cost) === 0n;
 
 export function fromMicros(value: bigint): string {
   const sign = value < 0n ? '-' : '';
@@ -83,10 +84,13 @@ export const count = (value: number | null | undefined): string => (value == nul
 
 export function compact(value: number | null | undefined): string {
   if (value == null) return '–';
-  return value < 10000 ? count(value) : new Intl.NumberFormat(tag === 'en-GB' ? 'en' : tag, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+  return value < 10000
+    ? count(value)
+    : new Intl.NumberFormat(tag === 'en-GB' ? 'en' : tag, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
-const fixed = (value: number, digits: number): string => format({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
+const fixed = (value: number, digits: number): string =>
+  format({ minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 
 export function duration(ms: number | null | undefined): string {
   if (ms == null) return '–';
@@ -101,7 +105,9 @@ export function duration(ms: number | null | undefined): string {
 export function clock(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
   const rest = String(seconds % 60).padStart(2, '0');
-  return seconds < 3600 ? `${Math.floor(seconds / 60)}:${rest}` : `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, '0')}:${rest}`;
+  return seconds < 3600
+    ? `${Math.floor(seconds / 60)}:${rest}`
+    : `${Math.floor(seconds / 3600)}:${String(Math.floor(seconds / 60) % 60).padStart(2, '0')}:${rest}`;
 }
 
 export function bytes(size: number | null | undefined): string {
@@ -117,7 +123,10 @@ export const day = (text: string, options: Intl.DateTimeFormatOptions = { day: '
 
 /** Two days as one span: `22 Oct – 20 Nov 2026`. */
 export const dayRange = (from: string, to: string): string =>
-  new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
+  new Intl.DateTimeFormat(tag, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).formatRange(
+    new Date(from),
+    new Date(to),
+  );
 
 export function ago(text: string | null | undefined, now = Date.now()): string {
   if (!text) return '–';

@@ -40,7 +40,8 @@ export type Values = Record<string, string | number>;
 export function t(key: Key, values?: Values): string {
   const texts = catalog as Record<string, string | undefined>;
   let text = texts[key];
-  if (text === undefined && values && typeof values.n === 'number') text = texts[`${key}_${plural.select(values.n)}`] ?? texts[`${key}_other`];
+  if (text === undefined && values && typeof values.n === 'number')
+    text = texts[`${key}_${plural.select(values.n)}`] ?? texts[`${key}_other`];
   if (text === undefined) return key;
   if (!values) return text;
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {

@@ -9,7 +9,23 @@ export default function Missing(): ReactElement {
   return (
     <>
       <Top crumbs={[{ label: t('error.page') }]} title={t('error.page')} />
-      <div className="page"><Empty icon={SearchX} title={t('error.page')} text={<>{t('error.page.text')}<br /><span className="mono">{location.pathname}</span></>}><LinkButton look="pri" to="/workflows">{t('nav.workflows')}</LinkButton></Empty></div>
+      <div className="page">
+        <Empty
+          icon={SearchX}
+          title={t('error.page')}
+          text={
+            <>
+              {t('error.page.text')}
+              <br />
+              <span className="mono">{location.pathname}</span>
+            </>
+          }
+        >
+          <LinkButton look="pri" to="/workflows">
+            {t('nav.workflows')}
+          </LinkButton>
+        </Empty>
+      </div>
     </>
   );
 }

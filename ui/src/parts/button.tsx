@@ -18,8 +18,12 @@ export function Button({ look = '', icon, small, label, reason, children, classN
   const classes = `btn ${look}${small ? ' sm' : ''}${children ? '' : ' ico'} ${className}`.trim();
   const button = (
     <button
-      type="button" className={classes} aria-label={children ? undefined : label}
-      aria-disabled={reason ? true : undefined} onClick={reason ? undefined : onClick} {...rest}
+      type="button"
+      className={classes}
+      aria-label={children ? undefined : label}
+      aria-disabled={reason ? true : undefined}
+      onClick={reason ? undefined : onClick}
+      {...rest}
     >
       {icon && <Icon as={icon} />}
       {children}
@@ -29,7 +33,21 @@ export function Button({ look = '', icon, small, label, reason, children, classN
   return text ? <Tip text={text}>{button}</Tip> : button;
 }
 
-export function LinkButton({ to, look = '', icon, small, children, label }: { to: string; look?: string; icon?: IconType; small?: boolean; children?: ReactNode; label?: string }): ReactElement {
+export function LinkButton({
+  to,
+  look = '',
+  icon,
+  small,
+  children,
+  label,
+}: {
+  to: string;
+  look?: string;
+  icon?: IconType;
+  small?: boolean;
+  children?: ReactNode;
+  label?: string;
+}): ReactElement {
   return (
     <Link to={to} className={`btn ${look}${small ? ' sm' : ''}${children ? '' : ' ico'}`} aria-label={children ? undefined : label}>
       {icon && <Icon as={icon} />}

@@ -10,7 +10,12 @@ import { Button } from './button';
 import { Dialog } from './dialog';
 import { toast, toastError } from './toast';
 
-interface Stored { id: string; revision: number; locked: boolean; name: string }
+interface Stored {
+  id: string;
+  revision: number;
+  locked: boolean;
+  name: string;
+}
 
 export interface Editing<T> {
   value: T | null;
@@ -34,10 +39,13 @@ export interface Editing<T> {
 const kept = new Map<string, { change: object; since: number | undefined }>();
 
 /** The engine names a field by its key; who reads the form knows its label. */
-const named = (errors: Record<string, string[]>): Record<string, string[]> => Object.fromEntries(Object.entries(errors).map(([key, all]) => {
-  const last = key.slice(key.lastIndexOf('.') + 1);
-  return [key, all.map((text) => (text.startsWith(`${key} `) ? tx(last, tx(`key.${last}`, last)) + text.slice(key.length) : text))];
-}));
+const named = (errors: Record<string, string[]>): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(errors).map(([key, all]) => {
+      const last = key.slice(key.lastIndexOf('.') + 1);
+      return [key, all.map((text) => (text.startsWith(`${key} `) ? tx(last, tx(`key.${last}`, last)) + text.slice(key.length) : text))];
+    }),
+  );
 
 /** `id` of `new` starts from `blank` and posts; any other id is loaded and put. */
 export function useDefinition<T extends Stored>(kind: string, id: string, blank: Partial<T>, page: string): Editing<T> {
@@ -57,7 +65,10 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
   const dirty = Object.keys(change).length > 0;
 
   useEffect(() => {
-    if (!dirty) { kept.delete(place); return; }
+    if (!dirty) {
+      kept.delete(place);
+      return;
+    }
     kept.set(place, { change, since: since.current });
     const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
     window.addEventListener('beforeunload', warn);
@@ -65,17 +76,23 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
   }, [dirty, change, place]);
 
   const revision = base?.revision;
-  const set = useCallback((next: Partial<T>) => setChange((before) => {
-    if (Object.keys(before).length === 0) since.current = revision;
-    return { ...before, ...next };
-  }), [revision]);
+  const set = useCallback(
+    (next: Partial<T>) =>
+      setChange((before) => {
+        if (Object.keys(before).length === 0) since.current = revision;
+        return { ...before, ...next };
+      }),
+    [revision],
+  );
   const store = (answer: T): unknown => cache.setQueryData([`/api/${kind}`, answer.id], answer);
   const save = async (force = false): Promise<T | null> => {
     if (!value) return null;
     setBusy(true);
     setErrors({});
     try {
-      const answer = fresh ? await post<T>(`/api/${kind}`, value) : await put<T>(`/api/${kind}/${value.id}`, { ...value, revision: undefined }, force ? null : (since.current ?? revision));
+      const answer = fresh
+        ? await post<T>(`/api/${kind}`, value)
+        : await put<T>(`/api/${kind}/${value.id}`, { ...value, revision: undefined }, force ? null : (since.current ?? revision));
       store(answer);
       since.current = answer.revision;
       refresh(`/api/${kind}`);
@@ -88,7 +105,10 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
     } catch (error) {
       if (isProblem(error) && error.code === 'revision_conflict') setConflict(error.body.current as T);
       else {
-        if (isProblem(error) && error.status === 422) { setErrors(named(error.errors)); requestAnimationFrame(() => document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus()); }
+        if (isProblem(error) && error.status === 422) {
+          setErrors(named(error.errors));
+          requestAnimationFrame(() => document.querySelector<HTMLElement>('.form [aria-invalid="true"]')?.focus());
+        }
         const told = isProblem(error) && Object.values(named(error.errors))[0]?.[0];
         if (told) toast(t('error.action', { message: told }), { fail: true });
         else toastError(error);
@@ -98,10 +118,30 @@ export function useDefinition<T extends Stored>(kind: string, id: string, blank:
       setBusy(false);
     }
   };
-  const takeTheirs = (): void => { if (conflict) void store(conflict); setChange({}); setConflict(null); };
+  const takeTheirs = (): void => {
+    if (conflict) void store(conflict);
+    setChange({});
+    setConflict(null);
+  };
   return {
-    value, saved: item.data, error: item.isError && !item.data ? item.error : null, fresh, dirty: dirty || fresh, busy, errors, conflict,
-    locked: !!item.data?.locked, set, save, discard: () => { setChange({}); setErrors({}); }, takeTheirs, keepMine: () => void save(true), retry: () => void item.refetch(),
+    value,
+    saved: item.data,
+    error: item.isError && !item.data ? item.error : null,
+    fresh,
+    dirty: dirty || fresh,
+    busy,
+    errors,
+    conflict,
+    locked: !!item.data?.locked,
+    set,
+    save,
+    discard: () => {
+      setChange({});
+      setErrors({});
+    },
+    takeTheirs,
+    keepMine: () => void save(true),
+    retry: () => void item.refetch(),
   };
 }
 
@@ -115,10 +155,24 @@ export function SaveButton<T>({ editing }: { editing: Editing<T> }): ReactElemen
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   });
-  return editing.error ? <></> : (
+  return editing.error ? (
+    <></>
+  ) : (
     <>
-      {editing.dirty && !editing.fresh && <><span className="mut small hide-m">{t('unsaved')}</span><Button look="ghost" onClick={editing.discard}>{t('discard')}</Button></>}
-      <Button look="pri" disabled={editing.busy || !editing.dirty} reason={editing.locked && t('locked')} onClick={() => void editing.save()}>
+      {editing.dirty && !editing.fresh && (
+        <>
+          <span className="mut small hide-m">{t('unsaved')}</span>
+          <Button look="ghost" onClick={editing.discard}>
+            {t('discard')}
+          </Button>
+        </>
+      )}
+      <Button
+        look="pri"
+        disabled={editing.busy || !editing.dirty}
+        reason={editing.locked && t('locked')}
+        onClick={() => void editing.save()}
+      >
         {editing.busy ? t('saving') : editing.fresh ? t('create') : t('save')}
       </Button>
       <ConflictDialog editing={editing} />
@@ -130,7 +184,12 @@ function ConflictDialog<T>({ editing }: { editing: Editing<T> }): ReactElement {
   return (
     <Dialog open={editing.conflict !== null} onClose={editing.takeTheirs} title={t('error.conflict')}>
       <p className="ink2">{t('error.conflict.text')}</p>
-      <div className="foot"><Button onClick={editing.takeTheirs}>{t('conflict.theirs')}</Button><Button look="pri" onClick={editing.keepMine}>{t('conflict.mine')}</Button></div>
+      <div className="foot">
+        <Button onClick={editing.takeTheirs}>{t('conflict.theirs')}</Button>
+        <Button look="pri" onClick={editing.keepMine}>
+          {t('conflict.mine')}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -5,7 +5,15 @@ import { t } from '../i18n';
 import { Button } from './button';
 
 /** Without `onClose` there is no way out but an answer. */
-interface Props { open: boolean; onClose?: () => void; title: ReactNode; children: ReactNode; wide?: boolean; sheet?: boolean; bare?: string }
+interface Props {
+  open: boolean;
+  onClose?: () => void;
+  title: ReactNode;
+  children: ReactNode;
+  wide?: boolean;
+  sheet?: boolean;
+  bare?: string;
+}
 
 export function Dialog(props: Props): ReactElement | null {
   return props.open ? <Shown {...props} /> : null;
@@ -20,13 +28,35 @@ function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactEle
     element?.showModal();
     // Where nothing asks for it, the dialog itself: else the first button has it, and tells its name in a tip.
     (element?.querySelector<HTMLElement>('[data-autofocus]') ?? element)?.focus();
-    return () => { if (before?.isConnected) before.focus(); };
+    return () => {
+      if (before?.isConnected) before.focus();
+    };
   }, []);
   return (
-    <dialog ref={box} tabIndex={-1} className={bare ?? (sheet ? 'sheet' : `dialog${wide ? ' wide' : ''}`)} aria-labelledby={bare ? undefined : id} aria-label={bare ? String(title) : undefined}
-      onCancel={(e) => { e.preventDefault(); onClose?.(); }} onKeyDown={(e) => e.stopPropagation()} onClick={(e) => { if (e.target === box.current) onClose?.(); }}>
+    <dialog
+      ref={box}
+      tabIndex={-1}
+      className={bare ?? (sheet ? 'sheet' : `dialog${wide ? ' wide' : ''}`)}
+      aria-labelledby={bare ? undefined : id}
+      aria-label={bare ? String(title) : undefined}
+      onCancel={(e) => {
+        e.preventDefault();
+        onClose?.();
+      }}
+      onKeyDown={(e) => e.stopPropagation()}
+      onClick={(e) => {
+        if (e.target === box.current) onClose?.();
+      }}
+    >
       <div className="dialogbody">
-        {!bare && <div className="row between dialoghead"><h2 id={id} style={{ fontSize: 15 }}>{title}</h2>{onClose && <Button look="ghost" small icon={X} label={t('close')} onClick={onClose} />}</div>}
+        {!bare && (
+          <div className="row between dialoghead">
+            <h2 id={id} style={{ fontSize: 15 }}>
+              {title}
+            </h2>
+            {onClose && <Button look="ghost" small icon={X} label={t('close')} onClick={onClose} />}
+          </div>
+        )}
         {children}
       </div>
     </dialog>

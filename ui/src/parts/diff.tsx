@@ -15,14 +15,29 @@ export function ChangesList({ before, after }: { before: Record<string, unknown>
   const kept = Object.keys(after).filter((k) => !touched.has(k));
   return (
     <div className="diff">
-      {kept.length > 0 && <div><span /><span className="k">{t('state.unchanged', { n: kept.length })}</span></div>}
+      {kept.length > 0 && (
+        <div>
+          <span />
+          <span className="k">{t('state.unchanged', { n: kept.length })}</span>
+        </div>
+      )}
       {list.map((c) => (
         <div key={c.path} className={c.kind === 'added' ? 'a' : c.kind === 'removed' ? 'd' : 'c'}>
-          <span aria-label={t(`diff.${c.kind}`)} role="img">{c.kind === 'added' ? '+' : c.kind === 'removed' ? '−' : '~'}</span>
-          <span>{c.path}: {c.kind === 'changed' ? `${brief(c.before, 120)} → ${brief(c.after)}` : brief(c.kind === 'added' ? c.after : c.before)}</span>
+          <span aria-label={t(`diff.${c.kind}`)} role="img">
+            {c.kind === 'added' ? '+' : c.kind === 'removed' ? '−' : '~'}
+          </span>
+          <span>
+            {c.path}:{' '}
+            {c.kind === 'changed' ? `${brief(c.before, 120)} → ${brief(c.after)}` : brief(c.kind === 'added' ? c.after : c.before)}
+          </span>
         </div>
       ))}
-      {list.length === 0 && kept.length === 0 && <div><span /><span className="k">{t('state.empty')}</span></div>}
+      {list.length === 0 && kept.length === 0 && (
+        <div>
+          <span />
+          <span className="k">{t('state.empty')}</span>
+        </div>
+      )}
     </div>
   );
 }

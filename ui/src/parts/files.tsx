@@ -8,7 +8,8 @@ import { bytes } from '../i18n/figures';
 import { Button } from './button';
 import { toast } from './toast';
 
-export const ACCEPTED = 'image/jpeg,image/png,image/gif,image/webp,audio/mpeg,audio/wav,audio/ogg,video/mp4,video/webm,application/pdf,text/plain,text/markdown,text/csv,.md,.csv,.txt';
+export const ACCEPTED =
+  'image/jpeg,image/png,image/gif,image/webp,audio/mpeg,audio/wav,audio/ogg,video/mp4,video/webm,application/pdf,text/plain,text/markdown,text/csv,.md,.csv,.txt';
 const TYPES = new Set(ACCEPTED.split(','));
 const LIMIT = 25 * 1024 * 1024;
 
@@ -16,8 +17,14 @@ export async function sendFiles(files: File[]): Promise<Attachment[]> {
   const made: Attachment[] = [];
   for (const file of files) {
     const known = TYPES.has(file.type) || /\.(md|csv|txt)$/i.test(file.name);
-    if (!known) { toast(t('files.type', { name: file.name }), { fail: true }); continue; }
-    if (file.size > LIMIT) { toast(t('files.size', { name: file.name, size: bytes(LIMIT) }), { fail: true }); continue; }
+    if (!known) {
+      toast(t('files.type', { name: file.name }), { fail: true });
+      continue;
+    }
+    if (file.size > LIMIT) {
+      toast(t('files.size', { name: file.name, size: bytes(LIMIT) }), { fail: true });
+      continue;
+    }
     const form = new FormData();
     form.set('file', file);
     const answer = await upload<Attachment>('/api/attachments', form);
@@ -26,12 +33,33 @@ export async function sendFiles(files: File[]): Promise<Attachment[]> {
   return made;
 }
 
-export function FileButton({ onFiles, disabled, label }: { onFiles: (files: File[]) => void; disabled?: boolean; label?: string }): ReactElement {
+export function FileButton({
+  onFiles,
+  disabled,
+  label,
+}: {
+  onFiles: (files: File[]) => void;
+  disabled?: boolean;
+  label?: string;
+}): ReactElement {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <input ref={input} type="file" multiple hidden accept={ACCEPTED} aria-label={t('files.attach')} onChange={(e) => { onFiles([...(e.target.files ?? [])]); e.target.value = ''; }} />
-      <Button look="ghost" small icon={Paperclip} label={t('files.attach')} disabled={disabled} onClick={() => input.current?.click()}>{label}</Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        accept={ACCEPTED}
+        aria-label={t('files.attach')}
+        onChange={(e) => {
+          onFiles([...(e.target.files ?? [])]);
+          e.target.value = '';
+        }}
+      />
+      <Button look="ghost" small icon={Paperclip} label={t('files.attach')} disabled={disabled} onClick={() => input.current?.click()}>
+        {label}
+      </Button>
     </>
   );
 }

@@ -1,15 +1,33 @@
 /** Owns form parts: a labelled field with hint and error, text, choice, switch, tags. */
 import { useId, type ReactElement, type ReactNode } from 'react';
 
-export function Field({ label, hint, error, children }: { label: ReactNode; hint?: ReactNode; error?: string; children: (ids: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean }) => ReactNode }): ReactElement {
+export function Field({
+  label,
+  hint,
+  error,
+  children,
+}: {
+  label: ReactNode;
+  hint?: ReactNode;
+  error?: string;
+  children: (ids: { id: string; 'aria-describedby'?: string; 'aria-invalid'?: boolean }) => ReactNode;
+}): ReactElement {
   const id = useId();
   const described = [hint && `${id}h`, error && `${id}e`].filter(Boolean).join(' ') || undefined;
   return (
     <div className="fl">
       <label htmlFor={id}>{label}</label>
       {children({ id, 'aria-describedby': described, 'aria-invalid': error ? true : undefined })}
-      {hint && <div className="hint" id={`${id}h`}>{hint}</div>}
-      {error && <div className="err" id={`${id}e`} role="alert">{error}</div>}
+      {hint && (
+        <div className="hint" id={`${id}h`}>
+          {hint}
+        </div>
+      )}
+      {error && (
+        <div className="err" id={`${id}e`} role="alert">
+          {error}
+        </div>
+      )}
     </div>
   );
 }
@@ -27,62 +45,218 @@ interface TextProps {
   autoFocus?: boolean;
   type?: string;
 }
-export function TextField({ label, value, onChange, hint, error, rows, mono, disabled, placeholder, autoFocus, type }: TextProps): ReactElement {
+export function TextField({
+  label,
+  value,
+  onChange,
+  hint,
+  error,
+  rows,
+  mono,
+  disabled,
+  placeholder,
+  autoFocus,
+  type,
+}: TextProps): ReactElement {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(ids) => rows
-        ? <textarea className={`in${mono ? ' mono' : ''}`} rows={rows} value={value} disabled={disabled} placeholder={placeholder} onChange={(e) => onChange(e.target.value)} {...ids} />
-        : <input className={`in${mono ? ' mono' : ''}`} type={type} value={value} disabled={disabled} placeholder={placeholder} autoFocus={autoFocus} data-autofocus={autoFocus || undefined} onChange={(e) => onChange(e.target.value)} {...ids} />}
+      {(ids) =>
+        rows ? (
+          <textarea
+            className={`in${mono ? ' mono' : ''}`}
+            rows={rows}
+            value={value}
+            disabled={disabled}
+            placeholder={placeholder}
+            onChange={(e) => onChange(e.target.value)}
+            {...ids}
+          />
+        ) : (
+          <input
+            className={`in${mono ? ' mono' : ''}`}
+            type={type}
+            value={value}
+            disabled={disabled}
+            placeholder={placeholder}
+            autoFocus={autoFocus}
+            data-autofocus={autoFocus || undefined}
+            onChange={(e) => onChange(e.target.value)}
+            {...ids}
+          />
+        )
+      }
     </Field>
   );
 }
 
-export function NumberField({ label, value, onChange, hint, error, min, max, step, disabled, placeholder }: { label: ReactNode; value: number | null | undefined; onChange: (value: number | null) => void; hint?: ReactNode; error?: string; min?: number; max?: number; step?: number | 'any'; disabled?: boolean; placeholder?: string }): ReactElement {
+export function NumberField({
+  label,
+  value,
+  onChange,
+  hint,
+  error,
+  min,
+  max,
+  step,
+  disabled,
+  placeholder,
+}: {
+  label: ReactNode;
+  value: number | null | undefined;
+  onChange: (value: number | null) => void;
+  hint?: ReactNode;
+  error?: string;
+  min?: number;
+  max?: number;
+  step?: number | 'any';
+  disabled?: boolean;
+  placeholder?: string;
+}): ReactElement {
   return (
     <Field label={label} hint={hint} error={error}>
       {(ids) => (
-        <input className="in" type="number" inputMode="decimal" min={min} max={max} step={step ?? 1} value={value ?? ''} disabled={disabled} placeholder={placeholder}
-          onChange={(e) => onChange(e.target.value === '' || Number.isNaN(e.target.valueAsNumber) ? null : e.target.valueAsNumber)} {...ids} />
+        <input
+          className="in"
+          type="number"
+          inputMode="decimal"
+          min={min}
+          max={max}
+          step={step ?? 1}
+          value={value ?? ''}
+          disabled={disabled}
+          placeholder={placeholder}
+          onChange={(e) => onChange(e.target.value === '' || Number.isNaN(e.target.valueAsNumber) ? null : e.target.valueAsNumber)}
+          {...ids}
+        />
       )}
     </Field>
   );
 }
 
-export interface Choice { value: string; label: string; disabled?: boolean }
+export interface Choice {
+  value: string;
+  label: string;
+  disabled?: boolean;
+}
 
-export function ChoiceField({ label, value, choices, onChange, hint, error, disabled }: { label: ReactNode; value: string; choices: Choice[]; onChange: (value: string) => void; hint?: ReactNode; error?: string; disabled?: boolean }): ReactElement {
+export function ChoiceField({
+  label,
+  value,
+  choices,
+  onChange,
+  hint,
+  error,
+  disabled,
+}: {
+  label: ReactNode;
+  value: string;
+  choices: Choice[];
+  onChange: (value: string) => void;
+  hint?: ReactNode;
+  error?: string;
+  disabled?: boolean;
+}): ReactElement {
   return (
     <Field label={label} hint={hint} error={error}>
       {(ids) => (
         <select className="in" value={value} disabled={disabled} onChange={(e) => onChange(e.target.value)} {...ids}>
           {!choices.some((c) => c.value === value) && <option value={value}>{value || '–'}</option>}
-          {choices.map((c) => <option key={c.value} value={c.value} disabled={c.disabled}>{c.label}</option>)}
+          {choices.map((c) => (
+            <option key={c.value} value={c.value} disabled={c.disabled}>
+              {c.label}
+            </option>
+          ))}
         </select>
       )}
     </Field>
   );
 }
 
-export function Check({ checked, onChange, children, hint, disabled }: { checked: boolean; onChange: (on: boolean) => void; children: ReactNode; hint?: ReactNode; disabled?: boolean }): ReactElement {
+export function Check({
+  checked,
+  onChange,
+  children,
+  hint,
+  disabled,
+}: {
+  checked: boolean;
+  onChange: (on: boolean) => void;
+  children: ReactNode;
+  hint?: ReactNode;
+  disabled?: boolean;
+}): ReactElement {
   return (
     <label className="chk">
       <input type="checkbox" checked={checked} disabled={disabled} onChange={(e) => onChange(e.target.checked)} />
-      <span>{children}{hint && <span className="mut small" style={{ display: 'block' }}>{hint}</span>}</span>
+      <span>
+        {children}
+        {hint && (
+          <span className="mut small" style={{ display: 'block' }}>
+            {hint}
+          </span>
+        )}
+      </span>
     </label>
   );
 }
 
-export function Switch({ on, onChange, label, disabled }: { on: boolean; onChange: (on: boolean) => void; label: string; disabled?: boolean }): ReactElement {
-  return <button type="button" role="switch" className="sw" aria-checked={on} aria-label={label} disabled={disabled} onClick={() => onChange(!on)} />;
+export function Switch({
+  on,
+  onChange,
+  label,
+  disabled,
+}: {
+  on: boolean;
+  onChange: (on: boolean) => void;
+  label: string;
+  disabled?: boolean;
+}): ReactElement {
+  return (
+    <button
+      type="button"
+      role="switch"
+      className="sw"
+      aria-checked={on}
+      aria-label={label}
+      disabled={disabled}
+      onClick={() => onChange(!on)}
+    />
+  );
 }
 
 /** A list kept as text, one per comma. */
-export function ListField({ label, value, onChange, hint, mono, disabled }: { label: ReactNode; value: string[]; onChange: (value: string[]) => void; hint?: ReactNode; mono?: boolean; disabled?: boolean }): ReactElement {
+export function ListField({
+  label,
+  value,
+  onChange,
+  hint,
+  mono,
+  disabled,
+}: {
+  label: ReactNode;
+  value: string[];
+  onChange: (value: string[]) => void;
+  hint?: ReactNode;
+  mono?: boolean;
+  disabled?: boolean;
+}): ReactElement {
   return (
     <Field label={label} hint={hint}>
       {(ids) => (
-        <input className={`in${mono ? ' mono' : ''}`} defaultValue={value.join(', ')} key={value.join('\u0000')} disabled={disabled}
-          onBlur={(e) => { const next = e.target.value.split(',').map((s) => s.trim()).filter(Boolean); if (next.join() !== value.join()) onChange(next); }} {...ids} />
+        <input
+          className={`in${mono ? ' mono' : ''}`}
+          defaultValue={value.join(', ')}
+          key={value.join('\u0000')}
+          disabled={disabled}
+          onBlur={(e) => {
+            const next = e.target.value
+              .split(',')
+              .map((s) => s.trim())
+              .filter(Boolean);
+            if (next.join() !== value.join()) onChange(next);
+          }}
+          {...ids}
+        />
       )}
     </Field>
   );

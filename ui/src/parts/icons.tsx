@@ -1,8 +1,29 @@
 /** Owns which icon means what. */
 import type { ComponentType, ReactElement } from 'react';
 import {
-  BookOpen, Bot, Braces, CircleStop, GitBranch, Hand, Library, ListTree, Merge, Plug, Play, Repeat, Scissors, History,
-  Settings, Sparkles, Split, StickyNote, Workflow, Wrench, LayoutTemplate, ChartNoAxesColumn, type LucideProps,
+  BookOpen,
+  Bot,
+  Braces,
+  CircleStop,
+  GitBranch,
+  Hand,
+  Library,
+  ListTree,
+  Merge,
+  Plug,
+  Play,
+  Repeat,
+  Scissors,
+  History,
+  Settings,
+  Sparkles,
+  Split,
+  StickyNote,
+  Workflow,
+  Wrench,
+  LayoutTemplate,
+  ChartNoAxesColumn,
+  type LucideProps,
 } from 'lucide-react';
 
 export type IconType = ComponentType<LucideProps>;
@@ -35,19 +56,38 @@ export const NODE_LOOK: Record<string, { icon: IconType; family: Family }> = {
 };
 
 export const PAGE_ICONS = {
-  workflows: Workflow, agents: Bot, tools: Wrench, mcp: Plug, knowledge: Library, templates: LayoutTemplate,
-  traces: ListTree, usage: ChartNoAxesColumn, settings: Settings,
+  workflows: Workflow,
+  agents: Bot,
+  tools: Wrench,
+  mcp: Plug,
+  knowledge: Library,
+  templates: LayoutTemplate,
+  traces: ListTree,
+  usage: ChartNoAxesColumn,
+  settings: Settings,
 } satisfies Record<string, IconType>;
 
 export function NodeTile({ type }: { type: string }): ReactElement {
   const look = NODE_LOOK[type] ?? { icon: Workflow, family: 'flow' as Family };
-  return <span className={`tile ${look.family}`}><Icon as={look.icon} /></span>;
+  return (
+    <span className={`tile ${look.family}`}>
+      <Icon as={look.icon} />
+    </span>
+  );
 }
 
 export function EntityTile({ type }: { type: 'agent' | 'workflow' | 'tool' | 'mcp' | 'knowledge' }): ReactElement {
   const looks: Record<string, [IconType, Family]> = {
-    agent: [Bot, 'model'], workflow: [Workflow, 'flow'], tool: [Wrench, 'toolf'], mcp: [Plug, 'toolf'], knowledge: [Library, 'know'],
+    agent: [Bot, 'model'],
+    workflow: [Workflow, 'flow'],
+    tool: [Wrench, 'toolf'],
+    mcp: [Plug, 'toolf'],
+    knowledge: [Library, 'know'],
   };
   const [icon, family] = looks[type] ?? [Workflow, 'flow'];
-  return <span className={`tile ${family}`}><Icon as={icon} /></span>;
+  return (
+    <span className={`tile ${family}`}>
+      <Icon as={icon} />
+    </span>
+  );
 }

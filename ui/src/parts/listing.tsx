@@ -14,7 +14,11 @@ import { Icon } from './icons';
 import { Failure, FilteredEmpty, SkeletonRows } from './states';
 import { toast, toastError } from './toast';
 
-export interface Named { id: string; name: string; locked?: boolean }
+export interface Named {
+  id: string;
+  name: string;
+  locked?: boolean;
+}
 export interface Column<T> {
   label: string;
   num?: boolean;
@@ -38,7 +42,20 @@ interface Props<T extends Named> {
   poll?: number;
 }
 
-export function Listing<T extends Named>({ path, query, columns, href, tile, nameLabel, empty, actions, filters, above, below, poll }: Props<T>): ReactElement {
+export function Listing<T extends Named>({
+  path,
+  query,
+  columns,
+  href,
+  tile,
+  nameLabel,
+  empty,
+  actions,
+  filters,
+  above,
+  below,
+  poll,
+}: Props<T>): ReactElement {
   const [params, setParams] = useAddress();
   const q = params.get('q') ?? '';
   const list = useList<T>(path, { ...query, q }, { poll });
@@ -52,32 +69,86 @@ export function Listing<T extends Named>({ path, query, columns, href, tile, nam
     { label: t('delete'), icon: Trash2, danger: true, reason: row.locked && t('locked'), onSelect: () => setGone(row) },
   ];
   return (
-    <div className="page"><div className="pad">
-      {data.length > 0 && above?.(data)}
-      {(data.length > 0 || q || list.isPending) && <div className="tools-line"><SearchField value={q} onChange={(text) => setParams({ q: text })} />{filters}</div>}
-      {list.isPending ? <div className="card"><SkeletonRows /></div>
-        : list.isError && !list.data ? <Failure error={list.error} onRetry={() => void list.refetch()} />
-        : data.length === 0 ? (q ? <FilteredEmpty onClear={() => setParams({ q: null })} text={`“${q}”`} /> : empty)
-        : (
+    <div className="page">
+      <div className="pad">
+        {data.length > 0 && above?.(data)}
+        {(data.length > 0 || q || list.isPending) && (
+          <div className="tools-line">
+            <SearchField value={q} onChange={(text) => setParams({ q: text })} />
+            {filters}
+          </div>
+        )}
+        {list.isPending ? (
+          <div className="card">
+            <SkeletonRows />
+          </div>
+        ) : list.isError && !list.data ? (
+          <Failure error={list.error} onRetry={() => void list.refetch()} />
+        ) : data.length === 0 ? (
+          q ? (
+            <FilteredEmpty onClear={() => setParams({ q: null })} text={`“${q}”`} />
+          ) : (
+            empty
+          )
+        ) : (
           <div className="card tablewrap">
             <table>
-              <thead><tr><th scope="col">{nameLabel}</th>{columns.map((c) => <th scope="col" key={c.label} className={`${c.num ? 'num' : ''} ${c.hide ?? ''}`}>{c.label}</th>)}<th scope="col" style={{ width: 40 }}><span className="sr">{t('more')}</span></th></tr></thead>
+              <thead>
+                <tr>
+                  <th scope="col">{nameLabel}</th>
+                  {columns.map((c) => (
+                    <th scope="col" key={c.label} className={`${c.num ? 'num' : ''} ${c.hide ?? ''}`}>
+                      {c.label}
+                    </th>
+                  ))}
+                  <th scope="col" style={{ width: 40 }}>
+                    <span className="sr">{t('more')}</span>
+                  </th>
+                </tr>
+              </thead>
               <tbody>
                 {data.map((row) => (
-                  <tr key={row.id} className="click" onClick={(e) => { if (!(e.target as HTMLElement).closest('a,button,[role="menu"]')) go(href(row)); }}>
-                    <td style={{ maxWidth: 420 }}><Link to={href(row)} className="rowlink">{tile(row)}<span className="trunc">{row.name}</span></Link></td>
-                    {columns.map((c) => <td key={c.label} className={`${c.num ? 'num' : ''} ${c.hide ?? ''}`}>{c.cell(row)}</td>)}
-                    <td><MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${row.name}`} />} entries={entries(row)} /></td>
+                  <tr
+                    key={row.id}
+                    className="click"
+                    onClick={(e) => {
+                      if (!(e.target as HTMLElement).closest('a,button,[role="menu"]')) go(href(row));
+                    }}
+                  >
+                    <td style={{ maxWidth: 420 }}>
+                      <Link to={href(row)} className="rowlink">
+                        {tile(row)}
+                        <span className="trunc">{row.name}</span>
+                      </Link>
+                    </td>
+                    {columns.map((c) => (
+                      <td key={c.label} className={`${c.num ? 'num' : ''} ${c.hide ?? ''}`}>
+                        {c.cell(row)}
+                      </td>
+                    ))}
+                    <td>
+                      <MenuButton
+                        button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${row.name}`} />}
+                        entries={entries(row)}
+                      />
+                    </td>
                   </tr>
                 ))}
               </tbody>
             </table>
           </div>
         )}
-      {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>{t('load.more')}</Button></div>}
-      {below}
-      {gone && <DeleteDialog path={path} row={gone} onClose={() => setGone(null)} />}
-    </div></div>
+        {list.hasNextPage && (
+          <div>
+            <Button onClick={() => void list.fetchNextPage()} disabled={list.isFetchingNextPage}>
+              {t('load.more')}
+            </Button>
+          </div>
+        )}
+        {below}
+        {gone && <DeleteDialog path={path} row={gone} onClose={() => setGone(null)} />}
+      </div>
+    </div>
   );
 }
 
@@ -91,7 +162,17 @@ async function duplicate(path: string, row: Named, open: (id: string) => void): 
   }
 }
 
-export function SearchField({ value, onChange, label, placeholder }: { value: string; onChange: (text: string) => void; label?: string; placeholder?: string }): ReactElement {
+export function SearchField({
+  value,
+  onChange,
+  label,
+  placeholder,
+}: {
+  value: string;
+  onChange: (text: string) => void;
+  label?: string;
+  placeholder?: string;
+}): ReactElement {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
@@ -100,11 +181,30 @@ export function SearchField({ value, onChange, label, placeholder }: { value: st
     return () => clearTimeout(timer);
   });
   return (
-    <div className="field"><Icon as={Search} /><input type="search" value={text} aria-label={label ?? t('search')} placeholder={placeholder ?? t('search')} onChange={(e) => setText(e.target.value)} /></div>
+    <div className="field">
+      <Icon as={Search} />
+      <input
+        type="search"
+        value={text}
+        aria-label={label ?? t('search')}
+        placeholder={placeholder ?? t('search')}
+        onChange={(e) => setText(e.target.value)}
+      />
+    </div>
   );
 }
 
-export function DeleteDialog({ path, row, onClose, onDone }: { path: string; row: Named; onClose: () => void; onDone?: () => void }): ReactElement {
+export function DeleteDialog({
+  path,
+  row,
+  onClose,
+  onDone,
+}: {
+  path: string;
+  row: Named;
+  onClose: () => void;
+  onDone?: () => void;
+}): ReactElement {
   const [used, setUsed] = useState<string | null>(null);
   const run = async (force: boolean): Promise<void> => {
     try {
@@ -113,14 +213,23 @@ export function DeleteDialog({ path, row, onClose, onDone }: { path: string; row
       onClose();
       onDone?.();
     } catch (error) {
-      if (isProblem(error) && error.code === 'in_use') setUsed(((error.body.used_by as { name: string }[]) ?? []).map((u) => u.name).join(', '));
-      else { toastError(error); onClose(); }
+      if (isProblem(error) && error.code === 'in_use')
+        setUsed(((error.body.used_by as { name: string }[]) ?? []).map((u) => u.name).join(', '));
+      else {
+        toastError(error);
+        onClose();
+      }
     }
   };
   return (
     <Dialog open onClose={onClose} title={t('delete.title', { name: row.name })}>
       <p className="ink2">{used === null ? t('delete.text') : t('delete.inuse', { names: used })}</p>
-      <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="dng" onClick={() => void run(used !== null)}>{used === null ? t('delete') : t('delete.force')}</Button></div>
+      <div className="foot">
+        <Button onClick={onClose}>{t('cancel')}</Button>
+        <Button look="dng" onClick={() => void run(used !== null)}>
+          {used === null ? t('delete') : t('delete.force')}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -4,13 +4,29 @@ import { unmarked } from './one-line';
 
 type Blocks = ComponentType<{ text: string; cursor?: boolean }>;
 let Ready: Blocks | null = null;
-const load = (): Promise<{ default: Blocks }> => import('./markdown-blocks').then((module) => { Ready = module.default; return module; });
+const load = (): Promise<{ default: Blocks }> =>
+  import('./markdown-blocks').then((module) => {
+    Ready = module.default;
+    return module;
+  });
 const Later = lazy(load);
 
 /** Fetches the parser before there is something to parse. */
-export const readyMarkdown = async (): Promise<void> => { await load(); };
+export const readyMarkdown = async (): Promise<void> => {
+  await load();
+};
 
 export function Markdown({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
   if (Ready) return <Ready text={text} cursor={cursor} />;
-  return <Suspense fallback={<div className="md" style={{ whiteSpace: 'pre-wrap' }}>{unmarked(text)}</div>}><Later text={text} cursor={cursor} /></Suspense>;
+  return (
+    <Suspense
+      fallback={
+        <div className="md" style={{ whiteSpace: 'pre-wrap' }}>
+          {unmarked(text)}
+        </div>
+      }
+    >
+      <Later text={text} cursor={cursor} />
+    </Suspense>
+  );
 }

@@ -12,7 +12,16 @@ function placed(graph: Graph): Map<string, { x: number; y: number; type: string 
   const top = Math.min(...graph.nodes.map((n) => n.position.y));
   const tall = Math.max(1, ...graph.nodes.map((n) => n.position.y - top));
   const rows = new Set(graph.nodes.map((n) => Math.round(n.position.y / 90))).size;
-  return new Map(graph.nodes.map((n) => [n.id, { x: columns.indexOf(Math.round(n.position.x / 60)) * (W + 46), y: ((n.position.y - top) / tall) * (rows - 1) * (H + 12), type: n.type }]));
+  return new Map(
+    graph.nodes.map((n) => [
+      n.id,
+      {
+        x: columns.indexOf(Math.round(n.position.x / 60)) * (W + 46),
+        y: ((n.position.y - top) / tall) * (rows - 1) * (H + 12),
+        type: n.type,
+      },
+    ]),
+  );
 }
 
 export function Miniature({ graph, label }: { graph: Graph; label: string }): ReactElement {
@@ -28,7 +37,13 @@ export function Miniature({ graph, label }: { graph: Graph; label: string }): Re
         if (!a || !b) return null;
         const [x1, y1, x2, y2] = [a.x + W, a.y + H / 2, b.x, b.y + H / 2];
         const half = Math.max(20, (x2 - x1) / 2);
-        return <path key={e.id} d={`M${x1} ${y1}C${x1 + half} ${y1} ${x2 - half} ${y2} ${x2} ${y2}`} className={e.sourceHandle === 'rejected' ? 'rej' : undefined} />;
+        return (
+          <path
+            key={e.id}
+            d={`M${x1} ${y1}C${x1 + half} ${y1} ${x2 - half} ${y2} ${x2} ${y2}`}
+            className={e.sourceHandle === 'rejected' ? 'rej' : undefined}
+          />
+        );
       })}
       {all.map((n, k) => (
         <g key={k} className={NODE_LOOK[n.type]?.family ?? 'flow'}>

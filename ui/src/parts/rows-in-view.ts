@@ -11,7 +11,13 @@ export function partOf(top: number, height: number, row: number, count: number):
   return [Math.max(0, Math.min(first, count - 1)), Math.max(0, Math.min(last, count))];
 }
 
-export interface InView { box: RefObject<HTMLDivElement | null>; first: number; last: number; width: number; scrollTo: (index: number) => void }
+export interface InView {
+  box: RefObject<HTMLDivElement | null>;
+  first: number;
+  last: number;
+  width: number;
+  scrollTo: (index: number) => void;
+}
 
 export function useRowsInView(count: number, row: number): InView {
   const box = useRef<HTMLDivElement>(null);
@@ -19,14 +25,22 @@ export function useRowsInView(count: number, row: number): InView {
   useEffect(() => {
     const element = box.current;
     if (!element) return;
-    const look = (): void => setAt((before) => {
-      const next = { top: Math.floor(element.scrollTop / row / STEP) * STEP * row, height: element.clientHeight, width: element.clientWidth };
-      return next.top === before.top && next.height === before.height && next.width === before.width ? before : next;
-    });
+    const look = (): void =>
+      setAt((before) => {
+        const next = {
+          top: Math.floor(element.scrollTop / row / STEP) * STEP * row,
+          height: element.clientHeight,
+          width: element.clientWidth,
+        };
+        return next.top === before.top && next.height === before.height && next.width === before.width ? before : next;
+      });
     const watch = new ResizeObserver(look);
     watch.observe(element);
     element.addEventListener('scroll', look, { passive: true });
-    return () => { watch.disconnect(); element.removeEventListener('scroll', look); };
+    return () => {
+      watch.disconnect();
+      element.removeEventListener('scroll', look);
+    };
   }, [row]);
   const [first, last] = partOf(at.top, at.height, row, count);
   const scrollTo = (index: number): void => {

@@ -39,7 +39,12 @@ export function SkeletonFigures(): ReactElement {
   const late = useLate(150);
   return (
     <div className="row" aria-hidden="true" style={{ padding: 14, gap: 28, visibility: late ? 'visible' : 'hidden' }}>
-      {[0, 1, 2, 3, 4].map((n) => <div key={n} style={{ flex: 1 }}><span className="skel" style={{ width: '36%', height: 10 }} /><span className="skel" style={{ width: '72%', height: 20, marginTop: 9 }} /></div>)}
+      {[0, 1, 2, 3, 4].map((n) => (
+        <div key={n} style={{ flex: 1 }}>
+          <span className="skel" style={{ width: '36%', height: 10 }} />
+          <span className="skel" style={{ width: '72%', height: 20, marginTop: 9 }} />
+        </div>
+      ))}
     </div>
   );
 }
@@ -47,31 +52,75 @@ export function SkeletonFigures(): ReactElement {
 /** A graph that is on its way. */
 export function SkeletonGraph(): ReactElement {
   const late = useLate(150);
-  return <div role="status" aria-label={t('loading')} className="skelgraph" style={{ visibility: late ? 'visible' : 'hidden' }}>{[120, 244, 204, 120].map((width, n) => <span key={n} className="skel" style={{ width, height: width < 200 ? 44 : 82 }} />)}</div>;
+  return (
+    <div role="status" aria-label={t('loading')} className="skelgraph" style={{ visibility: late ? 'visible' : 'hidden' }}>
+      {[120, 244, 204, 120].map((width, n) => (
+        <span key={n} className="skel" style={{ width, height: width < 200 ? 44 : 82 }} />
+      ))}
+    </div>
+  );
 }
 
-export function Empty({ icon, title, text, children, failed }: { icon: IconType; title: string; text?: ReactNode; children?: ReactNode; failed?: boolean }): ReactElement {
+export function Empty({
+  icon,
+  title,
+  text,
+  children,
+  failed,
+}: {
+  icon: IconType;
+  title: string;
+  text?: ReactNode;
+  children?: ReactNode;
+  failed?: boolean;
+}): ReactElement {
   return (
     <div className="empty">
-      <span className={`tile ${failed ? 'failt' : 'flow'}`}><Icon as={icon} /></span>
+      <span className={`tile ${failed ? 'failt' : 'flow'}`}>
+        <Icon as={icon} />
+      </span>
       <h2 style={{ fontSize: 15 }}>{title}</h2>
       {text && <p className="mut">{text}</p>}
-      <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>{children}</div>
+      <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>
+        {children}
+      </div>
     </div>
   );
 }
 
 export function FilteredEmpty({ onClear, text }: { onClear: () => void; text?: string }): ReactElement {
-  return <Empty icon={SearchX} title={t('filtered.empty')} text={text}><Button onClick={onClear}>{t('clear.filters')}</Button></Empty>;
+  return (
+    <Empty icon={SearchX} title={t('filtered.empty')} text={text}>
+      <Button onClick={onClear}>{t('clear.filters')}</Button>
+    </Empty>
+  );
 }
 
-export function Failure({ error, onRetry, id, list }: { error: unknown; onRetry?: () => void; id?: string; list?: { to: string; label: string } }): ReactElement {
+export function Failure({
+  error,
+  onRetry,
+  id,
+  list,
+}: {
+  error: unknown;
+  onRetry?: () => void;
+  id?: string;
+  list?: { to: string; label: string };
+}): ReactElement {
   const problem = isProblem(error) ? error : null;
   if (problem?.status === 403 && problem.code === 'forbidden') {
-    return <Empty icon={Lock} title={t('error.forbidden')} text={t('error.forbidden.gate', { gate: String(problem.body.gate ?? 'viewStudio') })} />;
+    return (
+      <Empty
+        icon={Lock}
+        title={t('error.forbidden')}
+        text={t('error.forbidden.gate', { gate: String(problem.body.gate ?? 'viewStudio') })}
+      />
+    );
   }
   if (problem?.code === 'route_disabled' || problem?.code === 'flag_disabled') {
-    return <Empty icon={CircleSlash} title={t('error.disabled')} text={t('error.disabled.text', { flag: String(problem.body.flag ?? '') })} />;
+    return (
+      <Empty icon={CircleSlash} title={t('error.disabled')} text={t('error.disabled.text', { flag: String(problem.body.flag ?? '') })} />
+    );
   }
   if (problem?.status === 404) {
     return (
@@ -81,7 +130,22 @@ export function Failure({ error, onRetry, id, list }: { error: unknown; onRetry?
     );
   }
   return (
-    <Empty failed icon={CircleAlert} title={t('error.title')} text={<>{textOf(error)}{problem?.requestId && <><br /><span className="mono">{t('error.request', { id: problem.requestId })}</span></>}</>}>
+    <Empty
+      failed
+      icon={CircleAlert}
+      title={t('error.title')}
+      text={
+        <>
+          {textOf(error)}
+          {problem?.requestId && (
+            <>
+              <br />
+              <span className="mono">{t('error.request', { id: problem.requestId })}</span>
+            </>
+          )}
+        </>
+      }
+    >
       {onRetry && <Button onClick={onRetry}>{t('retry')}</Button>}
     </Empty>
   );
@@ -98,7 +162,12 @@ export class Guard extends Component<{ children: ReactNode; resetKey?: string },
   override render(): ReactNode {
     if (!this.state.error) return this.props.children;
     return (
-      <Empty failed icon={CircleAlert} title={t('error.crash')} text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}>
+      <Empty
+        failed
+        icon={CircleAlert}
+        title={t('error.crash')}
+        text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}
+      >
         <Button onClick={() => this.setState({ error: null })}>{t('retry')}</Button>
       </Empty>
     );

@@ -15,11 +15,16 @@ export function toneOf(status: string): Tone {
 
 function mark(status: string): ReactNode {
   switch (toneOf(status)) {
-    case 'run': return <span className="dot" />;
-    case 'wait': return <Icon as={Pause} />;
-    case 'fail': return <Icon as={X} />;
-    case 'ok': return <Icon as={Check} />;
-    case '': return <Icon as={status === 'cancelled' ? Ban : Clock} />;
+    case 'run':
+      return <span className="dot" />;
+    case 'wait':
+      return <Icon as={Pause} />;
+    case 'fail':
+      return <Icon as={X} />;
+    case 'ok':
+      return <Icon as={Check} />;
+    case '':
+      return <Icon as={status === 'cancelled' ? Ban : Clock} />;
   }
 }
 

@@ -2,7 +2,11 @@
 import { cloneElement, useEffect, useId, useRef, type FocusEvent, type PointerEvent, type ReactElement, type ReactNode } from 'react';
 import { create } from 'zustand';
 
-interface Shown { id: string; text: ReactNode; rect: DOMRect }
+interface Shown {
+  id: string;
+  text: ReactNode;
+  rect: DOMRect;
+}
 const useTip = create<{ shown: Shown | null }>(() => ({ shown: null }));
 let timer = 0;
 
@@ -12,15 +16,33 @@ export function Tip({ text, children }: { text: ReactNode; children: ReactElemen
     clearTimeout(timer);
     timer = window.setTimeout(() => useTip.setState({ shown: { id, text, rect: element.getBoundingClientRect() } }), wait);
   };
-  const hide = (): void => { clearTimeout(timer); if (useTip.getState().shown?.id === id) useTip.setState({ shown: null }); };
+  const hide = (): void => {
+    clearTimeout(timer);
+    if (useTip.getState().shown?.id === id) useTip.setState({ shown: null });
+  };
   useEffect(() => hide, []);
   const props = children.props as Record<string, ((e: never) => void) | undefined>;
   return cloneElement(children as ReactElement<Record<string, unknown>>, {
-    onPointerEnter: (e: PointerEvent) => { props.onPointerEnter?.(e as never); if (e.pointerType === 'mouse') show(e.currentTarget, 500); },
-    onPointerLeave: (e: PointerEvent) => { props.onPointerLeave?.(e as never); hide(); },
-    onPointerDown: (e: PointerEvent) => { props.onPointerDown?.(e as never); hide(); },
-    onFocus: (e: FocusEvent) => { props.onFocus?.(e as never); if (e.currentTarget.matches(':focus-visible')) show(e.currentTarget, 300); },
-    onBlur: (e: FocusEvent) => { props.onBlur?.(e as never); hide(); },
+    onPointerEnter: (e: PointerEvent) => {
+      props.onPointerEnter?.(e as never);
+      if (e.pointerType === 'mouse') show(e.currentTarget, 500);
+    },
+    onPointerLeave: (e: PointerEvent) => {
+      props.onPointerLeave?.(e as never);
+      hide();
+    },
+    onPointerDown: (e: PointerEvent) => {
+      props.onPointerDown?.(e as never);
+      hide();
+    },
+    onFocus: (e: FocusEvent) => {
+      props.onFocus?.(e as never);
+      if (e.currentTarget.matches(':focus-visible')) show(e.currentTarget, 300);
+    },
+    onBlur: (e: FocusEvent) => {
+      props.onBlur?.(e as never);
+      hide();
+    },
     ...(typeof text === 'string' && props['aria-label'] !== (text as never) ? { 'aria-description': text } : {}),
   });
 }
@@ -36,9 +58,18 @@ export function TipLayer(): ReactElement {
     const below = shown.rect.bottom + 6 + own.height < window.innerHeight;
     element.style.left = `${Math.max(6, Math.min(window.innerWidth - own.width - 6, shown.rect.left + shown.rect.width / 2 - own.width / 2))}px`;
     element.style.top = `${below ? shown.rect.bottom + 6 : shown.rect.top - own.height - 6}px`;
-    const onKey = (e: KeyboardEvent): void => { if (e.key === 'Escape') useTip.setState({ shown: null }); };
+    const onKey = (e: KeyboardEvent): void => {
+      if (e.key === 'Escape') useTip.setState({ shown: null });
+    };
     window.addEventListener('keydown', onKey);
-    return () => { window.removeEventListener('keydown', onKey); if (element.matches(':popover-open')) element.hidePopover(); };
+    return () => {
+      window.removeEventListener('keydown', onKey);
+      if (element.matches(':popover-open')) element.hidePopover();
+    };
   }, [shown]);
-  return <div ref={box} popover="manual" role="tooltip" className="tip">{shown?.text}</div>;
+  return (
+    <div ref={box} popover="manual" role="tooltip" className="tip">
+      {shown?.text}
+    </div>
+  );
 }

@@ -7,7 +7,12 @@ import { t } from '../i18n';
 import { Button } from './button';
 import { Icon } from './icons';
 
-interface Toast { id: number; text: string; fail: boolean; action?: { label: string; run: () => void } }
+interface Toast {
+  id: number;
+  text: string;
+  fail: boolean;
+  action?: { label: string; run: () => void };
+}
 const useToasts = create<{ toasts: Toast[]; said: string }>(() => ({ toasts: [], said: '' }));
 let next = 1;
 
@@ -18,7 +23,8 @@ export function toast(text: string, options: { fail?: boolean; action?: Toast['a
 }
 const drop = (id: number): void => useToasts.setState((s) => ({ toasts: s.toasts.filter((x) => x.id !== id) }));
 
-export const textOf = (error: unknown): string => (isProblem(error) ? (error.code === 'offline' ? t('error.offline') : error.message) : String((error as Error)?.message ?? error));
+export const textOf = (error: unknown): string =>
+  isProblem(error) ? (error.code === 'offline' ? t('error.offline') : error.message) : String((error as Error)?.message ?? error);
 export const toastError = (error: unknown): void => toast(t('error.action', { message: textOf(error) }), { fail: true });
 export const say = (text: string): void => useToasts.setState({ said: text });
 
@@ -26,13 +32,25 @@ export function Toasts(): ReactElement {
   const { toasts, said } = useToasts();
   return (
     <>
-      <div className="sr" role="status" aria-live="polite">{said}</div>
+      <div className="sr" role="status" aria-live="polite">
+        {said}
+      </div>
       <div className="toasts" role="region" aria-label={t('status')}>
         {toasts.map((x) => (
           <div key={x.id} className={`toast${x.fail ? ' fail' : ''}`} role={x.fail ? 'alert' : 'status'}>
             <Icon as={x.fail ? CircleAlert : Info} />
             <span>{x.text}</span>
-            {x.action && <Button small onClick={() => { x.action?.run(); drop(x.id); }}>{x.action.label}</Button>}
+            {x.action && (
+              <Button
+                small
+                onClick={() => {
+                  x.action?.run();
+                  drop(x.id);
+                }}
+              >
+                {x.action.label}
+              </Button>
+            )}
             <Button look="ghost" small icon={X} label={t('close')} onClick={() => drop(x.id)} />
           </div>
         ))}

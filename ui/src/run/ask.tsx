@@ -29,9 +29,22 @@ function StopAsk({ pause, busy, onAnswer, keep }: Props): ReactElement {
   const name = stopsBefore(pause.node_id) ?? '';
   return (
     <section className="appr" role="group" aria-label={t('trial.ask', { name })}>
-      <div className="row"><span style={{ color: 'var(--wait)' }}><Icon as={Hand} /></span><h2>{t('trial.ask', { name })}</h2><span className="sp" />{pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}</div>
-      <p className="ink2 small" style={{ margin: '4px 0 0' }}>{t('trial.ask.text')}</p>
-      <div className="row" style={{ marginTop: 10 }}><Button look="pri" icon={Play} disabled={busy} onClick={() => onAnswer({ message: keep ?? keptInput(useRun.getState().view) })}>{busy ? t('trial.going') : t('trial.go')}</Button></div>
+      <div className="row">
+        <span style={{ color: 'var(--wait)' }}>
+          <Icon as={Hand} />
+        </span>
+        <h2>{t('trial.ask', { name })}</h2>
+        <span className="sp" />
+        {pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}
+      </div>
+      <p className="ink2 small" style={{ margin: '4px 0 0' }}>
+        {t('trial.ask.text')}
+      </p>
+      <div className="row" style={{ marginTop: 10 }}>
+        <Button look="pri" icon={Play} disabled={busy} onClick={() => onAnswer({ message: keep ?? keptInput(useRun.getState().view) })}>
+          {busy ? t('trial.going') : t('trial.go')}
+        </Button>
+      </div>
     </section>
   );
 }
@@ -51,33 +64,91 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
   const sendEach = (): void => {
     if (!each) return;
     setSent('approve');
-    onAnswer({ decisions: tools.map((tool) => ({ call_id: tool.call_id, approval: each[tool.call_id] ?? 'reject', ...(message.trim() && each[tool.call_id] === 'reject' ? { message: message.trim() } : {}) })) });
+    onAnswer({
+      decisions: tools.map((tool) => ({
+        call_id: tool.call_id,
+        approval: each[tool.call_id] ?? 'reject',
+        ...(message.trim() && each[tool.call_id] === 'reject' ? { message: message.trim() } : {}),
+      })),
+    });
   };
   const onKey = (event: KeyboardEvent): void => {
     if (busy || (event.target as HTMLElement).matches('textarea,input,select') || event.metaKey || event.ctrlKey) return;
-    if (event.key.toLowerCase() === 'a') { event.preventDefault(); decide('approve'); }
-    if (event.key.toLowerCase() === 'r') { event.preventDefault(); document.getElementById(id)?.focus(); }
+    if (event.key.toLowerCase() === 'a') {
+      event.preventDefault();
+      decide('approve');
+    }
+    if (event.key.toLowerCase() === 'r') {
+      event.preventDefault();
+      document.getElementById(id)?.focus();
+    }
   };
   return (
     <section className="appr" role="group" aria-labelledby={`${id}t`} onKeyDown={onKey} tabIndex={-1}>
-      <div className="row"><span style={{ color: 'var(--wait)' }}><Icon as={Hand} /></span><h2 id={`${id}t`}>{t('ask.tools', { n: tools.length })}</h2><span className="sp" />{pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}</div>
-      <p className="ink2 small" style={{ margin: '4px 0 10px' }}><Sentence text={t('ask.stopped', { name: '\n' })} name={tools.map((x) => x.name).join(', ')} /></p>
-      <div className="col" style={{ gap: 8 }}>
-        {tools.map((tool) => <Call key={tool.call_id} tool={tool} decision={each?.[tool.call_id]} onDecide={each ? (d) => setEach({ ...each, [tool.call_id]: d }) : undefined} />)}
+      <div className="row">
+        <span style={{ color: 'var(--wait)' }}>
+          <Icon as={Hand} />
+        </span>
+        <h2 id={`${id}t`}>{t('ask.tools', { n: tools.length })}</h2>
+        <span className="sp" />
+        {pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}
       </div>
-      <label className="eyebrow" htmlFor={id} style={{ display: 'block', margin: '12px 0 4px' }}>{t('ask.message')} <span style={{ fontWeight: 400 }}>{t('ask.message.hint')}</span></label>
-      <textarea id={id} className="in" rows={2} style={{ minHeight: 52 }} value={message} disabled={busy} onChange={(e) => setMessage(e.target.value)} />
+      <p className="ink2 small" style={{ margin: '4px 0 10px' }}>
+        <Sentence text={t('ask.stopped', { name: '\n' })} name={tools.map((x) => x.name).join(', ')} />
+      </p>
+      <div className="col" style={{ gap: 8 }}>
+        {tools.map((tool) => (
+          <Call
+            key={tool.call_id}
+            tool={tool}
+            decision={each?.[tool.call_id]}
+            onDecide={each ? (d) => setEach({ ...each, [tool.call_id]: d }) : undefined}
+          />
+        ))}
+      </div>
+      <label className="eyebrow" htmlFor={id} style={{ display: 'block', margin: '12px 0 4px' }}>
+        {t('ask.message')} <span style={{ fontWeight: 400 }}>{t('ask.message.hint')}</span>
+      </label>
+      <textarea
+        id={id}
+        className="in"
+        rows={2}
+        style={{ minHeight: 52 }}
+        value={message}
+        disabled={busy}
+        onChange={(e) => setMessage(e.target.value)}
+      />
       <div className="row wrap" style={{ marginTop: 10, gap: 6 }}>
-        {each ? <Button look="pri" disabled={busy || tools.some((x) => !each[x.call_id])} onClick={sendEach}>{busy && sent ? t('ask.sent.yes') : t('ask.send')}</Button> : (
+        {each ? (
+          <Button look="pri" disabled={busy || tools.some((x) => !each[x.call_id])} onClick={sendEach}>
+            {busy && sent ? t('ask.sent.yes') : t('ask.send')}
+          </Button>
+        ) : (
           <>
-            <Button look="pri" icon={Check} disabled={busy} onClick={() => decide('approve')}>{busy && sent === 'approve' ? t('ask.sent.yes') : t('ask.approve.all')}</Button>
-            <Button disabled={busy} onClick={() => decide('reject')}>{busy && sent === 'reject' ? t('ask.sent.no') : t('ask.reject')}</Button>
+            <Button look="pri" icon={Check} disabled={busy} onClick={() => decide('approve')}>
+              {busy && sent === 'approve' ? t('ask.sent.yes') : t('ask.approve.all')}
+            </Button>
+            <Button disabled={busy} onClick={() => decide('reject')}>
+              {busy && sent === 'reject' ? t('ask.sent.no') : t('ask.reject')}
+            </Button>
           </>
         )}
-        {tools.length > 1 && !each && <Button look="ghost" disabled={busy} onClick={() => setEach({})}>{t('ask.each')}</Button>}
-        <span className="sp" /><span className="row" style={{ gap: 3 }} aria-hidden="true"><kbd>A</kbd><kbd>R</kbd></span>
+        {tools.length > 1 && !each && (
+          <Button look="ghost" disabled={busy} onClick={() => setEach({})}>
+            {t('ask.each')}
+          </Button>
+        )}
+        <span className="sp" />
+        <span className="row" style={{ gap: 3 }} aria-hidden="true">
+          <kbd>A</kbd>
+          <kbd>R</kbd>
+        </span>
       </div>
-      {rejectedTo && <p className="mut small" style={{ marginTop: 8 }}><Sentence text={t('ask.rejected', { handle: '\n' })} name={rejectedTo} /></p>}
+      {rejectedTo && (
+        <p className="mut small" style={{ marginTop: 8 }}>
+          <Sentence text={t('ask.rejected', { handle: '\n' })} name={rejectedTo} />
+        </p>
+      )}
     </section>
   );
 }
@@ -85,16 +156,35 @@ function ToolAsk({ pause, busy, onAnswer, rejectedTo }: Props): ReactElement {
 /** A sentence with a name in it, where its line break is. */
 function Sentence({ text, name }: { text: string; name: string }): ReactElement {
   const [before, after] = text.split('\n');
-  return <>{before}<span className="mono">{name}</span>{after}</>;
+  return (
+    <>
+      {before}
+      <span className="mono">{name}</span>
+      {after}
+    </>
+  );
 }
 
 function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Decision; onDecide?: (d: Decision) => void }): ReactElement {
   return (
     <div>
-      <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}><span className="k">{tool.name}</span> {paint(JSON.stringify(tool.arguments ?? {}, null, 2))}</div>
+      <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}>
+        <span className="k">{tool.name}</span> {paint(JSON.stringify(tool.arguments ?? {}, null, 2))}
+      </div>
       {onDecide && (
         <div className="seg sm" role="radiogroup" aria-label={tool.name} style={{ marginTop: 6 }}>
-          {(['approve', 'reject'] as const).map((d) => <button key={d} type="button" role="radio" aria-checked={decision === d} className={decision === d ? 'on' : ''} onClick={() => onDecide(d)}>{t(`ask.${d}`)}</button>)}
+          {(['approve', 'reject'] as const).map((d) => (
+            <button
+              key={d}
+              type="button"
+              role="radio"
+              aria-checked={decision === d}
+              className={decision === d ? 'on' : ''}
+              onClick={() => onDecide(d)}
+            >
+              {t(`ask.${d}`)}
+            </button>
+          ))}
         </div>
       )}
     </div>
@@ -104,15 +194,47 @@ function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Deci
 function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
   const [message, setMessage] = useState('');
   const id = useId();
-  const send = (): void => { if (message.trim() && !busy) onAnswer({ message: message.trim() }); };
+  const send = (): void => {
+    if (message.trim() && !busy) onAnswer({ message: message.trim() });
+  };
   return (
     <section className="appr" role="group" aria-labelledby={`${id}t`}>
-      <div className="row"><span style={{ color: 'var(--wait)' }}><Icon as={Hand} /></span><h2 id={`${id}t`}>{t('ask.human')}</h2><span className="sp" />{pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}</div>
-      {pause.prompt && <p className="ink2" style={{ margin: '4px 0 10px', whiteSpace: 'pre-wrap' }}>{pause.prompt}</p>}
-      <label className="sr" htmlFor={id}>{t('ask.answer')}</label>
-      <textarea id={id} className="in" rows={3} value={message} disabled={busy} placeholder={t('ask.answer')} onChange={(e) => setMessage(e.target.value)}
-        onKeyDown={(e) => { if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) { e.preventDefault(); send(); } }} />
-      <div className="row" style={{ marginTop: 10 }}><Button look="pri" icon={Check} disabled={busy || !message.trim()} onClick={send}>{busy ? t('ask.sent.answer') : t('ask.continue')}</Button></div>
+      <div className="row">
+        <span style={{ color: 'var(--wait)' }}>
+          <Icon as={Hand} />
+        </span>
+        <h2 id={`${id}t`}>{t('ask.human')}</h2>
+        <span className="sp" />
+        {pause.branch_id && <span className="pill">{t('ask.branch', { name: pause.branch_id })}</span>}
+      </div>
+      {pause.prompt && (
+        <p className="ink2" style={{ margin: '4px 0 10px', whiteSpace: 'pre-wrap' }}>
+          {pause.prompt}
+        </p>
+      )}
+      <label className="sr" htmlFor={id}>
+        {t('ask.answer')}
+      </label>
+      <textarea
+        id={id}
+        className="in"
+        rows={3}
+        value={message}
+        disabled={busy}
+        placeholder={t('ask.answer')}
+        onChange={(e) => setMessage(e.target.value)}
+        onKeyDown={(e) => {
+          if (e.key === 'Enter' && (e.metaKey || e.ctrlKey)) {
+            e.preventDefault();
+            send();
+          }
+        }}
+      />
+      <div className="row" style={{ marginTop: 10 }}>
+        <Button look="pri" icon={Check} disabled={busy || !message.trim()} onClick={send}>
+          {busy ? t('ask.sent.answer') : t('ask.continue')}
+        </Button>
+      </div>
     </section>
   );
 }
@@ -121,17 +243,51 @@ function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
 export function AskOnNode({ pause, busy, onAnswer, onOpen }: Props & { onOpen: () => void }): ReactElement {
   const tools = pause.pending_tools ?? [];
   const first = tools[0];
-  if (stopsBefore(pause.node_id)) return <div className="ask nodrag"><div className="asktext">{t('trial.broken')}</div><div className="row"><Button look="pri" small icon={Play} disabled={busy} onClick={() => onAnswer({ message: keptInput(useRun.getState().view) })}>{busy ? t('trial.going') : t('trial.go')}</Button></div></div>;
+  if (stopsBefore(pause.node_id))
+    return (
+      <div className="ask nodrag">
+        <div className="asktext">{t('trial.broken')}</div>
+        <div className="row">
+          <Button look="pri" small icon={Play} disabled={busy} onClick={() => onAnswer({ message: keptInput(useRun.getState().view) })}>
+            {busy ? t('trial.going') : t('trial.go')}
+          </Button>
+        </div>
+      </div>
+    );
   if (pause.reason === 'human' || !first) {
-    return <div className="ask nodrag"><div className="asktext">{oneLine(pause.prompt ?? '') || t('ask.human')}</div><div className="row"><Button look="pri" small disabled={busy} onClick={onOpen}>{busy ? t('ask.sent.answer') : t('ask.answer')}</Button></div></div>;
+    return (
+      <div className="ask nodrag">
+        <div className="asktext">{oneLine(pause.prompt ?? '') || t('ask.human')}</div>
+        <div className="row">
+          <Button look="pri" small disabled={busy} onClick={onOpen}>
+            {busy ? t('ask.sent.answer') : t('ask.answer')}
+          </Button>
+        </div>
+      </div>
+    );
   }
   return (
     <div className="ask nodrag">
-      <div className="mono asktext"><b>{first.name}</b>({callText(first.arguments, 70)})</div>
+      <div className="mono asktext">
+        <b>{first.name}</b>({callText(first.arguments, 70)})
+      </div>
       <div className="row">
-        <Button look="pri" small icon={Check} disabled={busy} onClick={() => onAnswer({ approval: 'approve' })}>{busy ? t('ask.sent.yes') : t('ask.approve')}</Button>
-        {!busy && <Button small onClick={onOpen}>{t('ask.reject.dots')}</Button>}
-        {tools.length > 1 && <><span className="sp" /><span className="mut" style={{ fontSize: 11, whiteSpace: 'nowrap' }}>{t('ask.of', { n: 1, m: tools.length })}</span></>}
+        <Button look="pri" small icon={Check} disabled={busy} onClick={() => onAnswer({ approval: 'approve' })}>
+          {busy ? t('ask.sent.yes') : t('ask.approve')}
+        </Button>
+        {!busy && (
+          <Button small onClick={onOpen}>
+            {t('ask.reject.dots')}
+          </Button>
+        )}
+        {tools.length > 1 && (
+          <>
+            <span className="sp" />
+            <span className="mut" style={{ fontSize: 11, whiteSpace: 'nowrap' }}>
+              {t('ask.of', { n: 1, m: tools.length })}
+            </span>
+          </>
+        )}
       </div>
     </div>
   );

@@ -9,7 +9,8 @@ const BEFORE = 'before-';
 export const stopsBefore = (nodeId: string): string | null => (nodeId.startsWith(BEFORE) ? nodeId.slice(BEFORE.length) : null);
 
 /** The pause at a node, or just before it. */
-export const pauseAt = (view: RunView, id: string): Pause | undefined => view.pauses.find((p) => p.node_id === id || p.node_id === BEFORE + id);
+export const pauseAt = (view: RunView, id: string): Pause | undefined =>
+  view.pauses.find((p) => p.node_id === id || p.node_id === BEFORE + id);
 
 /** The step that a node shows: its own, unless the run stands just before it. */
 export function stepAt(view: RunView, id: string): StepView | undefined {

@@ -32,13 +32,44 @@ function receive(event: StudioEvent): void {
   if (!frame) frame = document.hidden ? window.setTimeout(flush, 200) : requestAnimationFrame(flush);
 }
 
-async function listen(path: string, body: unknown, options: { after?: string | null; traceId?: string | null; order?: 'live' | 'ordered' } = {}): Promise<void> {
+async function listen(
+  path: string,
+  body: unknown,
+  options: { after?: string | null; traceId?: string | null; order?: 'live' | 'ordered' } = {},
+): Promise<void> {
   stop?.abort();
   const mine = new AbortController();
   stop = mine;
   useRun.setState({ streaming: true });
   try {
-    await follow({ path, body, order: options.order, after: options.after, traceId: options.traceId, signal: mine.signal, onEvent: (e) => { if (stop === mine) receive(e); }, onReplay: () => { if (stop === mine) { pending = []; useRun.setState({ view: { ...noRun(), traceId: options.traceId ?? useRun.getState().view.traceId, start: useRun.getState().view.start, input: useRun.getState().view.input, status: 'running' } }); } }, onPoll: (answer) => { if (stop === mine) useRun.setState({ view: viewOf(answer) }); } });
+    await follow({
+      path,
+      body,
+      order: options.order,
+      after: options.after,
+      traceId: options.traceId,
+      signal: mine.signal,
+      onEvent: (e) => {
+        if (stop === mine) receive(e);
+      },
+      onReplay: () => {
+        if (stop === mine) {
+          pending = [];
+          useRun.setState({
+            view: {
+              ...noRun(),
+              traceId: options.traceId ?? useRun.getState().view.traceId,
+              start: useRun.getState().view.start,
+              input: useRun.getState().view.input,
+              status: 'running',
+            },
+          });
+        }
+      },
+      onPoll: (answer) => {
+        if (stop === mine) useRun.setState({ view: viewOf(answer) });
+      },
+    });
   } finally {
     if (pending.length) flush();
     if (stop === mine) {
@@ -48,7 +79,14 @@ async function listen(path: string, body: unknown, options: { after?: string | n
   }
 }
 
-export interface RunBody { message: string; trial?: Record<string, unknown>; state?: Record<string, unknown>; attachments?: Attachment[]; draft?: boolean; thread_id?: string | null }
+export interface RunBody {
+  message: string;
+  trial?: Record<string, unknown>;
+  state?: Record<string, unknown>;
+  attachments?: Attachment[];
+  draft?: boolean;
+  thread_id?: string | null;
+}
 
 export async function startRun(workflow: string, body: RunBody): Promise<void> {
   const view = noRun();
@@ -68,7 +106,10 @@ export async function openRun(id: string): Promise<TraceAnswer> {
   stop?.abort();
   const answer = await get<TraceAnswer>(`/api/runs/${id}`, { include: 'graph', snapshots: 'none' });
   useRun.setState({ view: viewOf(answer), answering: null });
-  if (!atRest(answer.trace.status)) void listen(`/workflows/runs/${id}/events/stream`, undefined, { traceId: id, after: String(answer.trace.last_event_id) }).catch(() => undefined);
+  if (!atRest(answer.trace.status))
+    void listen(`/workflows/runs/${id}/events/stream`, undefined, { traceId: id, after: String(answer.trace.last_event_id) }).catch(
+      () => undefined,
+    );
   return answer;
 }
 

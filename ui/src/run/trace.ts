@@ -3,7 +3,13 @@ import type { Step, TraceAnswer } from '../api/types';
 import { waited } from './waited';
 import { blankStep, noRun, type NodeState, type RunView, type StepView } from './view';
 
-const STATES: Record<Step['status'], NodeState> = { running: 'running', paused: 'waiting', completed: 'done', failed: 'failed', cancelled: 'skipped' };
+const STATES: Record<Step['status'], NodeState> = {
+  running: 'running',
+  paused: 'waiting',
+  completed: 'done',
+  failed: 'failed',
+  cancelled: 'skipped',
+};
 const time = (text: string | null | undefined): number | null => (text ? new Date(text).getTime() : null);
 
 export function viewOf(answer: TraceAnswer): RunView {
@@ -33,7 +39,11 @@ export function viewOf(answer: TraceAnswer): RunView {
     for (const branch of new Set(inner.map((s) => s.branch_path[0] as string))) {
       const own = inner.filter((s) => s.branch_path[0] === branch);
       const key = `${fork.node_id}:${branch}`;
-      view.branches[key] = own.some((s) => s.status === 'paused') ? 'paused' : own.some((s) => s.status === 'running') ? 'running' : 'completed';
+      view.branches[key] = own.some((s) => s.status === 'paused')
+        ? 'paused'
+        : own.some((s) => s.status === 'running')
+          ? 'running'
+          : 'completed';
     }
   }
   return view;
@@ -44,10 +54,25 @@ function stepOf(step: Step, view: RunView): StepView {
   const pause = view.pauses.find((p) => p.step_id === step.id);
   return {
     ...blankStep(step.id, step.node_id, start),
-    nodeType: step.node_type, title: step.node_title ?? null, branch: step.branch_path ?? [], iteration: step.iteration, attempt: step.attempt,
-    state: step.checkpoint_hit ? 'reused' : STATES[step.status], end: time(step.finished_at), ms: step.duration_ms, handle: step.handle,
+    nodeType: step.node_type,
+    title: step.node_title ?? null,
+    branch: step.branch_path ?? [],
+    iteration: step.iteration,
+    attempt: step.attempt,
+    state: step.checkpoint_hit ? 'reused' : STATES[step.status],
+    end: time(step.finished_at),
+    ms: step.duration_ms,
+    handle: step.handle,
     waits: pause ? [{ from: time(pause.created_at) ?? start, to: null }] : waited(start, time(step.finished_at), step.duration_ms, []),
-    tokens: step.total_tokens || null, prompt: step.prompt_tokens, completion: step.completion_tokens, cost: step.total_tokens ? step.estimated_cost : null,
-    currency: step.currency ?? 'USD', unpriced: step.unpriced, chunks: step.chunk_count ?? null, score: step.top_score ?? null, changes: step.output ?? null, error: step.error,
+    tokens: step.total_tokens || null,
+    prompt: step.prompt_tokens,
+    completion: step.completion_tokens,
+    cost: step.total_tokens ? step.estimated_cost : null,
+    currency: step.currency ?? 'USD',
+    unpriced: step.unpriced,
+    chunks: step.chunk_count ?? null,
+    score: step.top_score ?? null,
+    changes: step.output ?? null,
+    error: step.error,
   };
 }

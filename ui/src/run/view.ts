@@ -4,7 +4,15 @@ import type { Pause, RunStatus, UsageFields } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
 
-export interface ToolUse { callId: string; name: string; inputs: Record<string, unknown>; result: string | null; isError: boolean; skipped: boolean; ms: number | null }
+export interface ToolUse {
+  callId: string;
+  name: string;
+  inputs: Record<string, unknown>;
+  result: string | null;
+  isError: boolean;
+  skipped: boolean;
+  ms: number | null;
+}
 export interface StepView {
   id: string;
   nodeId: string;
@@ -34,7 +42,10 @@ export interface StepView {
   changes: Record<string, unknown> | null;
   error: { code: string; message: string } | null;
 }
-export interface Loop { iteration: number; max: number }
+export interface Loop {
+  iteration: number;
+  max: number;
+}
 export interface RunView {
   traceId: string | null;
   threadId: string | null;
@@ -57,15 +68,56 @@ export interface RunView {
 }
 
 export const noRun = (): RunView => ({
-  traceId: null, threadId: null, input: '', status: 'idle', start: 0, end: null, order: [], steps: {}, latest: {}, loops: {}, branches: {}, pauses: [], events: [], state: {}, reply: null, usage: null, error: null,
+  traceId: null,
+  threadId: null,
+  input: '',
+  status: 'idle',
+  start: 0,
+  end: null,
+  order: [],
+  steps: {},
+  latest: {},
+  loops: {},
+  branches: {},
+  pauses: [],
+  events: [],
+  state: {},
+  reply: null,
+  usage: null,
+  error: null,
 });
 
 const KEPT_EVENTS = 2000;
 
 export function blankStep(id: string, nodeId: string, at: number): StepView {
   return {
-    id, nodeId, nodeType: '', title: null, branch: [], iteration: null, attempt: 1, state: 'running', start: at, end: null, waits: [], ms: null, handle: null, text: '', deltas: 0,
-    firstToken: null, tools: [], tokens: null, prompt: null, completion: null, cost: null, currency: 'USD', unpriced: false, chunks: null, score: null, changes: null, error: null,
+    id,
+    nodeId,
+    nodeType: '',
+    title: null,
+    branch: [],
+    iteration: null,
+    attempt: 1,
+    state: 'running',
+    start: at,
+    end: null,
+    waits: [],
+    ms: null,
+    handle: null,
+    text: '',
+    deltas: 0,
+    firstToken: null,
+    tools: [],
+    tokens: null,
+    prompt: null,
+    completion: null,
+    cost: null,
+    currency: 'USD',
+    unpriced: false,
+    chunks: null,
+    score: null,
+    changes: null,
+    error: null,
   };
 }
 
@@ -80,25 +132,69 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
   if (view.events.length > KEPT_EVENTS) view.events.splice(0, view.events.length - KEPT_EVENTS);
   if (typeof d.trace_id === 'string') view.traceId = d.trace_id;
   switch (event.name) {
-    case 'thread': view.threadId = text(d.thread_id) || view.threadId; return;
-    case 'trace_started': view.status = 'running'; view.start = at; return;
-    case 'step_started': started(view, d, at); return;
+    case 'thread':
+      view.threadId = text(d.thread_id) || view.threadId;
+      return;
+    case 'trace_started':
+      view.status = 'running';
+      view.start = at;
+      return;
+    case 'step_started':
+      started(view, d, at);
+      return;
     case 'token': {
       const step = touch(view, d);
-      if (step) touched(view, { ...step, state: 'streaming', text: step.text + text(d.delta), deltas: step.deltas + 1, firstToken: step.firstToken ?? at });
+      if (step)
+        touched(view, {
+          ...step,
+          state: 'streaming',
+          text: step.text + text(d.delta),
+          deltas: step.deltas + 1,
+          firstToken: step.firstToken ?? at,
+        });
       return;
     }
     case 'tool_call': {
       const step = touch(view, d);
-      if (step) touched(view, { ...step, tools: [...step.tools.filter((u) => u.callId !== d.call_id), { callId: text(d.call_id), name: text(d.name), inputs: (d.inputs as Data) ?? {}, result: null, isError: false, skipped: false, ms: null }] });
+      if (step)
+        touched(view, {
+          ...step,
+          tools: [
+            ...step.tools.filter((u) => u.callId !== d.call_id),
+            {
+              callId: text(d.call_id),
+              name: text(d.name),
+              inputs: (d.inputs as Data) ?? {},
+              result: null,
+              isError: false,
+              skipped: false,
+              ms: null,
+            },
+          ],
+        });
       return;
     }
     case 'tool_result': {
       const step = touch(view, d);
       if (!step) return;
-      const use: ToolUse = { callId: text(d.call_id), name: text(d.name), inputs: (d.inputs as Data) ?? {}, result: text(d.result), isError: d.is_error === true, skipped: d.skipped === true, ms: figure(d.duration_ms) };
+      const use: ToolUse = {
+        callId: text(d.call_id),
+        name: text(d.name),
+        inputs: (d.inputs as Data) ?? {},
+        result: text(d.result),
+        isError: d.is_error === true,
+        skipped: d.skipped === true,
+        ms: figure(d.duration_ms),
+      };
       const known = step.tools.some((u) => u.callId === use.callId);
-      touched(view, { ...step, tools: known ? step.tools.map((u) => (u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u)) : [...step.tools, use] });
+      touched(view, {
+        ...step,
+        tools: known
+          ? step.tools.map((u) =>
+              u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u,
+            )
+          : [...step.tools, use],
+      });
       return;
     }
     case 'rag_query': {
@@ -106,20 +202,48 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       if (step) touched(view, { ...step, chunks: figure(d.chunk_count), score: figure(d.top_score) });
       return;
     }
-    case 'loop_iteration': view.loops = { ...view.loops, [text(d.node_id)]: { iteration: Number(d.iteration), max: Number(d.max_steps) } }; return;
-    case 'checkpoint_hit': { const step = touch(view, d); if (step) touched(view, { ...step, state: 'reused' }); return; }
-    case 'step_completed': completed(view, d, at); return;
-    case 'step_failed': {
+    case 'loop_iteration':
+      view.loops = { ...view.loops, [text(d.node_id)]: { iteration: Number(d.iteration), max: Number(d.max_steps) } };
+      return;
+    case 'checkpoint_hit': {
       const step = touch(view, d);
-      if (step) touched(view, { ...step, ...usageOf(d), state: 'failed', end: at, ms: figure(d.duration_ms), error: { code: text(d.code), message: text(d.message) } });
+      if (step) touched(view, { ...step, state: 'reused' });
       return;
     }
-    case 'human_input_required': paused(view, d, at, 'human'); return;
-    case 'tool_approval_required': paused(view, d, at, 'tool_approval'); return;
-    case 'tool_approval_resolved': view.pauses = view.pauses.filter((p) => p.pause_id !== d.pause_id); return;
-    case 'branch_started': view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'running' }; return;
-    case 'branch_completed': view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'completed' }; return;
-    case 'parallel_interrupt': view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'paused' }; return;
+    case 'step_completed':
+      completed(view, d, at);
+      return;
+    case 'step_failed': {
+      const step = touch(view, d);
+      if (step)
+        touched(view, {
+          ...step,
+          ...usageOf(d),
+          state: 'failed',
+          end: at,
+          ms: figure(d.duration_ms),
+          error: { code: text(d.code), message: text(d.message) },
+        });
+      return;
+    }
+    case 'human_input_required':
+      paused(view, d, at, 'human');
+      return;
+    case 'tool_approval_required':
+      paused(view, d, at, 'tool_approval');
+      return;
+    case 'tool_approval_resolved':
+      view.pauses = view.pauses.filter((p) => p.pause_id !== d.pause_id);
+      return;
+    case 'branch_started':
+      view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'running' };
+      return;
+    case 'branch_completed':
+      view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'completed' };
+      return;
+    case 'parallel_interrupt':
+      view.branches = { ...view.branches, [`${text(d.fork_id)}:${text(d.branch_id)}`]: 'paused' };
+      return;
     case 'trace_completed':
       rest(view, 'completed', at);
       view.reply = typeof d.reply === 'string' ? d.reply : null;
@@ -131,25 +255,50 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       view.error = { code: text(d.code), message: text(d.message), node: text(d.node_id) || null };
       view.usage = d as unknown as UsageFields;
       return;
-    case 'trace_cancelled': rest(view, 'cancelled', at); view.usage = d as unknown as UsageFields; return;
-    case 'run_terminal': if (typeof d.status === 'string') rest(view, d.status as RunStatus, at); return;
-    default: return;
+    case 'trace_cancelled':
+      rest(view, 'cancelled', at);
+      view.usage = d as unknown as UsageFields;
+      return;
+    case 'run_terminal':
+      if (typeof d.status === 'string') rest(view, d.status as RunStatus, at);
+      return;
+    default:
+      return;
   }
 }
 
 function started(view: RunView, d: Data, at: number): void {
   const id = text(d.step_id) || `${text(d.node_id)}#${view.order.length}`;
   const node = text(d.node_id);
-  if (view.status !== 'running') { view.status = 'running'; view.end = null; }
+  if (view.status !== 'running') {
+    view.status = 'running';
+    view.end = null;
+  }
   const before = view.steps[id];
   view.pauses = view.pauses.filter((p) => p.step_id !== id && !(p.node_id === node && !p.step_id));
   const step: StepView = before
-    ? { ...before, state: 'running', end: null, error: null, attempt: figure(d.attempt) ?? before.attempt, waits: before.waits.map((w) => (w.to === null ? { ...w, to: at } : w)) }
-    : { ...blankStep(id, node, at), nodeType: text(d.node_type), title: text(d.node_title) || null, branch: (d.branch_path as string[] | undefined) ?? [], iteration: figure(d.iteration), attempt: figure(d.attempt) ?? 1 };
+    ? {
+        ...before,
+        state: 'running',
+        end: null,
+        error: null,
+        attempt: figure(d.attempt) ?? before.attempt,
+        waits: before.waits.map((w) => (w.to === null ? { ...w, to: at } : w)),
+      }
+    : {
+        ...blankStep(id, node, at),
+        nodeType: text(d.node_type),
+        title: text(d.node_title) || null,
+        branch: (d.branch_path as string[] | undefined) ?? [],
+        iteration: figure(d.iteration),
+        attempt: figure(d.attempt) ?? 1,
+      };
   if (!before) view.order = [...view.order, id];
   view.latest = { ...view.latest, [node]: id };
   touched(view, step);
-  for (const branch of step.branch) for (const key of Object.keys(view.branches)) if (key.endsWith(`:${branch}`) && view.branches[key] === 'paused') view.branches = { ...view.branches, [key]: 'running' };
+  for (const branch of step.branch)
+    for (const key of Object.keys(view.branches))
+      if (key.endsWith(`:${branch}`) && view.branches[key] === 'paused') view.branches = { ...view.branches, [key]: 'running' };
 }
 
 function completed(view: RunView, d: Data, at: number): void {
@@ -159,8 +308,16 @@ function completed(view: RunView, d: Data, at: number): void {
   if (changes && step.branch.length === 0) view.state = { ...view.state, ...changes };
   const error = d.error as { code: string; message: string } | undefined;
   touched(view, {
-    ...step, ...usageOf(d), state: step.state === 'reused' ? 'reused' : 'done', end: at, ms: figure(d.duration_ms), handle: text(d.handle) || null, changes, error: error ?? null,
-    title: text(d.node_title) || step.title, nodeType: text(d.node_type) || step.nodeType,
+    ...step,
+    ...usageOf(d),
+    state: step.state === 'reused' ? 'reused' : 'done',
+    end: at,
+    ms: figure(d.duration_ms),
+    handle: text(d.handle) || null,
+    changes,
+    error: error ?? null,
+    title: text(d.node_title) || step.title,
+    nodeType: text(d.node_type) || step.nodeType,
   });
 }
 
@@ -168,8 +325,16 @@ function paused(view: RunView, d: Data, at: number, reason: Pause['reason']): vo
   const step = touch(view, d);
   if (step) touched(view, { ...step, state: 'waiting', waits: [...step.waits.filter((w) => w.to !== null), { from: at, to: null }] });
   const pause: Pause = {
-    pause_id: text(d.pause_id), node_id: text(d.node_id), step_id: text(d.step_id) || null, reason, prompt: text(d.prompt), message: text(d.message),
-    pending_tools: d.pending_tools as Pause['pending_tools'], branch_id: text(d.branch_id) || undefined, branch_path: d.branch_path as string[] | undefined, created_at: new Date(at).toISOString(),
+    pause_id: text(d.pause_id),
+    node_id: text(d.node_id),
+    step_id: text(d.step_id) || null,
+    reason,
+    prompt: text(d.prompt),
+    message: text(d.message),
+    pending_tools: d.pending_tools as Pause['pending_tools'],
+    branch_id: text(d.branch_id) || undefined,
+    branch_path: d.branch_path as string[] | undefined,
+    created_at: new Date(at).toISOString(),
   };
   view.pauses = [...view.pauses.filter((p) => p.pause_id !== pause.pause_id), pause];
   view.status = view.pauses[0]?.reason === 'human' ? 'awaiting_input' : 'awaiting_tool_approval';
@@ -177,18 +342,31 @@ function paused(view: RunView, d: Data, at: number, reason: Pause['reason']): vo
 
 function rest(view: RunView, status: RunStatus, at: number): void {
   view.status = status;
-  if (!status.startsWith('awaiting')) { view.end = at; view.pauses = []; }
+  if (!status.startsWith('awaiting')) {
+    view.end = at;
+    view.pauses = [];
+  }
   if (status === 'cancelled' || status === 'failed') {
-    for (const step of Object.values(view.steps)) if (step.end === null) touched(view, { ...step, end: at, state: status === 'failed' && step.state === 'failed' ? 'failed' : 'skipped' });
+    for (const step of Object.values(view.steps))
+      if (step.end === null)
+        touched(view, { ...step, end: at, state: status === 'failed' && step.state === 'failed' ? 'failed' : 'skipped' });
   }
 }
 
 function usageOf(d: Data): Partial<StepView> {
   if (typeof d.total_tokens !== 'number') return {};
-  return { tokens: d.total_tokens, prompt: figure(d.prompt_tokens), completion: figure(d.completion_tokens), cost: text(d.estimated_cost) || null, currency: text(d.currency) || 'USD', unpriced: d.unpriced === true };
+  return {
+    tokens: d.total_tokens,
+    prompt: figure(d.prompt_tokens),
+    completion: figure(d.completion_tokens),
+    cost: text(d.estimated_cost) || null,
+    currency: text(d.currency) || 'USD',
+    unpriced: d.unpriced === true,
+  };
 }
 
-const touch = (view: RunView, d: Data): StepView | undefined => view.steps[text(d.step_id)] ?? view.steps[view.latest[text(d.node_id)] ?? ''];
+const touch = (view: RunView, d: Data): StepView | undefined =>
+  view.steps[text(d.step_id)] ?? view.steps[view.latest[text(d.node_id)] ?? ''];
 function touched(view: RunView, step: StepView): void {
   view.steps = { ...view.steps, [step.id]: step };
 }

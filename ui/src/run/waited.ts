@@ -13,7 +13,10 @@ export function waited(start: number, end: number | null, ms: number | null, own
   let last = start;
   for (const span of [...own].sort((a, b) => (time(a.started_at) ?? 0) - (time(b.started_at) ?? 0))) {
     const began = time(span.started_at) ?? last;
-    if (began - last > widest && began - last >= wait * 0.7) { widest = began - last; from = last; }
+    if (began - last > widest && began - last >= wait * 0.7) {
+      widest = began - last;
+      from = last;
+    }
     last = Math.max(last, time(span.finished_at) ?? began);
   }
   return [{ from, to: Math.min(end, from + wait) }];

@@ -3,10 +3,17 @@ import type { Graph, Step } from '../api/types';
 import { writtenKey } from '../graph/order';
 
 /** The last step before `step` that wrote each key; steps beside it, in other branches, do not count. */
-export function writersOf(steps: Step[], graph: Graph, step: Pick<Step, 'seq' | 'branch_path' | 'state_snapshot'>): { key: string; by: Step | null }[] {
+export function writersOf(
+  steps: Step[],
+  graph: Graph,
+  step: Pick<Step, 'seq' | 'branch_path' | 'state_snapshot'>,
+): { key: string; by: Step | null }[] {
   const keys = new Map(graph.nodes.map((node) => [node.id, writtenKey(node)]));
   const path = (step.branch_path ?? []).join('/');
-  const within = (other: Step): boolean => { const own = (other.branch_path ?? []).join('/'); return own === '' || path === own || path.startsWith(`${own}/`); };
+  const within = (other: Step): boolean => {
+    const own = (other.branch_path ?? []).join('/');
+    return own === '' || path === own || path.startsWith(`${own}/`);
+  };
   const last = new Map<string, Step>();
   for (const other of steps) {
     const key = keys.get(other.node_id);

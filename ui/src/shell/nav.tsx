@@ -40,23 +40,39 @@ export function Nav(): ReactElement {
   const waiting = useWaiting();
   return (
     <nav className="nav" aria-label={t('nav.label')}>
-      <Link to="/workflows" className="brand"><Mark />{t('studio')}</Link>
+      <Link to="/workflows" className="brand">
+        <Mark />
+        {t('studio')}
+      </Link>
       <button type="button" className="field search" onClick={openPalette}>
-        <Icon as={Search} /><span>{t('search')}</span><span className="sp" /><kbd>{mod}K</kbd>
+        <Icon as={Search} />
+        <span>{t('search')}</span>
+        <span className="sp" />
+        <kbd>{mod}K</kbd>
       </button>
       {GROUPS.map((group) => (
         <div key={group.label} className="col" style={{ gap: 1 }}>
           <div className="eyebrow g">{t(group.label)}</div>
           {group.pages.map((page) => (
             <Link key={page} to={`/${page}`} className={`ni${here(page) ? ' on' : ''}`} aria-current={here(page) ? 'page' : undefined}>
-              <Icon as={PAGE_ICONS[page]} />{t(`nav.${page}`)}
-              {page === 'traces' && waiting > 0 && <span className="ct hot"><span aria-hidden="true">{waiting}</span><span className="sr">{t('waiting.count', { n: waiting })}</span></span>}
+              <Icon as={PAGE_ICONS[page]} />
+              {t(`nav.${page}`)}
+              {page === 'traces' && waiting > 0 && (
+                <span className="ct hot">
+                  <span aria-hidden="true">{waiting}</span>
+                  <span className="sr">{t('waiting.count', { n: waiting })}</span>
+                </span>
+              )}
             </Link>
           ))}
         </div>
       ))}
       <span className="sp" />
-      <div className="row navfoot"><LanguageMenu /><span className="sp" /><ThemeMenu /></div>
+      <div className="row navfoot">
+        <LanguageMenu />
+        <span className="sp" />
+        <ThemeMenu />
+      </div>
     </nav>
   );
 }
@@ -64,9 +80,18 @@ export function Nav(): ReactElement {
 function LanguageMenu({ small }: { small?: boolean }): ReactElement {
   const other = locale === 'en' ? 'pt_BR' : 'en';
   return (
-    <MenuButton label={small ? t('language') : `${t('language')}: ${t(`language.${locale}`)}`}
-      button={<Button look="ghost" small icon={Languages} label={t('language')}>{small ? undefined : t(`language.${locale}`)}</Button>}
-      entries={[{ label: t(`language.${locale}`), on: true, onSelect: () => {} }, { label: t(`language.${other}`), onSelect: () => storeLocale(other) }]} />
+    <MenuButton
+      label={small ? t('language') : `${t('language')}: ${t(`language.${locale}`)}`}
+      button={
+        <Button look="ghost" small icon={Languages} label={t('language')}>
+          {small ? undefined : t(`language.${locale}`)}
+        </Button>
+      }
+      entries={[
+        { label: t(`language.${locale}`), on: true, onSelect: () => {} },
+        { label: t(`language.${other}`), onSelect: () => storeLocale(other) },
+      ]}
+    />
   );
 }
 
@@ -75,8 +100,15 @@ function ThemeMenu(): ReactElement | null {
   if (hostTheme) return null;
   const icon = shown === 'dark' ? Sun : Moon;
   return (
-    <MenuButton label={t('theme')} button={<Button look="ghost" small icon={icon} label={t('theme')} />}
-      entries={(['system', 'light', 'dark'] as const).map((theme) => ({ label: t(`theme.${theme}`), on: theme === chosen, onSelect: () => setTheme(theme) }))} />
+    <MenuButton
+      label={t('theme')}
+      button={<Button look="ghost" small icon={icon} label={t('theme')} />}
+      entries={(['system', 'light', 'dark'] as const).map((theme) => ({
+        label: t(`theme.${theme}`),
+        on: theme === chosen,
+        onSelect: () => setTheme(theme),
+      }))}
+    />
   );
 }
 
@@ -85,10 +117,17 @@ export function Rail(): ReactElement {
   const waiting = useWaiting();
   return (
     <nav className="rail" aria-label={t('nav.label')}>
-      <Link to="/workflows" aria-label={t('studio')}><Mark /></Link>
+      <Link to="/workflows" aria-label={t('studio')}>
+        <Mark />
+      </Link>
       {GROUPS.flatMap((g) => g.pages).map((page) => (
         <Tip key={page} text={t(`nav.${page}`)}>
-          <Link to={`/${page}`} className={`ni${here(page) ? ' on' : ''}`} aria-label={t(`nav.${page}`)} aria-current={here(page) ? 'page' : undefined}>
+          <Link
+            to={`/${page}`}
+            className={`ni${here(page) ? ' on' : ''}`}
+            aria-label={t(`nav.${page}`)}
+            aria-current={here(page) ? 'page' : undefined}
+          >
             <Icon as={PAGE_ICONS[page]} />
             {page === 'traces' && waiting > 0 && <span className="bd" />}
           </Link>
@@ -97,7 +136,9 @@ export function Rail(): ReactElement {
       <span className="sp" />
       <LanguageMenu small />
       <ThemeMenu />
-      <button type="button" className="ni" aria-label={t('search')} onClick={openPalette}><Icon as={Search} /></button>
+      <button type="button" className="ni" aria-label={t('search')} onClick={openPalette}>
+        <Icon as={Search} />
+      </button>
     </nav>
   );
 }
@@ -110,18 +151,38 @@ export function PhoneBar(): ReactElement {
     <nav className="phonebar" aria-label={t('nav.label')}>
       {(['workflows', 'agents', 'traces', 'usage'] as const).map((page) => (
         <Link key={page} to={`/${page}`} className={`ni${here(page) ? ' on' : ''}`} aria-current={here(page) ? 'page' : undefined}>
-          <Icon as={PAGE_ICONS[page]} />{t(`nav.${page}`)}
+          <Icon as={PAGE_ICONS[page]} />
+          {t(`nav.${page}`)}
           {page === 'traces' && waiting > 0 && <span className="bd" />}
         </Link>
       ))}
-      <button type="button" className="ni" aria-expanded={open} onClick={() => setOpen(true)}><Icon as={MenuIcon} />{t('nav.more')}</button>
+      <button type="button" className="ni" aria-expanded={open} onClick={() => setOpen(true)}>
+        <Icon as={MenuIcon} />
+        {t('nav.more')}
+      </button>
       <Dialog open={open} onClose={() => setOpen(false)} title={t('studio')}>
         <div className="phonemenu">
           {GROUPS.flatMap((g) => g.pages).map((page) => (
-            <Link key={page} to={`/${page}`} onClick={() => setOpen(false)}><Icon as={PAGE_ICONS[page]} />{t(`nav.${page}`)}</Link>
+            <Link key={page} to={`/${page}`} onClick={() => setOpen(false)}>
+              <Icon as={PAGE_ICONS[page]} />
+              {t(`nav.${page}`)}
+            </Link>
           ))}
         </div>
-        <div className="row"><LanguageMenu /><ThemeMenu /><span className="sp" /><Button icon={Search} onClick={() => { setOpen(false); openPalette(); }}>{t('search')}</Button></div>
+        <div className="row">
+          <LanguageMenu />
+          <ThemeMenu />
+          <span className="sp" />
+          <Button
+            icon={Search}
+            onClick={() => {
+              setOpen(false);
+              openPalette();
+            }}
+          >
+            {t('search')}
+          </Button>
+        </div>
       </Dialog>
     </nav>
   );

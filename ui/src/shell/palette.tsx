@@ -18,7 +18,12 @@ const BASES = 12;
 
 function useDocuments(): { base: KnowledgeBase; documents: KnowledgeDocument[] }[] {
   const bases = rows(useList<KnowledgeBase>('/api/knowledge-bases', { limit: 100 }));
-  const lists = useQueries({ queries: bases.slice(0, BASES).map((b) => { const path = `/api/knowledge-bases/${b.id}/documents`; return { queryKey: [path, 'palette'], queryFn: () => get<List<KnowledgeDocument>>(path, { limit: 100 }), staleTime: 30_000 }; }) });
+  const lists = useQueries({
+    queries: bases.slice(0, BASES).map((b) => {
+      const path = `/api/knowledge-bases/${b.id}/documents`;
+      return { queryKey: [path, 'palette'], queryFn: () => get<List<KnowledgeDocument>>(path, { limit: 100 }), staleTime: 30_000 };
+    }),
+  });
   return bases.map((base, n) => ({ base, documents: lists[n]?.data?.data ?? [] }));
 }
 
@@ -28,17 +33,61 @@ export default function Palette(): ReactElement {
   const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const knowledge = useDocuments();
-  const all = useMemo<Command[]>(() => [
-    ...commands.map((c) => ({ ...c, group: c.group ?? t('palette.actions') })),
-    ...GROUPS.flatMap((g) => g.pages).map((page) => ({ id: `page-${page}`, label: t(`nav.${page}`), group: t('palette.pages'), icon: PAGE_ICONS[page], run: () => go(`/${page}`) })),
-    ...workflows.map((w) => ({ id: `w-${w.id}`, label: w.name, group: t('nav.workflows'), icon: PAGE_ICONS.workflows, run: () => go(`/workflows/${w.id}/edit`) })),
-    ...agents.map((a) => ({ id: `a-${a.id}`, label: a.name, group: t('nav.agents'), icon: PAGE_ICONS.agents, run: () => go(`/agents/${a.id}/playground`) })),
-    ...knowledge.flatMap(({ base, documents }) => [{ id: base.id, name: base.name, q: '' }, ...documents.map((d) => ({ id: d.id, name: d.name, q: `?q=${encodeURIComponent(d.name)}` }))].map((x) => ({ id: `k-${x.id}`, label: x.name, group: t('nav.knowledge'), icon: x.q ? FileText : PAGE_ICONS.knowledge, run: () => go(`/knowledge/${base.id}${x.q}`) }))),
-  ], [commands, workflows, agents, knowledge, go]);
-  const pick = (command: Command): void => { closePalette(); setTimeout(command.run, 60); };
+  const all = useMemo<Command[]>(
+    () => [
+      ...commands.map((c) => ({ ...c, group: c.group ?? t('palette.actions') })),
+      ...GROUPS.flatMap((g) => g.pages).map((page) => ({
+        id: `page-${page}`,
+        label: t(`nav.${page}`),
+        group: t('palette.pages'),
+        icon: PAGE_ICONS[page],
+        run: () => go(`/${page}`),
+      })),
+      ...workflows.map((w) => ({
+        id: `w-${w.id}`,
+        label: w.name,
+        group: t('nav.workflows'),
+        icon: PAGE_ICONS.workflows,
+        run: () => go(`/workflows/${w.id}/edit`),
+      })),
+      ...agents.map((a) => ({
+        id: `a-${a.id}`,
+        label: a.name,
+        group: t('nav.agents'),
+        icon: PAGE_ICONS.agents,
+        run: () => go(`/agents/${a.id}/playground`),
+      })),
+      ...knowledge.flatMap(({ base, documents }) =>
+        [
+          { id: base.id, name: base.name, q: '' },
+          ...documents.map((d) => ({ id: d.id, name: d.name, q: `?q=${encodeURIComponent(d.name)}` })),
+        ].map((x) => ({
+          id: `k-${x.id}`,
+          label: x.name,
+          group: t('nav.knowledge'),
+          icon: x.q ? FileText : PAGE_ICONS.knowledge,
+          run: () => go(`/knowledge/${base.id}${x.q}`),
+        })),
+      ),
+    ],
+    [commands, workflows, agents, knowledge, go],
+  );
+  const pick = (command: Command): void => {
+    closePalette();
+    setTimeout(command.run, 60);
+  };
   return (
     <Dialog open onClose={closePalette} bare="palette" title={t('palette.title')}>
-      <Combo options={all.map((c) => ({ ...c, icon: c.icon && <Icon as={c.icon} /> }))} label={t('palette.title')} placeholder={t('search.all')} none={t('palette.none')} onPick={(o) => { const command = all.find((c) => c.id === o.id); if (command) pick(command); }} />
+      <Combo
+        options={all.map((c) => ({ ...c, icon: c.icon && <Icon as={c.icon} /> }))}
+        label={t('palette.title')}
+        placeholder={t('search.all')}
+        none={t('palette.none')}
+        onPick={(o) => {
+          const command = all.find((c) => c.id === o.id);
+          if (command) pick(command);
+        }}
+      />
     </Dialog>
   );
 }

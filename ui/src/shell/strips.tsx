@@ -10,11 +10,35 @@ import { Icon } from '../parts/icons';
 export function Strips(): ReactElement | null {
   const { signedOut, offline, reconnecting } = useConnection();
   if (signedOut) {
-    return <div className="strip" role="status"><Icon as={WifiOff} />{t('strip.signedout')}<span className="sp" /><Button small onClick={() => window.open(location.href, '_blank', 'noopener')}>{t('strip.signin')}</Button></div>;
+    return (
+      <div className="strip" role="status">
+        <Icon as={WifiOff} />
+        {t('strip.signedout')}
+        <span className="sp" />
+        <Button small onClick={() => window.open(location.href, '_blank', 'noopener')}>
+          {t('strip.signin')}
+        </Button>
+      </div>
+    );
   }
-  if (reconnecting > 0) return <div className="strip" role="status"><Icon as={WifiOff} />{t('strip.reconnecting', { n: reconnecting })}</div>;
+  if (reconnecting > 0)
+    return (
+      <div className="strip" role="status">
+        <Icon as={WifiOff} />
+        {t('strip.reconnecting', { n: reconnecting })}
+      </div>
+    );
   if (offline) {
-    return <div className="strip" role="status"><Icon as={WifiOff} />{t('strip.offline')}<span className="sp" /><Button small onClick={() => refresh('/api/runs/counts')}>{t('retry')}</Button></div>;
+    return (
+      <div className="strip" role="status">
+        <Icon as={WifiOff} />
+        {t('strip.offline')}
+        <span className="sp" />
+        <Button small onClick={() => refresh('/api/runs/counts')}>
+          {t('retry')}
+        </Button>
+      </div>
+    );
   }
   return null;
 }

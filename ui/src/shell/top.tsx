@@ -3,9 +3,24 @@ import type { ReactElement, ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useTitle } from './place';
 
-export interface Crumb { label: ReactNode; to?: string }
+export interface Crumb {
+  label: ReactNode;
+  to?: string;
+}
 
-export function Top({ crumbs, title, children, middle, live }: { crumbs: Crumb[]; title: string; children?: ReactNode; middle?: ReactNode; live?: boolean }): ReactElement {
+export function Top({
+  crumbs,
+  title,
+  children,
+  middle,
+  live,
+}: {
+  crumbs: Crumb[];
+  title: string;
+  children?: ReactNode;
+  middle?: ReactNode;
+  live?: boolean;
+}): ReactElement {
   useTitle(title, live);
   const last = crumbs.length - 1;
   return (

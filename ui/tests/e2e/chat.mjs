@@ -5,16 +5,26 @@ const turns = (page) => page.locator('.msgcol > .um').count();
 
 async function converse(page, agent, wrong) {
   const said = [];
-  const expect = (truth, text) => { if (truth) said.push(text); else wrong.push(`not so: ${text}`); };
+  const expect = (truth, text) => {
+    if (truth) said.push(text);
+    else wrong.push(`not so: ${text}`);
+  };
   const box = page.locator('#chatbox');
-  const say = async (text) => { await box.fill(text); await page.keyboard.press('Enter'); };
-  const answered = (n) => page.locator('.am .who a[href*="/traces/"]').nth(n - 1).waitFor();
+  const say = async (text) => {
+    await box.fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const answered = (n) =>
+    page
+      .locator('.am .who a[href*="/traces/"]')
+      .nth(n - 1)
+      .waitFor();
   const threads = async () => (await api(`/agents/${agent}/chat/threads`)).data;
 
   await page.goto(`${base}/agents/${agent}/playground`);
   await page.locator('.empty .btn').first().click();
   await answered(1);
-  expect(await turns(page) === 1, 'a suggestion begins a session');
+  expect((await turns(page)) === 1, 'a suggestion begins a session');
   await page.setInputFiles('.cmpz input[type=file]', { name: 'note.md', mimeType: 'text/markdown', buffer: Buffer.from('# A note\n') });
   await page.locator('.cmpz .att').waitFor();
   await page.setInputFiles('.cmpz input[type=file]', { name: 'page.html', mimeType: 'text/html', buffer: Buffer.from('<p>no</p>') });
@@ -22,7 +32,7 @@ async function converse(page, agent, wrong) {
   await say('Here is **a note**');
   await answered(2);
   await page.locator('.um .att', { hasText: 'note.md' }).waitFor();
-  expect(await page.locator('.cmpz .att').count() === 0, 'a file goes along, one of a type that is not accepted is not sent');
+  expect((await page.locator('.cmpz .att').count()) === 0, 'a file goes along, one of a type that is not accepted is not sent');
   await page.locator('.am .md strong', { hasText: 'a note' }).waitFor();
   said.push('an answer is Markdown');
 
@@ -34,7 +44,7 @@ async function converse(page, agent, wrong) {
   await page.keyboard.press('Enter');
   await page.locator('.am', { hasText: 'something else' }).waitFor();
   const branch = new URL(page.url()).searchParams.get('thread');
-  expect(branch !== first && await turns(page) === 2, 'an edited message is sent in a branch');
+  expect(branch !== first && (await turns(page)) === 2, 'an edited message is sent in a branch');
   const kept = await api(`/agents/${agent}/chat/threads/${first}`);
   expect(kept.messages.length === 4 && kept.messages[2].content.includes('a note'), 'the session it left stays as it was');
 
@@ -50,11 +60,14 @@ async function converse(page, agent, wrong) {
   const columns = page.locator('.cmp');
   await columns.nth(1).locator('.st.ok').waitFor();
   await columns.nth(0).locator('.st.ok').waitFor();
-  expect((await columns.nth(0).locator('.ch b').textContent()) === 'echo' && await page.locator('.cmp .note-box').count() === 0, 'each model answered in its column');
+  expect(
+    (await columns.nth(0).locator('.ch b').textContent()) === 'echo' && (await page.locator('.cmp .note-box').count()) === 0,
+    'each model answered in its column',
+  );
   for (const a of await axe(page)) wrong.push(`compare, answered: axe: ${a}`);
   await columns.nth(0).locator('.ca .btn').first().click();
   await page.locator('.um', { hasText: 'Compare this' }).waitFor();
-  expect(await turns(page) === 3, 'the kept answer goes on from the same history');
+  expect((await turns(page)) === 3, 'the kept answer goes on from the same history');
   for (let n = 0; n < 50 && (await threads()).length !== before + 1; n++) await page.waitForTimeout(100);
   expect((await threads()).length === before + 1, 'the other one left no session behind');
   return said;
@@ -82,15 +95,24 @@ async function approve(page, agent, wrong) {
 
 export async function chat() {
   const agent = await make('/api/agents', { name: 'Gate talk', provider: 'script', model: 'echo', instructions: 'Repeat.' });
-  const asking = (await api('/api/agents?limit=100')).data.find((a) => a.slug === 'refund-actions-agent')
-    ?? await make('/api/agents', { name: 'Gate refunds', provider: 'script', model: 'demo', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true });
+  const asking =
+    (await api('/api/agents?limit=100')).data.find((a) => a.slug === 'refund-actions-agent') ??
+    (await make('/api/agents', {
+      name: 'Gate refunds',
+      provider: 'script',
+      model: 'demo',
+      slug: 'refund-actions-agent',
+      instructions: 'Refund.',
+      tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }],
+      require_tool_approval: true,
+    }));
   const browser = await launch();
   const { page, heard } = await open(browser);
   page.setDefaultTimeout(20_000);
   const wrong = [];
   let said = [];
   try {
-    said = [...await converse(page, agent.id, wrong), ...await approve(page, asking.id, wrong)];
+    said = [...(await converse(page, agent.id, wrong)), ...(await approve(page, asking.id, wrong))];
   } catch (error) {
     await picture(page, 'chat-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));

@@ -9,11 +9,17 @@ export async function crowd() {
   const wrong = [];
   const said = [];
   const { page, heard } = await open(browser);
-  const spot = (x, y) => page.evaluate(([fx, fy]) => {
-    const [, tx, ty, zoom] = /translate\((-?[\d.]+)px, (-?[\d.]+)px\) scale\(([\d.]+)\)/.exec(document.querySelector('.react-flow__viewport').style.transform).map(Number);
-    const box = document.querySelector('.react-flow').getBoundingClientRect();
-    return { x: box.x + tx + fx * zoom, y: box.y + ty + fy * zoom, zoom };
-  }, [x, y]);
+  const spot = (x, y) =>
+    page.evaluate(
+      ([fx, fy]) => {
+        const [, tx, ty, zoom] = /translate\((-?[\d.]+)px, (-?[\d.]+)px\) scale\(([\d.]+)\)/
+          .exec(document.querySelector('.react-flow__viewport').style.transform)
+          .map(Number);
+        const box = document.querySelector('.react-flow').getBoundingClientRect();
+        return { x: box.x + tx + fx * zoom, y: box.y + ty + fy * zoom, zoom };
+      },
+      [x, y],
+    );
   const draft = async (test) => {
     for (let n = 0; n < 40; n++) {
       const { graph } = await api(`/api/workflows/${workflow.id}/draft`);
@@ -27,19 +33,29 @@ export async function crowd() {
     await page.goto(`${base}/workflows/${workflow.id}/edit`);
     await page.locator('.crowd').waitFor({ state: 'attached' });
     await page.waitForTimeout(600);
-    expect(await page.locator('.react-flow__node').count() === 0, 'from afar nothing is mounted');
+    expect((await page.locator('.react-flow__node').count()) === 0, 'from afar nothing is mounted');
 
     let at = await spot(5 * 300 + 60, 3 * 170 + 30);
     await page.mouse.move(at.x - 2, at.y);
     await page.mouse.click(at.x, at.y);
-    await page.getByRole('heading', { name: 'Step 155', exact: true }).waitFor({ timeout: 5000 }).then(() => expect(true, 'a click on a drawn node chooses it')).catch(() => expect(false, 'a click on a drawn node chooses it'));
+    await page
+      .getByRole('heading', { name: 'Step 155', exact: true })
+      .waitFor({ timeout: 5000 })
+      .then(() => expect(true, 'a click on a drawn node chooses it'))
+      .catch(() => expect(false, 'a click on a drawn node chooses it'));
 
     await page.mouse.move(at.x, at.y);
     await page.mouse.down();
     await page.mouse.move(at.x + 10, at.y + 20, { steps: 4 });
     await page.mouse.move(at.x + 20, at.y + 60, { steps: 6 });
     await page.mouse.up();
-    expect(await draft((g) => { const n = g.nodes.find((x) => x.id === 'n155'); return n.position.y > 3 * 170 + 20; }), 'a drawn node can be dragged');
+    expect(
+      await draft((g) => {
+        const n = g.nodes.find((x) => x.id === 'n155');
+        return n.position.y > 3 * 170 + 20;
+      }),
+      'a drawn node can be dragged',
+    );
 
     await page.mouse.click((await spot(-60, -60)).x, (await spot(-60, -60)).y);
     at = await spot(-50, -40);
@@ -64,7 +80,11 @@ export async function crowd() {
     const handle = await page.locator('[data-id="n280"] .react-flow__handle.source').first().boundingBox();
     const aim = await page.locator('[data-id="n281"] .react-flow__handle.target').first().boundingBox();
     await page.mouse.click((handle.x + aim.x) / 2 + 5, handle.y + 5.5);
-    await page.locator('.react-flow__edge.selected').waitFor({ timeout: 3000 }).then(() => said.push('a click on a drawn edge chooses it')).catch(() => wrong.push('not: a click on a drawn edge chooses it'));
+    await page
+      .locator('.react-flow__edge.selected')
+      .waitFor({ timeout: 3000 })
+      .then(() => said.push('a click on a drawn edge chooses it'))
+      .catch(() => wrong.push('not: a click on a drawn edge chooses it'));
     const end = await page.locator('.react-flow__edgeupdater-target').boundingBox();
     const other = await page.locator('[data-id="n331"] .react-flow__handle.target').first().boundingBox();
     if (end && other) {
@@ -73,7 +93,14 @@ export async function crowd() {
       await page.mouse.move(other.x, other.y - 30, { steps: 5 });
       await page.mouse.move(other.x + other.width / 2, other.y + other.height / 2, { steps: 5 });
       await page.mouse.up();
-      expect(await draft((g) => g.edges.some((e) => e.source === 'n280' && e.target === 'n331') && !g.edges.some((e) => e.source === 'n280' && e.target === 'n281')), 'the end of an edge can be put elsewhere');
+      expect(
+        await draft(
+          (g) =>
+            g.edges.some((e) => e.source === 'n280' && e.target === 'n331') &&
+            !g.edges.some((e) => e.source === 'n280' && e.target === 'n281'),
+        ),
+        'the end of an edge can be put elsewhere',
+      );
     } else wrong.push('not: a chosen edge has an end to take');
   } catch (error) {
     wrong.push(error.message.split('\n')[0]);

@@ -5,24 +5,37 @@ const node = (id, type, x, y, data) => ({ id, type, position: { x, y }, title: i
 const edge = (source, target) => ({ id: `${source}-${target}`, source, target, sourceHandle: 'default', targetHandle: 'default' });
 
 /** Where a node is drawn in every frame until it rests. */
-const path = (page, id) => page.evaluate((name) => new Promise((tell) => {
-  const seen = [];
-  const began = performance.now();
-  const look = () => {
-    seen.push(new DOMMatrix(getComputedStyle(document.querySelector(`.react-flow__node[data-id="${name}"]`)).transform).f);
-    if (performance.now() - began < 1500) requestAnimationFrame(look); else tell([...new Set(seen)]);
-  };
-  document.querySelector('.top [aria-label="Tidy layout"]').click();
-  look();
-}), id);
+const path = (page, id) =>
+  page.evaluate(
+    (name) =>
+      new Promise((tell) => {
+        const seen = [];
+        const began = performance.now();
+        const look = () => {
+          seen.push(new DOMMatrix(getComputedStyle(document.querySelector(`.react-flow__node[data-id="${name}"]`)).transform).f);
+          if (performance.now() - began < 1500) requestAnimationFrame(look);
+          else tell([...new Set(seen)]);
+        };
+        document.querySelector('.top [aria-label="Tidy layout"]').click();
+        look();
+      }),
+    id,
+  );
 
 /** Where a node may be seen: the canvas but for a panel over it. */
-const seen = (page, id) => page.evaluate((name) => {
-  const canvas = document.getElementById('canvas').getBoundingClientRect();
-  const side = document.querySelector('.ed > .insp')?.getBoundingClientRect();
-  const at = document.querySelector(`.react-flow__node[data-id="${name}"]`)?.getBoundingClientRect();
-  return !!at && at.left >= canvas.left && at.top >= canvas.top && at.right <= Math.min(canvas.right, side?.left ?? Infinity) && at.bottom <= canvas.bottom;
-}, id);
+const seen = (page, id) =>
+  page.evaluate((name) => {
+    const canvas = document.getElementById('canvas').getBoundingClientRect();
+    const side = document.querySelector('.ed > .insp')?.getBoundingClientRect();
+    const at = document.querySelector(`.react-flow__node[data-id="${name}"]`)?.getBoundingClientRect();
+    return (
+      !!at &&
+      at.left >= canvas.left &&
+      at.top >= canvas.top &&
+      at.right <= Math.min(canvas.right, side?.left ?? Infinity) &&
+      at.bottom <= canvas.bottom
+    );
+  }, id);
 
 /** Panels that come beside the canvas, or over it on narrower screens. */
 async function covered(page, url) {
@@ -31,7 +44,9 @@ async function covered(page, url) {
     await page.setViewportSize({ width, height: 900 });
     await page.goto(url);
     const node = page.locator('.react-flow__node[data-id="stop_1"]');
-    const whole = async (when) => { for (const id of ['start_1', 'llm_1', 'stop_1']) await expectSoon(() => seen(page, id), `${width}: ${id} is seen ${when}`, wrong); };
+    const whole = async (when) => {
+      for (const id of ['start_1', 'llm_1', 'stop_1']) await expectSoon(() => seen(page, id), `${width}: ${id} is seen ${when}`, wrong);
+    };
     await node.waitFor();
     await whole('when the graph is opened');
     for (const key of ['o', 'j']) {
@@ -49,7 +64,9 @@ async function covered(page, url) {
     const pane = await page.locator('#canvas').boundingBox();
     await page.mouse.move(pane.x + 60, pane.y + 300);
     await page.mouse.down();
-    await page.mouse.move(pane.x + 60 + (pane.x + pane.width - 40 - at.x - at.width), pane.y + 300 + (pane.y + pane.height / 2 - at.y), { steps: 4 });
+    await page.mouse.move(pane.x + 60 + (pane.x + pane.width - 40 - at.x - at.width), pane.y + 300 + (pane.y + pane.height / 2 - at.y), {
+      steps: 4,
+    });
     await page.mouse.up();
     await node.locator('.n').click({ position: { x: 30, y: 20 } });
     await page.locator('#inspector h2').waitFor();
@@ -62,13 +79,28 @@ async function covered(page, url) {
 }
 
 async function expectSoon(test, what, wrong) {
-  for (let n = 0; n < 20; n++) { if (await test()) return; await new Promise((next) => { setTimeout(next, 50); }); }
+  for (let n = 0; n < 20; n++) {
+    if (await test()) return;
+    await new Promise((next) => {
+      setTimeout(next, 50);
+    });
+  }
   wrong.push(`not: ${what}`);
 }
 
 export async function editor() {
   const { default_provider: provider, default_model: model } = await api('/api/providers');
-  const graph = { version: 1, nodes: [node('start_1', 'start', 0, 0, {}), node('llm_1', 'llm', 160, 300, { provider, model, prompt: 'Say: {{input}}', output_key: 'said' }), node('stop_1', 'stop', 420, 520, { reply: '{{said}}' })], edges: [edge('start_1', 'llm_1'), edge('llm_1', 'stop_1')], annotations: [], viewport: { x: 0, y: 0, zoom: 1 } };
+  const graph = {
+    version: 1,
+    nodes: [
+      node('start_1', 'start', 0, 0, {}),
+      node('llm_1', 'llm', 160, 300, { provider, model, prompt: 'Say: {{input}}', output_key: 'said' }),
+      node('stop_1', 'stop', 420, 520, { reply: '{{said}}' }),
+    ],
+    edges: [edge('start_1', 'llm_1'), edge('llm_1', 'stop_1')],
+    annotations: [],
+    viewport: { x: 0, y: 0, zoom: 1 },
+  };
   const workflow = await api('/api/workflows', { method: 'POST', body: JSON.stringify({ name: 'Glides', graph }) });
   await streamed(`/workflows/${workflow.id}/run/stream`, { message: 'a lamp' });
   const browser = await launch();
@@ -93,15 +125,25 @@ export async function editor() {
     await page.keyboard.press('f');
     await page.locator('.react-flow__node[data-id="stop_1"]').waitFor();
     const jumped = await path(page, 'stop_1');
-    expect(jumped.length <= 2 && jumped.at(-1) === glided.at(-1), `and jump where motion is unwanted (${jumped.join(', ')} after ${glided.at(-1)})`);
+    expect(
+      jumped.length <= 2 && jumped.at(-1) === glided.at(-1),
+      `and jump where motion is unwanted (${jumped.join(', ')} after ${glided.at(-1)})`,
+    );
     const asked = [];
-    page.on('request', (request) => { if (request.method() === 'POST') asked.push(request.url()); });
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.url());
+    });
     await page.route(/run\/stream/, () => new Promise(() => undefined));
     await page.locator('#composer').fill('slowly');
     await page.locator('#composer').press('Enter');
     await page.getByRole('button', { name: /Stop watching/ }).click();
     await page.getByText('The run goes on.').waitFor();
-    expect(await page.locator('#composer').isEnabled() && await page.getByRole('radio', { name: 'Design', checked: true }).count() === 1 && !asked.some((url) => /cancel/.test(url)), 'who stops watching does not stop the run');
+    expect(
+      (await page.locator('#composer').isEnabled()) &&
+        (await page.getByRole('radio', { name: 'Design', checked: true }).count()) === 1 &&
+        !asked.some((url) => /cancel/.test(url)),
+      'who stops watching does not stop the run',
+    );
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     const [run] = (await api(`/api/runs?entity_id=${workflow.id}&status=completed`)).data;
     await page.goto(`${base}/workflows/${workflow.id}/edit?trace=${run.id}`);
@@ -115,14 +157,31 @@ export async function editor() {
     if (faults.length === 0) said.push('no panel covers the chosen node, and a fitted graph stays fitted');
     await page.goto(`${base}/workflows/${workflow.id}/edit?node=llm_1`);
     await page.locator('#inspector h2').waitFor();
-    const put = async () => { await page.locator('#canvas').focus(); await page.keyboard.press('/'); await page.locator('.quickadd input').fill('LLM'); await page.keyboard.press('Enter'); await page.locator('#inspector h2', { hasText: /LLM/ }).waitFor(); return page.locator('.react-flow__node.selected').boundingBox(); };
+    const put = async () => {
+      await page.locator('#canvas').focus();
+      await page.keyboard.press('/');
+      await page.locator('.quickadd input').fill('LLM');
+      await page.keyboard.press('Enter');
+      await page.locator('#inspector h2', { hasText: /LLM/ }).waitFor();
+      return page.locator('.react-flow__node.selected').boundingBox();
+    };
     const one = await put();
     await page.locator('.react-flow__node[data-id="llm_1"] .n').click({ position: { x: 100, y: 14 } });
     const other = await put();
-    expect(one && other && (other.y >= one.y + one.height || other.y + other.height <= one.y), 'what is added at a taken place stands beside it');
-    const listed = async (query) => { await page.goto(`${base}/workflows/${workflow.id}/traces?${query}`); await page.locator('td a.rowlink, .empty').first().waitFor(); return page.locator('td a.rowlink').count(); };
-    expect(await listed(`model=${model}&version=1&cost=0`) === 1, 'traces are filtered by model, version and cost');
-    expect(await listed('model=another') === 0 && await listed('cost=1000') === 0 && await listed('version=7') === 0, 'by the host, and what does not match is not there');
+    expect(
+      one && other && (other.y >= one.y + one.height || other.y + other.height <= one.y),
+      'what is added at a taken place stands beside it',
+    );
+    const listed = async (query) => {
+      await page.goto(`${base}/workflows/${workflow.id}/traces?${query}`);
+      await page.locator('td a.rowlink, .empty').first().waitFor();
+      return page.locator('td a.rowlink').count();
+    };
+    expect((await listed(`model=${model}&version=1&cost=0`)) === 1, 'traces are filtered by model, version and cost');
+    expect(
+      (await listed('model=another')) === 0 && (await listed('cost=1000')) === 0 && (await listed('version=7')) === 0,
+      'by the host, and what does not match is not there',
+    );
     const context = (await open(browser, { locale: 'pt_BR' })).page;
     await context.goto(`${base}/tools/new`);
     await context.locator('.top .btn.pri').click();

@@ -8,7 +8,10 @@ export async function forms() {
   page.setDefaultTimeout(10_000);
   const wrong = [];
   const said = [];
-  const expect = (truth, text) => { if (truth) said.push(text); else wrong.push(`not so: ${text}`); };
+  const expect = (truth, text) => {
+    if (truth) said.push(text);
+    else wrong.push(`not so: ${text}`);
+  };
   const instructions = page.locator('.form textarea').first();
   const stored = async () => (await api(`/api/agents/${agent.id}`)).instructions;
   try {
@@ -17,17 +20,17 @@ export async function forms() {
     await page.locator('.crumb a').first().click();
     await page.locator('td a.rowlink').first().waitFor();
     await page.goBack();
-    expect(await instructions.inputValue() === 'Typed, not saved.', 'what was typed is there after leaving the page');
+    expect((await instructions.inputValue()) === 'Typed, not saved.', 'what was typed is there after leaving the page');
     await page.keyboard.press('Control+s');
     await page.locator('.toast').first().waitFor();
-    expect(await stored() === 'Typed, not saved.', 'Ctrl S saves');
+    expect((await stored()) === 'Typed, not saved.', 'Ctrl S saves');
     await instructions.fill('Mine.');
     await api(`/api/agents/${agent.id}`, { method: 'PATCH', body: JSON.stringify({ instructions: 'Theirs.' }) });
     await page.locator('.top .btn.pri').click();
     await page.locator('.dialog').waitFor();
     await page.locator('.dialog .btn.pri').click();
     await page.locator('.dialog').waitFor({ state: 'detached' });
-    expect(await stored() === 'Mine.', 'two people saving are told apart');
+    expect((await stored()) === 'Mine.', 'two people saving are told apart');
     await page.goto(`${base}/tools/new`);
     await page.locator('.form input').first().fill('not a name!');
     await page.locator('.top .btn.pri').click();

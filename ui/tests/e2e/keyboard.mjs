@@ -19,8 +19,18 @@ async function walkTo(page, id) {
 
 export async function keyboard() {
   const agents = (await api('/api/agents?limit=100')).data;
-  const agent = agents.find((a) => a.slug === 'refund-actions-agent')
-    ?? await api('/api/agents', { method: 'POST', body: JSON.stringify({ name: 'Gate refunds', slug: 'refund-actions-agent', instructions: 'Refund.', tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true }) });
+  const agent =
+    agents.find((a) => a.slug === 'refund-actions-agent') ??
+    (await api('/api/agents', {
+      method: 'POST',
+      body: JSON.stringify({
+        name: 'Gate refunds',
+        slug: 'refund-actions-agent',
+        instructions: 'Refund.',
+        tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }],
+        require_tool_approval: true,
+      }),
+    }));
   const browser = await launch();
   const { page, heard } = await open(browser);
   const said = [];
@@ -49,7 +59,10 @@ export async function keyboard() {
     await walkTo(page, 'agent_1');
     await page.keyboard.press('Enter');
     await page.keyboard.press('c');
-    await walkTo(page, 'stop_1').catch(async () => { await page.keyboard.press('Shift+Tab'); await walkTo(page, 'stop_1'); });
+    await walkTo(page, 'stop_1').catch(async () => {
+      await page.keyboard.press('Shift+Tab');
+      await walkTo(page, 'stop_1');
+    });
     await page.keyboard.press('Enter');
     said.push('connected start, agent and stop');
     await page.keyboard.press('Escape');
@@ -75,7 +88,7 @@ export async function keyboard() {
     await page.keyboard.press('a');
     await page.locator('.reply').waitFor({ timeout: 20_000 });
     said.push('approved; the run completed');
-    await tabTo(page, "document.activeElement?.matches('a[href*=\"/traces/\"]') === true", 160);
+    await tabTo(page, 'document.activeElement?.matches(\'a[href*="/traces/"]\') === true', 160);
     await page.keyboard.press('Enter');
     await page.locator('[role=treegrid]').waitFor();
     await tabTo(page, "document.activeElement?.getAttribute('role') === 'treegrid'");

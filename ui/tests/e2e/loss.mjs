@@ -15,7 +15,11 @@ export async function loss() {
   await context.unroute('**/draft');
   const again = await context.newPage();
   await again.goto(`${base}/workflows/${workflow.id}/edit`);
-  await again.getByText('Kept name').first().waitFor({ timeout: 10_000 }).catch(() => wrong.push('the edit was lost with the tab'));
+  await again
+    .getByText('Kept name')
+    .first()
+    .waitFor({ timeout: 10_000 })
+    .catch(() => wrong.push('the edit was lost with the tab'));
   await again.waitForTimeout(1500);
   const draft = await api(`/api/workflows/${workflow.id}/draft`).catch(() => null);
   if (!JSON.stringify(draft ?? {}).includes('Kept name')) wrong.push('the kept edit did not reach the server');
@@ -26,7 +30,10 @@ export async function loss() {
   return { wrong };
 }
 
-const rename = async (page, name) => { await page.locator('[data-id="start_1"] .n').click(); await page.locator('#inspector input').first().fill(name); };
+const rename = async (page, name) => {
+  await page.locator('[data-id="start_1"] .n').click();
+  await page.locator('#inspector input').first().fill(name);
+};
 const kept = async (workflow, name, tries = 30) => {
   for (let n = 0; n < tries; n++) {
     if (JSON.stringify(await api(`/api/workflows/${workflow.id}/draft`).catch(() => null)).includes(name)) return true;
@@ -43,20 +50,29 @@ async function two(browser, context, workflow, wrong) {
   await first.locator('[data-id="start_1"]').waitFor();
   const second = await context.newPage();
   await second.goto(address);
-  await second.locator('.strip button').waitFor({ timeout: 5000 }).catch(() => wrong.push('a second tab is not told of the first'));
+  await second
+    .locator('.strip button')
+    .waitFor({ timeout: 5000 })
+    .catch(() => wrong.push('a second tab is not told of the first'));
   await second.locator('[data-id="start_1"] .n').click();
   if (await second.locator('#inspector input').first().isEnabled()) wrong.push('a second tab may write beside the first');
   await second.locator('.strip button').first().click();
-  await first.locator('.strip button').waitFor({ timeout: 5000 }).catch(() => wrong.push('the first tab writes on after another took over'));
+  await first
+    .locator('.strip button')
+    .waitFor({ timeout: 5000 })
+    .catch(() => wrong.push('the first tab writes on after another took over'));
   const other = await open(browser);
   await other.page.goto(address);
   await other.page.locator('[data-id="start_1"]').waitFor();
   await rename(second, 'Of the first');
   if (!(await kept(workflow, 'Of the first'))) wrong.push('the tab that took over cannot write');
   await rename(other.page, 'Of the second');
-  await other.page.getByRole('dialog').waitFor({ timeout: 5000 }).catch(() => wrong.push('a stale draft is not told of'));
+  await other.page
+    .getByRole('dialog')
+    .waitFor({ timeout: 5000 })
+    .catch(() => wrong.push('a stale draft is not told of'));
   if (!(await kept(workflow, 'Of the first', 1))) wrong.push('a stale draft overwrote a newer one');
   await other.page.getByRole('dialog').getByRole('button').last().click();
-  if (!(await kept(workflow, 'Of the second'))) wrong.push('choosing one\'s own draft does not keep it');
+  if (!(await kept(workflow, 'Of the second'))) wrong.push("choosing one's own draft does not keep it");
   await other.context.close();
 }

@@ -16,7 +16,10 @@ async function inBoth(browser, locale, all, light, links) {
     const late = await settle();
     if (late) wrong.push(`${name}: ${late}`);
     if (!light) for (const a of await axe(page)) wrong.push(`${name} light: axe: ${a}`);
-    for (const href of await page.evaluate(() => [...document.querySelectorAll('a[href]')].filter((a) => a.origin === location.origin).map((a) => a.href.split('#')[0]))) if (!links.has(href)) links.set(href, name);
+    for (const href of await page.evaluate(() =>
+      [...document.querySelectorAll('a[href]')].filter((a) => a.origin === location.origin).map((a) => a.href.split('#')[0]),
+    ))
+      if (!links.has(href)) links.set(href, name);
     await page.emulateMedia({ colorScheme: 'dark' });
     await settle();
     if (!light) for (const a of await axe(page, { colours: true })) wrong.push(`${name} dark: axe: ${a}`);
@@ -38,7 +41,12 @@ async function onPhones(browser, all) {
     for (const a of await axe(page)) wrong.push(`${place.path} at 390: axe: ${a}`);
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 844 });
-      const over = await page.evaluate(() => new Promise((tell) => { requestAnimationFrame(() => requestAnimationFrame(() => tell(document.documentElement.scrollWidth - window.innerWidth))); }));
+      const over = await page.evaluate(
+        () =>
+          new Promise((tell) => {
+            requestAnimationFrame(() => requestAnimationFrame(() => tell(document.documentElement.scrollWidth - window.innerWidth)));
+          }),
+      );
       if (over > 1) wrong.push(`${place.path} at ${width}: ${over} px too wide`);
     }
   }
@@ -65,8 +73,8 @@ export async function routes({ light = false } = {}) {
     const links = new Map();
     const work = [inBoth(browser, 'en', all, light, links), inBoth(browser, 'pt_BR', all, light, links)];
     const wrong = (await Promise.all(work)).flat();
-    if (!light) wrong.push(...await onPhones(browser, all));
-    wrong.push(...await dead(links));
+    if (!light) wrong.push(...(await onPhones(browser, all)));
+    wrong.push(...(await dead(links)));
     await api('/api/runs/counts');
     return { checked: all.length * (light ? 4 : 6), wrong, told: [`${links.size} links`] };
   } finally {

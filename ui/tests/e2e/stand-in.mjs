@@ -8,13 +8,32 @@ export async function standIn(answer) {
   const server = createServer((req, res) => {
     const path = req.url.slice(upstream.pathname.replace(/\/$/, '').length);
     if (answer(req, res, path)) return;
-    const onward = request({ host: upstream.hostname, port: upstream.port, path: req.url, method: req.method, headers: req.headers }, (reply) => { res.writeHead(reply.statusCode, reply.headers); reply.pipe(res); });
-    onward.on('error', () => { res.writeHead(502); res.end(); });
+    const onward = request(
+      { host: upstream.hostname, port: upstream.port, path: req.url, method: req.method, headers: req.headers },
+      (reply) => {
+        res.writeHead(reply.statusCode, reply.headers);
+        reply.pipe(res);
+      },
+    );
+    onward.on('error', () => {
+      res.writeHead(502);
+      res.end();
+    });
     req.pipe(onward);
     res.on('close', () => onward.destroy());
   });
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
-  return { url: `http://127.0.0.1:${server.address().port}${upstream.pathname.replace(/\/$/, '')}`, close: () => { server.closeAllConnections(); server.close(); } };
+  return {
+    url: `http://127.0.0.1:${server.address().port}${upstream.pathname.replace(/\/$/, '')}`,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
-export const json = (res, text) => { res.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }); res.end(text); return true; };
+export const json = (res, text) => {
+  res.writeHead(200, { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' });
+  res.end(text);
+  return true;
+};

@@ -5,7 +5,18 @@ export async function trials() {
   const node = (id, type, x, data) => ({ id, type, position: { x, y: 100 }, title: id, data });
   const edge = (source, target) => ({ id: `${source}-${target}`, source, target, sourceHandle: 'default', targetHandle: 'default' });
   const { default_provider: provider, default_model: model } = await api('/api/providers');
-  const graph = { version: 1, nodes: [node('start_1', 'start', 0, {}), node('llm_1', 'llm', 250, { provider, model, prompt: '{{input}}' }), node('set_1', 'set_state', 600, { key: 'seen', value: 'saw {{llm_response}}' }), node('stop_1', 'stop', 900, {})], edges: [edge('start_1', 'llm_1'), edge('llm_1', 'set_1'), edge('set_1', 'stop_1')], annotations: [], viewport: { x: 0, y: 0, zoom: 1 } };
+  const graph = {
+    version: 1,
+    nodes: [
+      node('start_1', 'start', 0, {}),
+      node('llm_1', 'llm', 250, { provider, model, prompt: '{{input}}' }),
+      node('set_1', 'set_state', 600, { key: 'seen', value: 'saw {{llm_response}}' }),
+      node('stop_1', 'stop', 900, {}),
+    ],
+    edges: [edge('start_1', 'llm_1'), edge('llm_1', 'set_1'), edge('set_1', 'stop_1')],
+    annotations: [],
+    viewport: { x: 0, y: 0, zoom: 1 },
+  };
   const workflow = await api('/api/workflows', { method: 'POST', body: JSON.stringify({ name: 'Trials', graph }) });
   const browser = await launch();
   const { page, heard } = await open(browser);
@@ -18,18 +29,25 @@ export async function trials() {
     await page.getByRole('menuitem', { name: entry }).click();
   };
   const latest = async () => api(`/api/runs/${(await api(`/api/runs?entity_id=${workflow.id}&limit=1`)).data[0].id}`);
-  const ended = async () => { for (let n = 0; n < 60; n++) { const run = await latest(); if (run.trace.status === 'completed') return run; await page.waitForTimeout(100); } return latest(); };
+  const ended = async () => {
+    for (let n = 0; n < 60; n++) {
+      const run = await latest();
+      if (run.trace.status === 'completed') return run;
+      await page.waitForTimeout(100);
+    }
+    return latest();
+  };
   try {
     await page.goto(`${base}/workflows/${workflow.id}/edit`);
     await page.locator('[data-id="llm_1"]').waitFor();
     await menu('llm_1', 'Pin the answer…');
     await page.getByRole('dialog').locator('textarea').fill('exactly {{this}}');
     await page.getByRole('dialog').getByRole('button', { name: 'Pin', exact: true }).click();
-    expect(await page.locator('[data-id="llm_1"] .mark.pin').count() === 1, 'a pinned node is marked');
+    expect((await page.locator('[data-id="llm_1"] .mark.pin').count()) === 1, 'a pinned node is marked');
     await page.locator('[data-id="set_1"] .n').click({ position: { x: 100, y: 14 } });
     await page.locator('#canvas').focus();
     await page.keyboard.press('b');
-    expect(await page.locator('[data-id="set_1"] .mark.stop').count() === 1, 'a stop is marked');
+    expect((await page.locator('[data-id="set_1"] .mark.stop').count()) === 1, 'a stop is marked');
     await page.locator('#composer').fill('go there');
     await page.locator('#composer').press('Enter');
     const go = page.locator('[data-id="set_1"] .ask button');
@@ -43,7 +61,10 @@ export async function trials() {
     await page.getByRole('dialog').getByRole('button', { name: 'Run this node' }).click();
     await page.waitForTimeout(500);
     const alone = await ended();
-    expect(alone.steps.map((s) => s.node_id).join() === 'set_1,trial-stop', `one node runs alone (${alone.steps.map((s) => s.node_id).join()})`);
+    expect(
+      alone.steps.map((s) => s.node_id).join() === 'set_1,trial-stop',
+      `one node runs alone (${alone.steps.map((s) => s.node_id).join()})`,
+    );
     expect(alone.trace.output?.seen === 'saw exactly {{this}}', 'on the state it had');
     const after = await api(`/api/workflows/${workflow.id}`);
     expect(after.graph.nodes.length === 4 && after.revision === workflow.revision, 'the workflow stays as it is');

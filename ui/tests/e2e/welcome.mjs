@@ -3,9 +3,20 @@ import { api, axe, base, launch, open, picture } from './browser.mjs';
 
 /** What to write, and what the person does when the run waits. */
 const EXAMPLES = [
-  { say: 'Refund A-100', wait: async (page) => { await page.locator('.appr .btn.pri').first().click(); } },
+  {
+    say: 'Refund A-100',
+    wait: async (page) => {
+      await page.locator('.appr .btn.pri').first().click();
+    },
+  },
   { say: 'My order is late' },
-  { say: 'I would like a demo', wait: async (page) => { await page.locator('.appr textarea').first().fill('ada@example.com'); await page.locator('.appr .btn.pri').first().click(); } },
+  {
+    say: 'I would like a demo',
+    wait: async (page) => {
+      await page.locator('.appr textarea').first().fill('ada@example.com');
+      await page.locator('.appr .btn.pri').first().click();
+    },
+  },
 ];
 
 const NOTHING = /\/api\/workflows\?(?!.*draft)|\/api\/workflows$/;
@@ -19,7 +30,9 @@ export async function welcome() {
   const made = [];
   try {
     for (const [n, example] of EXAMPLES.entries()) {
-      await page.route(NOTHING, (route) => (route.request().method() === 'GET' ? route.fulfill({ json: { data: [], next_cursor: null } }) : route.continue()));
+      await page.route(NOTHING, (route) =>
+        route.request().method() === 'GET' ? route.fulfill({ json: { data: [], next_cursor: null } }) : route.continue(),
+      );
       await page.goto(`${base}/workflows`);
       await page.locator('.startcard').nth(n).waitFor();
       if (n === 0) for (const a of await axe(page)) wrong.push(`first run: axe: ${a}`);
@@ -30,7 +43,10 @@ export async function welcome() {
       made.push(/workflows\/([^/]+)\/edit/.exec(page.url())?.[1]);
       await page.locator('#composer').fill(example.say);
       await page.keyboard.press('Enter');
-      if (example.wait) { await page.locator('.appr').first().waitFor(); await example.wait(page); }
+      if (example.wait) {
+        await page.locator('.appr').first().waitFor();
+        await example.wait(page);
+      }
       await page.locator('.reply').waitFor();
       const trace = await page.locator('a[href*="/traces/"]').last().getAttribute('href');
       said.push(`${name}: ${(await page.locator('.reply').textContent()).slice(0, 60).replaceAll('\n', ' ')}`);

@@ -1,11 +1,20 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Draft, Graph, Workflow } from '../../src/api/types';
 
-vi.stubGlobal('document', { querySelector: () => null, documentElement: { dataset: {}, lang: 'en' }, addEventListener: () => undefined, removeEventListener: () => undefined });
+vi.stubGlobal('document', {
+  querySelector: () => null,
+  documentElement: { dataset: {}, lang: 'en' },
+  addEventListener: () => undefined,
+  removeEventListener: () => undefined,
+});
 vi.stubGlobal('location', { href: 'http://x/studio/' });
 vi.stubGlobal('localStorage', { getItem: () => null });
 vi.stubGlobal('window', globalThis);
-vi.mock('../../src/editor/journal', () => ({ dropJournal: async () => undefined, readJournal: async () => null, writeJournal: async () => undefined }));
+vi.mock('../../src/editor/journal', () => ({
+  dropJournal: async () => undefined,
+  readJournal: async () => null,
+  writeJournal: async () => undefined,
+}));
 vi.mock('../../src/api/queries', () => ({ refresh: () => undefined }));
 
 const { emptyGraph } = await import('../../src/graph/document');
@@ -16,9 +25,14 @@ const graph = (x: number): Graph => ({ ...emptyGraph(), nodes: [{ id: 'start', t
 const at = (g: Graph | undefined): number | undefined => g?.nodes[0]?.position.x;
 
 /** A server with one workflow, and who asked it for what. */
-const server = { workflow: { id: 'w', name: 'W', revision: 1, graph: graph(0) } as Workflow, draft: null as Draft | null, asked: [] as string[] };
+const server = {
+  workflow: { id: 'w', name: 'W', revision: 1, graph: graph(0) } as Workflow,
+  draft: null as Draft | null,
+  asked: [] as string[],
+};
 const json = (status: number, body: unknown): Response => new Response(JSON.stringify(body), { status });
-const refused = (status: number, code: string, more = {}): Response => json(status, { type: `urn:studio:problem:${code}`, title: code, status, detail: code, code, message: code, ...more });
+const refused = (status: number, code: string, more = {}): Response =>
+  json(status, { type: `urn:studio:problem:${code}`, title: code, status, detail: code, code, message: code, ...more });
 
 vi.stubGlobal('fetch', async (url: string, init: RequestInit = {}) => {
   const path = String(url).replace(/^.*\/api\/workflows\/w/, '');
@@ -29,14 +43,29 @@ vi.stubGlobal('fetch', async (url: string, init: RequestInit = {}) => {
   server.asked.push(`${method} ${path} ${known}`);
   if (path === '') return json(200, server.workflow);
   if (known !== null && known !== (server.draft?.draft_revision ?? 0)) return refused(409, 'revision_conflict', { current: server.draft });
-  if (method === 'PUT') server.draft = { graph: body.graph as Graph, draft_revision: (server.draft?.draft_revision ?? 0) + 1, based_on_revision: server.workflow.revision, updated_at: '2026-11-20T20:00:00Z' };
+  if (method === 'PUT')
+    server.draft = {
+      graph: body.graph as Graph,
+      draft_revision: (server.draft?.draft_revision ?? 0) + 1,
+      based_on_revision: server.workflow.revision,
+      updated_at: '2026-11-20T20:00:00Z',
+    };
   else if (!server.draft) return refused(404, 'not_found', { resource: 'draft' });
-  if (method === 'DELETE') { server.draft = null; return new Response(null, { status: 204 }); }
-  if (method === 'POST') { server.workflow = { ...server.workflow, graph: server.draft?.graph as Graph, revision: server.workflow.revision + 1 }; server.draft = null; return json(200, server.workflow); }
+  if (method === 'DELETE') {
+    server.draft = null;
+    return new Response(null, { status: 204 });
+  }
+  if (method === 'POST') {
+    server.workflow = { ...server.workflow, graph: server.draft?.graph as Graph, revision: server.workflow.revision + 1 };
+    server.draft = null;
+    return json(200, server.workflow);
+  }
   return json(200, server.draft);
 });
 
-const theirs = (): void => { server.draft = { ...(server.draft as Draft), graph: graph(77), draft_revision: (server.draft as Draft).draft_revision + 1 }; };
+const theirs = (): void => {
+  server.draft = { ...(server.draft as Draft), graph: graph(77), draft_revision: (server.draft as Draft).draft_revision + 1 };
+};
 
 describe('a draft that somebody else works on too', () => {
   beforeEach(async () => {

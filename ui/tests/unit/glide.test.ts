@@ -8,13 +8,28 @@ vi.stubGlobal('matchMedia', () => query);
 vi.stubGlobal('document', { documentElement: { lang: 'en', dataset: {} }, querySelector: () => null });
 let frames: ((now: number) => void)[] = [];
 vi.stubGlobal('requestAnimationFrame', (f: (now: number) => void) => frames.push(f));
-vi.stubGlobal('cancelAnimationFrame', () => { frames = []; });
+vi.stubGlobal('cancelAnimationFrame', () => {
+  frames = [];
+});
 
 const { between, glideTo, useGlide } = await import('../../src/editor/glide');
 const { openDocument, useEditor } = await import('../../src/editor/store');
 
-const open = (): void => openDocument({ graph: { version: 1, nodes: [{ id: 'a', type: 'llm', position: { x: 0, y: 0 }, data: {} }], edges: [], annotations: [], viewport: { x: 0, y: 0, zoom: 1 } } as never });
-const frame = (now: number): void => { const due = frames; frames = []; for (const f of due) f(now); };
+const open = (): void =>
+  openDocument({
+    graph: {
+      version: 1,
+      nodes: [{ id: 'a', type: 'llm', position: { x: 0, y: 0 }, data: {} }],
+      edges: [],
+      annotations: [],
+      viewport: { x: 0, y: 0, zoom: 1 },
+    } as never,
+  });
+const frame = (now: number): void => {
+  const due = frames;
+  frames = [];
+  for (const f of due) f(now);
+};
 const place = (): unknown => useEditor.getState().graph.nodes[0]?.position;
 
 it('lies between two places, nearer to the end as time goes', () => {

@@ -11,13 +11,19 @@ const { measure } = await import('../../src/graph/measure');
 
 const overlaps = (graph: Graph): string[] => {
   const boxes = [...graph.nodes, ...graph.annotations].map((n) => ({ id: n.id, ...n.position, ...measure(n, graph, undefined, 'plain') }));
-  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height).map((b) => `${a.id} over ${b.id}`));
+  return boxes.flatMap((a, i) =>
+    boxes
+      .slice(i + 1)
+      .filter((b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height)
+      .map((b) => `${a.id} over ${b.id}`),
+  );
 };
 
 describe('a node that is added', () => {
   it('lies on no other, however often one is added at the same place', () => {
     let graph = emptyGraph();
-    for (const type of ['start', 'agent', 'llm', 'note', 'agent', 'fork', 'tool', 'human', 'llm', 'stop']) graph = apply(graph, { kind: 'add', node: makePlaced(graph, type, { x: 103, y: 98 }, undefined) });
+    for (const type of ['start', 'agent', 'llm', 'note', 'agent', 'fork', 'tool', 'human', 'llm', 'stop'])
+      graph = apply(graph, { kind: 'add', node: makePlaced(graph, type, { x: 103, y: 98 }, undefined) });
     expect(overlaps(graph)).toEqual([]);
   });
 

@@ -9,5 +9,6 @@ it('takes the marks of Markdown off a title', () => {
 });
 
 it('leaves what only looks like it', () => {
-  for (const text of ['2 * 3 * 4', '2**10', 'a_b_c and _x', 'order #10482', '5 > 4 - 1', 'price*', '~/notes', 'A-100']) expect(oneLine(text)).toBe(text);
+  for (const text of ['2 * 3 * 4', '2**10', 'a_b_c and _x', 'order #10482', '5 > 4 - 1', 'price*', '~/notes', 'A-100'])
+    expect(oneLine(text)).toBe(text);
 });

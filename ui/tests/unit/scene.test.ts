@@ -9,20 +9,28 @@ import { meets, nodeAt, routeAt, sceneOf, within } from '../../src/graph/scene';
 import { blankStep, noRun } from '../../src/run/view';
 
 const node = (id: string, x: number, y: number, type = 'set_state'): GraphNode => ({ id, type, position: { x, y }, title: id, data: {} });
-const edge = (source: string, target: string): GraphEdge => ({ id: `${source}-${target}`, source, target, sourceHandle: 'default', targetHandle: 'default' });
+const edge = (source: string, target: string): GraphEdge => ({
+  id: `${source}-${target}`,
+  source,
+  target,
+  sourceHandle: 'default',
+  targetHandle: 'default',
+});
 const graph = (nodes: GraphNode[], edges: GraphEdge[] = []): Graph => ({ ...emptyGraph(), nodes, edges });
 const scene = (g: Graph) => sceneOf(g, undefined, () => 'plain');
 
 describe('the scene', () => {
   it('routes an edge from the side of one box to the side of the other, in right angles', () => {
-    fc.assert(fc.property(fc.integer({ min: -900, max: 900 }), fc.integer({ min: -900, max: 900 }), (x, y) => {
-      const s = scene(graph([node('a', 0, 0), node('b', x, y)], [edge('a', 'b')]));
-      const [a, b] = [s.byId.get('a'), s.byId.get('b')];
-      const { points } = s.routes[0] as (typeof s.routes)[number];
-      expect(points.slice(0, 2)).toEqual([a?.right, 24]);
-      expect(points.slice(-2)).toEqual([b?.left, y + 24]);
-      for (let n = 2; n < points.length; n += 2) expect(points[n] === points[n - 2] || points[n + 1] === points[n - 1]).toBe(true);
-    }));
+    fc.assert(
+      fc.property(fc.integer({ min: -900, max: 900 }), fc.integer({ min: -900, max: 900 }), (x, y) => {
+        const s = scene(graph([node('a', 0, 0), node('b', x, y)], [edge('a', 'b')]));
+        const [a, b] = [s.byId.get('a'), s.byId.get('b')];
+        const { points } = s.routes[0] as (typeof s.routes)[number];
+        expect(points.slice(0, 2)).toEqual([a?.right, 24]);
+        expect(points.slice(-2)).toEqual([b?.left, y + 24]);
+        for (let n = 2; n < points.length; n += 2) expect(points[n] === points[n - 2] || points[n + 1] === points[n - 1]).toBe(true);
+      }),
+    );
   });
 
   it('turns an edge where no node stands in its way, and half-way when none does', () => {
@@ -35,7 +43,10 @@ describe('the scene', () => {
   });
 
   it('finds what is under the pointer: the nearest edge, and a node before the note it lies on', () => {
-    const s = scene({ ...graph([node('a', 0, 0), node('b', 600, 0)], [edge('a', 'b')]), annotations: [{ ...node('n', -20, -20, 'note'), data: { width: 300, height: 200 } }] });
+    const s = scene({
+      ...graph([node('a', 0, 0), node('b', 600, 0)], [edge('a', 'b')]),
+      annotations: [{ ...node('n', -20, -20, 'note'), data: { width: 300, height: 200 } }],
+    });
     expect(nodeAt(s, { x: 20, y: 20 })?.id).toBe('a');
     expect(nodeAt(s, { x: -10, y: -10 })?.id).toBe('n');
     expect(routeAt(s, { x: 400, y: 28 }, 8)?.id).toBe('a-b');
@@ -71,7 +82,11 @@ describe('a crowd', () => {
 describe('small helps', () => {
   it('draws a guide where a dragged box is in line with another', () => {
     const s = scene(graph([node('a', 0, 0), node('b', 400, 300)]));
-    expect(guidesFor(s, 'b', { x: 400, y: 0 }).map((g) => g.key)).toEqual(['y0', `y${(s.byId.get('a')?.bottom ?? 0) / 2}`, `y${s.byId.get('a')?.bottom}`]);
+    expect(guidesFor(s, 'b', { x: 400, y: 0 }).map((g) => g.key)).toEqual([
+      'y0',
+      `y${(s.byId.get('a')?.bottom ?? 0) / 2}`,
+      `y${s.byId.get('a')?.bottom}`,
+    ]);
     expect(guidesFor(s, 'b', { x: 403, y: 7 })).toEqual([]);
   });
 

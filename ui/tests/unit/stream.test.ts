@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseEvents, readEvents, type StudioEvent } from '../../src/api/sse';
 import { fold, noRun, type RunView } from '../../src/run/view';
 
-const frames = 'retry: 2000\n\nid: 1\nevent: thread\ndata: {"trace_id":"t","thread_id":"h"}\n\n: hb\n\nid: L2\nevent: token\ndata: {"trace_id":"t","node_id":"a","step_id":"s","delta":"olá\\n"}\n\nid: 3\nevent: odd\ndata: not json\n\n';
+const frames =
+  'retry: 2000\n\nid: 1\nevent: thread\ndata: {"trace_id":"t","thread_id":"h"}\n\n: hb\n\nid: L2\nevent: token\ndata: {"trace_id":"t","node_id":"a","step_id":"s","delta":"olá\\n"}\n\nid: 3\nevent: odd\ndata: not json\n\n';
 
 function told(...events: [string, Record<string, unknown>][]): RunView {
   const view = noRun();
@@ -16,14 +17,22 @@ describe('event streams', () => {
       const got: StudioEvent[] = [];
       const feed = parseEvents((e) => got.push(e));
       for (let at = 0; at < frames.length; at += size) feed(frames.slice(at, at + size));
-      expect(got.map((e) => [e.id, e.name])).toEqual([['1', 'thread'], ['L2', 'token']]);
+      expect(got.map((e) => [e.id, e.name])).toEqual([
+        ['1', 'thread'],
+        ['L2', 'token'],
+      ]);
       expect(got[1]?.data.delta).toBe('olá\n');
     }
   });
 
   it('keeps characters whole that are cut between chunks', async () => {
     const bytes = new TextEncoder().encode(frames);
-    const cut = new ReadableStream<Uint8Array>({ start(c) { for (const byte of bytes) c.enqueue(new Uint8Array([byte])); c.close(); } });
+    const cut = new ReadableStream<Uint8Array>({
+      start(c) {
+        for (const byte of bytes) c.enqueue(new Uint8Array([byte]));
+        c.close();
+      },
+    });
     const got: StudioEvent[] = [];
     await readEvents(cut, (e) => got.push(e));
     expect(got[1]?.data.delta).toBe('olá\n');
@@ -32,15 +41,39 @@ describe('event streams', () => {
 
 describe('the view of a run', () => {
   it('joins tokens, keeps usage, and rests', () => {
-    const view = told(['trace_started', {}], ['step_started', { step_id: 's', node_id: 'a', node_type: 'llm', attempt: 1, iteration: null }], ['token', { step_id: 's', node_id: 'a', delta: 'He' }], ['token', { step_id: 's', node_id: 'a', delta: 'y' }],
-      ['step_completed', { step_id: 's', node_id: 'a', handle: 'default', duration_ms: 5, changes: { x: 1 }, total_tokens: 7, prompt_tokens: 5, completion_tokens: 2, estimated_cost: '0.000001', unpriced: false }], ['trace_completed', { output: { x: 1 }, reply: 'Hey' }]);
+    const view = told(
+      ['trace_started', {}],
+      ['step_started', { step_id: 's', node_id: 'a', node_type: 'llm', attempt: 1, iteration: null }],
+      ['token', { step_id: 's', node_id: 'a', delta: 'He' }],
+      ['token', { step_id: 's', node_id: 'a', delta: 'y' }],
+      [
+        'step_completed',
+        {
+          step_id: 's',
+          node_id: 'a',
+          handle: 'default',
+          duration_ms: 5,
+          changes: { x: 1 },
+          total_tokens: 7,
+          prompt_tokens: 5,
+          completion_tokens: 2,
+          estimated_cost: '0.000001',
+          unpriced: false,
+        },
+      ],
+      ['trace_completed', { output: { x: 1 }, reply: 'Hey' }],
+    );
     expect(view.steps.s).toMatchObject({ text: 'Hey', state: 'done', tokens: 7, handle: 'default' });
     expect([view.status, view.reply, view.state]).toEqual(['completed', 'Hey', { x: 1 }]);
   });
 
   it('shows a pause as waiting, never as failed, and goes on in the same step', () => {
     const pause = { step_id: 's', node_id: 'a', pause_id: 'p', pending_tools: [{ name: 'f', arguments: {}, call_id: 'c' }], message: '' };
-    const view = told(['trace_started', {}], ['step_started', { step_id: 's', node_id: 'a', node_type: 'agent' }], ['tool_approval_required', pause]);
+    const view = told(
+      ['trace_started', {}],
+      ['step_started', { step_id: 's', node_id: 'a', node_type: 'agent' }],
+      ['tool_approval_required', pause],
+    );
     expect([view.status, view.steps.s?.state, view.pauses.length]).toEqual(['awaiting_tool_approval', 'waiting', 1]);
     fold(view, { id: '9', name: 'tool_approval_resolved', data: { pause_id: 'p', approved: true } }, 5000);
     fold(view, { id: '10', name: 'step_started', data: { step_id: 's', node_id: 'a', node_type: 'agent', resumed: true } }, 5001);

@@ -4,7 +4,11 @@ import type { Graph, GraphNode, Step } from '../../src/api/types';
 const kept = new Map<string, string>();
 vi.stubGlobal('document', { querySelector: () => null, documentElement: { dataset: {}, lang: 'en' } });
 vi.stubGlobal('location', { href: 'http://x/studio/' });
-vi.stubGlobal('localStorage', { getItem: (k: string) => kept.get(k) ?? null, setItem: (k: string, v: string) => kept.set(k, v), removeItem: (k: string) => kept.delete(k) });
+vi.stubGlobal('localStorage', {
+  getItem: (k: string) => kept.get(k) ?? null,
+  setItem: (k: string, v: string) => kept.set(k, v),
+  removeItem: (k: string) => kept.delete(k),
+});
 
 const i18n = await import('../../src/i18n');
 const trials = await import('../../src/editor/trials');
@@ -14,7 +18,11 @@ const { emptyGraph } = await import('../../src/graph/document');
 const { blankStep, noRun } = await import('../../src/run/view');
 
 const node = (id: string, type: string, data = {}): GraphNode => ({ id, type, position: { x: 0, y: 0 }, data });
-const graph: Graph = { ...emptyGraph(), nodes: [node('start', 'start'), node('ask', 'llm'), node('tool', 'tool'), node('act', 'agent'), node('join', 'join')], edges: [{ id: 'e', source: 'tool', target: 'act', sourceHandle: 'default', targetHandle: 'tools' }] };
+const graph: Graph = {
+  ...emptyGraph(),
+  nodes: [node('start', 'start'), node('ask', 'llm'), node('tool', 'tool'), node('act', 'agent'), node('join', 'join')],
+  edges: [{ id: 'e', source: 'tool', target: 'act', sourceHandle: 'default', targetHandle: 'tools' }],
+};
 
 describe('what a test run tries out', () => {
   beforeAll(() => i18n.loadLocale('en'));
@@ -52,8 +60,18 @@ describe('what a test run tries out', () => {
 describe('who wrote a key', () => {
   it('is the last step before, not one of another branch', () => {
     const step = (seq: number, node_id: string, branch_path: string[] = []): Step => ({ seq, node_id, branch_path }) as unknown as Step;
-    const wide: Graph = { ...emptyGraph(), nodes: [node('a', 'llm', { output_key: 'x' }), node('b', 'llm', { output_key: 'x' }), node('c', 'llm', { output_key: 'x' })] };
-    const found = writersOf([step(1, 'a'), step(2, 'b', ['left']), step(3, 'c', ['right'])], wide, { seq: 4, branch_path: ['left'], state_snapshot: { input: '', x: '' } });
-    expect(found.map((w) => [w.key, w.by?.node_id ?? null])).toEqual([['input', null], ['x', 'b']]);
+    const wide: Graph = {
+      ...emptyGraph(),
+      nodes: [node('a', 'llm', { output_key: 'x' }), node('b', 'llm', { output_key: 'x' }), node('c', 'llm', { output_key: 'x' })],
+    };
+    const found = writersOf([step(1, 'a'), step(2, 'b', ['left']), step(3, 'c', ['right'])], wide, {
+      seq: 4,
+      branch_path: ['left'],
+      state_snapshot: { input: '', x: '' },
+    });
+    expect(found.map((w) => [w.key, w.by?.node_id ?? null])).toEqual([
+      ['input', null],
+      ['x', 'b'],
+    ]);
   });
 });

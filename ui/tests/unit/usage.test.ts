@@ -8,10 +8,14 @@ const { dayRange } = await import('../../src/i18n/figures');
 const { daysBetween, lastDays } = await import('../../src/api/window');
 
 describe('the window', () => {
-  it('is compared with the one of the same length before it', () => expect(before({ from: '2026-03-01', to: '2026-03-07' })).toEqual({ from: '2026-02-22', to: '2026-02-28' }));
-  it('keeps its filters', () => expect(before({ from: '2026-03-01', to: '2026-03-01', model: 'm' })).toEqual({ from: '2026-02-28', to: '2026-02-28', model: 'm' }));
-  it('counts both ends', () => expect(daysBetween(...Object.values(lastDays(30, new Date('2026-03-02T12:00:00Z'))) as [string, string])).toHaveLength(30));
-  it('reads as people write it', () => expect(dayRange('2026-10-22', '2026-11-20').replace(/\s/g, ' ')).toMatch(/22.*Oct.*20.*Nov.*2026|Oct 22.*Nov 20, 2026/));
+  it('is compared with the one of the same length before it', () =>
+    expect(before({ from: '2026-03-01', to: '2026-03-07' })).toEqual({ from: '2026-02-22', to: '2026-02-28' }));
+  it('keeps its filters', () =>
+    expect(before({ from: '2026-03-01', to: '2026-03-01', model: 'm' })).toEqual({ from: '2026-02-28', to: '2026-02-28', model: 'm' }));
+  it('counts both ends', () =>
+    expect(daysBetween(...(Object.values(lastDays(30, new Date('2026-03-02T12:00:00Z'))) as [string, string]))).toHaveLength(30));
+  it('reads as people write it', () =>
+    expect(dayRange('2026-10-22', '2026-11-20').replace(/\s/g, ' ')).toMatch(/22.*Oct.*20.*Nov.*2026|Oct 22.*Nov 20, 2026/));
 });
 
 describe('figures', () => {

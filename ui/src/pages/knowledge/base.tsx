@@ -25,24 +25,67 @@ export default function Base({ id }: { id: string }): ReactElement {
   const { value } = editing;
   const reindex = async (): Promise<void> => {
     setBusy(true);
-    try { await post(`/api/knowledge-bases/${id}/reindex`); refresh('/api/knowledge-bases', `/api/knowledge-bases/${id}/documents`); } catch (error) { toastError(error); } finally { setBusy(false); }
+    try {
+      await post(`/api/knowledge-bases/${id}/reindex`);
+      refresh('/api/knowledge-bases', `/api/knowledge-bases/${id}/documents`);
+    } catch (error) {
+      toastError(error);
+    } finally {
+      setBusy(false);
+    }
   };
   const title = editing.saved?.name ?? '…';
   return (
     <>
-      <Top crumbs={[{ label: t('nav.knowledge'), to: '/knowledge' }, { label: title }]} title={title}
-        middle={<Segments label={t('kb.view')} value={tab} onChange={(v) => setParams({ tab: v === 'settings' ? v : null })} options={[{ id: 'documents', label: t('kb.documents') }, { id: 'settings', label: t('nav.settings') }]} />}>
-        <Button icon={RefreshCw} disabled={busy} onClick={() => void reindex()}>{t('kb.reindex')}</Button>
+      <Top
+        crumbs={[{ label: t('nav.knowledge'), to: '/knowledge' }, { label: title }]}
+        title={title}
+        middle={
+          <Segments
+            label={t('kb.view')}
+            value={tab}
+            onChange={(v) => setParams({ tab: v === 'settings' ? v : null })}
+            options={[
+              { id: 'documents', label: t('kb.documents') },
+              { id: 'settings', label: t('nav.settings') },
+            ]}
+          />
+        }
+      >
+        <Button icon={RefreshCw} disabled={busy} onClick={() => void reindex()}>
+          {t('kb.reindex')}
+        </Button>
         {tab === 'settings' && <SaveButton editing={editing} />}
       </Top>
-      {editing.error ? <div className="page"><Failure error={editing.error} id={id} onRetry={editing.retry} list={{ to: '/knowledge', label: t('nav.knowledge') }} /></div> : !value ? <div className="page"><SkeletonRows /></div> : (
+      {editing.error ? (
+        <div className="page">
+          <Failure error={editing.error} id={id} onRetry={editing.retry} list={{ to: '/knowledge', label: t('nav.knowledge') }} />
+        </div>
+      ) : !value ? (
+        <div className="page">
+          <SkeletonRows />
+        </div>
+      ) : (
         <div className="page fixed two">
-          <div className="scroll"><div className="pad">
-            {value.needs_reindex && <div className="note-box wait"><span>{t('kb.reindex.text')}</span></div>}
-            <p className="mut small">{[t('kb.count', { n: value.document_count }), t('chunks', { n: value.chunk_count }), bytes(value.size_bytes)].join(' · ')} · <span className="mono">{value.embeddings_provider}/{value.embeddings_model}</span></p>
-            {tab === 'documents' ? <Documents id={value.id} /> : <Settings editing={editing} value={value} />}
-          </div></div>
-          <aside className="side" aria-label={t('kb.ask')}><Tester base={value} /></aside>
+          <div className="scroll">
+            <div className="pad">
+              {value.needs_reindex && (
+                <div className="note-box wait">
+                  <span>{t('kb.reindex.text')}</span>
+                </div>
+              )}
+              <p className="mut small">
+                {[t('kb.count', { n: value.document_count }), t('chunks', { n: value.chunk_count }), bytes(value.size_bytes)].join(' · ')} ·{' '}
+                <span className="mono">
+                  {value.embeddings_provider}/{value.embeddings_model}
+                </span>
+              </p>
+              {tab === 'documents' ? <Documents id={value.id} /> : <Settings editing={editing} value={value} />}
+            </div>
+          </div>
+          <aside className="side" aria-label={t('kb.ask')}>
+            <Tester base={value} />
+          </aside>
         </div>
       )}
     </>
@@ -56,22 +99,87 @@ function Settings({ editing, value }: { editing: Editing<KnowledgeBase>; value: 
   const models = providers.flatMap((p) => (p.embeddings ?? []).map((m) => ({ value: `${p.id}\n${m.id}`, label: `${p.id}/${m.id}` })));
   const defaults = value.retrieval_defaults ?? { mode: 'hybrid', top_k: 5, threshold: null, filter: {} };
   return (
-    <form className="form" onSubmit={(ev) => { ev.preventDefault(); void editing.save(); }}>
+    <form
+      className="form"
+      onSubmit={(ev) => {
+        ev.preventDefault();
+        void editing.save();
+      }}
+    >
       {locked && <div className="note-box">{t('locked')}</div>}
-      <section><h2>{t('sec.basics')}</h2>
+      <section>
+        <h2>{t('sec.basics')}</h2>
         <TextField label={t('name')} value={value.name} onChange={(name) => set({ name })} error={e('name')} disabled={locked} />
-        <TextField label={t('description')} rows={2} value={value.description} onChange={(description) => set({ description })} disabled={locked} />
-        <ChoiceField label={t('kb.embeddings')} value={`${value.embeddings_provider}\n${value.embeddings_model}`} choices={models} onChange={(v) => { const [embeddings_provider, embeddings_model] = v.split('\n'); set({ embeddings_provider, embeddings_model }); }} error={e('embeddings_model')} hint={t('kb.embeddings.hint')} disabled={locked} />
+        <TextField
+          label={t('description')}
+          rows={2}
+          value={value.description}
+          onChange={(description) => set({ description })}
+          disabled={locked}
+        />
+        <ChoiceField
+          label={t('kb.embeddings')}
+          value={`${value.embeddings_provider}\n${value.embeddings_model}`}
+          choices={models}
+          onChange={(v) => {
+            const [embeddings_provider, embeddings_model] = v.split('\n');
+            set({ embeddings_provider, embeddings_model });
+          }}
+          error={e('embeddings_model')}
+          hint={t('kb.embeddings.hint')}
+          disabled={locked}
+        />
       </section>
-      <section><h2>{t('kb.retrieval')}</h2><div className="grid2">
-        <ChoiceField label={t('key.mode')} value={defaults.mode} choices={(['hybrid', 'vector', 'text'] as const).map((m) => ({ value: m, label: t(`value.${m}`) }))} onChange={(mode) => set({ retrieval_defaults: { ...defaults, mode } })} disabled={locked} />
-        <NumberField label={t('key.top_k')} value={defaults.top_k} min={1} max={100} onChange={(n) => set({ retrieval_defaults: { ...defaults, top_k: n ?? 5 } })} error={e('retrieval_defaults.top_k')} disabled={locked} />
-        <NumberField label={t('key.threshold')} value={defaults.threshold} min={0} max={1} step="any" onChange={(threshold) => set({ retrieval_defaults: { ...defaults, threshold } })} error={e('retrieval_defaults.threshold')} disabled={locked} />
-      </div></section>
-      <section><h2>{t('kb.chunking')}</h2><div className="grid2">
-        <NumberField label={t('kb.maxwords')} value={value.chunking?.max_words} min={1} onChange={(n) => set({ chunking: { ...value.chunking, max_words: n ?? 200 } })} disabled={locked} />
-        <NumberField label={t('kb.overlap')} value={value.chunking?.overlap_words} min={0} onChange={(n) => set({ chunking: { ...value.chunking, overlap_words: n ?? 20 } })} disabled={locked} />
-      </div></section>
+      <section>
+        <h2>{t('kb.retrieval')}</h2>
+        <div className="grid2">
+          <ChoiceField
+            label={t('key.mode')}
+            value={defaults.mode}
+            choices={(['hybrid', 'vector', 'text'] as const).map((m) => ({ value: m, label: t(`value.${m}`) }))}
+            onChange={(mode) => set({ retrieval_defaults: { ...defaults, mode } })}
+            disabled={locked}
+          />
+          <NumberField
+            label={t('key.top_k')}
+            value={defaults.top_k}
+            min={1}
+            max={100}
+            onChange={(n) => set({ retrieval_defaults: { ...defaults, top_k: n ?? 5 } })}
+            error={e('retrieval_defaults.top_k')}
+            disabled={locked}
+          />
+          <NumberField
+            label={t('key.threshold')}
+            value={defaults.threshold}
+            min={0}
+            max={1}
+            step="any"
+            onChange={(threshold) => set({ retrieval_defaults: { ...defaults, threshold } })}
+            error={e('retrieval_defaults.threshold')}
+            disabled={locked}
+          />
+        </div>
+      </section>
+      <section>
+        <h2>{t('kb.chunking')}</h2>
+        <div className="grid2">
+          <NumberField
+            label={t('kb.maxwords')}
+            value={value.chunking?.max_words}
+            min={1}
+            onChange={(n) => set({ chunking: { ...value.chunking, max_words: n ?? 200 } })}
+            disabled={locked}
+          />
+          <NumberField
+            label={t('kb.overlap')}
+            value={value.chunking?.overlap_words}
+            min={0}
+            onChange={(n) => set({ chunking: { ...value.chunking, overlap_words: n ?? 20 } })}
+            disabled={locked}
+          />
+        </div>
+      </section>
     </form>
   );
 }

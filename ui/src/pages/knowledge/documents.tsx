@@ -32,43 +32,175 @@ export function Documents({ id }: { id: string }): ReactElement {
     for (const file of files) {
       const form = new FormData();
       form.set('file', file);
-      try { await upload(path, form); } catch (error) { toastError(error); }
+      try {
+        await upload(path, form);
+      } catch (error) {
+        toastError(error);
+      }
     }
     changed();
   };
   const act = (work: Promise<unknown>): void => void work.then(changed).catch(toastError);
-  const add = <><input ref={input} type="file" multiple hidden accept=".txt,.md,.html,.pdf,text/plain,text/markdown,text/html,application/pdf" aria-label={t('kb.upload')} onChange={(e) => { if (e.target.files) void send([...e.target.files]); e.target.value = ''; }} /><Button icon={Upload} onClick={() => input.current?.click()}>{t('kb.upload')}</Button><Button icon={Plus} onClick={() => setWriting(true)}>{t('kb.write')}</Button></>;
+  const add = (
+    <>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        accept=".txt,.md,.html,.pdf,text/plain,text/markdown,text/html,application/pdf"
+        aria-label={t('kb.upload')}
+        onChange={(e) => {
+          if (e.target.files) void send([...e.target.files]);
+          e.target.value = '';
+        }}
+      />
+      <Button icon={Upload} onClick={() => input.current?.click()}>
+        {t('kb.upload')}
+      </Button>
+      <Button icon={Plus} onClick={() => setWriting(true)}>
+        {t('kb.write')}
+      </Button>
+    </>
+  );
   return (
-    <div onDragOver={(e) => { e.preventDefault(); setOver(true); }} onDragLeave={() => setOver(false)} onDrop={(e) => { e.preventDefault(); setOver(false); void send([...e.dataTransfer.files]); }} className="stack">
-      <div className="tools-line"><SearchField value={q} onChange={setQ} placeholder={t('kb.find')} />{data.length > 0 && add}</div>
-      {list.isPending ? <div className="card"><SkeletonRows rows={4} /></div> : list.isError && !list.data ? <Failure error={list.error} onRetry={() => void list.refetch()} />
-        : data.length === 0 ? <div className="card" style={over ? { borderColor: 'var(--accent)' } : undefined}><Empty icon={FileText} title={q ? t('filtered.empty') : t('kb.nodocs')} text={t('kb.nodocs.text')}>{add}</Empty></div>
-        : (
-          <div className="card tablewrap" style={over ? { borderColor: 'var(--accent)' } : undefined}><table>
-            <thead><tr><th scope="col">{t('name')}</th><th scope="col">{t('status')}</th><th scope="col" className="num">{t('kb.chunks')}</th><th scope="col" className="num hide-s">{t('kb.size')}</th><th scope="col" className="num hide-m">{t('trace.tokens')}</th><th scope="col" className="hide-m">{t('updated')}</th><th scope="col" style={{ width: 40 }}><span className="sr">{t('more')}</span></th></tr></thead>
-            <tbody>{data.map((d) => (
-              <tr key={d.id}>
-                <td style={{ maxWidth: 300, paddingBlock: d.error ? 7 : undefined }}><span className="trunc" style={{ display: 'block', fontWeight: 560 }}>{d.name}</span>{d.error && <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>{typeof d.error === 'string' ? d.error : d.error.message}</span>}</td>
-                <td><Status status={d.status} bare>{d.status === 'completed' ? t('kb.indexed') : undefined}</Status></td><td className="num">{count(d.chunk_count)}</td><td className="num hide-s">{bytes(d.size_bytes)}</td><td className="num hide-m">{count(d.total_tokens)}</td><td className="mut hide-m">{ago(d.created_at)}</td>
-                <td><MenuButton button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${d.name}`} />} entries={[{ label: t('kb.reread'), icon: RefreshCw, onSelect: () => act(post(`${path}/${d.id}/reindex`)) }, null, { label: t('delete'), icon: Trash2, danger: true, onSelect: () => act(remove(`${path}/${d.id}`)) }]} /></td>
+    <div
+      onDragOver={(e) => {
+        e.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(e) => {
+        e.preventDefault();
+        setOver(false);
+        void send([...e.dataTransfer.files]);
+      }}
+      className="stack"
+    >
+      <div className="tools-line">
+        <SearchField value={q} onChange={setQ} placeholder={t('kb.find')} />
+        {data.length > 0 && add}
+      </div>
+      {list.isPending ? (
+        <div className="card">
+          <SkeletonRows rows={4} />
+        </div>
+      ) : list.isError && !list.data ? (
+        <Failure error={list.error} onRetry={() => void list.refetch()} />
+      ) : data.length === 0 ? (
+        <div className="card" style={over ? { borderColor: 'var(--accent)' } : undefined}>
+          <Empty icon={FileText} title={q ? t('filtered.empty') : t('kb.nodocs')} text={t('kb.nodocs.text')}>
+            {add}
+          </Empty>
+        </div>
+      ) : (
+        <div className="card tablewrap" style={over ? { borderColor: 'var(--accent)' } : undefined}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t('name')}</th>
+                <th scope="col">{t('status')}</th>
+                <th scope="col" className="num">
+                  {t('kb.chunks')}
+                </th>
+                <th scope="col" className="num hide-s">
+                  {t('kb.size')}
+                </th>
+                <th scope="col" className="num hide-m">
+                  {t('trace.tokens')}
+                </th>
+                <th scope="col" className="hide-m">
+                  {t('updated')}
+                </th>
+                <th scope="col" style={{ width: 40 }}>
+                  <span className="sr">{t('more')}</span>
+                </th>
               </tr>
-            ))}</tbody>
-          </table></div>
-        )}
-      {list.hasNextPage && <div><Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button></div>}
-      <WriteDialog open={writing} onClose={() => setWriting(false)} onSave={(name, text) => { setWriting(false); act(post(path, { name, text })); }} />
+            </thead>
+            <tbody>
+              {data.map((d) => (
+                <tr key={d.id}>
+                  <td style={{ maxWidth: 300, paddingBlock: d.error ? 7 : undefined }}>
+                    <span className="trunc" style={{ display: 'block', fontWeight: 560 }}>
+                      {d.name}
+                    </span>
+                    {d.error && (
+                      <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>
+                        {typeof d.error === 'string' ? d.error : d.error.message}
+                      </span>
+                    )}
+                  </td>
+                  <td>
+                    <Status status={d.status} bare>
+                      {d.status === 'completed' ? t('kb.indexed') : undefined}
+                    </Status>
+                  </td>
+                  <td className="num">{count(d.chunk_count)}</td>
+                  <td className="num hide-s">{bytes(d.size_bytes)}</td>
+                  <td className="num hide-m">{count(d.total_tokens)}</td>
+                  <td className="mut hide-m">{ago(d.created_at)}</td>
+                  <td>
+                    <MenuButton
+                      button={<Button look="ghost" small icon={Ellipsis} label={`${t('more')}: ${d.name}`} />}
+                      entries={[
+                        { label: t('kb.reread'), icon: RefreshCw, onSelect: () => act(post(`${path}/${d.id}/reindex`)) },
+                        null,
+                        { label: t('delete'), icon: Trash2, danger: true, onSelect: () => act(remove(`${path}/${d.id}`)) },
+                      ]}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {list.hasNextPage && (
+        <div>
+          <Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button>
+        </div>
+      )}
+      <WriteDialog
+        open={writing}
+        onClose={() => setWriting(false)}
+        onSave={(name, text) => {
+          setWriting(false);
+          act(post(path, { name, text }));
+        }}
+      />
     </div>
   );
 }
 
-function WriteDialog({ open, onClose, onSave }: { open: boolean; onClose: () => void; onSave: (name: string, text: string) => void }): ReactElement {
+function WriteDialog({
+  open,
+  onClose,
+  onSave,
+}: {
+  open: boolean;
+  onClose: () => void;
+  onSave: (name: string, text: string) => void;
+}): ReactElement {
   const [name, setName] = useState('');
   const [text, setText] = useState('');
   return (
     <Dialog open={open} onClose={onClose} title={t('kb.write')}>
       <TextField label={t('name')} value={name} onChange={setName} placeholder="faq.md" autoFocus />
       <TextField label={t('key.text')} rows={10} value={text} onChange={setText} />
-      <div className="foot"><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" disabled={!name.trim() || !text.trim()} onClick={() => { onSave(name.trim(), text); setName(''); setText(''); }}>{t('add')}</Button></div>
+      <div className="foot">
+        <Button onClick={onClose}>{t('cancel')}</Button>
+        <Button
+          look="pri"
+          disabled={!name.trim() || !text.trim()}
+          onClick={() => {
+            onSave(name.trim(), text);
+            setName('');
+            setText('');
+          }}
+        >
+          {t('add')}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -25,28 +25,58 @@ export default function Knowledge(): ReactElement {
       const made = await post<KnowledgeBase>('/api/knowledge-bases', { name: name.trim() || t('kb.untitled') });
       refresh('/api/knowledge-bases');
       go(`/knowledge/${made.id}`);
-    } catch (error) { toastError(error); }
+    } catch (error) {
+      toastError(error);
+    }
   };
-  const fresh = (look?: string): ReactElement => <Button look={look} icon={Plus} onClick={() => setNaming(true)}>{t('kb.new')}</Button>;
+  const fresh = (look?: string): ReactElement => (
+    <Button look={look} icon={Plus} onClick={() => setNaming(true)}>
+      {t('kb.new')}
+    </Button>
+  );
   return (
     <>
-      <Top crumbs={[{ label: t('nav.knowledge') }]} title={t('nav.knowledge')}>{fresh('pri')}</Top>
+      <Top crumbs={[{ label: t('nav.knowledge') }]} title={t('nav.knowledge')}>
+        {fresh('pri')}
+      </Top>
       <Listing<KnowledgeBase>
-        path="/api/knowledge-bases" nameLabel={t('name')} href={(b) => `/knowledge/${b.id}`} tile={() => <EntityTile type="knowledge" />}
-        empty={<Empty icon={Library} title={t('kb.empty')} text={t('kb.empty.text')}>{fresh()}</Empty>}
+        path="/api/knowledge-bases"
+        nameLabel={t('name')}
+        href={(b) => `/knowledge/${b.id}`}
+        tile={() => <EntityTile type="knowledge" />}
+        empty={
+          <Empty icon={Library} title={t('kb.empty')} text={t('kb.empty.text')}>
+            {fresh()}
+          </Empty>
+        }
         columns={[
           { label: t('kb.documents'), num: true, cell: (b) => count(b.document_count) },
           { label: t('kb.chunks'), num: true, hide: 'hide-s', cell: (b) => count(b.chunk_count) },
           { label: t('kb.size'), num: true, hide: 'hide-m', cell: (b) => bytes(b.size_bytes) },
           { label: t('kb.embeddings'), hide: 'hide-m', cell: (b) => <span className="mono">{b.embeddings_model}</span> },
-          { label: t('status'), hide: 'hide-s', cell: (b) => (b.needs_reindex ? <span className="pill wait">{t('kb.reindexneeded')}</span> : <span className="mut">–</span>) },
+          {
+            label: t('status'),
+            hide: 'hide-s',
+            cell: (b) => (b.needs_reindex ? <span className="pill wait">{t('kb.reindexneeded')}</span> : <span className="mut">–</span>),
+          },
           { label: t('updated'), hide: 'hide-s', cell: (b) => <span className="mut">{ago(b.updated_at)}</span> },
         ]}
       />
       <Dialog open={naming} onClose={() => setNaming(false)} title={t('kb.new')}>
-        <form className="stack" onSubmit={(e) => { e.preventDefault(); void make(); }}>
+        <form
+          className="stack"
+          onSubmit={(e) => {
+            e.preventDefault();
+            void make();
+          }}
+        >
           <TextField label={t('name')} value={name} onChange={setName} placeholder={t('kb.untitled')} autoFocus />
-          <div className="foot"><Button onClick={() => setNaming(false)}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
+          <div className="foot">
+            <Button onClick={() => setNaming(false)}>{t('cancel')}</Button>
+            <Button look="pri" type="submit">
+              {t('create')}
+            </Button>
+          </div>
         </form>
       </Dialog>
     </>

@@ -4,7 +4,8 @@ import { refresh } from '../../api/queries';
 import type { Message, Thread } from '../../api/types';
 import { messagesOf, sendTurn, useChat, type Turn } from './turns';
 
-export const branchOf = async (thread: string, before?: string): Promise<string> => (await post<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
+export const branchOf = async (thread: string, before?: string): Promise<string> =>
+  (await post<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
 
 /** The first of what a person said from here on that is stored; a turn that failed or was stopped left nothing. */
 export function firstStored(turns: Turn[], messages: Message[]): string | undefined {
@@ -33,9 +34,14 @@ export async function sayInstead(agent: string, turn: Turn, text: string): Promi
 export async function discard(thread: string, trace: string | null): Promise<void> {
   if (trace) await post(`/api/runs/${trace}/cancel`).catch(() => undefined);
   for (let n = 0; n < 10; n++) {
-    const gone = await remove(`/api/threads/${thread}`).then(() => true, (error: { status?: number }) => error.status === 404);
+    const gone = await remove(`/api/threads/${thread}`).then(
+      () => true,
+      (error: { status?: number }) => error.status === 404,
+    );
     if (gone) break;
-    await new Promise((resolve) => { setTimeout(resolve, 200); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 200);
+    });
   }
   refresh('/api/runs/counts');
 }

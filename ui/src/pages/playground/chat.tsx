@@ -26,29 +26,99 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
   const taker = useRef<(files: File[]) => void>(() => undefined);
   const [over, setOver] = useState(false);
   const [asked, setAsked] = useState<{ message: string; files: Attachment[] } | null>(null);
-  useEffect(() => { if (stuck.current) end.current?.scrollIntoView({ block: 'end' }); }, [turns, pause, asked]);
+  useEffect(() => {
+    if (stuck.current) end.current?.scrollIntoView({ block: 'end' });
+  }, [turns, pause, asked]);
   // Answers grow; whoever reads the end goes on reading it.
   const column = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (!column.current) return;
-    const growth = new ResizeObserver(() => { if (stuck.current) end.current?.scrollIntoView({ block: 'end' }); });
+    const growth = new ResizeObserver(() => {
+      if (stuck.current) end.current?.scrollIntoView({ block: 'end' });
+    });
     growth.observe(column.current);
     return () => growth.disconnect();
   }, []);
-  useEffect(() => { if (!comparing) setAsked(null); }, [comparing]);
+  useEffect(() => {
+    if (!comparing) setAsked(null);
+  }, [comparing]);
   const last = [...turns].reverse().find((x) => x.role === 'user');
   return (
-    <section className={`pchat${over ? ' over' : ''}`} aria-label={t('agents.playground')} onDragOver={(e) => { if (e.dataTransfer.types.includes('Files')) { e.preventDefault(); setOver(true); } }} onDragLeave={(e) => { if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false); }} onDrop={(e) => { e.preventDefault(); setOver(false); taker.current([...e.dataTransfer.files]); }}>
-      <div className="msgs scroll" ref={log} tabIndex={0} role="log" aria-label={t('chat.conversation')} aria-live="off" onScroll={(e) => { const el = e.currentTarget; stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
+    <section
+      className={`pchat${over ? ' over' : ''}`}
+      aria-label={t('agents.playground')}
+      onDragOver={(e) => {
+        if (e.dataTransfer.types.includes('Files')) {
+          e.preventDefault();
+          setOver(true);
+        }
+      }}
+      onDragLeave={(e) => {
+        if (!e.currentTarget.contains(e.relatedTarget as Node | null)) setOver(false);
+      }}
+      onDrop={(e) => {
+        e.preventDefault();
+        setOver(false);
+        taker.current([...e.dataTransfer.files]);
+      }}
+    >
+      <div
+        className="msgs scroll"
+        ref={log}
+        tabIndex={0}
+        role="log"
+        aria-label={t('chat.conversation')}
+        aria-live="off"
+        onScroll={(e) => {
+          const el = e.currentTarget;
+          stuck.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60;
+        }}
+      >
         <div className="msgcol" ref={column}>
           {turns.length === 0 && !asked && <Opening agent={agent} onSay={(text) => void sendTurn(agent.id, text, [])} />}
-          {turns.map((turn) => <TurnView key={turn.key} turn={turn} agent={agent} run={turn.trace ? runs?.find((r) => r.id === turn.trace) : undefined} onSay={busy || asked ? undefined : turn.role === 'user' ? (text) => void sayInstead(agent.id, turn, text).catch(toastError) : last && turn === turns.at(-1) && !pause ? () => void sayInstead(agent.id, last, last.text).catch(toastError) : undefined} />)}
+          {turns.map((turn) => (
+            <TurnView
+              key={turn.key}
+              turn={turn}
+              agent={agent}
+              run={turn.trace ? runs?.find((r) => r.id === turn.trace) : undefined}
+              onSay={
+                busy || asked
+                  ? undefined
+                  : turn.role === 'user'
+                    ? (text) => void sayInstead(agent.id, turn, text).catch(toastError)
+                    : last && turn === turns.at(-1) && !pause
+                      ? () => void sayInstead(agent.id, last, last.text).catch(toastError)
+                      : undefined
+              }
+            />
+          ))}
           {pause && <Ask pause={pause} busy={answering} onAnswer={(a) => void answerTurn(agent.id, a).catch(toastError)} />}
-          {asked && <Compare agent={agent} asked={asked} onKept={() => { setAsked(null); onCompared(); }} />}
+          {asked && (
+            <Compare
+              agent={agent}
+              asked={asked}
+              onKept={() => {
+                setAsked(null);
+                onCompared();
+              }}
+            />
+          )}
           <div ref={end} />
         </div>
       </div>
-      <Composer agent={agent} comparing={comparing} busy={busy} blocked={!!pause || !!asked} taker={taker} onSend={(message, files) => { stuck.current = true; if (comparing) setAsked({ message, files }); else void sendTurn(agent.id, message, files); }} />
+      <Composer
+        agent={agent}
+        comparing={comparing}
+        busy={busy}
+        blocked={!!pause || !!asked}
+        taker={taker}
+        onSend={(message, files) => {
+          stuck.current = true;
+          if (comparing) setAsked({ message, files });
+          else void sendTurn(agent.id, message, files);
+        }}
+      />
     </section>
   );
 }
@@ -58,16 +128,38 @@ function Opening({ agent, onSay }: { agent: Agent; onSay: (text: string) => void
   const tries = [...(agent.tools?.some((x) => x.ref === 'toolkit:demo') ? [t('start.refund.say')] : []), t('chat.try.what')];
   return (
     <div className="empty">
-      <span className="tile model"><Icon as={Bot} /></span>
+      <span className="tile model">
+        <Icon as={Bot} />
+      </span>
       <h2 style={{ fontSize: 15 }}>{t('chat.empty', { name: agent.name })}</h2>
       {agent.description && <p className="ink2">{agent.description}</p>}
       <p className="mut">{t('chat.empty.text')}</p>
-      <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>{tries.map((text) => <Button key={text} small onClick={() => onSay(text)}>{text}</Button>)}</div>
+      <div className="row wrap" style={{ justifyContent: 'center', marginTop: 6 }}>
+        {tries.map((text) => (
+          <Button key={text} small onClick={() => onSay(text)}>
+            {text}
+          </Button>
+        ))}
+      </div>
     </div>
   );
 }
 
-function Composer({ agent, comparing, busy, blocked, taker, onSend }: { agent: Agent; comparing: boolean; busy: boolean; blocked: boolean; taker: { current: (files: File[]) => void }; onSend: (message: string, files: Attachment[]) => void }): ReactElement {
+function Composer({
+  agent,
+  comparing,
+  busy,
+  blocked,
+  taker,
+  onSend,
+}: {
+  agent: Agent;
+  comparing: boolean;
+  busy: boolean;
+  blocked: boolean;
+  taker: { current: (files: File[]) => void };
+  onSend: (message: string, files: Attachment[]) => void;
+}): ReactElement {
   const [text, setText] = useState('');
   const [files, setFiles] = useState<Attachment[]>([]);
   const [open, setOpen] = useState(false);
@@ -76,9 +168,14 @@ function Composer({ agent, comparing, busy, blocked, taker, onSend }: { agent: A
   const attach = (list: File[]): void => {
     if (list.length === 0 || blocked) return;
     setLoading((n) => n + 1);
-    void sendFiles(list).then((made) => setFiles((before) => [...before, ...made])).catch(toastError).finally(() => setLoading((n) => n - 1));
+    void sendFiles(list)
+      .then((made) => setFiles((before) => [...before, ...made]))
+      .catch(toastError)
+      .finally(() => setLoading((n) => n - 1));
   };
-  useEffect(() => { taker.current = attach; });
+  useEffect(() => {
+    taker.current = attach;
+  });
   const send = (): void => {
     if (busy || blocked || loading > 0 || (!text.trim() && files.length === 0)) return;
     onSend(text.trim(), files);
@@ -87,21 +184,93 @@ function Composer({ agent, comparing, busy, blocked, taker, onSend }: { agent: A
   };
   return (
     <div className="cmpz">
-      <form className="box" onSubmit={(e) => { e.preventDefault(); send(); }}>
-        {(files.length > 0 || loading > 0) && <div className="row wrap" style={{ paddingBottom: 8 }}>{files.map((f) => <FileChip key={f.storage_key} file={f} onRemove={() => setFiles(files.filter((x) => x !== f))} />)}{loading > 0 && <span className="st run" role="status"><span className="dot" />{t('files.sending')}</span>}</div>}
-        <textarea id="chatbox" rows={1} value={text} aria-label={t('chat.message', { name: agent.name })} placeholder={blocked ? (comparing ? t('chat.comparing.first') : t('run.paused')) : comparing ? t('chat.comparehint') : t('chat.message', { name: agent.name })} disabled={blocked} onChange={(e) => setText(e.target.value)}
-          onPaste={(e) => { if (e.clipboardData.files.length) { e.preventDefault(); attach([...e.clipboardData.files]); } }} onKeyDown={(e) => { if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } }} />
+      <form
+        className="box"
+        onSubmit={(e) => {
+          e.preventDefault();
+          send();
+        }}
+      >
+        {(files.length > 0 || loading > 0) && (
+          <div className="row wrap" style={{ paddingBottom: 8 }}>
+            {files.map((f) => (
+              <FileChip key={f.storage_key} file={f} onRemove={() => setFiles(files.filter((x) => x !== f))} />
+            ))}
+            {loading > 0 && (
+              <span className="st run" role="status">
+                <span className="dot" />
+                {t('files.sending')}
+              </span>
+            )}
+          </div>
+        )}
+        <textarea
+          id="chatbox"
+          rows={1}
+          value={text}
+          aria-label={t('chat.message', { name: agent.name })}
+          placeholder={
+            blocked
+              ? comparing
+                ? t('chat.comparing.first')
+                : t('run.paused')
+              : comparing
+                ? t('chat.comparehint')
+                : t('chat.message', { name: agent.name })
+          }
+          disabled={blocked}
+          onChange={(e) => setText(e.target.value)}
+          onPaste={(e) => {
+            if (e.clipboardData.files.length) {
+              e.preventDefault();
+              attach([...e.clipboardData.files]);
+            }
+          }}
+          onKeyDown={(e) => {
+            if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+              e.preventDefault();
+              send();
+            }
+          }}
+        />
         <div className="row">
           <FileButton onFiles={attach} disabled={blocked} label={t('files.attach')} />
-          <Button look="ghost" small icon={Braces} onClick={() => setOpen(true)}>{t('chat.variables')}{Object.keys(variables).length > 0 && <span className="pill">{Object.keys(variables).length}</span>}</Button>
+          <Button look="ghost" small icon={Braces} onClick={() => setOpen(true)}>
+            {t('chat.variables')}
+            {Object.keys(variables).length > 0 && <span className="pill">{Object.keys(variables).length}</span>}
+          </Button>
           <span className="sp" />
-          <span className="mut small hide-s" aria-hidden="true"><kbd>↵</kbd> {t('chat.key.send')} &nbsp;<kbd>⇧↵</kbd> {t('chat.key.line')}</span>
-          {busy ? <Button small icon={CircleStop} onClick={() => void stopTurn()}>{t('chat.stop')}</Button> : <Button small icon={Send} type="submit" disabled={blocked || loading > 0}>{t('run.send')}</Button>}
+          <span className="mut small hide-s" aria-hidden="true">
+            <kbd>↵</kbd> {t('chat.key.send')} &nbsp;<kbd>⇧↵</kbd> {t('chat.key.line')}
+          </span>
+          {busy ? (
+            <Button small icon={CircleStop} onClick={() => void stopTurn()}>
+              {t('chat.stop')}
+            </Button>
+          ) : (
+            <Button small icon={Send} type="submit" disabled={blocked || loading > 0}>
+              {t('run.send')}
+            </Button>
+          )}
         </div>
       </form>
       <Dialog open={open} onClose={() => setOpen(false)} title={t('chat.variables')}>
-        <JsonField label={t('chat.variables.label')} hint={t('chat.variables.hint')} rows={8} value={variables} onChange={(v) => useChat.setState((s) => ({ overrides: { ...s.overrides, variables: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> } }))} />
-        <div className="foot"><Button look="pri" onClick={() => setOpen(false)}>{t('close')}</Button></div>
+        <JsonField
+          label={t('chat.variables.label')}
+          hint={t('chat.variables.hint')}
+          rows={8}
+          value={variables}
+          onChange={(v) =>
+            useChat.setState((s) => ({
+              overrides: { ...s.overrides, variables: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> },
+            }))
+          }
+        />
+        <div className="foot">
+          <Button look="pri" onClick={() => setOpen(false)}>
+            {t('close')}
+          </Button>
+        </div>
       </Dialog>
     </div>
   );

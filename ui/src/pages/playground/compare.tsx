@@ -18,12 +18,30 @@ import { FileChip } from './file-chip';
 import { ToolCard } from './turn';
 import { chatBody, foldChat, newTurn, openThread, useChat, type Turn } from './turns';
 
-interface Column { provider: string; model: string; turn: Turn; thread: string | null; ran: string | null; pause: string | null }
+interface Column {
+  provider: string;
+  model: string;
+  turn: Turn;
+  thread: string | null;
+  ran: string | null;
+  pause: string | null;
+}
 type Pick = { provider: string; model: string };
 
-export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { message: string; files: Attachment[] }; onKept: () => void }): ReactElement {
+export function Compare({
+  agent,
+  asked,
+  onKept,
+}: {
+  agent: Agent;
+  asked: { message: string; files: Attachment[] };
+  onKept: () => void;
+}): ReactElement {
   const providers = useProviders().data;
-  const [picks, setPicks] = useState<[Pick, Pick]>([{ provider: agent.provider, model: agent.model }, { provider: '', model: '' }]);
+  const [picks, setPicks] = useState<[Pick, Pick]>([
+    { provider: agent.provider, model: agent.model },
+    { provider: '', model: '' },
+  ]);
   const [columns, setColumns] = useState<Column[] | null>(null);
   const [busy, setBusy] = useState(false);
   const stop = useRef(new AbortController());
@@ -31,7 +49,13 @@ export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { messa
   const kept = useRef<number | null>(null);
   useEffect(() => {
     const halt = stop.current;
-    return () => { halt.abort(); made.current.forEach((c, n) => { if (n !== kept.current && c.thread) void discard(c.thread, c.turn.state === 'streaming' || c.turn.state === 'waiting' ? c.turn.trace : null); }); };
+    return () => {
+      halt.abort();
+      made.current.forEach((c, n) => {
+        if (n !== kept.current && c.thread)
+          void discard(c.thread, c.turn.state === 'streaming' || c.turn.state === 'waiting' ? c.turn.trace : null);
+      });
+    };
   }, []);
 
   const start = async (): Promise<void> => {
@@ -39,7 +63,13 @@ export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { messa
     setBusy(true);
     try {
       const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : crypto.randomUUID())));
-      made.current = picks.map((p, n): Column => ({ ...p, turn: newTurn('assistant', '', { state: 'streaming' }), thread: threads[n] ?? null, ran: null, pause: null }));
+      made.current = picks.map((p, n): Column => ({
+        ...p,
+        turn: newTurn('assistant', '', { state: 'streaming' }),
+        thread: threads[n] ?? null,
+        ran: null,
+        pause: null,
+      }));
       setColumns(made.current);
       made.current.forEach((column, n) => void run(column, n));
     } catch (error) {
@@ -50,10 +80,24 @@ export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { messa
   };
   const run = async (column: Column, n: number): Promise<void> => {
     let state = { turns: [column.turn], pause: null, thread: column.thread } as Parameters<typeof foldChat>[0];
-    const show = (change: Partial<Column>): void => { made.current = made.current.map((c, m) => (m === n ? { ...c, ...change } : c)); setColumns(made.current); };
-    const body = chatBody(asked.message, asked.files, column.thread, { ...useChat.getState().overrides, model: { provider: column.provider, model: column.model } });
+    const show = (change: Partial<Column>): void => {
+      made.current = made.current.map((c, m) => (m === n ? { ...c, ...change } : c));
+      setColumns(made.current);
+    };
+    const body = chatBody(asked.message, asked.files, column.thread, {
+      ...useChat.getState().overrides,
+      model: { provider: column.provider, model: column.model },
+    });
     try {
-      await follow({ path: `/agents/${agent.id}/chat/stream`, body, signal: stop.current.signal, onEvent: (e) => { state = { ...state, ...foldChat(state, e, Date.now()) }; show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null }); } });
+      await follow({
+        path: `/agents/${agent.id}/chat/stream`,
+        body,
+        signal: stop.current.signal,
+        onEvent: (e) => {
+          state = { ...state, ...foldChat(state, e, Date.now()) };
+          show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
+        },
+      });
       const trace = state.turns[0]?.trace;
       if (trace) {
         const answer = await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' });
@@ -73,16 +117,53 @@ export function Compare({ agent, asked, onKept }: { agent: Agent; asked: { messa
   };
   return (
     <>
-      <div className="um"><div className="bub">{asked.message}</div>{asked.files.map((f) => <FileChip key={f.storage_key} file={f} />)}</div>
+      <div className="um">
+        <div className="bub">{asked.message}</div>
+        {asked.files.map((f) => (
+          <FileChip key={f.storage_key} file={f} />
+        ))}
+      </div>
       <div className="am">
-        <div className="who"><span className="mut">{t('chat.comparing')}</span><span className="sp" /><span className="mut small">{t('chat.comparing.same')}</span></div>
+        <div className="who">
+          <span className="mut">{t('chat.comparing')}</span>
+          <span className="sp" />
+          <span className="mut small">{t('chat.comparing.same')}</span>
+        </div>
         {!columns ? (
           <div className="card" style={{ padding: 14, display: 'grid', gap: 12 }}>
-            <div className="grid2">{picks.map((p, n) => <ModelSelect key={n} label={t('chat.model', { n: n + 1 })} providers={providers} provider={p.provider} model={p.model} onChange={(provider, model) => setPicks(picks.map((x, m) => (m === n ? { provider, model } : x)) as [Pick, Pick])} />)}</div>
+            <div className="grid2">
+              {picks.map((p, n) => (
+                <ModelSelect
+                  key={n}
+                  label={t('chat.model', { n: n + 1 })}
+                  providers={providers}
+                  provider={p.provider}
+                  model={p.model}
+                  onChange={(provider, model) => setPicks(picks.map((x, m) => (m === n ? { provider, model } : x)) as [Pick, Pick])}
+                />
+              ))}
+            </div>
             <p className="mut small">{t('chat.comparing.tools')}</p>
-            <div className="row"><Button onClick={onKept}>{t('cancel')}</Button><Button look="pri" disabled={busy || picks.some((p) => !p.model)} onClick={() => void start()}>{t('chat.compare.start')}</Button></div>
+            <div className="row">
+              <Button onClick={onKept}>{t('cancel')}</Button>
+              <Button look="pri" disabled={busy || picks.some((p) => !p.model)} onClick={() => void start()}>
+                {t('chat.compare.start')}
+              </Button>
+            </div>
           </div>
-        ) : <div className="cg">{columns.map((c, n) => <ColumnView key={n} column={c} label={providers?.data.find((p) => p.id === c.provider)?.label ?? c.provider} first={n === 0} onKeep={() => void keep(n)} />)}</div>}
+        ) : (
+          <div className="cg">
+            {columns.map((c, n) => (
+              <ColumnView
+                key={n}
+                column={c}
+                label={providers?.data.find((p) => p.id === c.provider)?.label ?? c.provider}
+                first={n === 0}
+                onKeep={() => void keep(n)}
+              />
+            ))}
+          </div>
+        )}
       </div>
     </>
   );
@@ -95,19 +176,58 @@ function ColumnView({ column, label, first, onKeep }: { column: Column; label: s
   const tokens = turn.usage?.completion_tokens ?? Math.ceil(turn.text.length / 4);
   return (
     <div className="cmp">
-      <div className="row ch"><b className="mono trunc">{column.model}</b><span className="mut small">{label}</span><span className="sp" /><Status status={live ? 'streaming' : turn.state === 'failed' ? 'failed' : column.pause ? 'awaiting_tool_approval' : 'completed'} /></div>
+      <div className="row ch">
+        <b className="mono trunc">{column.model}</b>
+        <span className="mut small">{label}</span>
+        <span className="sp" />
+        <Status status={live ? 'streaming' : turn.state === 'failed' ? 'failed' : column.pause ? 'awaiting_tool_approval' : 'completed'} />
+      </div>
       <div className="cb">
-        {turn.tools.map((u) => <ToolCard key={u.callId} use={u} />)}
+        {turn.tools.map((u) => (
+          <ToolCard key={u.callId} use={u} />
+        ))}
         {turn.text && <Markdown text={turn.text} cursor={live} />}
         {column.pause && <p className="mut">{t('chat.comparing.paused')}</p>}
-        {turn.error && <div className="note-box fail"><Said text={turn.error.message} /></div>}
+        {turn.error && (
+          <div className="note-box fail">
+            <Said text={turn.error.message} />
+          </div>
+        )}
         {column.ran && column.ran !== column.model && <div className="note-box wait">{t('chat.othermodel', { model: column.ran })}</div>}
       </div>
       <div className="cf">
-        <span><em>{t('chat.firsttoken')}</em>{turn.firstToken ? duration(turn.firstToken - turn.start) : '–'}</span><span><em>{t('chat.speed')}</em>{seconds > 0.2 ? `${count(Math.round(tokens / seconds))} tok/s` : '–'}</span>
-        <span><em>{t('trace.tokens')}</em>{turn.usage ? count(turn.usage.total_tokens) : '–'}</span><span><em>{t('trace.cost')}</em>{turn.usage ? (turn.usage.unpriced ? t('usage.unpriced') : money(turn.usage.estimated_cost, turn.usage.currency)) : '–'}</span>
+        <span>
+          <em>{t('chat.firsttoken')}</em>
+          {turn.firstToken ? duration(turn.firstToken - turn.start) : '–'}
+        </span>
+        <span>
+          <em>{t('chat.speed')}</em>
+          {seconds > 0.2 ? `${count(Math.round(tokens / seconds))} tok/s` : '–'}
+        </span>
+        <span>
+          <em>{t('trace.tokens')}</em>
+          {turn.usage ? count(turn.usage.total_tokens) : '–'}
+        </span>
+        <span>
+          <em>{t('trace.cost')}</em>
+          {turn.usage ? (turn.usage.unpriced ? t('usage.unpriced') : money(turn.usage.estimated_cost, turn.usage.currency)) : '–'}
+        </span>
       </div>
-      <div className="row ca"><Button small look={first ? 'pri' : ''} icon={Check} disabled={live || turn.state === 'failed'} onClick={onKeep}>{t('chat.keep')}</Button><Button small look="ghost" icon={Copy} label={t('copy')} onClick={() => { void navigator.clipboard?.writeText(turn.text); toast(t('copied')); }} /></div>
+      <div className="row ca">
+        <Button small look={first ? 'pri' : ''} icon={Check} disabled={live || turn.state === 'failed'} onClick={onKeep}>
+          {t('chat.keep')}
+        </Button>
+        <Button
+          small
+          look="ghost"
+          icon={Copy}
+          label={t('copy')}
+          onClick={() => {
+            void navigator.clipboard?.writeText(turn.text);
+            toast(t('copied'));
+          }}
+        />
+      </div>
     </div>
   );
 }

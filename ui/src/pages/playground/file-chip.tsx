@@ -10,10 +10,22 @@ import { Icon } from '../../parts/icons';
 
 export function FileChip({ file, onRemove }: { file: Attachment; onRemove?: () => void }): ReactElement {
   const image = file.mime_type?.startsWith('image/') || file.type === 'image';
-  const name = <span><b>{file.name ?? file.storage_key.slice(0, 8)}</b><em>{[file.size_bytes ? bytes(file.size_bytes) : '', tx(`file.${file.type}`, file.type)].filter(Boolean).join(' · ')}</em></span>;
+  const name = (
+    <span>
+      <b>{file.name ?? file.storage_key.slice(0, 8)}</b>
+      <em>{[file.size_bytes ? bytes(file.size_bytes) : '', tx(`file.${file.type}`, file.type)].filter(Boolean).join(' · ')}</em>
+    </span>
+  );
   return (
-    <div className="att"><Icon as={image ? ImageIcon : FileText} />
-      {onRemove ? name : <a href={apiUrl(`/api/attachments/file?storage_key=${encodeURIComponent(file.storage_key)}`)} target="_blank" rel="noreferrer">{name}</a>}
+    <div className="att">
+      <Icon as={image ? ImageIcon : FileText} />
+      {onRemove ? (
+        name
+      ) : (
+        <a href={apiUrl(`/api/attachments/file?storage_key=${encodeURIComponent(file.storage_key)}`)} target="_blank" rel="noreferrer">
+          {name}
+        </a>
+      )}
       {onRemove && <Button look="ghost" small icon={X} label={`${t('remove')}: ${file.name ?? ''}`} onClick={onRemove} />}
     </div>
   );

@@ -28,34 +28,93 @@ export default function Playground({ id }: { id: string }): ReactElement {
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
   const [comparing, setComparing] = useState(false);
   const threads = useList<Thread>(`/agents/${id}/chat/threads`, { limit: 50, q: params.get('q') });
-  useEffect(() => { void readyMarkdown(); }, []);
+  useEffect(() => {
+    void readyMarkdown();
+  }, []);
   useEffect(() => leaveChat, [id]);
   useEffect(() => {
     if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;
     openThread(id, wanted).catch(toastError);
   }, [wanted, id]);
-  useEffect(() => { if (current && current !== wanted) setParams({ thread: current }); }, [current]);
-  if (agent.isError && !agent.data) return <><Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: '…' }]} title={t('nav.agents')} /><div className="page"><Failure error={agent.error} id={id} onRetry={() => void agent.refetch()} list={{ to: '/agents', label: t('nav.agents') }} /></div></>;
-  const fresh = (): void => { void openThread(id, null); setParams({ thread: null }); setComparing(false); requestAnimationFrame(() => document.getElementById('chatbox')?.focus()); };
+  useEffect(() => {
+    if (current && current !== wanted) setParams({ thread: current });
+  }, [current]);
+  if (agent.isError && !agent.data)
+    return (
+      <>
+        <Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: '…' }]} title={t('nav.agents')} />
+        <div className="page">
+          <Failure error={agent.error} id={id} onRetry={() => void agent.refetch()} list={{ to: '/agents', label: t('nav.agents') }} />
+        </div>
+      </>
+    );
+  const fresh = (): void => {
+    void openThread(id, null);
+    setParams({ thread: null });
+    setComparing(false);
+    requestAnimationFrame(() => document.getElementById('chatbox')?.focus());
+  };
   const name = agent.data?.name ?? '…';
   const slim = width === 'phone' || width === 'narrow';
-  const sessions = <Sessions agent={id} threads={threads} current={wanted ?? current} onOpen={(thread) => { setParams({ thread }); setSheet(null); }} q={params.get('q') ?? ''} onSearch={(q) => setParams({ q })} />;
+  const sessions = (
+    <Sessions
+      agent={id}
+      threads={threads}
+      current={wanted ?? current}
+      onOpen={(thread) => {
+        setParams({ thread });
+        setSheet(null);
+      }}
+      q={params.get('q') ?? ''}
+      onSearch={(q) => setParams({ q })}
+    />
+  );
   return (
     <>
-      <Top crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]} title={name} live={busy} middle={<AgentTabs id={id} here="playground" />}>
+      <Top
+        crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]}
+        title={name}
+        live={busy}
+        middle={<AgentTabs id={id} here="playground" />}
+      >
         {slim && <Button look="ghost" icon={MessagesSquare} label={t('chat.sessions')} onClick={() => setSheet('sessions')} />}
         {width !== 'full' && <Button look="ghost" icon={PanelRight} label={t('chat.thisrun')} onClick={() => setSheet('side')} />}
-        <Button icon={Columns2} label={t('chat.compare')} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>{slim ? undefined : t('chat.compare')}</Button>
-        <Button look="pri" icon={Plus} label={t('chat.new')} onClick={fresh}>{slim ? undefined : t('chat.new')}</Button>
+        <Button icon={Columns2} label={t('chat.compare')} aria-pressed={comparing} onClick={() => setComparing(!comparing)}>
+          {slim ? undefined : t('chat.compare')}
+        </Button>
+        <Button look="pri" icon={Plus} label={t('chat.new')} onClick={fresh}>
+          {slim ? undefined : t('chat.new')}
+        </Button>
       </Top>
-      {!agent.data ? <div className="page"><SkeletonRows /></div> : (
+      {!agent.data ? (
+        <div className="page">
+          <SkeletonRows />
+        </div>
+      ) : (
         <div className="page fixed pgrid">
-          {!slim && <aside className="th" aria-label={t('chat.sessions')}>{sessions}</aside>}
+          {!slim && (
+            <aside className="th" aria-label={t('chat.sessions')}>
+              {sessions}
+            </aside>
+          )}
           <ChatPane agent={agent.data} comparing={comparing} onCompared={() => setComparing(false)} />
-          {width === 'full' && <aside className="pside" aria-label={t('chat.thisrun')}><Side agent={agent.data} /></aside>}
+          {width === 'full' && (
+            <aside className="pside" aria-label={t('chat.thisrun')}>
+              <Side agent={agent.data} />
+            </aside>
+          )}
         </div>
       )}
-      {agent.data && <Dialog open={sheet !== null} onClose={() => setSheet(null)} title={sheet === 'sessions' ? t('chat.sessions') : t('chat.thisrun')} sheet>{sheet === 'sessions' ? <div className="th">{sessions}</div> : <Side agent={agent.data} />}</Dialog>}
+      {agent.data && (
+        <Dialog
+          open={sheet !== null}
+          onClose={() => setSheet(null)}
+          title={sheet === 'sessions' ? t('chat.sessions') : t('chat.thisrun')}
+          sheet
+        >
+          {sheet === 'sessions' ? <div className="th">{sessions}</div> : <Side agent={agent.data} />}
+        </Dialog>
+      )}
     </>
   );
 }

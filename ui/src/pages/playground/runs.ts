@@ -10,7 +10,9 @@ export function useThreadRuns(agent: string): UseQueryResult<RunSummary[]> {
   const oldest = useChat((s) => s.turns.find((x) => x.trace)?.trace);
   const path = `/agents/${agent}/chat/threads`;
   return useQuery({
-    queryKey: [path, thread, 'runs', busy, oldest], enabled: !!thread, placeholderData: (before) => (thread ? before : undefined),
+    queryKey: [path, thread, 'runs', busy, oldest],
+    enabled: !!thread,
+    placeholderData: (before) => (thread ? before : undefined),
     queryFn: () => runsBackTo(`${path}/${thread}/runs`, oldest),
   });
 }

@@ -14,25 +14,97 @@ import type { ToolUse } from '../../run/view';
 import { FileChip } from './file-chip';
 import type { Turn } from './turns';
 
-export const TurnView = memo(function TurnView({ turn, agent, run, onSay }: { turn: Turn; agent: Agent; run?: RunSummary; onSay?: (text: string) => void }): ReactElement {
-  useEffect(() => { if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600)); if (turn.state === 'failed') say(turn.error?.message ?? ''); }, [turn.state]);
+export const TurnView = memo(function TurnView({
+  turn,
+  agent,
+  run,
+  onSay,
+}: {
+  turn: Turn;
+  agent: Agent;
+  run?: RunSummary;
+  onSay?: (text: string) => void;
+}): ReactElement {
+  useEffect(() => {
+    if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600));
+    if (turn.state === 'failed') say(turn.error?.message ?? '');
+  }, [turn.state]);
   if (turn.role === 'user') return <UserTurn turn={turn} onSay={onSay} />;
-  if (turn.role === 'summary') return <details className="summary"><summary>{t('chat.summary')}</summary><Markdown text={turn.text} /></details>;
+  if (turn.role === 'summary')
+    return (
+      <details className="summary">
+        <summary>{t('chat.summary')}</summary>
+        <Markdown text={turn.text} />
+      </details>
+    );
   const usage = turn.usage ?? run;
   const took = turn.usage && turn.end ? turn.end - turn.start : run?.working_ms;
-  const figures = usage && turn.state !== 'streaming' && turn.state !== 'waiting' ? [took != null ? duration(took) : '', `${count(usage.total_tokens)} ${t('tok')}`, usage.unpriced ? t('usage.unpriced') : money(usage.estimated_cost, usage.currency)].filter(Boolean).join(' · ') : '';
+  const figures =
+    usage && turn.state !== 'streaming' && turn.state !== 'waiting'
+      ? [
+          took != null ? duration(took) : '',
+          `${count(usage.total_tokens)} ${t('tok')}`,
+          usage.unpriced ? t('usage.unpriced') : money(usage.estimated_cost, usage.currency),
+        ]
+          .filter(Boolean)
+          .join(' · ')
+      : '';
   const thinking = turn.state === 'streaming' && !turn.text && turn.tools.every((u) => u.result !== null);
   return (
     <div className="am">
-      <div className="who"><EntityTile type="agent" /><b>{agent.name}</b><span className="mut">{figures}</span>{turn.state === 'stopped' && <span className="pill">{t('status.stopped')}</span>}<span className="sp" />
-        {turn.text && turn.state !== 'streaming' && <Button look="ghost" small icon={Copy} label={t('copy')} onClick={() => { void navigator.clipboard?.writeText(turn.text); toast(t('copied')); }} />}
-        {onSay && !turn.error && turn.state !== 'streaming' && turn.state !== 'waiting' && <Button look="ghost" small icon={RotateCcw} label={t('chat.again')} onClick={() => onSay('')} />}
-        {turn.trace && <LinkButton to={`/traces/${turn.trace}`} look="ghost" small icon={ListTree}>{t('chat.trace')}</LinkButton>}
+      <div className="who">
+        <EntityTile type="agent" />
+        <b>{agent.name}</b>
+        <span className="mut">{figures}</span>
+        {turn.state === 'stopped' && <span className="pill">{t('status.stopped')}</span>}
+        <span className="sp" />
+        {turn.text && turn.state !== 'streaming' && (
+          <Button
+            look="ghost"
+            small
+            icon={Copy}
+            label={t('copy')}
+            onClick={() => {
+              void navigator.clipboard?.writeText(turn.text);
+              toast(t('copied'));
+            }}
+          />
+        )}
+        {onSay && !turn.error && turn.state !== 'streaming' && turn.state !== 'waiting' && (
+          <Button look="ghost" small icon={RotateCcw} label={t('chat.again')} onClick={() => onSay('')} />
+        )}
+        {turn.trace && (
+          <LinkButton to={`/traces/${turn.trace}`} look="ghost" small icon={ListTree}>
+            {t('chat.trace')}
+          </LinkButton>
+        )}
       </div>
-      {turn.tools.map((use) => <ToolCard key={use.callId} use={use} />)}
+      {turn.tools.map((use) => (
+        <ToolCard key={use.callId} use={use} />
+      ))}
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
-      {thinking && <span className="st run" style={{ alignSelf: 'flex-start' }}><span className="dot" />{t('chat.thinking')}</span>}
-      {turn.error && <div className="note-box fail" role="alert"><div><b><Said text={turn.error.message} /></b><div className="mono mut">{turn.error.code}</div></div><span className="sp" />{onSay && <Button small icon={RotateCcw} onClick={() => onSay('')}>{t('retry')}</Button>}</div>}
+      {thinking && (
+        <span className="st run" style={{ alignSelf: 'flex-start' }}>
+          <span className="dot" />
+          {t('chat.thinking')}
+        </span>
+      )}
+      {turn.error && (
+        <div className="note-box fail" role="alert">
+          <div>
+            <b>
+              <Said text={turn.error.message} />
+            </b>
+            <div className="mono mut">{turn.error.code}</div>
+          </div>
+          <span className="sp" />
+          {onSay && (
+            <Button small icon={RotateCcw} onClick={() => onSay('')}>
+              {t('retry')}
+            </Button>
+          )}
+        </div>
+      )}
     </div>
   );
 });
@@ -40,36 +112,96 @@ export const TurnView = memo(function TurnView({ turn, agent, run, onSay }: { tu
 /** What a person said; saying it differently begins a branch. */
 function UserTurn({ turn, onSay }: { turn: Turn; onSay?: (text: string) => void }): ReactElement {
   const [text, setText] = useState<string | null>(null);
-  const send = (): void => { if (text?.trim() && onSay) { onSay(text.trim()); setText(null); } };
+  const send = (): void => {
+    if (text?.trim() && onSay) {
+      onSay(text.trim());
+      setText(null);
+    }
+  };
   if (text !== null) {
     return (
-      <form className="um edit" onSubmit={(e) => { e.preventDefault(); send(); }}>
-        <textarea className="in" autoFocus rows={3} value={text} aria-label={t('chat.edit')} onChange={(e) => setText(e.target.value)} onKeyDown={(e) => { if (e.key === 'Escape') setText(null); if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) { e.preventDefault(); send(); } }} />
-        <div className="row wrap"><span className="mut small">{t('chat.edit.hint')}</span><span className="sp" /><Button small onClick={() => setText(null)}>{t('cancel')}</Button><Button small look="pri" type="submit" disabled={!text.trim() || !onSay}>{t('chat.edit.send')}</Button></div>
+      <form
+        className="um edit"
+        onSubmit={(e) => {
+          e.preventDefault();
+          send();
+        }}
+      >
+        <textarea
+          className="in"
+          autoFocus
+          rows={3}
+          value={text}
+          aria-label={t('chat.edit')}
+          onChange={(e) => setText(e.target.value)}
+          onKeyDown={(e) => {
+            if (e.key === 'Escape') setText(null);
+            if (e.key === 'Enter' && !e.shiftKey && !e.nativeEvent.isComposing) {
+              e.preventDefault();
+              send();
+            }
+          }}
+        />
+        <div className="row wrap">
+          <span className="mut small">{t('chat.edit.hint')}</span>
+          <span className="sp" />
+          <Button small onClick={() => setText(null)}>
+            {t('cancel')}
+          </Button>
+          <Button small look="pri" type="submit" disabled={!text.trim() || !onSay}>
+            {t('chat.edit.send')}
+          </Button>
+        </div>
       </form>
     );
   }
   return (
     <div className="um">
-      <div className="umrow">{onSay && turn.text && <Button look="ghost" small icon={Pencil} label={t('chat.edit')} onClick={() => setText(turn.text)} />}<div className="bub">{turn.text}</div></div>
-      {turn.files.map((f) => <FileChip key={f.storage_key} file={f} />)}
+      <div className="umrow">
+        {onSay && turn.text && <Button look="ghost" small icon={Pencil} label={t('chat.edit')} onClick={() => setText(turn.text)} />}
+        <div className="bub">{turn.text}</div>
+      </div>
+      {turn.files.map((f) => (
+        <FileChip key={f.storage_key} file={f} />
+      ))}
     </div>
   );
 }
 
-interface Source { n?: number; source: string; score: number }
+interface Source {
+  n?: number;
+  source: string;
+  score: number;
+}
 
 /** What a search found, when that is what a tool answered with. */
 function sourcesOf(result: unknown): Source[] | null {
   const list = (result as { sources?: unknown } | null)?.sources;
-  return Array.isArray(list) && list.length > 0 && list.every((x: Partial<Source> | null) => typeof x?.source === 'string' && typeof x.score === 'number') ? (list as Source[]) : null;
+  return Array.isArray(list) &&
+    list.length > 0 &&
+    list.every((x: Partial<Source> | null) => typeof x?.source === 'string' && typeof x.score === 'number')
+    ? (list as Source[])
+    : null;
 }
 
 function Sources({ list, text }: { list: Source[]; text: string }): ReactElement {
   return (
     <>
-      <ul className="sources">{list.map((x, n) => <li key={n} className="row"><span className="trunc">{x.source}</span><span className="sp" /><span className="mono">{x.score.toLocaleString(tag, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span></li>)}</ul>
-      {text && <details className="more"><summary>{t('chat.sources.text')}</summary><Code value={text} maxHeight={320} /></details>}
+      <ul className="sources">
+        {list.map((x, n) => (
+          <li key={n} className="row">
+            <span className="trunc">{x.source}</span>
+            <span className="sp" />
+            <span className="mono">{x.score.toLocaleString(tag, { minimumFractionDigits: 2, maximumFractionDigits: 2 })}</span>
+          </li>
+        ))}
+      </ul>
+      {text && (
+        <details className="more">
+          <summary>{t('chat.sources.text')}</summary>
+          <Code value={text} maxHeight={320} />
+        </details>
+      )}
     </>
   );
 }
@@ -77,19 +209,43 @@ function Sources({ list, text }: { list: Source[]; text: string }): ReactElement
 export function ToolCard({ use }: { use: ToolUse }): ReactElement {
   const [open, setOpen] = useState(false);
   let result: unknown = use.result;
-  if (typeof result === 'string') { try { result = JSON.parse(result); } catch { /* plain text */ } }
+  if (typeof result === 'string') {
+    try {
+      result = JSON.parse(result);
+    } catch {
+      /* plain text */
+    }
+  }
   const sources = sourcesOf(result);
   return (
     <div className="tc">
       <button type="button" className="row tchead" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <NodeTile type="tool" /><span className="mono trunc"><b>{use.name}</b>({callText(use.inputs)})</span><span className="sp" />
-        {use.isError && <span className="pill fail">{t('status.failed')}</span>}{use.skipped && <span className="pill">{t('run.skipped')}</span>}
-        <span className="mut small">{use.result === null ? t('status.running') : use.ms !== null ? duration(use.ms) : ''}</span><Icon as={open ? ChevronDown : ChevronRight} />
+        <NodeTile type="tool" />
+        <span className="mono trunc">
+          <b>{use.name}</b>({callText(use.inputs)})
+        </span>
+        <span className="sp" />
+        {use.isError && <span className="pill fail">{t('status.failed')}</span>}
+        {use.skipped && <span className="pill">{t('run.skipped')}</span>}
+        <span className="mut small">{use.result === null ? t('status.running') : use.ms !== null ? duration(use.ms) : ''}</span>
+        <Icon as={open ? ChevronDown : ChevronRight} />
       </button>
       {open && (
         <div className="tr2">
-          {callText(use.inputs).endsWith('…') && <><h3>{t('chat.arguments')}</h3><Code value={use.inputs} maxHeight={200} /></>}
-          {sources ? <Sources list={sources} text={String((result as { context?: unknown }).context ?? '')} /> : <><h3>{t('toolspage.result')}</h3><Code value={result ?? '…'} maxHeight={320} /></>}
+          {callText(use.inputs).endsWith('…') && (
+            <>
+              <h3>{t('chat.arguments')}</h3>
+              <Code value={use.inputs} maxHeight={200} />
+            </>
+          )}
+          {sources ? (
+            <Sources list={sources} text={String((result as { context?: unknown }).context ?? '')} />
+          ) : (
+            <>
+              <h3>{t('toolspage.result')}</h3>
+              <Code value={result ?? '…'} maxHeight={320} />
+            </>
+          )}
         </div>
       )}
     </div>

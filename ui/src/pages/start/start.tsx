@@ -33,7 +33,10 @@ export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
   };
   return (
     <section className="starters" aria-labelledby="starters">
-      <div className="starthead"><h2 id="starters">{t('start.title')}</h2><p className="mut">{model.free ? t('start.free') : t('start.model', { model: model.model })}</p></div>
+      <div className="starthead">
+        <h2 id="starters">{t('start.title')}</h2>
+        <p className="mut">{model.free ? t('start.free') : t('start.model', { model: model.model })}</p>
+      </div>
       <div className="startgrid">
         {EXAMPLES.map((id) => {
           const example = exampleOf(id, model);
@@ -43,19 +46,34 @@ export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
               <h3>{example.name}</h3>
               <p className="ink2">{example.text}</p>
               <p className="mut small">{t('start.agents', { names: example.agents.map((a) => a.name).join(', ') })}</p>
-              <div><Button icon={ArrowRight} disabled={making !== null} onClick={() => void pick(id)}>{making === id ? t('start.making') : t('start.use')}<span className="sr">: {example.name}</span></Button></div>
+              <div>
+                <Button icon={ArrowRight} disabled={making !== null} onClick={() => void pick(id)}>
+                  {making === id ? t('start.making') : t('start.use')}
+                  <span className="sr">: {example.name}</span>
+                </Button>
+              </div>
             </article>
           );
         })}
       </div>
-      <div className="row wrap startfoot"><span className="mut">{t('start.blank')}</span><Button look="ghost" icon={Plus} onClick={onBlank}>{t('workflows.new')}</Button></div>
+      <div className="row wrap startfoot">
+        <span className="mut">{t('start.blank')}</span>
+        <Button look="ghost" icon={Plus} onClick={onBlank}>
+          {t('workflows.new')}
+        </Button>
+      </div>
     </section>
   );
 }
 
 const HIDDEN = 'studio.guide';
 
-interface Step { title: string; text: string; to: string | null; done: boolean }
+interface Step {
+  title: string;
+  text: string;
+  to: string | null;
+  done: boolean;
+}
 
 /** The way from an example to a model of one's own; leaves when everything was done, or when sent away. */
 export function Guide({ workflows }: { workflows: Workflow[] }): ReactElement | null {
@@ -69,21 +87,61 @@ export function Guide({ workflows }: { workflows: Workflow[] }): ReactElement | 
   const agent = rows(agents).find((a) => a.tags?.includes('example')) ?? rows(agents)[0];
   const ran = rows(ofWorkflows)[0];
   const steps: Step[] = [
-    { title: t('guide.run'), text: t('guide.run.text', { name: first?.name ?? '' }), to: first ? `/workflows/${first.id}/edit?dock=chat` : null, done: !!ran },
+    {
+      title: t('guide.run'),
+      text: t('guide.run.text', { name: first?.name ?? '' }),
+      to: first ? `/workflows/${first.id}/edit?dock=chat` : null,
+      done: !!ran,
+    },
     { title: t('guide.read'), text: t('guide.read.text'), to: ran ? `/traces/${ran.id}` : null, done: !!ran && hasSeenTrace() },
-    { title: t('guide.talk'), text: agent ? t('guide.talk.text', { name: agent.name }) : t('guide.talk.none'), to: agent ? `/agents/${agent.id}/playground` : '/agents/new', done: rows(ofAgents).length > 0 },
+    {
+      title: t('guide.talk'),
+      text: agent ? t('guide.talk.text', { name: agent.name }) : t('guide.talk.none'),
+      to: agent ? `/agents/${agent.id}/playground` : '/agents/new',
+      done: rows(ofAgents).length > 0,
+    },
     { title: t('guide.model'), text: t('guide.model.text'), to: '/settings', done: !modelOf(providers).free },
   ];
   if (steps.every((s) => s.done)) return null;
   const next = steps.findIndex((s) => !s.done);
   return (
     <section className="card guide" aria-labelledby="guide">
-      <div className="row between"><h2 id="guide">{t('guide.title')}</h2><Button look="ghost" small onClick={() => { localStorage.setItem(HIDDEN, 'hidden'); setHidden(true); }}>{t('guide.hide')}</Button></div>
+      <div className="row between">
+        <h2 id="guide">{t('guide.title')}</h2>
+        <Button
+          look="ghost"
+          small
+          onClick={() => {
+            localStorage.setItem(HIDDEN, 'hidden');
+            setHidden(true);
+          }}
+        >
+          {t('guide.hide')}
+        </Button>
+      </div>
       <ol>
         {steps.map((s, n) => (
           <li key={s.title} className={s.done ? 'done' : n === next ? 'next' : ''}>
-            <span className="gn">{s.done ? <><Icon as={Check} /><span className="sr">{t('guide.done')}</span></> : n + 1}</span>
-            <div>{s.to && !s.done ? <Link to={s.to} className="link">{s.title}</Link> : <b>{s.title}</b>}<p className="mut small">{s.text}</p></div>
+            <span className="gn">
+              {s.done ? (
+                <>
+                  <Icon as={Check} />
+                  <span className="sr">{t('guide.done')}</span>
+                </>
+              ) : (
+                n + 1
+              )}
+            </span>
+            <div>
+              {s.to && !s.done ? (
+                <Link to={s.to} className="link">
+                  {s.title}
+                </Link>
+              ) : (
+                <b>{s.title}</b>
+              )}
+              <p className="mut small">{s.text}</p>
+            </div>
           </li>
         ))}
       </ol>

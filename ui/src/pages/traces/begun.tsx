@@ -10,11 +10,28 @@ import { Markdown } from '../../parts/markdown';
 export function Begun({ name, input, preview }: { name: string; input: Trace['input']; preview: string }): ReactElement {
   return (
     <>
-      <div className="ih"><NodeTile type="start" /><h2>{name}</h2></div>
+      <div className="ih">
+        <NodeTile type="start" />
+        <h2>{name}</h2>
+      </div>
       <div className="ib" role="group" aria-label={name} tabIndex={0}>
-        <section><h2>{t('trace.in')}</h2><div style={{ marginTop: 6 }}><Markdown text={input?.message || preview || '–'} /></div></section>
-        {input?.attachments.map((a) => <p key={a.storage_key} className="mut small">{a.name} · {bytes(a.size_bytes)}</p>)}
-        {Object.keys(input?.state ?? {}).length > 0 && <section><h2>{t('tab.initial')}</h2><Code value={input?.state} maxHeight={600} /></section>}
+        <section>
+          <h2>{t('trace.in')}</h2>
+          <div style={{ marginTop: 6 }}>
+            <Markdown text={input?.message || preview || '–'} />
+          </div>
+        </section>
+        {input?.attachments.map((a) => (
+          <p key={a.storage_key} className="mut small">
+            {a.name} · {bytes(a.size_bytes)}
+          </p>
+        ))}
+        {Object.keys(input?.state ?? {}).length > 0 && (
+          <section>
+            <h2>{t('tab.initial')}</h2>
+            <Code value={input?.state} maxHeight={600} />
+          </section>
+        )}
       </div>
     </>
   );

@@ -31,10 +31,38 @@ import { Waterfall } from './waterfall';
 const Replay = lazy(() => import('./replay'));
 
 export default function TracePage({ id }: { id: string }): ReactElement {
-  const trace = useTrace(id, { payloads: 'none', include: 'children' }, (answer) => (answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false));
-  const crumbs = [{ label: t('nav.traces'), to: '/traces' }, { label: <span className="mono" style={{ fontSize: 12.5 }}>{shortId(id)}</span> }];
-  if (trace.isError && !trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><Failure error={trace.error} id={id} onRetry={() => void trace.refetch()} list={{ to: '/traces', label: t('nav.traces') }} /></div></>;
-  if (!trace.data) return <><Top crumbs={crumbs} title={t('nav.traces')} /><div className="page"><SkeletonFigures /><SkeletonRows rows={12} height={32} /></div></>;
+  const trace = useTrace(id, { payloads: 'none', include: 'children' }, (answer) =>
+    answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false,
+  );
+  const crumbs = [
+    { label: t('nav.traces'), to: '/traces' },
+    {
+      label: (
+        <span className="mono" style={{ fontSize: 12.5 }}>
+          {shortId(id)}
+        </span>
+      ),
+    },
+  ];
+  if (trace.isError && !trace.data)
+    return (
+      <>
+        <Top crumbs={crumbs} title={t('nav.traces')} />
+        <div className="page">
+          <Failure error={trace.error} id={id} onRetry={() => void trace.refetch()} list={{ to: '/traces', label: t('nav.traces') }} />
+        </div>
+      </>
+    );
+  if (!trace.data)
+    return (
+      <>
+        <Top crumbs={crumbs} title={t('nav.traces')} />
+        <div className="page">
+          <SkeletonFigures />
+          <SkeletonRows rows={12} height={32} />
+        </div>
+      </>
+    );
   return <Loaded id={id} answer={trace.data} />;
 }
 
@@ -45,43 +73,138 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   const [, go] = useLocation();
   const { trace } = answer;
   // The graph names the start, of which no step is kept; a long trace does without.
-  const graph = useTrace(trace.entity_type === 'workflow' && answer.steps.length <= NAMED ? id : undefined, { payloads: 'none', include: 'graph' }).data?.trace.graph;
+  const graph = useTrace(trace.entity_type === 'workflow' && answer.steps.length <= NAMED ? id : undefined, {
+    payloads: 'none',
+    include: 'graph',
+  }).data?.trace.graph;
   const made = useMemo(() => traceRows(answer, startName(graph)), [answer, graph]);
   const [zoom, setZoom] = useState<[number, number] | null>(null);
   const chosen = params.get('step');
   const view = params.get('view') === 'graph' && trace.entity_type === 'workflow' ? 'graph' : 'timeline';
-  const row = (chosen ? made.byId.get(chosen) : undefined) ?? (chosen ? undefined : made.rows.find((r) => r.kind === 'step' && r.type !== 'fork' && (r.state === 'fail' || r.state === 'wait')) ?? made.rows.find((r) => r.tokens));
+  const row =
+    (chosen ? made.byId.get(chosen) : undefined) ??
+    (chosen
+      ? undefined
+      : (made.rows.find((r) => r.kind === 'step' && r.type !== 'fork' && (r.state === 'fail' || r.state === 'wait')) ??
+        made.rows.find((r) => r.tokens)));
   const workflow = trace.workflow_id;
   const editor = workflow ? `/workflows/${workflow}/edit?trace=${trace.id}` : null;
   const title = oneLine(trace.input_preview) || t('traces.noinput');
   const exportJson = async (): Promise<void> => {
-    try { saveFile(`trace-${shortId(id)}.json`, JSON.stringify(await get<TraceAnswer>(`/api/runs/${id}`, { include: 'graph,messages' }), null, 2)); } catch (error) { toastError(error); }
+    try {
+      saveFile(
+        `trace-${shortId(id)}.json`,
+        JSON.stringify(await get<TraceAnswer>(`/api/runs/${id}`, { include: 'graph,messages' }), null, 2),
+      );
+    } catch (error) {
+      toastError(error);
+    }
   };
   const crumbs = [
-    ...(workflow ? [{ label: t('nav.workflows'), to: '/workflows' }, { label: trace.workflow_name ?? trace.entity_name ?? '–', to: `/workflows/${workflow}/edit` }, { label: t('nav.traces'), to: `/workflows/${workflow}/traces` }]
-      : [{ label: t('nav.agents'), to: '/agents' }, { label: trace.entity_name ?? '–', to: `/agents/${trace.entity_id}/playground` }, { label: t('nav.traces'), to: `/traces?agent=${trace.entity_id}` }]),
-    { label: <span className="mono" style={{ fontSize: 12.5 }}>{shortId(trace.id)}</span> },
+    ...(workflow
+      ? [
+          { label: t('nav.workflows'), to: '/workflows' },
+          { label: trace.workflow_name ?? trace.entity_name ?? '–', to: `/workflows/${workflow}/edit` },
+          { label: t('nav.traces'), to: `/workflows/${workflow}/traces` },
+        ]
+      : [
+          { label: t('nav.agents'), to: '/agents' },
+          { label: trace.entity_name ?? '–', to: `/agents/${trace.entity_id}/playground` },
+          { label: t('nav.traces'), to: `/traces?agent=${trace.entity_id}` },
+        ]),
+    {
+      label: (
+        <span className="mono" style={{ fontSize: 12.5 }}>
+          {shortId(trace.id)}
+        </span>
+      ),
+    },
   ];
   return (
     <>
-      <Top crumbs={crumbs} title={title} live={trace.status === 'running'} middle={trace.entity_type === 'workflow' && <Segments label={t('trace.view')} value={view} onChange={(v) => setParams({ view: v === 'graph' ? 'graph' : null })} options={[{ id: 'timeline', label: t('tab.timeline') }, { id: 'graph', label: t('trace.graph') }]} />}>
-        <span className="hide-s"><Button look="ghost" icon={Download} onClick={() => void exportJson()}>{t('export.json')}</Button></span>
-        {editor && <LinkButton to={editor} icon={Waypoints}>{t('trace.editor')}</LinkButton>}
-        {!atRest(trace.status) ? <Button icon={Square} onClick={() => void post(`/workflows/traces/${id}/cancel`).then(() => refresh('/api/runs')).catch(toastError)}>{t('run.stop')}</Button>
-          : trace.status === 'failed' ? <Button look="pri" icon={RotateCcw} onClick={() => void retry(id)}>{t('trace.retry')}</Button>
-          : workflow ? <Button look="pri" icon={RotateCcw} onClick={() => go(`/workflows/${workflow}/edit?again=${trace.id}`)}>{t('trace.again')}</Button>
-          : <LinkButton look="pri" icon={Pencil} to={`/agents/${trace.entity_id}/playground?thread=${trace.thread_id ?? ''}`}>{t('trace.playground')}</LinkButton>}
+      <Top
+        crumbs={crumbs}
+        title={title}
+        live={trace.status === 'running'}
+        middle={
+          trace.entity_type === 'workflow' && (
+            <Segments
+              label={t('trace.view')}
+              value={view}
+              onChange={(v) => setParams({ view: v === 'graph' ? 'graph' : null })}
+              options={[
+                { id: 'timeline', label: t('tab.timeline') },
+                { id: 'graph', label: t('trace.graph') },
+              ]}
+            />
+          )
+        }
+      >
+        <span className="hide-s">
+          <Button look="ghost" icon={Download} onClick={() => void exportJson()}>
+            {t('export.json')}
+          </Button>
+        </span>
+        {editor && (
+          <LinkButton to={editor} icon={Waypoints}>
+            {t('trace.editor')}
+          </LinkButton>
+        )}
+        {!atRest(trace.status) ? (
+          <Button
+            icon={Square}
+            onClick={() =>
+              void post(`/workflows/traces/${id}/cancel`)
+                .then(() => refresh('/api/runs'))
+                .catch(toastError)
+            }
+          >
+            {t('run.stop')}
+          </Button>
+        ) : trace.status === 'failed' ? (
+          <Button look="pri" icon={RotateCcw} onClick={() => void retry(id)}>
+            {t('trace.retry')}
+          </Button>
+        ) : workflow ? (
+          <Button look="pri" icon={RotateCcw} onClick={() => go(`/workflows/${workflow}/edit?again=${trace.id}`)}>
+            {t('trace.again')}
+          </Button>
+        ) : (
+          <LinkButton look="pri" icon={Pencil} to={`/agents/${trace.entity_id}/playground?thread=${trace.thread_id ?? ''}`}>
+            {t('trace.playground')}
+          </LinkButton>
+        )}
       </Top>
       <div className="page fixed tp">
         <Head answer={answer} made={made} zoom={zoom} onZoom={setZoom} title={title} />
         <section className="split" aria-label={t('tab.timeline')}>
           <div className="wf">
-            {view === 'graph' ? <Suspense fallback={<SkeletonRows rows={8} />}><Replay id={id} onChoose={(step) => setParams({ step })} /></Suspense>
-              : <Waterfall made={made} chosen={row?.id ?? null} zoom={zoom} onZoom={setZoom} onChoose={(step) => setParams({ step })} live={trace.finished_at === null} />}
+            {view === 'graph' ? (
+              <Suspense fallback={<SkeletonRows rows={8} />}>
+                <Replay id={id} onChoose={(step) => setParams({ step })} />
+              </Suspense>
+            ) : (
+              <Waterfall
+                made={made}
+                chosen={row?.id ?? null}
+                zoom={zoom}
+                onZoom={setZoom}
+                onChoose={(step) => setParams({ step })}
+                live={trace.finished_at === null}
+              />
+            )}
           </div>
           <aside className="dt" aria-label={t('trace.step')}>
             <Pauses answer={answer} />
-            {row?.id === START ? <Begun name={row.label} input={trace.input} preview={trace.input_preview} /> : row ? <StepPanel key={row.id} answer={answer} row={row} tab={params.get('tab')} onTab={(tab) => setParams({ tab })} /> : <p className="mut" style={{ padding: 16 }}>{t('trace.pick')}</p>}
+            {row?.id === START ? (
+              <Begun name={row.label} input={trace.input} preview={trace.input_preview} />
+            ) : row ? (
+              <StepPanel key={row.id} answer={answer} row={row} tab={params.get('tab')} onTab={(tab) => setParams({ tab })} />
+            ) : (
+              <p className="mut" style={{ padding: 16 }}>
+                {t('trace.pick')}
+              </p>
+            )}
           </aside>
         </section>
       </div>
@@ -92,8 +215,20 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
 async function retry(id: string): Promise<void> {
   try {
     const stop = new AbortController();
-    void follow({ path: `/workflows/traces/${id}/retry/stream`, body: {}, traceId: id, signal: stop.signal, onEvent: (e) => { if (e.name === 'step_started' || e.name.startsWith('trace_')) refresh('/api/runs'); } }).then(() => refresh('/api/runs')).catch(toastError);
-  } catch (error) { toastError(error); }
+    void follow({
+      path: `/workflows/traces/${id}/retry/stream`,
+      body: {},
+      traceId: id,
+      signal: stop.signal,
+      onEvent: (e) => {
+        if (e.name === 'step_started' || e.name.startsWith('trace_')) refresh('/api/runs');
+      },
+    })
+      .then(() => refresh('/api/runs'))
+      .catch(toastError);
+  } catch (error) {
+    toastError(error);
+  }
 }
 
 /** The input that a run stopped before a node goes on with. */
@@ -108,20 +243,55 @@ function Pauses({ answer }: { answer: TraceAnswer }): ReactElement | null {
   if (pauses.length === 0 || !answer.trace.status.startsWith('awaiting')) return null;
   const send = (pause: (typeof pauses)[number], reply: Answer): void => {
     setBusy(pause.pause_id);
-    follow({ path: `/workflows/traces/${answer.trace.id}/resume/stream`, body: { pause_id: pause.pause_id, ...reply }, traceId: answer.trace.id, signal: new AbortController().signal, onEvent: (e) => { if (e.name.startsWith('step_')) refresh('/api/runs'); } })
-      .catch(toastError).finally(() => { setBusy(null); refresh('/api/runs', '/api/runs/counts'); });
+    follow({
+      path: `/workflows/traces/${answer.trace.id}/resume/stream`,
+      body: { pause_id: pause.pause_id, ...reply },
+      traceId: answer.trace.id,
+      signal: new AbortController().signal,
+      onEvent: (e) => {
+        if (e.name.startsWith('step_')) refresh('/api/runs');
+      },
+    })
+      .catch(toastError)
+      .finally(() => {
+        setBusy(null);
+        refresh('/api/runs', '/api/runs/counts');
+      });
   };
-  return <div className="pauses">{pauses.map((p) => <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} keep={kept(answer)} onAnswer={(a) => send(p, a)} />)}</div>;
+  return (
+    <div className="pauses">
+      {pauses.map((p) => (
+        <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} keep={kept(answer)} onAnswer={(a) => send(p, a)} />
+      ))}
+    </div>
+  );
 }
 
 /** Where nobody takes queued runs, they wait for ever. */
 const TAKEN = 30_000;
 
 function Queued({ since }: { since: number }): ReactElement {
-  return <div className={`note-box${since > TAKEN ? ' wait' : ''}`} role="status" style={{ marginTop: 10 }}>{t('trace.queued', { time: duration(Math.max(0, since)) })}{since > TAKEN && ` ${t('trace.queued.long')}`}</div>;
+  return (
+    <div className={`note-box${since > TAKEN ? ' wait' : ''}`} role="status" style={{ marginTop: 10 }}>
+      {t('trace.queued', { time: duration(Math.max(0, since)) })}
+      {since > TAKEN && ` ${t('trace.queued.long')}`}
+    </div>
+  );
 }
 
-function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made: ReturnType<typeof traceRows>; zoom: [number, number] | null; onZoom: (z: [number, number] | null) => void; title: string }): ReactElement {
+function Head({
+  answer,
+  made,
+  zoom,
+  onZoom,
+  title,
+}: {
+  answer: TraceAnswer;
+  made: ReturnType<typeof traceRows>;
+  zoom: [number, number] | null;
+  onZoom: (z: [number, number] | null) => void;
+  title: string;
+}): ReactElement {
   const { trace, steps, spans } = answer;
   const models = new Set([...spans.map((s) => s.model), ...steps.map((s) => s.model)].filter(Boolean));
   const reused = steps.filter((s) => s.checkpoint_hit).length;
@@ -131,17 +301,66 @@ function Head({ answer, made, zoom, onZoom, title }: { answer: TraceAnswer; made
   return (
     <section className="hd">
       <div className="row wrap" style={{ gap: 12 }}>
-        <h2 className="h1 trunc" style={{ maxWidth: '100%' }}>{title}</h2><Status status={trace.status} />
-        <span className="mut">{trace.workflow_revision ? `${t('version', { n: trace.workflow_revision })} · ` : trace.entity_type === 'workflow' ? `${t('history.draft')} · ` : ''}{trace.thread_id && <>{t('trace.thread')} <span className="mono">{shortId(trace.thread_id)}</span> · </>}{dateTime(trace.started_at ?? trace.created_at)}</span>
+        <h2 className="h1 trunc" style={{ maxWidth: '100%' }}>
+          {title}
+        </h2>
+        <Status status={trace.status} />
+        <span className="mut">
+          {trace.workflow_revision
+            ? `${t('version', { n: trace.workflow_revision })} · `
+            : trace.entity_type === 'workflow'
+              ? `${t('history.draft')} · `
+              : ''}
+          {trace.thread_id && (
+            <>
+              {t('trace.thread')} <span className="mono">{shortId(trace.thread_id)}</span> ·{' '}
+            </>
+          )}
+          {dateTime(trace.started_at ?? trace.created_at)}
+        </span>
       </div>
-      {trace.error && <div className="note-box fail" role="alert" style={{ marginTop: 10 }}><div><b><Said text={trace.error.message} /></b> <span className="mono mut">{trace.error.code}</span></div></div>}
+      {trace.error && (
+        <div className="note-box fail" role="alert" style={{ marginTop: 10 }}>
+          <div>
+            <b>
+              <Said text={trace.error.message} />
+            </b>{' '}
+            <span className="mono mut">{trace.error.code}</span>
+          </div>
+        </div>
+      )}
       {trace.status === 'queued' && <Queued since={Date.now() - Date.parse(trace.created_at)} />}
       <div className="kp">
-        <div><span className="eyebrow">{t('trace.duration')}</span><b>{duration(!paused && trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms)}</b><em>{waited ? t('trace.waited', { time: duration(waited) }) : t('trace.nowait')}</em></div>
-        <div><span className="eyebrow">{t('trace.tokens')}</span><b>{old ? '–' : count(trace.total_tokens)}</b><em>{old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}</em></div>
-        <div><span className="eyebrow">{t('usage.cost')}</span><b>{old ? '–' : priceless(trace) ? '–' : money(trace.estimated_cost, trace.currency)}</b><em>{trace.unpriced ? t(priceless(trace) ? 'usage.unpriced' : 'trace.partlyunpriced') : t('trace.models', { n: models.size })}</em></div>
-        <div><span className="eyebrow">{t('trace.steps')}</span><b>{count(steps.filter((s) => !s.superseded).length)}</b><em>{reused ? t('trace.reused', { n: reused }) : t('trace.spans', { n: spans.length })}</em></div>
-        <div className="ov hide-s"><span className="eyebrow">{t('trace.overview')}</span><Overview made={made} zoom={zoom} onZoom={onZoom} /></div>
+        <div>
+          <span className="eyebrow">{t('trace.duration')}</span>
+          <b>
+            {duration(
+              !paused && trace.working_ms != null && trace.waiting_ms != null ? trace.working_ms + trace.waiting_ms : trace.duration_ms,
+            )}
+          </b>
+          <em>{waited ? t('trace.waited', { time: duration(waited) }) : t('trace.nowait')}</em>
+        </div>
+        <div>
+          <span className="eyebrow">{t('trace.tokens')}</span>
+          <b>{old ? '–' : count(trace.total_tokens)}</b>
+          <em>{old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}</em>
+        </div>
+        <div>
+          <span className="eyebrow">{t('usage.cost')}</span>
+          <b>{old ? '–' : priceless(trace) ? '–' : money(trace.estimated_cost, trace.currency)}</b>
+          <em>
+            {trace.unpriced ? t(priceless(trace) ? 'usage.unpriced' : 'trace.partlyunpriced') : t('trace.models', { n: models.size })}
+          </em>
+        </div>
+        <div>
+          <span className="eyebrow">{t('trace.steps')}</span>
+          <b>{count(steps.filter((s) => !s.superseded).length)}</b>
+          <em>{reused ? t('trace.reused', { n: reused }) : t('trace.spans', { n: spans.length })}</em>
+        </div>
+        <div className="ov hide-s">
+          <span className="eyebrow">{t('trace.overview')}</span>
+          <Overview made={made} zoom={zoom} onZoom={onZoom} />
+        </div>
       </div>
     </section>
   );

@@ -7,7 +7,11 @@ import { compact, count, percent } from '../../i18n/figures';
 import { callText, Code, plain } from '../../parts/code';
 import { Cuts } from './step-panel';
 
-interface Said { role: string; text: string; calls: { name: string; input: Record<string, unknown> }[] }
+interface Said {
+  role: string;
+  text: string;
+  calls: { name: string; input: Record<string, unknown> }[];
+}
 
 /** Messages as providers and the engine write them: text, parts, or calls. */
 export function readMessages(value: unknown): Said[] {
@@ -25,15 +29,35 @@ function one(value: unknown): Said[] {
   const m = value as Record<string, unknown> | null;
   if (!m || typeof m !== 'object') return [];
   const calls = (Array.isArray(m.tool_calls) ? m.tool_calls : []) as Record<string, unknown>[];
-  const parts = Array.isArray(m.content) ? (m.content as Record<string, unknown>[]).map((p) => (typeof p.text === 'string' ? p.text : plain(p))).join('\n') : typeof m.content === 'string' ? m.content : typeof m.text === 'string' ? m.text : m.content === undefined || m.content === null ? '' : plain(m.content);
-  return [{ role: String(m.role ?? 'assistant'), text: parts, calls: calls.map((c) => ({ name: String(c.name ?? (c.function as { name?: string })?.name ?? ''), input: (c.inputs ?? c.arguments ?? c.input ?? {}) as Record<string, unknown> })) }];
+  const parts = Array.isArray(m.content)
+    ? (m.content as Record<string, unknown>[]).map((p) => (typeof p.text === 'string' ? p.text : plain(p))).join('\n')
+    : typeof m.content === 'string'
+      ? m.content
+      : typeof m.text === 'string'
+        ? m.text
+        : m.content === undefined || m.content === null
+          ? ''
+          : plain(m.content);
+  return [
+    {
+      role: String(m.role ?? 'assistant'),
+      text: parts,
+      calls: calls.map((c) => ({
+        name: String(c.name ?? (c.function as { name?: string })?.name ?? ''),
+        input: (c.inputs ?? c.arguments ?? c.input ?? {}) as Record<string, unknown>,
+      })),
+    },
+  ];
 }
 
 const size = (said: Said[]): number => Math.ceil(said.reduce((sum, m) => sum + m.text.length + JSON.stringify(m.calls).length, 0) / 4);
 const COLOURS: Record<string, string> = { system: 'var(--c1)', user: 'var(--c4)', assistant: 'var(--c2)', tool: 'var(--c3)' };
 
 /** Tokens a second over the whole call. */
-const speed = (span: Span): string => (span.completion_tokens && span.duration_ms && span.duration_ms >= 50 ? `${count(Math.round(span.completion_tokens / (span.duration_ms / 1000)))} tok/s` : '');
+const speed = (span: Span): string =>
+  span.completion_tokens && span.duration_ms && span.duration_ms >= 50
+    ? `${count(Math.round(span.completion_tokens / (span.duration_ms / 1000)))} tok/s`
+    : '';
 
 export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactElement {
   const providers = useProviders().data;
@@ -51,14 +75,54 @@ export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactE
         const total = Math.max(1, sent, room && room < sent * 20 ? room : 0);
         return (
           <section key={span.id}>
-            <div className="row between"><h2>{models.length > 1 ? t('trace.call', { n: n + 1 }) : t('trace.messages')}</h2><span className="mut small">{[span.model, `${count(span.total_tokens)} ${t('tok')}`, speed(span)].filter(Boolean).join(' · ')}</span></div>
-            {input.length > 0 && <><div className="ctx" role="img" aria-label={t('trace.context')}>{groups.map((g) => <i key={g.role} style={{ width: `${(g.tokens / total) * 100}%`, background: COLOURS[g.role] ?? 'var(--c5)' }} />)}</div><div className="lgd">{groups.map((g) => <span key={g.role}><i style={{ background: COLOURS[g.role] ?? 'var(--c5)' }} />{tx(`role.${g.role}`, g.role)} ≈{count(g.tokens)}</span>)}{room && <span className="mut">{t('trace.window', { share: percent((span.prompt_tokens || sent) / room), size: compact(room) })}</span>}</div></>}
-            {input.length === 0 && output.length === 0 && (span.input || span.output ? <Code value={{ input: span.input, output: span.output }} /> : <p className="mut small">{t('trace.nostored')}</p>)}
+            <div className="row between">
+              <h2>{models.length > 1 ? t('trace.call', { n: n + 1 }) : t('trace.messages')}</h2>
+              <span className="mut small">
+                {[span.model, `${count(span.total_tokens)} ${t('tok')}`, speed(span)].filter(Boolean).join(' · ')}
+              </span>
+            </div>
+            {input.length > 0 && (
+              <>
+                <div className="ctx" role="img" aria-label={t('trace.context')}>
+                  {groups.map((g) => (
+                    <i key={g.role} style={{ width: `${(g.tokens / total) * 100}%`, background: COLOURS[g.role] ?? 'var(--c5)' }} />
+                  ))}
+                </div>
+                <div className="lgd">
+                  {groups.map((g) => (
+                    <span key={g.role}>
+                      <i style={{ background: COLOURS[g.role] ?? 'var(--c5)' }} />
+                      {tx(`role.${g.role}`, g.role)} ≈{count(g.tokens)}
+                    </span>
+                  ))}
+                  {room && (
+                    <span className="mut">
+                      {t('trace.window', { share: percent((span.prompt_tokens || sent) / room), size: compact(room) })}
+                    </span>
+                  )}
+                </div>
+              </>
+            )}
+            {input.length === 0 &&
+              output.length === 0 &&
+              (span.input || span.output ? (
+                <Code value={{ input: span.input, output: span.output }} />
+              ) : (
+                <p className="mut small">{t('trace.nostored')}</p>
+              ))}
             {[...input, ...output.map((m) => ({ ...m, role: 'assistant' }))].map((m, k) => (
               <div key={k} className={`msg${m.role === 'assistant' ? ' as' : ''}`}>
                 <div className="eyebrow">{tx(`role.${m.role}`, m.role)}</div>
-                {m.text && <div style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{m.text.length > 6000 ? `${m.text.slice(0, 6000)}…` : m.text}</div>}
-                {m.calls.map((c, j) => <div key={j} className="mono"><b>{c.name}</b>({callText(c.input)})</div>)}
+                {m.text && (
+                  <div style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+                    {m.text.length > 6000 ? `${m.text.slice(0, 6000)}…` : m.text}
+                  </div>
+                )}
+                {m.calls.map((c, j) => (
+                  <div key={j} className="mono">
+                    <b>{c.name}</b>({callText(c.input)})
+                  </div>
+                ))}
               </div>
             ))}
           </section>

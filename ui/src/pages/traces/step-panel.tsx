@@ -25,19 +25,39 @@ import { Writers } from './writers';
 type TabId = 'output' | 'state' | 'messages' | 'usage' | 'raw';
 /** What stands where the server cut a value. */
 const CUT = '[truncated]';
-export interface Whole { step: Step; spans: Span[] }
+export interface Whole {
+  step: Step;
+  spans: Span[];
+}
 
 /** The answer of the step route, flat or with its parts named. */
 export function wholeStep(body: unknown): Whole {
   const b = body as { step?: Step; spans?: Span[] } & Step;
-  return b.step ? { step: b.step, spans: b.spans ?? (b.step as unknown as { spans?: Span[] }).spans ?? [] } : { step: b as Step, spans: b.spans ?? [] };
+  return b.step
+    ? { step: b.step, spans: b.spans ?? (b.step as unknown as { spans?: Span[] }).spans ?? [] }
+    : { step: b as Step, spans: b.spans ?? [] };
 }
 
-export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; row: Row; tab: string | null; onTab: (tab: string) => void }): ReactElement {
+export function StepPanel({
+  answer,
+  row,
+  tab,
+  onTab,
+}: {
+  answer: TraceAnswer;
+  row: Row;
+  tab: string | null;
+  onTab: (tab: string) => void;
+}): ReactElement {
   const id = answer.trace.id;
   const [full, setFull] = useState(false);
   const brief = answer.steps.find((s) => s.id === row.stepId);
-  const whole = useQuery({ queryKey: ['/api/runs', id, 'steps', row.stepId, full, brief?.status, brief?.attempt], queryFn: async () => wholeStep(await get<unknown>(`/api/runs/${id}/steps/${row.stepId}`, { full: full || undefined, include: 'messages' })), placeholderData: (before) => (before?.step.id === row.stepId ? before : undefined) });
+  const whole = useQuery({
+    queryKey: ['/api/runs', id, 'steps', row.stepId, full, brief?.status, brief?.attempt],
+    queryFn: async () =>
+      wholeStep(await get<unknown>(`/api/runs/${id}/steps/${row.stepId}`, { full: full || undefined, include: 'messages' })),
+    placeholderData: (before) => (before?.step.id === row.stepId ? before : undefined),
+  });
   const step = whole.data?.step ?? brief;
   const spans = whole.data?.spans.length ? whole.data.spans : answer.spans.filter((s) => s.step_id === row.stepId);
   const span = row.spanId ? spans.find((s) => s.id === row.spanId) : undefined;
@@ -46,24 +66,89 @@ export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; ro
   const changed = Object.keys(step?.output ?? {}).length;
   const current = (['output', 'state', 'messages', 'usage', 'raw'] as const).find((x) => x === tab) ?? 'output';
   const rerun = (): void => {
-    follow({ path: `/workflows/traces/${id}/retry/stream`, body: brief?.status === 'failed' ? {} : { from_step_id: row.stepId }, traceId: id, signal: new AbortController().signal, onEvent: (e) => { if (e.name.startsWith('step_')) refresh('/api/runs'); } }).then(() => refresh('/api/runs')).catch(toastError);
+    follow({
+      path: `/workflows/traces/${id}/retry/stream`,
+      body: brief?.status === 'failed' ? {} : { from_step_id: row.stepId },
+      traceId: id,
+      signal: new AbortController().signal,
+      onEvent: (e) => {
+        if (e.name.startsWith('step_')) refresh('/api/runs');
+      },
+    })
+      .then(() => refresh('/api/runs'))
+      .catch(toastError);
   };
   return (
     <>
       <div className="ih">
-        <NodeTile type={row.type} /><div style={{ minWidth: 0 }}><h2 className="trunc">{row.label}</h2><div className="mono mut trunc">{[step?.node_id, span?.model ?? step?.model].filter(Boolean).join(' · ')}</div></div><span className="sp" />
-        {answer.trace.entity_type === 'workflow' && <Button small icon={RotateCcw} reason={answer.trace.status !== 'failed' && t('run.from.failed')} onClick={rerun}>{t('run.rerun')}</Button>}
+        <NodeTile type={row.type} />
+        <div style={{ minWidth: 0 }}>
+          <h2 className="trunc">{row.label}</h2>
+          <div className="mono mut trunc">{[step?.node_id, span?.model ?? step?.model].filter(Boolean).join(' · ')}</div>
+        </div>
+        <span className="sp" />
+        {answer.trace.entity_type === 'workflow' && (
+          <Button small icon={RotateCcw} reason={answer.trace.status !== 'failed' && t('run.from.failed')} onClick={rerun}>
+            {t('run.rerun')}
+          </Button>
+        )}
       </div>
-      <Tabs<TabId> label={row.label} value={current} onChange={onTab} panel="step-panel" tabs={[{ id: 'output', label: t('run.output') }, { id: 'state', label: t('tab.state'), badge: changed || undefined }, { id: 'messages', label: t('trace.messages'), badge: messages || undefined }, { id: 'usage', label: t('trace.usage') }, { id: 'raw', label: t('trace.raw') }]} />
+      <Tabs<TabId>
+        label={row.label}
+        value={current}
+        onChange={onTab}
+        panel="step-panel"
+        tabs={[
+          { id: 'output', label: t('run.output') },
+          { id: 'state', label: t('tab.state'), badge: changed || undefined },
+          { id: 'messages', label: t('trace.messages'), badge: messages || undefined },
+          { id: 'usage', label: t('trace.usage') },
+          { id: 'raw', label: t('trace.raw') },
+        ]}
+      />
       <div className="ib" id="step-panel" role="tabpanel" tabIndex={0}>
-        {whole.isError && !step ? <Failure error={whole.error} onRetry={() => void whole.refetch()} /> : !step ? <SkeletonRows rows={4} /> : (
+        {whole.isError && !step ? (
+          <Failure error={whole.error} onRetry={() => void whole.refetch()} />
+        ) : !step ? (
+          <SkeletonRows rows={4} />
+        ) : (
           <>
-            {step.error && <div className="note-box fail" role="alert"><div><b><Said text={step.error.message} /></b><div className="mono mut">{step.error.code}</div>{step.validation_errors?.map((e) => <div key={e} className="small">{e}</div>)}</div></div>}
+            {step.error && (
+              <div className="note-box fail" role="alert">
+                <div>
+                  <b>
+                    <Said text={step.error.message} />
+                  </b>
+                  <div className="mono mut">{step.error.code}</div>
+                  {step.validation_errors?.map((e) => (
+                    <div key={e} className="small">
+                      {e}
+                    </div>
+                  ))}
+                </div>
+              </div>
+            )}
             {current === 'output' && <Output step={step} span={span} spans={shown} />}
-            {current === 'state' && <><StateView step={step} loading={whole.isPending} /><Writers answer={answer} step={step} /></>}
+            {current === 'state' && (
+              <>
+                <StateView step={step} loading={whole.isPending} />
+                <Writers answer={answer} step={step} />
+              </>
+            )}
             {current === 'messages' && <Messages spans={shown} step={step} />}
             {current === 'usage' && <UsageTab step={step} span={span} spans={shown} />}
-            {current === 'raw' && <><Code value={span ?? step} maxHeight={2000} />{!full && JSON.stringify(span ?? step).includes(CUT) && <div><Button small onClick={() => setFull(true)}>{t('load.rest')}</Button></div>}</>}
+            {current === 'raw' && (
+              <>
+                <Code value={span ?? step} maxHeight={2000} />
+                {!full && JSON.stringify(span ?? step).includes(CUT) && (
+                  <div>
+                    <Button small onClick={() => setFull(true)}>
+                      {t('load.rest')}
+                    </Button>
+                  </div>
+                )}
+              </>
+            )}
           </>
         )}
       </div>
@@ -72,15 +157,56 @@ export function StepPanel({ answer, row, tab, onTab }: { answer: TraceAnswer; ro
 }
 
 function Output({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
-  if (span && span.type !== 'context') return <><section><h2>{t('trace.in')}</h2><Code value={span.input ?? '–'} maxHeight={240} /></section><section><h2>{t('run.output')}</h2><Code value={span.output ?? span.error ?? '–'} maxHeight={600} /></section></>;
+  if (span && span.type !== 'context')
+    return (
+      <>
+        <section>
+          <h2>{t('trace.in')}</h2>
+          <Code value={span.input ?? '–'} maxHeight={240} />
+        </section>
+        <section>
+          <h2>{t('run.output')}</h2>
+          <Code value={span.output ?? span.error ?? '–'} maxHeight={600} />
+        </section>
+      </>
+    );
   if (span) return <Cuts spans={[span]} />;
   const out = Object.entries(step.output ?? {});
   return (
     <>
       {out.length === 0 && !step.error && <p className="mut">{step.status === 'running' ? t('status.running') : t('trace.nooutput')}</p>}
-      {out.map(([key, value]) => <section key={key}><h2 className="mono" style={{ fontSize: 12 }}>{key}</h2>{typeof value === 'string' ? <div style={{ marginTop: 6 }}><Markdown text={value} /></div> : <Code value={value} maxHeight={600} />}</section>)}
-      {step.child_run_id && <Link className="link" to={`/traces/${step.child_run_id}`}>{t('trace.child')}</Link>}
-      {(step.citations?.length ?? 0) > 0 && <section><h2>{t('trace.citations')}</h2><ul>{step.citations?.map((c) => <li key={c.chunk_id} className="row"><span className="pill">{c.n}</span>{c.source_name}</li>)}</ul></section>}
+      {out.map(([key, value]) => (
+        <section key={key}>
+          <h2 className="mono" style={{ fontSize: 12 }}>
+            {key}
+          </h2>
+          {typeof value === 'string' ? (
+            <div style={{ marginTop: 6 }}>
+              <Markdown text={value} />
+            </div>
+          ) : (
+            <Code value={value} maxHeight={600} />
+          )}
+        </section>
+      ))}
+      {step.child_run_id && (
+        <Link className="link" to={`/traces/${step.child_run_id}`}>
+          {t('trace.child')}
+        </Link>
+      )}
+      {(step.citations?.length ?? 0) > 0 && (
+        <section>
+          <h2>{t('trace.citations')}</h2>
+          <ul>
+            {step.citations?.map((c) => (
+              <li key={c.chunk_id} className="row">
+                <span className="pill">{c.n}</span>
+                {c.source_name}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
       <Cuts spans={spans.filter((s) => s.type === 'context')} />
     </>
   );
@@ -91,8 +217,26 @@ export function Cuts({ spans }: { spans: Span[] }): ReactElement | null {
   return (
     <>
       {spans.map((s) => {
-        const o = s.output as { field?: string; tool?: string; kind?: string; tokens_before?: number; tokens_after?: number; strategy?: string } | null;
-        return <p key={s.id} className="cut"><span className="cutmark" aria-hidden="true" /><span><b>{o?.field ?? o?.tool ?? o?.kind}</b> {t(o?.strategy === 'sentence' ? 'trace.cut.sentence' : 'trace.cut.hard', { a: (o?.tokens_before ?? 0).toLocaleString(), b: (o?.tokens_after ?? 0).toLocaleString() })}</span></p>;
+        const o = s.output as {
+          field?: string;
+          tool?: string;
+          kind?: string;
+          tokens_before?: number;
+          tokens_after?: number;
+          strategy?: string;
+        } | null;
+        return (
+          <p key={s.id} className="cut">
+            <span className="cutmark" aria-hidden="true" />
+            <span>
+              <b>{o?.field ?? o?.tool ?? o?.kind}</b>{' '}
+              {t(o?.strategy === 'sentence' ? 'trace.cut.sentence' : 'trace.cut.hard', {
+                a: (o?.tokens_before ?? 0).toLocaleString(),
+                b: (o?.tokens_after ?? 0).toLocaleString(),
+              })}
+            </span>
+          </p>
+        );
       })}
     </>
   );
@@ -105,8 +249,27 @@ function StateView({ step, loading }: { step: Step; loading: boolean }): ReactEl
   if (loading && !step.state_snapshot) return <SkeletonRows rows={4} />;
   return (
     <section>
-      <div className="row between"><h2>{t('state.here')}</h2><Segments small label={t('tab.state')} value={side} onChange={setSide} options={[{ id: 'changes', label: t('state.changes') }, { id: 'before', label: t('state.before') }, { id: 'after', label: t('state.after') }]} /></div>
-      <div style={{ marginTop: 9 }}>{side === 'changes' ? <ChangesList before={before} after={after} /> : <Code value={side === 'before' ? before : after} maxHeight={1200} />}</div>
+      <div className="row between">
+        <h2>{t('state.here')}</h2>
+        <Segments
+          small
+          label={t('tab.state')}
+          value={side}
+          onChange={setSide}
+          options={[
+            { id: 'changes', label: t('state.changes') },
+            { id: 'before', label: t('state.before') },
+            { id: 'after', label: t('state.after') },
+          ]}
+        />
+      </div>
+      <div style={{ marginTop: 9 }}>
+        {side === 'changes' ? (
+          <ChangesList before={before} after={after} />
+        ) : (
+          <Code value={side === 'before' ? before : after} maxHeight={1200} />
+        )}
+      </div>
     </section>
   );
 }

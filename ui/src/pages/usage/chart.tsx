@@ -18,14 +18,33 @@ export function niceTop(top: bigint): bigint {
   return 10n * power;
 }
 
-export const figure = (value: bigint, measure: Measure, digits = 6): string => (measure === 'cost' ? decimal(costText(value), digits) : compact(Number(value)));
+export const figure = (value: bigint, measure: Measure, digits = 6): string =>
+  measure === 'cost' ? decimal(costText(value), digits) : compact(Number(value));
 
 const valueOf = (s: Series, n: number, measure: Measure): string => (s.unknown?.[n] ? '–' : figure(s.values[n] ?? 0n, measure));
 /** The sum of a day; of parts that all have no price there is none. */
-const totalOf = (daily: Daily, n: number, measure: Measure): string => (daily.series.every((s) => s.unknown?.[n]) ? '–' : figure(daily.series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n), measure));
+const totalOf = (daily: Daily, n: number, measure: Measure): string =>
+  daily.series.every((s) => s.unknown?.[n])
+    ? '–'
+    : figure(
+        daily.series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n),
+        measure,
+      );
 
 /** `named`: what the colours stand for is told beneath. */
-export function Chart({ daily, measure, currency, colours, named }: { daily: Daily; measure: Measure; currency: string; colours: string[]; named: boolean }): ReactElement {
+export function Chart({
+  daily,
+  measure,
+  currency,
+  colours,
+  named,
+}: {
+  daily: Daily;
+  measure: Measure;
+  currency: string;
+  colours: string[];
+  named: boolean;
+}): ReactElement {
   const [at, setAt] = useState<number | null>(null);
   const totals = daily.days.map((_, n) => daily.series.reduce((sum, s) => sum + (s.values[n] ?? 0n), 0n));
   const top = niceTop(totals.reduce((a, b) => (b > a ? b : a), 0n));
@@ -36,16 +55,33 @@ export function Chart({ daily, measure, currency, colours, named }: { daily: Dai
   const digits = [0, 2, 3, 4, 5].find((d) => marks.every((m) => m % 10n ** BigInt(6 - d) === 0n)) ?? 6;
   const onKey = (e: KeyboardEvent): void => {
     const step = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
-    if (step) { e.preventDefault(); setAt(Math.min(daily.days.length - 1, Math.max(0, (at ?? (step > 0 ? -1 : daily.days.length)) + step))); }
+    if (step) {
+      e.preventDefault();
+      setAt(Math.min(daily.days.length - 1, Math.max(0, (at ?? (step > 0 ? -1 : daily.days.length)) + step)));
+    }
     if (e.key === 'Escape') setAt(null);
   };
   return (
     <>
       <div className="plot">
-        <div className="yax" aria-hidden="true">{marks.map((m, n) => <span key={n}>{measure === 'cost' ? `${symbol(currency)} ${decimal(costText(m), digits)}` : compact(Number(m))}</span>)}</div>
-        <div className="pl" tabIndex={0} role="img" aria-label={`${t(`usage.perday.${measure}`)}. ${at !== null ? `${day(daily.days[at] ?? '')}: ${totalOf(daily, at, measure)}` : t('usage.chart.how')}`} onKeyDown={onKey} onBlur={() => setAt(null)} onMouseLeave={() => setAt(null)}>
+        <div className="yax" aria-hidden="true">
+          {marks.map((m, n) => (
+            <span key={n}>{measure === 'cost' ? `${symbol(currency)} ${decimal(costText(m), digits)}` : compact(Number(m))}</span>
+          ))}
+        </div>
+        <div
+          className="pl"
+          tabIndex={0}
+          role="img"
+          aria-label={`${t(`usage.perday.${measure}`)}. ${at !== null ? `${day(daily.days[at] ?? '')}: ${totalOf(daily, at, measure)}` : t('usage.chart.how')}`}
+          onKeyDown={onKey}
+          onBlur={() => setAt(null)}
+          onMouseLeave={() => setAt(null)}
+        >
           <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" aria-hidden="true">
-            {marks.map((_, n) => <line key={n} x1="0" x2={W} y1={(H * n) / 4} y2={(H * n) / 4} stroke="var(--line)" vectorEffect="non-scaling-stroke" />)}
+            {marks.map((_, n) => (
+              <line key={n} x1="0" x2={W} y1={(H * n) / 4} y2={(H * n) / 4} stroke="var(--line)" vectorEffect="non-scaling-stroke" />
+            ))}
             {daily.days.map((d, n) => {
               let floor = H;
               return (
@@ -55,32 +91,102 @@ export function Chart({ daily, measure, currency, colours, named }: { daily: Dai
                     const h = y(s.values[n] ?? 0n);
                     if (h <= 0) return null;
                     floor -= h;
-                    return <rect key={s.id} x={n * slot + slot * 0.12} y={floor + (h > 2 ? 1 : 0)} width={slot * 0.76} height={Math.max(0.6, h - (h > 2 ? 1 : 0))} rx="1.5" fill={colours[k % colours.length]} />;
+                    return (
+                      <rect
+                        key={s.id}
+                        x={n * slot + slot * 0.12}
+                        y={floor + (h > 2 ? 1 : 0)}
+                        width={slot * 0.76}
+                        height={Math.max(0.6, h - (h > 2 ? 1 : 0))}
+                        rx="1.5"
+                        fill={colours[k % colours.length]}
+                      />
+                    );
                   })}
                 </g>
               );
             })}
           </svg>
-          <div className="xax" aria-hidden="true">{daily.days.map((d, n) => (n % every === 0 ? <span key={d} style={{ left: `${((n + 0.5) / daily.days.length) * 100}%` }}>{day(d)}</span> : null))}</div>
+          <div className="xax" aria-hidden="true">
+            {daily.days.map((d, n) =>
+              n % every === 0 ? (
+                <span key={d} style={{ left: `${((n + 0.5) / daily.days.length) * 100}%` }}>
+                  {day(d)}
+                </span>
+              ) : null,
+            )}
+          </div>
           {at !== null && (
-            <div className="utip" style={at > daily.days.length * 0.6 ? { right: `${100 - (at / daily.days.length) * 100 + 2}%` } : { left: `${((at + 1) / daily.days.length) * 100 + 2}%` }} aria-hidden="true">
+            <div
+              className="utip"
+              style={
+                at > daily.days.length * 0.6
+                  ? { right: `${100 - (at / daily.days.length) * 100 + 2}%` }
+                  : { left: `${((at + 1) / daily.days.length) * 100 + 2}%` }
+              }
+              aria-hidden="true"
+            >
               <b>{day(daily.days[at] ?? '', { weekday: 'short', day: 'numeric', month: 'short' })}</b>
-              {daily.series.map((s, k) => [<span key={s.id}><i style={{ background: colours[k % colours.length] }} />{s.name}</span>, <em key={`${s.id}v`}>{s.unknown?.[at] ? t('usage.unpriced') : figure(s.values[at] ?? 0n, measure)}</em>])}
-              <span className="tt">{t('usage.total')}</span><em className="tt">{totalOf(daily, at, measure)}</em>
+              {daily.series.map((s, k) => [
+                <span key={s.id}>
+                  <i style={{ background: colours[k % colours.length] }} />
+                  {s.name}
+                </span>,
+                <em key={`${s.id}v`}>{s.unknown?.[at] ? t('usage.unpriced') : figure(s.values[at] ?? 0n, measure)}</em>,
+              ])}
+              <span className="tt">{t('usage.total')}</span>
+              <em className="tt">{totalOf(daily, at, measure)}</em>
             </div>
           )}
         </div>
       </div>
-      {named && <ul className="ukey">{daily.series.map((s, k) => <li key={s.id}><i style={{ background: colours[k % colours.length] }} /><span className="trunc">{s.name}</span></li>)}</ul>}
+      {named && (
+        <ul className="ukey">
+          {daily.series.map((s, k) => (
+            <li key={s.id}>
+              <i style={{ background: colours[k % colours.length] }} />
+              <span className="trunc">{s.name}</span>
+            </li>
+          ))}
+        </ul>
+      )}
     </>
   );
 }
 
 export function ChartTable({ daily, measure }: { daily: Daily; measure: Measure }): ReactElement {
   return (
-    <div className="tablewrap daily" style={{ maxHeight: 340, overflow: 'auto' }} tabIndex={0} role="group" aria-label={t('usage.table')}><table>
-      <thead><tr><th scope="col">{t('usage.day')}</th>{daily.series.map((s) => <th scope="col" key={s.id} className="num">{s.name}</th>)}<th scope="col" className="num">{t('usage.total')}</th></tr></thead>
-      <tbody>{daily.days.map((d, n) => <tr key={d}><th scope="row" style={{ fontWeight: 500 }}>{day(d, { day: 'numeric', month: 'short', year: 'numeric' })}</th>{daily.series.map((s) => <td key={s.id} className="num mono">{valueOf(s, n, measure)}</td>)}<td className="num mono">{totalOf(daily, n, measure)}</td></tr>)}</tbody>
-    </table></div>
+    <div className="tablewrap daily" style={{ maxHeight: 340, overflow: 'auto' }} tabIndex={0} role="group" aria-label={t('usage.table')}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{t('usage.day')}</th>
+            {daily.series.map((s) => (
+              <th scope="col" key={s.id} className="num">
+                {s.name}
+              </th>
+            ))}
+            <th scope="col" className="num">
+              {t('usage.total')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {daily.days.map((d, n) => (
+            <tr key={d}>
+              <th scope="row" style={{ fontWeight: 500 }}>
+                {day(d, { day: 'numeric', month: 'short', year: 'numeric' })}
+              </th>
+              {daily.series.map((s) => (
+                <td key={s.id} className="num mono">
+                  {valueOf(s, n, measure)}
+                </td>
+              ))}
+              <td className="num mono">{totalOf(daily, n, measure)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }

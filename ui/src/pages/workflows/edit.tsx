@@ -36,25 +36,64 @@ export default function EditPage({ id }: { id: string }): ReactElement {
     let stop: (() => void) | null = null;
     let gone = false;
     setState('loading');
-    openWorkflow(id).then((close) => {
-      if (gone) return close();
-      leave = close;
-      const workflow = useEditor.getState().workflow?.id ?? id;
-      writer.current = oneWriter(workflow);
-      openTrials(workflow);
-      stop = startChecking();
-      setState('ready');
-    }).catch((error: unknown) => setState({ error }));
-    return () => { gone = true; leave?.(); stop?.(); writer.current?.close(); writer.current = null; leaveRun(); clearComposer(); };
+    openWorkflow(id)
+      .then((close) => {
+        if (gone) return close();
+        leave = close;
+        const workflow = useEditor.getState().workflow?.id ?? id;
+        writer.current = oneWriter(workflow);
+        openTrials(workflow);
+        stop = startChecking();
+        setState('ready');
+      })
+      .catch((error: unknown) => setState({ error }));
+    return () => {
+      gone = true;
+      leave?.();
+      stop?.();
+      writer.current?.close();
+      writer.current = null;
+      leaveRun();
+      clearComposer();
+    };
   }, [id, attempt]);
   const failed = typeof state === 'object' ? state.error : schema.error;
   if (failed) {
-    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: <span className="mono">{shortId(id)}</span> }]} title={t('nav.workflows')} /><div className="page"><Failure error={failed} id={id} onRetry={() => { setAttempt(attempt + 1); void schema.refetch(); }} list={{ to: '/workflows', label: t('nav.workflows') }} /></div></>;
+    return (
+      <>
+        <Top
+          crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: <span className="mono">{shortId(id)}</span> }]}
+          title={t('nav.workflows')}
+        />
+        <div className="page">
+          <Failure
+            error={failed}
+            id={id}
+            onRetry={() => {
+              setAttempt(attempt + 1);
+              void schema.refetch();
+            }}
+            list={{ to: '/workflows', label: t('nav.workflows') }}
+          />
+        </div>
+      </>
+    );
   }
   if (state === 'loading' || !schema.data) {
-    return <><Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: '…' }]} title={t('nav.workflows')} /><div className="page cv" aria-busy="true"><SkeletonGraph /></div></>;
+    return (
+      <>
+        <Top crumbs={[{ label: t('nav.workflows'), to: '/workflows' }, { label: '…' }]} title={t('nav.workflows')} />
+        <div className="page cv" aria-busy="true">
+          <SkeletonGraph />
+        </div>
+      </>
+    );
   }
-  return <ReactFlowProvider><Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} /></ReactFlowProvider>;
+  return (
+    <ReactFlowProvider>
+      <Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} />
+    </ReactFlowProvider>
+  );
 }
 
 function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; providers?: Providers; onTakeOver: () => void }): ReactElement {
@@ -65,24 +104,48 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => {
     if (!trace || trace === useRun.getState().view.traceId) return;
     tell({ mode: 'run' });
-    openRun(trace).then((answer) => useComposer.setState({ said: answer.trace.input?.message ?? answer.trace.input_preview, sentFiles: answer.trace.input?.attachments ?? [] })).catch(toastError);
+    openRun(trace)
+      .then((answer) =>
+        useComposer.setState({
+          said: answer.trace.input?.message ?? answer.trace.input_preview,
+          sentFiles: answer.trace.input?.attachments ?? [],
+        }),
+      )
+      .catch(toastError);
   }, [trace]);
-  useEffect(() => { if (current && current !== trace) setParams({ trace: current }); }, [current]);
+  useEffect(() => {
+    if (current && current !== trace) setParams({ trace: current });
+  }, [current]);
   const waiting = useRun((s) => s.view.pauses[0]?.node_id);
   const flow = useReactFlow();
-  useEffect(() => { if (node) select([node]); }, []);
+  useEffect(() => {
+    if (node) select([node]);
+  }, []);
   useEffect(() => {
     const { selection, graph } = useEditor.getState();
     if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return;
     select([waiting]);
-    requestAnimationFrame(() => { if (untouched()) fitAll(flow); });
+    requestAnimationFrame(() => {
+      if (untouched()) fitAll(flow);
+    });
   }, [waiting, flow]);
-  useEffect(() => { if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true }); }, [waiting]);
+  useEffect(() => {
+    if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true });
+  }, [waiting]);
   const again = params.get('again');
   useEffect(() => {
     if (!again) return;
     setParams({ again: null });
-    get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' }).then(({ trace: t0 }) => { useComposer.setState({ text: t0.input?.message ?? t0.input_preview, state: t0.input?.state ?? {}, files: t0.input?.attachments ?? [] }); document.getElementById('composer')?.focus(); }).catch(toastError);
+    get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
+      .then(({ trace: t0 }) => {
+        useComposer.setState({
+          text: t0.input?.message ?? t0.input_preview,
+          state: t0.input?.state ?? {},
+          files: t0.input?.attachments ?? [],
+        });
+        document.getElementById('composer')?.focus();
+      })
+      .catch(toastError);
   }, [again]);
   const run = useCallback(async (message: string, only?: { node: string; state: Record<string, unknown> }): Promise<void> => {
     const { files } = useComposer.getState();
@@ -95,9 +158,22 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
       tell({ mode: 'run' });
       panel({ dock: 'timeline' });
       useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
-      await startRun(workflow.id, { message, ...(Object.keys(state).length ? { state } : {}), ...(files.length ? { attachments: files } : {}), ...(hasDraft ? { draft: true } : {}), ...(trial ? { trial: { ...trial } } : {}) });
+      await startRun(workflow.id, {
+        message,
+        ...(Object.keys(state).length ? { state } : {}),
+        ...(files.length ? { attachments: files } : {}),
+        ...(hasDraft ? { draft: true } : {}),
+        ...(trial ? { trial: { ...trial } } : {}),
+      });
     } catch (error) {
-      if (isProblem(error) && error.code === 'graph_invalid') { tell({ mode: 'design' }); panel({ dock: 'problems' }); toast(t('run.invalid'), { fail: true }); } else { tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' }); toastError(error); }
+      if (isProblem(error) && error.code === 'graph_invalid') {
+        tell({ mode: 'design' });
+        panel({ dock: 'problems' });
+        toast(t('run.invalid'), { fail: true });
+      } else {
+        tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' });
+        toastError(error);
+      }
       useComposer.setState({ text: message, files });
     }
   }, []);

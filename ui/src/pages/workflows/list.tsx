@@ -34,18 +34,32 @@ export default function Workflows(): ReactElement {
   });
   const costOf = (id: string): string => {
     const entry = costs.data?.breakdown.find((e) => e.entity_id === id);
-    return entry ? priceless(entry) ? t('usage.unpriced') : money(entry.estimated_cost, costs.data?.currency) : '–';
+    return entry ? (priceless(entry) ? t('usage.unpriced') : money(entry.estimated_cost, costs.data?.currency)) : '–';
   };
   useOffer([{ id: 'new-workflow', label: t('workflows.new'), icon: Plus, run: () => setNaming(true) }], []);
-  const fresh = <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>{t('workflows.new')}</Button>;
+  const fresh = (
+    <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>
+      {t('workflows.new')}
+    </Button>
+  );
   return (
     <>
-      <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>{fresh}</Top>
+      <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>
+        {fresh}
+      </Top>
       <Listing<Workflow>
-        path="/api/workflows" nameLabel={t('name')} href={(w) => `/workflows/${w.id}/edit`} tile={() => <EntityTile type="workflow" />} poll={20_000}
-        empty={<Starters onBlank={() => setNaming(true)} />} above={(list) => <Guide workflows={list} />}
+        path="/api/workflows"
+        nameLabel={t('name')}
+        href={(w) => `/workflows/${w.id}/edit`}
+        tile={() => <EntityTile type="workflow" />}
+        poll={20_000}
+        empty={<Starters onBlank={() => setNaming(true)} />}
+        above={(list) => <Guide workflows={list} />}
         columns={[
-          { label: t('workflows.last'), cell: (w) => (w.last_run ? <Status status={w.last_run.status} bare /> : <span className="mut">{t('workflows.never')}</span>) },
+          {
+            label: t('workflows.last'),
+            cell: (w) => (w.last_run ? <Status status={w.last_run.status} bare /> : <span className="mut">{t('workflows.never')}</span>),
+          },
           { label: t('workflows.week'), hide: 'hide-m', cell: (w) => <Week id={w.id} /> },
           { label: t('workflows.cost30'), num: true, hide: 'hide-s', cell: (w) => <span className="mono">{costOf(w.id)}</span> },
           { label: t('workflows.nodes'), num: true, hide: 'hide-m', cell: (w) => count(w.node_count) },
@@ -54,7 +68,12 @@ export default function Workflows(): ReactElement {
         actions={(w) => [
           { label: t('run'), icon: Play, onSelect: () => go(`/workflows/${w.id}/edit?dock=chat`) },
           { label: t('nav.traces'), icon: ListTree, onSelect: () => go(`/workflows/${w.id}/traces`) },
-          { label: t('export.json'), icon: Download, reason: !canExport && t('reason.flag', { flag: 'codegen.enabled' }), onSelect: () => void exportJson(w) },
+          {
+            label: t('export.json'),
+            icon: Download,
+            reason: !canExport && t('reason.flag', { flag: 'codegen.enabled' }),
+            onSelect: () => void exportJson(w),
+          },
         ]}
       />
       <NewDialog open={naming} onClose={() => setNaming(false)} onMade={(id) => go(`/workflows/${id}/edit`)} />
@@ -72,13 +91,21 @@ function Week({ id }: { id: string }): ReactElement {
   const byDay = new Map(usage.data?.breakdown.map((e) => [e.date, e.run_count ?? 0]));
   const values = daysBetween(week.from, week.to).map((day) => byDay.get(day) ?? 0);
   const total = values.reduce((a, b) => a + b, 0);
-  return <span className="row" style={{ gap: 10 }}><Sparkline values={values} label={t('runs', { n: total })} /><span className="mut small">{count(total)}</span></span>;
+  return (
+    <span className="row" style={{ gap: 10 }}>
+      <Sparkline values={values} label={t('runs', { n: total })} />
+      <span className="mut small">{count(total)}</span>
+    </span>
+  );
 }
 
 async function exportJson(workflow: Workflow): Promise<void> {
   try {
     const whole = await get<Workflow>(`/api/workflows/${workflow.id}`);
-    saveFile(`${workflow.slug || 'workflow'}.json`, JSON.stringify({ meta: { id: whole.slug, name: whole.name, description: whole.description }, graph: whole.graph }, null, 2));
+    saveFile(
+      `${workflow.slug || 'workflow'}.json`,
+      JSON.stringify({ meta: { id: whole.slug, name: whole.name, description: whole.description }, graph: whole.graph }, null, 2),
+    );
   } catch (error) {
     toastError(error);
   }
@@ -107,10 +134,39 @@ function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => vo
   };
   return (
     <Dialog open={open} onClose={onClose} title={t('workflows.new')}>
-      <form className="stack" onSubmit={(e) => { e.preventDefault(); void make(); }}>
+      <form
+        className="stack"
+        onSubmit={(e) => {
+          e.preventDefault();
+          void make();
+        }}
+      >
         <TextField label={t('name')} value={name} onChange={setName} placeholder={t('workflows.untitled')} autoFocus />
-        <input ref={file} type="file" hidden accept=".json,application/json" aria-label={t('import.json')} onChange={(e) => { const [picked] = e.target.files ?? []; e.target.value = ''; if (picked) void importJson(picked).then((made) => onMade(made.id)).catch(toastError); }} />
-        <div className="foot"><Button look="ghost" icon={Upload} onClick={() => file.current?.click()}>{t('import.json')}</Button><span className="sp" /><Button onClick={onClose}>{t('cancel')}</Button><Button look="pri" type="submit">{t('create')}</Button></div>
+        <input
+          ref={file}
+          type="file"
+          hidden
+          accept=".json,application/json"
+          aria-label={t('import.json')}
+          onChange={(e) => {
+            const [picked] = e.target.files ?? [];
+            e.target.value = '';
+            if (picked)
+              void importJson(picked)
+                .then((made) => onMade(made.id))
+                .catch(toastError);
+          }}
+        />
+        <div className="foot">
+          <Button look="ghost" icon={Upload} onClick={() => file.current?.click()}>
+            {t('import.json')}
+          </Button>
+          <span className="sp" />
+          <Button onClick={onClose}>{t('cancel')}</Button>
+          <Button look="pri" type="submit">
+            {t('create')}
+          </Button>
+        </div>
       </form>
     </Dialog>
   );
