@@ -1,6 +1,11 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
+/** What every page begins with comes in one file, what several pages share in another: they compress better than many small ones. */
+const SHELL =
+  /src\/(main|api\/(client|connection|early|problem|queries|pages|whole|root)|i18n\/(index|figures)|shell\/(commands|mark|nav|place|strips|theme|top)|parts\/(button|icons|menu|states|tip|toast)|pages\/start\/seen)\.|node_modules\/(react|react-dom|scheduler|wouter|regexparam|@tanstack|zustand|use-sync-external-store)\//;
+const COMMON = /src\/(parts|run|api|shell)\/|lucide-react\/dist\/esm\/icons|src\/pages\/agents\/tabs/;
+
 export default defineConfig({
   base: './',
   plugins: [react()],
@@ -12,6 +17,16 @@ export default defineConfig({
     sourcemap: false,
     reportCompressedSize: false,
     target: 'es2022',
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'shell', test: SHELL, priority: 2 },
+            { name: 'common', test: COMMON, minShareCount: 2, priority: 1 },
+          ],
+        },
+      },
+    },
   },
   test: { environment: 'node', include: ['tests/unit/**/*.test.ts'], watch: false },
 });
