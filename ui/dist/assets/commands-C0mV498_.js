@@ -1,1 +1,0 @@
-import{E as e,t,w as n}from"./react-CstXMGPy.js";var r=e(n(),1),i=t(()=>({open:!1,commands:[]})),a=()=>i.setState({open:!0}),o=()=>i.setState({open:!1});function s(e,t){(0,r.useEffect)(()=>(i.setState({commands:e}),()=>i.setState({commands:[]})),t)}export{s as i,a as n,i as r,o as t};

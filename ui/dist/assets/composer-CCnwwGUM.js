@@ -1,1 +1,0 @@
-import{t as e}from"./react-CstXMGPy.js";var t=e(()=>({text:``,files:[],said:``,sentFiles:[],state:{}})),n=()=>t.setState({text:``,files:[],said:``,sentFiles:[],state:{}});export{t as n,n as t};

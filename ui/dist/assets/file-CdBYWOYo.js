@@ -1,1 +1,0 @@
-function e(e,t,n=`application/json`){let r=document.createElement(`a`);r.href=URL.createObjectURL(new Blob([t],{type:n})),r.download=e,r.click(),setTimeout(()=>URL.revokeObjectURL(r.href),1e4)}export{e as t};

@@ -1,1 +1,0 @@
-import{C as e,E as t,w as n}from"./react-CstXMGPy.js";var r=t(n(),1),i=e(),a=({text:e})=>(0,i.jsx)(i.Fragment,{children:e.split("`").map((e,t)=>t%2?(0,i.jsx)(`code`,{className:`mono`,children:e},t):(0,i.jsx)(r.Fragment,{children:e},t))});export{a as t};

@@ -1,1 +1,0 @@
-var e=`studio.read`,t=()=>localStorage.setItem(e,`1`),n=()=>localStorage.getItem(e)===`1`;export{t as n,n as t};

@@ -1,1 +1,0 @@
-var e=e=>e.toISOString().slice(0,10);function t(t,n=new Date){let r=new Date(n);return r.setUTCDate(r.getUTCDate()-t+1),{from:e(r),to:e(n)}}function n(t,n){let r=[];for(let i=new Date(`${t}T00:00:00Z`);e(i)<=n&&r.length<400;i.setUTCDate(i.getUTCDate()+1))r.push(e(i));return r}export{e as n,t as r,n as t};
