@@ -2,9 +2,17 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 /** What every page begins with comes in one file, what several pages share in another: they compress better than many small ones. */
-const SHELL =
-  /src\/(main|api\/(client|connection|early|problem|queries|pages|whole|root)|i18n\/(index|figures)|shell\/(commands|mark|nav|place|strips|theme|top)|parts\/(button|icons|menu|states|tip|toast)|pages\/start\/seen)\.|node_modules\/(react|react-dom|scheduler|wouter|regexparam|@tanstack|zustand|use-sync-external-store)\//;
-const COMMON = /src\/(parts|run|api|shell)\/|lucide-react\/dist\/esm\/icons|src\/pages\/agents\/tabs/;
+const SHELL = new RegExp(
+  [
+    'src/api/(client|connection|early|problem|queries|pages|whole|root)[.]',
+    'src/i18n/(index|figures)[.]',
+    'src/shell/(commands|mark|nav|place|strips|theme|top)[.]',
+    'src/parts/(button|icons|menu|states|tip|toast)[.]',
+    'src/pages/start/seen[.]',
+    'node_modules/(react|react-dom|scheduler|wouter|regexparam|@tanstack|zustand|use-sync-external-store)/',
+  ].join('|'),
+);
+const COMMON = new RegExp(['src/(parts|run|api|shell)/', 'src/pages/agents/tabs[.]', 'lucide-react/dist/esm/icons'].join('|'));
 
 export default defineConfig({
   base: './',
