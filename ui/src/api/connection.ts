@@ -4,13 +4,20 @@ import { create } from 'zustand';
 interface Connection {
   signedOut: boolean;
   offline: boolean;
-  reconnecting: number;
+  /** How often each stream that is cut has tried to go on. */
+  cut: Record<string, number>;
 }
 
-export const useConnection = create<Connection>(() => ({ signedOut: false, offline: false, reconnecting: 0 }));
+export const useConnection = create<Connection>(() => ({ signedOut: false, offline: false, cut: {} }));
 
 export function tellConnection(change: Partial<Connection>): void {
   const now = useConnection.getState();
   const changed = (Object.keys(change) as (keyof Connection)[]).some((key) => now[key] !== change[key]);
   if (changed) useConnection.setState(change);
+}
+
+/** How often the stream of this name has tried to go on; 0 when it does. */
+export function tellLine(name: string, tries: number): void {
+  const { [name]: before, ...others } = useConnection.getState().cut;
+  if ((before ?? 0) !== tries) useConnection.setState({ cut: tries ? { ...others, [name]: tries } : others });
 }

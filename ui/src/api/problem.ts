@@ -14,14 +14,17 @@ export class Problem extends Error {
   readonly errors: Record<string, string[]>;
   readonly body: ProblemBody;
   readonly requestId: string | null;
+  /** After how many milliseconds to ask again, when the server said so. */
+  readonly retryAfter: number | null;
 
-  constructor(body: ProblemBody, requestId: string | null = null) {
+  constructor(body: ProblemBody, requestId: string | null = null, retryAfter: number | null = null) {
     super(body.detail || body.title || body.code);
     this.status = body.status;
     this.code = body.code;
     this.errors = body.errors ?? {};
     this.body = body;
     this.requestId = (body.request_id as string | undefined) ?? requestId;
+    this.retryAfter = retryAfter;
   }
 
   field(name: string): string | undefined {
@@ -31,8 +34,16 @@ export class Problem extends Error {
 
 export const isProblem = (error: unknown): error is Problem => error instanceof Problem;
 
+/** `Retry-After` in milliseconds: seconds, or a date. */
+function waitOf(header: string | null): number | null {
+  if (!header) return null;
+  const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
+}
+
 export async function problemFrom(response: Response): Promise<Problem> {
   const requestId = response.headers.get('x-request-id');
+  const retryAfter = waitOf(response.headers.get('retry-after'));
   const text = await response.text().catch(() => '');
   try {
     const body = JSON.parse(text) as Partial<ProblemBody>;
@@ -45,11 +56,13 @@ export async function problemFrom(response: Response): Promise<Problem> {
         detail: body.detail ?? body.title ?? '',
       },
       requestId,
+      retryAfter,
     );
   } catch {
     return new Problem(
       { status: response.status, code: `http_${response.status}`, title: response.statusText, detail: response.statusText },
       requestId,
+      retryAfter,
     );
   }
 }

@@ -1,5 +1,6 @@
 /** Owns what is fetched and kept: one hook per kind of thing. */
 import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, type UseQueryResult } from '@tanstack/react-query';
+import { unsettled, withNewest, type Pages } from './pages';
 import { wholeTrace } from './whole';
 import { get, type Query } from './client';
 import { isProblem } from './problem';
@@ -24,15 +25,31 @@ export function useList<T>(
   query: Query = {},
   options: { poll?: number; enabled?: boolean } = {},
 ): UseInfiniteQueryResult<{ pages: List<T>[] }> {
-  return useInfiniteQuery({
-    queryKey: [path, query],
+  const queryKey = [path, query];
+  const list = useInfiniteQuery({
+    queryKey,
     initialPageParam: null as string | null,
     queryFn: ({ pageParam, signal }) => get<List<T>>(path, { ...query, cursor: pageParam }, signal),
     getNextPageParam: (last) => last.next_cursor,
-    refetchInterval: options.poll,
     enabled: options.enabled,
     placeholderData: (before) => before,
   });
+  // Only what is newest is asked for again and again; the pages below it stay.
+  useQuery({
+    queryKey: [path, query, 'newest'],
+    queryFn: async ({ signal }) => {
+      const newest = await get<List<T>>(path, query, signal);
+      const known = queries.getQueryData<Pages<T>>(queryKey);
+      const made = known && withNewest(known, newest);
+      queries.setQueryData(queryKey, made);
+      if (made?.pages.some((page) => page.data.some((row) => unsettled(row) && !newest.data.includes(row)))) void list.refetch();
+      return newest.next_cursor;
+    },
+    enabled: !!options.poll && list.isSuccess,
+    refetchInterval: options.poll,
+    initialData: null as string | null,
+  });
+  return list;
 }
 
 export const rows = <T>(result: { data?: { pages: List<T>[] } }): T[] => result.data?.pages.flatMap((page) => page.data) ?? [];

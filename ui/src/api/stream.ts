@@ -1,9 +1,12 @@
-/** Owns a run told live: POST stream, resumed by Last-Event-ID, then the tail, then polling. */
+/** Owns a run told live: asked for once, followed until it rests, through cut lines, hidden tabs and sign-ins. */
 import { get, send } from './client';
-import { tellConnection } from './connection';
+import { tellLine, useConnection } from './connection';
+import { next, type End, type Line, type Stop } from './line';
 import { isProblem } from './problem';
 import { readEvents, type StudioEvent } from './sse';
 import type { RunStatus, TraceAnswer } from './types';
+
+export type { End } from './line';
 
 const RESTING: RunStatus[] = ['completed', 'failed', 'cancelled', 'awaiting_input', 'awaiting_tool_approval'];
 export const atRest = (status: RunStatus): boolean => RESTING.includes(status);
@@ -19,87 +22,156 @@ const LAST = new Set([
   'tool_approval_required',
 ]);
 
+/** A tab that nobody sees for so long gives its connection back. */
+const AWAY = 60_000;
+const SIGNED_IN = 5000;
+
 export interface StreamRequest {
   path: string;
+  /** What is asked for; without one, a run that is there is followed. */
   body?: unknown;
+  /** Under which the request is done once, however often it is sent. */
+  key?: string;
   order?: 'ordered' | 'live';
   after?: string | null;
   traceId?: string | null;
   signal: AbortSignal;
   onEvent: (event: StudioEvent) => void;
-  onPoll?: (answer: TraceAnswer) => void;
-  /** The whole run is told again from its first event. */
-  onReplay?: () => void;
+  onLook?: (answer: TraceAnswer) => void;
 }
-
-const wait = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer);
-        resolve();
-      },
-      { once: true },
-    );
-  });
 
 export const tailPath = (traceId: string): string => `/workflows/runs/${traceId}/events/stream`;
 
-/** Resolves when the run is at rest or the signal is aborted; rejects with a Problem when refused. */
-export async function follow(request: StreamRequest): Promise<void> {
-  const key = crypto.randomUUID();
-  let lastId = request.after ?? null;
-  let traceId = request.traceId ?? null;
-  let lastName = '';
-  let fails = 0;
+/** Unlike any other, also where the page is not served safely. */
+export const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join('-');
+
+/** Resolves with how it ended, never rejects; after an abort nothing is told any more. */
+export async function follow(request: StreamRequest): Promise<End> {
+  const { signal } = request;
+  const key = request.key ?? newKey();
+  const line: Line = { taken: request.body === undefined, fails: 0 };
+  const at = { lastId: request.after ?? null, traceId: request.traceId ?? null, name: '' };
   const onEvent = (event: StudioEvent): void => {
-    if (event.id) lastId = event.id;
-    if (typeof event.data.trace_id === 'string') traceId = event.data.trace_id;
-    lastName = event.name;
-    fails = 0;
-    tellConnection({ reconnecting: 0 });
+    if (signal.aborted) return;
+    if (event.id) at.lastId = event.id;
+    if (typeof event.data.trace_id === 'string') at.traceId = event.data.trace_id;
+    at.name = event.name;
+    line.fails = 0;
+    tellLine(key, 0);
     request.onEvent(event);
   };
-  while (!request.signal.aborted) {
-    try {
-      const response = await open(request, key, lastId, traceId, fails);
-      if (response.status === 204 || !response.body) return;
-      await readEvents(response.body, onEvent);
-      if (LAST.has(lastName) || (await poll(traceId, request))) return;
-    } catch (error) {
-      if (request.signal.aborted) return;
-      const refused = isProblem(error) && error.status !== 0 && error.status < 500 && error.status !== 429;
-      if (refused || (isProblem(error) && error.status === 500)) throw error;
-      if (isProblem(error) && !traceId && error.status >= 500 && fails > 1) throw error;
-    }
-    fails += 1;
-    tellConnection({ reconnecting: fails });
-    if (fails > 4 && (await poll(traceId, request))) break;
-    await wait(Math.min(500 * 2 ** (fails - 1), 8000), request.signal);
-  }
-  tellConnection({ reconnecting: 0 });
-}
-
-function open(request: StreamRequest, key: string, lastId: string | null, traceId: string | null, fails: number): Promise<Response> {
-  const headers: Record<string, string> = { Accept: 'text/event-stream' };
-  if (lastId) headers['Last-Event-ID'] = lastId;
-  const query = { order: lastId ? undefined : request.order };
-  const tail = request.body === undefined || (fails > 1 && traceId);
-  if (tail && !lastId && request.body !== undefined) request.onReplay?.();
-  if (tail) return send('GET', traceId ? tailPath(traceId) : request.path, { headers, query, signal: request.signal });
-  return send('POST', request.path, { headers: { ...headers, 'Idempotency-Key': key }, query, body: request.body, signal: request.signal });
-}
-
-/** Asks how the run stands and hands it over; true when it is at rest. */
-async function poll(traceId: string | null, request: StreamRequest): Promise<boolean> {
-  if (!traceId) return true;
+  /** Asks how the run stands; the answer when it is at rest. */
+  const look = async (): Promise<TraceAnswer | null> => {
+    const answer = at.traceId ? await get<TraceAnswer>(`/api/runs/${at.traceId}`, { snapshots: 'none' }, signal).catch(() => null) : null;
+    if (!answer || signal.aborted) return null;
+    if (atRest(answer.trace.status)) return answer;
+    request.onLook?.(answer);
+    return null;
+  };
   try {
-    const answer = await get<TraceAnswer>(`/api/runs/${traceId}`, { snapshots: 'none' });
-    request.onPoll?.(answer);
-    return atRest(answer.trace.status);
-  } catch {
-    return false;
+    for (;;) {
+      const stop = await read(request, key, line, at, onEvent);
+      if (signal.aborted) return { kind: 'lost', problem: null };
+      const step = next(line, stop);
+      if (step.kind === 'open') {
+        line.fails += 1;
+        if (line.taken) tellLine(key, line.fails);
+        const answer = step.look ? await look() : null;
+        if (answer) return { kind: 'rested', answer };
+        await until(signal, (go) => after(step.after, go));
+      } else if (step.kind === 'sign-in') await until(signal, signedIn);
+      else if (step.kind !== 'shown') return step;
+      else if (document.hidden) await until(signal, shown);
+    }
+  } finally {
+    tellLine(key, 0);
   }
+}
+
+interface Place {
+  lastId: string | null;
+  traceId: string | null;
+  name: string;
+}
+
+/** One connection, read to its end. */
+async function read(request: StreamRequest, key: string, line: Line, at: Place, onEvent: (event: StudioEvent) => void): Promise<Stop> {
+  const own = new AbortController();
+  const cut = (): void => own.abort();
+  if (request.signal.aborted) cut();
+  request.signal.addEventListener('abort', cut, { once: true });
+  let away = false;
+  const seen = whenHidden(() => {
+    away = line.taken;
+    if (away) cut();
+  });
+  try {
+    const response = await open(request, key, line, at, own.signal);
+    line.taken = true;
+    if (response.status === 204 || !response.body) return 'rested';
+    await readEvents(response.body, onEvent);
+    return LAST.has(at.name) ? 'rested' : 'closed';
+  } catch (error) {
+    return away ? 'hidden' : isProblem(error) ? error : 'broken';
+  } finally {
+    seen();
+    request.signal.removeEventListener('abort', cut);
+  }
+}
+
+function open({ path, body, order }: StreamRequest, key: string, line: Line, at: Place, signal: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { Accept: 'text/event-stream' };
+  if (at.lastId) headers['Last-Event-ID'] = at.lastId;
+  const query = { order: at.lastId ? undefined : order };
+  if (body === undefined || (line.taken && at.traceId && at.lastId))
+    return send('GET', at.traceId ? tailPath(at.traceId) : path, { headers, query, signal });
+  return send('POST', path, { headers: { ...headers, 'Idempotency-Key': key }, query, body, signal });
+}
+
+type Undo = () => void;
+
+/** Waits for what `begin` waits for, or for the end of the signal. */
+function until(signal: AbortSignal, begin: (go: () => void) => Undo): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const go = (): void => {
+      undo();
+      signal.removeEventListener('abort', go);
+      resolve();
+    };
+    const undo = begin(go);
+    signal.addEventListener('abort', go);
+  });
+}
+
+function after(ms: number, go: () => void): Undo {
+  const timer = setTimeout(go, ms);
+  return () => clearTimeout(timer);
+}
+
+function on(target: EventTarget, name: string, go: () => void): Undo {
+  target.addEventListener(name, go);
+  return () => target.removeEventListener(name, go);
+}
+
+/** Another request was let in again, the person comes back from signing in, or some time has passed. */
+function signedIn(go: () => void): Undo {
+  const undo = [useConnection.subscribe((s) => !s.signedOut && go()), on(window, 'focus', go), after(SIGNED_IN, go)];
+  return () => undo.forEach((f) => f());
+}
+
+const shown = (go: () => void): Undo => on(document, 'visibilitychange', () => !document.hidden && go());
+
+function whenHidden(go: () => void): Undo {
+  let timer = 0;
+  const look = (): void => {
+    clearTimeout(timer);
+    if (document.hidden) timer = window.setTimeout(go, AWAY);
+  };
+  look();
+  const undo = on(document, 'visibilitychange', look);
+  return () => {
+    clearTimeout(timer);
+    undo();
+  };
 }

@@ -120,6 +120,20 @@ export interface RunError {
   code: string;
   message: string;
   node_id: string | null;
+  /** Calls that may not be made twice and whose end nobody saw. */
+  calls?: Doubt[];
+}
+export interface Doubt {
+  call_id: string;
+  name: string;
+  arguments: Record<string, unknown>;
+  node_id: string;
+}
+/** What is to become of a call in doubt. */
+export interface DoubtAnswer {
+  call_id: string;
+  action: 'rerun' | 'skip' | 'use';
+  result?: string;
 }
 export interface RunSummary extends UsageFields {
   id: string;
@@ -245,6 +259,10 @@ export interface Pause {
   branch_id?: string;
   branch_path?: string[];
   created_at: string;
+}
+/** A pause, and the run it belongs to. */
+export interface Waiting extends Pause {
+  run: string;
 }
 export interface Step extends UsageFields {
   id: string;

@@ -12,7 +12,7 @@ const USAGE: UsageFields = {
   currency: 'USD',
   unpriced: false,
 };
-const STEP: Omit<Step, 'id' | 'seq' | 'node_id' | 'node_type' | 'status'> = {
+export const STEP: Omit<Step, 'id' | 'seq' | 'node_id' | 'node_type' | 'status'> = {
   handle: null,
   iteration: null,
   branch_id: null,
@@ -28,7 +28,7 @@ const STEP: Omit<Step, 'id' | 'seq' | 'node_id' | 'node_type' | 'status'> = {
   model: null,
   ...USAGE,
 };
-const SPAN: Omit<Span, 'id' | 'type' | 'name' | 'status'> = {
+export const SPAN: Omit<Span, 'id' | 'type' | 'name' | 'status'> = {
   parent_span_id: null,
   step_id: null,
   node_id: null,

@@ -10,3 +10,7 @@ export const useComposer = create<{
   state: Record<string, unknown>;
 }>(() => ({ text: '', files: [], said: '', sentFiles: [], state: {} }));
 export const clearComposer = (): void => useComposer.setState({ text: '', files: [], said: '', sentFiles: [], state: {} });
+
+/** What was not sent is in the box again, before what was written since. */
+export const putBack = (message: string, files: Attachment[]): void =>
+  useComposer.setState((s) => ({ text: [message, s.text].filter(Boolean).join('\n'), files: [...files, ...s.files] }));

@@ -11,10 +11,12 @@ import { Tabs } from '../parts/tabs';
 import { toast, toastError } from '../parts/toast';
 import { FileButton, sendFiles } from '../parts/files';
 import { Said } from '../parts/said';
-import { Ask } from '../run/ask';
-import { answerPause, cancelRun, leaveRun, useRun } from '../run/store';
+import { AskHere, DoubtsHere, LostHere } from '../run/here';
+import { tellRefusal } from '../run/refusal';
+import { RunSession } from '../run/session';
+import { useRun } from '../run/store';
 import { JsonField } from './json-field';
-import { useComposer } from './composer';
+import { putBack, useComposer } from './composer';
 import { usePanels } from './panel';
 import { tell, useEditor } from './store';
 import { clearTrials, useTrials } from './trials';
@@ -53,7 +55,8 @@ export function DockChat({ onRun, open }: { onRun: (message: string) => void; op
 
 /** Closes the stream; the run goes on. */
 function unwatch(): void {
-  leaveRun();
+  useRun.getState().session?.dispose();
+  new RunSession();
   tell({ mode: 'design' });
   toast(t('run.unwatched'));
 }
@@ -62,7 +65,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
   const { text, files, said, sentFiles } = useComposer();
   const view = useRun((s) => s.view);
   const streaming = useRun((s) => s.streaming);
-  const answering = useRun((s) => s.answering);
+  const session = useRun((s) => s.session);
   const end = useRef<HTMLDivElement>(null);
   const pause = view.pauses[0];
   const human = pause?.reason === 'human' ? pause : undefined;
@@ -76,12 +79,15 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
     if (streaming || (!message && files.length === 0)) return;
     if (human) {
       useComposer.setState({ text: '', files: [] });
-      void answerPause(human, { message, ...(files.length ? { attachments: files } : {}) }).catch(toastError);
+      void session?.answer(human, { message, ...(files.length ? { attachments: files } : {}) }).then((end) => {
+        tellRefusal(end);
+        if (end.kind === 'refused' && session.here) putBack(message, files);
+      });
     } else onRun(message);
   };
   const attach = (list: File[]): void =>
     void sendFiles(list)
-      .then((made) => useComposer.setState({ files: [...useComposer.getState().files, ...made] }))
+      .then((made) => session?.here && useComposer.setState({ files: [...useComposer.getState().files, ...made] }))
       .catch(toastError);
   const blocked = pause && !human;
   return (
@@ -95,9 +101,8 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
             {f.name} · {bytes(f.size_bytes)}
           </div>
         ))}
-        {pause && !beside && (
-          <Ask pause={pause} busy={answering === pause.pause_id} onAnswer={(a) => void answerPause(pause, a).catch(toastError)} />
-        )}
+        {pause && !beside && <AskHere pause={pause} />}
+        <LostHere />
         {view.reply && (
           <div className="reply">
             <Markdown text={view.reply} />
@@ -114,6 +119,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
             </div>
           </div>
         )}
+        <DoubtsHere />
         {view.status === 'cancelled' && <p className="mut small">{t('run.cancelled')}</p>}
         <div ref={end} />
       </div>
@@ -163,7 +169,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
         />
         {streaming && <Button look="ghost" small icon={EyeOff} label={t('run.unwatch')} onClick={unwatch} />}
         {streaming ? (
-          <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void cancelRun().catch(toastError)} />
+          <Button look="ghost" small icon={Square} label={t('run.stop')} onClick={() => void session?.cancel().catch(toastError)} />
         ) : (
           <Button look="ghost" small icon={Send} label={t('run.send')} type="submit" disabled={!!blocked} />
         )}

@@ -19,12 +19,12 @@ export default function Events(): ReactElement {
     if (!none || !id) return undefined;
     const stop = new AbortController();
     setTold([]);
-    follow({
+    void follow({
       path: tailPath(id),
       traceId: id,
       signal: stop.signal,
       onEvent: (event) => setTold((before) => [...before, { ...event, at: Number.NaN }]),
-    }).catch(() => undefined);
+    });
     return () => stop.abort();
   }, [id, none]);
   const events = none ? told : live;

@@ -10,9 +10,8 @@ import { t, tx } from '../i18n';
 import { clock, compact, count, duration } from '../i18n/figures';
 import { NODE_LOOK, NodeTile, Icon } from '../parts/icons';
 import { oneLine } from '../parts/one-line';
-import { toastError } from '../parts/toast';
-import { AskOnNode } from '../run/ask';
-import { answerPause, useRun } from '../run/store';
+import { AskOnNodeHere } from '../run/here';
+import { useRun } from '../run/store';
 import { pauseAt, stepAt } from '../run/breaks';
 import type { StepView } from '../run/view';
 import { useNames } from './names-context';
@@ -186,7 +185,6 @@ function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step
   const nameOf = useNames();
   const body = lines(node, nameOf);
   const pause = useRun((s) => (face === 'ask' ? pauseAt(s.view, node.id) : undefined));
-  const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
   const loop = useRun((s) => (overlay ? s.view.loops[node.id] : undefined));
   return (
     <>
@@ -209,14 +207,7 @@ function Body({ node, face, step, overlay }: { node: GraphNode; face: Face; step
           ))}
         </div>
       )}
-      {face === 'ask' && pause && (
-        <AskOnNode
-          pause={pause}
-          busy={busy}
-          onAnswer={(a) => void answerPause(pause, a).catch(toastError)}
-          onOpen={() => select([node.id])}
-        />
-      )}
+      {face === 'ask' && pause && <AskOnNodeHere pause={pause} onOpen={() => select([node.id])} />}
       {face === 'stream' && <Stream text={step?.text ?? ''} />}
       {(face === 'footer' || face === 'stream') && <Foot step={step} overlay={overlay} />}
     </>

@@ -11,26 +11,30 @@ import { Dialog } from '../parts/dialog';
 import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
 import { Segments } from '../parts/tabs';
-import { toastError } from '../parts/toast';
 import { Said } from '../parts/said';
-import { Ask } from '../run/ask';
 import { pauseAt } from '../run/breaks';
-import { answerPause, retryRun, useRun } from '../run/store';
+import { AskHere, DoubtsHere } from '../run/here';
+import { tellRefusal } from '../run/refusal';
+import type { RetryBody } from '../run/session';
+import { useRun } from '../run/store';
 import type { StepView } from '../run/view';
 import { JsonField } from './json-field';
 import { useLastStep } from './last-values';
 import { useEditor } from './store';
 import { canBreak, toggleBreak, useTrials } from './trials';
 
+const retry = (body: RetryBody): void => void useRun.getState().session?.retry(body).then(tellRefusal);
+
 export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): ReactElement {
   const pause = useRun((s) => pauseAt(s.view, node.id));
-  const busy = useRun((s) => s.answering !== null && s.answering === pause?.pause_id);
   const status = useRun((s) => s.view.status);
   const rejected = useEditor((s) => s.graph.edges.find((e) => e.source === node.id && e.sourceHandle === 'rejected'));
   const to = useEditor((s) => s.graph.nodes.find((n) => n.id === rejected?.target));
   const graph = useEditor((s) => s.graph);
   const broken = useTrials((s) => s.breaks.includes(node.id));
   const [editing, setEditing] = useState(false);
+  const doubtful = useRun((s) => s.view.error?.code === 'in_doubt');
+  const blocked = status !== 'failed' ? t('run.from.failed') : doubtful ? t('doubt.first') : undefined;
   const stored = useLastStep(node.id);
   if (!step) return <p className="mut">{t('run.notreached')}</p>;
   const used = step.tokens
@@ -46,14 +50,8 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
       : null;
   return (
     <>
-      {pause && (
-        <Ask
-          pause={pause}
-          busy={busy}
-          rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined}
-          onAnswer={(a) => void answerPause(pause, a).catch(toastError)}
-        />
-      )}
+      {pause && <AskHere pause={pause} rejectedTo={to ? `rejected → ${to.title ?? to.id}` : undefined} />}
+      <DoubtsHere node={node.id} />
       {step.error && (
         <div className="note-box fail" role="alert">
           <div>
@@ -105,19 +103,14 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
         <div className="acts">
           <button
             type="button"
-            disabled={status !== 'failed'}
-            title={status === 'failed' ? undefined : t('run.from.failed')}
-            onClick={() => void retryRun(step.state === 'failed' ? {} : { from_step_id: step.id }).catch(toastError)}
+            disabled={!!blocked}
+            title={blocked}
+            onClick={() => retry(step.state === 'failed' ? {} : { from_step_id: step.id })}
           >
             <Icon as={RotateCcw} />
             {t('run.rerun')}
           </button>
-          <button
-            type="button"
-            disabled={status !== 'failed'}
-            title={status === 'failed' ? undefined : t('run.from.failed')}
-            onClick={() => setEditing(true)}
-          >
+          <button type="button" disabled={!!blocked} title={blocked} onClick={() => setEditing(true)}>
             <Icon as={Braces} />
             {t('run.editstate')}
           </button>
@@ -145,9 +138,7 @@ function EditState({ open, onClose, step }: { open: boolean; onClose: () => void
           look="pri"
           onClick={() => {
             onClose();
-            void retryRun({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> }).catch(
-              toastError,
-            );
+            retry({ ...(step.state === 'failed' ? {} : { from_step_id: step.id }), state: state as Record<string, unknown> });
           }}
         >
           {t('run.rerun')}

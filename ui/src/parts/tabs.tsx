@@ -74,13 +74,13 @@ export function Segments<T extends string>({
 }): ReactElement {
   return (
     <div className={`seg${small ? ' sm' : ''}`} role="radiogroup" aria-label={label} onKeyDown={move}>
-      {options.map((o) => (
+      {options.map((o, n) => (
         <button
           key={o.id}
           type="button"
           role="radio"
           aria-checked={o.id === value}
-          tabIndex={o.id === value ? 0 : -1}
+          tabIndex={o.id === value || (n === 0 && options.every((x) => x.id !== value)) ? 0 : -1}
           disabled={o.disabled}
           className={o.id === value ? 'on' : ''}
           onClick={() => onChange(o.id)}

@@ -1,17 +1,19 @@
 /** Owns asking a person: the same form on the node, in the inspector, the dock, the trace and the playground. */
 import { Check, Hand, Play } from 'lucide-react';
 import { useId, useState, type KeyboardEvent, type ReactElement } from 'react';
-import type { Pause, PendingTool } from '../api/types';
+import type { PendingTool, Waiting } from '../api/types';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
 import { callText, paint } from '../parts/code';
 import { Icon } from '../parts/icons';
 import { oneLine } from '../parts/one-line';
+import { Segments } from '../parts/tabs';
 import { keptInput, stopsBefore } from './breaks';
-import { useRun, type Answer } from './store';
+import type { Answer } from './session';
+import { useRun } from './store';
 
 interface Props {
-  pause: Pause;
+  pause: Waiting;
   busy: boolean;
   onAnswer: (answer: Answer) => void;
   rejectedTo?: string;
@@ -167,29 +169,26 @@ function Sentence({ text, name }: { text: string; name: string }): ReactElement 
 
 function Call({ tool, decision, onDecide }: { tool: PendingTool; decision?: Decision; onDecide?: (d: Decision) => void }): ReactElement {
   return (
-    <div>
-      <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}>
-        <span className="k">{tool.name}</span> {paint(JSON.stringify(tool.arguments ?? {}, null, 2))}
-      </div>
+    <div className="col" style={{ gap: 6 }}>
+      <CallText tool={tool} />
       {onDecide && (
-        <div className="seg sm" role="radiogroup" aria-label={tool.name} style={{ marginTop: 6 }}>
-          {(['approve', 'reject'] as const).map((d) => (
-            <button
-              key={d}
-              type="button"
-              role="radio"
-              aria-checked={decision === d}
-              className={decision === d ? 'on' : ''}
-              onClick={() => onDecide(d)}
-            >
-              {t(`ask.${d}`)}
-            </button>
-          ))}
-        </div>
+        <Segments<Decision | ''>
+          small
+          label={tool.name}
+          value={decision ?? ''}
+          onChange={(d) => d && onDecide(d)}
+          options={(['approve', 'reject'] as const).map((id) => ({ id, label: t(`ask.${id}`) }))}
+        />
       )}
     </div>
   );
 }
+
+export const CallText = ({ tool }: { tool: Pick<PendingTool, 'name' | 'arguments'> }): ReactElement => (
+  <div className="code" tabIndex={0} role="group" aria-label={tool.name} style={{ maxHeight: 240 }}>
+    <span className="k">{tool.name}</span> {paint(JSON.stringify(tool.arguments ?? {}, null, 2))}
+  </div>
+);
 
 function HumanAsk({ pause, busy, onAnswer }: Props): ReactElement {
   const [message, setMessage] = useState('');

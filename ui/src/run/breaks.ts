@@ -1,6 +1,6 @@
 /** Owns reading a tried-out run: the step that stands before a node only to stop there, and the nodes a trial adds. */
 import { t } from '../i18n';
-import type { Pause } from '../api/types';
+import type { Waiting } from '../api/types';
 import type { RunView, StepView } from './view';
 
 const BEFORE = 'before-';
@@ -9,7 +9,7 @@ const BEFORE = 'before-';
 export const stopsBefore = (nodeId: string): string | null => (nodeId.startsWith(BEFORE) ? nodeId.slice(BEFORE.length) : null);
 
 /** The pause at a node, or just before it. */
-export const pauseAt = (view: RunView, id: string): Pause | undefined =>
+export const pauseAt = (view: RunView, id: string): Waiting | undefined =>
   view.pauses.find((p) => p.node_id === id || p.node_id === BEFORE + id);
 
 /** The step that a node shows: its own, unless the run stands just before it. */

@@ -21,11 +21,13 @@ export function viewOf(answer: TraceAnswer): RunView {
   view.status = trace.status;
   view.start = time(trace.started_at) ?? time(trace.created_at) ?? Date.now();
   view.end = time(trace.finished_at);
-  view.pauses = trace.pauses ?? [];
+  view.pauses = (trace.pauses ?? []).map((pause) => ({ ...pause, run: trace.id }));
   view.reply = trace.reply;
   view.usage = trace;
   view.state = trace.output ?? trace.checkpoint?.state ?? {};
-  view.error = trace.error ? { code: trace.error.code, message: trace.error.message, node: trace.error.node_id } : null;
+  view.error = trace.error
+    ? { code: trace.error.code, message: trace.error.message, node: trace.error.node_id, calls: trace.error.calls }
+    : null;
   for (const step of answer.steps) {
     if (step.superseded) continue;
     view.steps[step.id] = stepOf(step, view);

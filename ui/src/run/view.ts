@@ -1,6 +1,6 @@
 /** Owns what a person sees of one run: a fold of its events. */
 import type { StudioEvent } from '../api/sse';
-import type { Pause, RunStatus, UsageFields } from '../api/types';
+import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
 
@@ -59,12 +59,12 @@ export interface RunView {
   latest: Record<string, string>;
   loops: Record<string, Loop>;
   branches: Record<string, 'running' | 'paused' | 'completed'>;
-  pauses: Pause[];
+  pauses: Waiting[];
   events: (StudioEvent & { at: number })[];
   state: Record<string, unknown>;
   reply: string | null;
   usage: UsageFields | null;
-  error: { code: string; message: string; node: string | null } | null;
+  error: { code: string; message: string; node: string | null; calls?: Doubt[] } | null;
 }
 
 export const noRun = (): RunView => ({
@@ -252,7 +252,7 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       return;
     case 'trace_failed':
       rest(view, 'failed', at);
-      view.error = { code: text(d.code), message: text(d.message), node: text(d.node_id) || null };
+      view.error = { code: text(d.code), message: text(d.message), node: text(d.node_id) || null, calls: d.calls as Doubt[] | undefined };
       view.usage = d as unknown as UsageFields;
       return;
     case 'trace_cancelled':
@@ -273,6 +273,7 @@ function started(view: RunView, d: Data, at: number): void {
   if (view.status !== 'running') {
     view.status = 'running';
     view.end = null;
+    view.error = null;
   }
   const before = view.steps[id];
   view.pauses = view.pauses.filter((p) => p.step_id !== id && !(p.node_id === node && !p.step_id));
@@ -324,7 +325,8 @@ function completed(view: RunView, d: Data, at: number): void {
 function paused(view: RunView, d: Data, at: number, reason: Pause['reason']): void {
   const step = touch(view, d);
   if (step) touched(view, { ...step, state: 'waiting', waits: [...step.waits.filter((w) => w.to !== null), { from: at, to: null }] });
-  const pause: Pause = {
+  const pause: Waiting = {
+    run: view.traceId ?? '',
     pause_id: text(d.pause_id),
     node_id: text(d.node_id),
     step_id: text(d.step_id) || null,

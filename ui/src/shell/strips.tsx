@@ -8,7 +8,8 @@ import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 
 export function Strips(): ReactElement | null {
-  const { signedOut, offline, reconnecting } = useConnection();
+  const { signedOut, offline, cut } = useConnection();
+  const reconnecting = Math.max(0, ...Object.values(cut));
   if (signedOut) {
     return (
       <div className="strip" role="status">

@@ -47,7 +47,7 @@ describe('what a test run tries out', () => {
     view.input = 'first';
     view.steps = { s1: { ...blankStep('s1', 'act', 0), state: 'done' }, s2: { ...blankStep('s2', 'before-act', 1), state: 'waiting' } };
     view.latest = { act: 's1', 'before-act': 's2' };
-    view.pauses = [{ pause_id: 'p', node_id: 'before-act', step_id: 's2', reason: 'human', created_at: '' }];
+    view.pauses = [{ run: 't', pause_id: 'p', node_id: 'before-act', step_id: 's2', reason: 'human', created_at: '' }];
     expect(stepAt(view, 'act')?.id).toBe('s2');
     expect(pauseAt(view, 'act')?.pause_id).toBe('p');
     expect(keptInput(view)).toBe('first');

@@ -2,7 +2,9 @@
 import { post, remove } from '../../api/client';
 import { refresh } from '../../api/queries';
 import type { Message, Thread } from '../../api/types';
-import { messagesOf, sendTurn, useChat, type Turn } from './turns';
+import { messagesOf } from './messages';
+import type { ChatSession } from './session';
+import type { Turn } from './turns';
 
 export const branchOf = async (thread: string, before?: string): Promise<string> =>
   (await post<Thread>(`/api/threads/${thread}/branch`, before ? { before } : {})).id;
@@ -20,14 +22,15 @@ export function firstStored(turns: Turn[], messages: Message[]): string | undefi
 }
 
 /** Says something else, or the same again, in place of an earlier message: what came before it is kept in a branch. */
-export async function sayInstead(agent: string, turn: Turn, text: string): Promise<void> {
-  const { thread, turns } = useChat.getState();
+export async function sayInstead(session: ChatSession, turn: Turn, text: string): Promise<void> {
+  const { thread, turns } = session.store.getState();
   const at = turns.findIndex((x) => x.key === turn.key);
   if (at < 0) return;
-  const before = thread ? firstStored(turns.slice(at), await messagesOf(agent, thread)) : undefined;
+  const before = thread ? firstStored(turns.slice(at), await messagesOf(session.agent, thread)) : undefined;
   const target = thread && before ? await branchOf(thread, before) : thread;
-  useChat.setState({ thread: target, turns: turns.slice(0, at), pause: null });
-  await sendTurn(agent, text, turn.files);
+  if (!session.here) return;
+  session.put({ thread: target, turns: turns.slice(0, at), pause: null });
+  await session.send(text, turn.files);
 }
 
 /** Removes a session that nobody wants to keep; one that is still at work is stopped first. */

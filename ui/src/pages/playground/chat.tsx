@@ -1,24 +1,36 @@
 /** Owns the conversation and the box one writes in. */
 import { Bot, Braces, CircleStop, Send } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { useStore } from 'zustand';
 import type { Agent, Attachment } from '../../api/types';
 import { JsonField } from '../../editor/json-field';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { FileButton, sendFiles } from '../../parts/files';
-import { toastError } from '../../parts/toast';
+import { Said } from '../../parts/said';
+import { textOf, toastError } from '../../parts/toast';
 import { Icon } from '../../parts/icons';
 import { Ask } from '../../run/ask';
+import { tellRefusal } from '../../run/refusal';
 import { sayInstead } from './branch';
 import { Compare } from './compare';
 import { FileChip } from './file-chip';
 import { useThreadRuns } from './runs';
 import { TurnView } from './turn';
-import { answerTurn, sendTurn, stopTurn, useChat } from './turns';
+import { useChat, useSession } from './session';
 
-export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; comparing: boolean; onCompared: () => void }): ReactElement {
-  const { turns, pause, busy, answering } = useChat();
+export function ChatPane({
+  agent,
+  comparing,
+  onCompared,
+}: {
+  agent: Agent;
+  comparing: boolean;
+  onCompared: (thread: string | null) => void;
+}): ReactElement {
+  const session = useSession();
+  const { turns, pause, busy, answering, opening, refused } = useChat((s) => s);
   const runs = useThreadRuns(agent.id).data;
   const end = useRef<HTMLDivElement>(null);
   const log = useRef<HTMLDivElement>(null);
@@ -28,7 +40,7 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
   const [asked, setAsked] = useState<{ message: string; files: Attachment[] } | null>(null);
   useEffect(() => {
     if (stuck.current) end.current?.scrollIntoView({ block: 'end' });
-  }, [turns, pause, asked]);
+  }, [turns, pause, asked, refused]);
   // Answers grow; whoever reads the end goes on reading it.
   const column = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -75,7 +87,7 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
         }}
       >
         <div className="msgcol" ref={column}>
-          {turns.length === 0 && !asked && <Opening agent={agent} onSay={(text) => void sendTurn(agent.id, text, [])} />}
+          {turns.length === 0 && !asked && !opening && <Opening agent={agent} onSay={(text) => void session.send(text, [])} />}
           {turns.map((turn) => (
             <TurnView
               key={turn.key}
@@ -86,21 +98,28 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
                 busy || asked
                   ? undefined
                   : turn.role === 'user'
-                    ? (text) => void sayInstead(agent.id, turn, text).catch(toastError)
+                    ? (text) => void sayInstead(session, turn, text).catch(toastError)
                     : last && turn === turns.at(-1) && !pause
-                      ? () => void sayInstead(agent.id, last, last.text).catch(toastError)
+                      ? () => void sayInstead(session, last, last.text).catch(toastError)
                       : undefined
               }
             />
           ))}
-          {pause && <Ask pause={pause} busy={answering} onAnswer={(a) => void answerTurn(agent.id, a).catch(toastError)} />}
+          {pause && (
+            <Ask key={pause.pause_id} pause={pause} busy={answering} onAnswer={(a) => void session.answer(pause, a).then(tellRefusal)} />
+          )}
+          {refused && (
+            <div className="note-box fail" role="alert">
+              <Said text={t('chat.refused', { message: textOf(refused) })} />
+            </div>
+          )}
           {asked && (
             <Compare
               agent={agent}
               asked={asked}
-              onKept={() => {
+              onKept={(thread) => {
                 setAsked(null);
-                onCompared();
+                onCompared(thread);
               }}
             />
           )}
@@ -116,7 +135,7 @@ export function ChatPane({ agent, comparing, onCompared }: { agent: Agent; compa
         onSend={(message, files) => {
           stuck.current = true;
           if (comparing) setAsked({ message, files });
-          else void sendTurn(agent.id, message, files);
+          else void session.send(message, files);
         }}
       />
     </section>
@@ -160,27 +179,26 @@ function Composer({
   taker: { current: (files: File[]) => void };
   onSend: (message: string, files: Attachment[]) => void;
 }): ReactElement {
-  const [text, setText] = useState('');
-  const [files, setFiles] = useState<Attachment[]>([]);
+  const session = useSession();
+  const { box } = session;
+  const { text, files, loading } = useStore(box);
   const [open, setOpen] = useState(false);
   const variables = useChat((s) => s.overrides.variables);
-  const [loading, setLoading] = useState(0);
   const attach = (list: File[]): void => {
     if (list.length === 0 || blocked) return;
-    setLoading((n) => n + 1);
+    box.setState((b) => ({ loading: b.loading + 1 }));
     void sendFiles(list)
-      .then((made) => setFiles((before) => [...before, ...made]))
+      .then((made) => box.setState((b) => ({ files: [...b.files, ...made] })))
       .catch(toastError)
-      .finally(() => setLoading((n) => n - 1));
+      .finally(() => box.setState((b) => ({ loading: b.loading - 1 })));
   };
   useEffect(() => {
     taker.current = attach;
   });
   const send = (): void => {
     if (busy || blocked || loading > 0 || (!text.trim() && files.length === 0)) return;
+    box.setState({ text: '', files: [] });
     onSend(text.trim(), files);
-    setText('');
-    setFiles([]);
   };
   return (
     <div className="cmpz">
@@ -194,7 +212,7 @@ function Composer({
         {(files.length > 0 || loading > 0) && (
           <div className="row wrap" style={{ paddingBottom: 8 }}>
             {files.map((f) => (
-              <FileChip key={f.storage_key} file={f} onRemove={() => setFiles(files.filter((x) => x !== f))} />
+              <FileChip key={f.storage_key} file={f} onRemove={() => box.setState({ files: files.filter((x) => x !== f) })} />
             ))}
             {loading > 0 && (
               <span className="st run" role="status">
@@ -219,7 +237,7 @@ function Composer({
                 : t('chat.message', { name: agent.name })
           }
           disabled={blocked}
-          onChange={(e) => setText(e.target.value)}
+          onChange={(e) => box.setState({ text: e.target.value })}
           onPaste={(e) => {
             if (e.clipboardData.files.length) {
               e.preventDefault();
@@ -244,7 +262,7 @@ function Composer({
             <kbd>↵</kbd> {t('chat.key.send')} &nbsp;<kbd>⇧↵</kbd> {t('chat.key.line')}
           </span>
           {busy ? (
-            <Button small icon={CircleStop} onClick={() => void stopTurn()}>
+            <Button small icon={CircleStop} onClick={() => void session.stop()}>
               {t('chat.stop')}
             </Button>
           ) : (
@@ -261,9 +279,12 @@ function Composer({
           rows={8}
           value={variables}
           onChange={(v) =>
-            useChat.setState((s) => ({
-              overrides: { ...s.overrides, variables: (v && typeof v === 'object' ? v : {}) as Record<string, unknown> },
-            }))
+            session.put({
+              overrides: {
+                ...session.store.getState().overrides,
+                variables: (v && typeof v === 'object' ? v : {}) as Record<string, unknown>,
+              },
+            })
           }
         />
         <div className="foot">

@@ -16,7 +16,8 @@ import { Said } from '../../parts/said';
 import { branchOf, discard } from './branch';
 import { FileChip } from './file-chip';
 import { ToolCard } from './turn';
-import { chatBody, foldChat, newTurn, openThread, useChat, type Turn } from './turns';
+import { useSession } from './session';
+import { chatBody, foldChat, foldTrace, newTurn, type Talk, type Turn } from './turns';
 
 interface Column {
   provider: string;
@@ -35,8 +36,9 @@ export function Compare({
 }: {
   agent: Agent;
   asked: { message: string; files: Attachment[] };
-  onKept: () => void;
+  onKept: (thread: string | null) => void;
 }): ReactElement {
+  const session = useSession();
   const providers = useProviders().data;
   const [picks, setPicks] = useState<[Pick, Pick]>([
     { provider: agent.provider, model: agent.model },
@@ -59,7 +61,7 @@ export function Compare({
   }, []);
 
   const start = async (): Promise<void> => {
-    const { thread } = useChat.getState();
+    const { thread } = session.store.getState();
     setBusy(true);
     try {
       const threads = await Promise.all(picks.map(async () => (thread ? branchOf(thread) : crypto.randomUUID())));
@@ -70,6 +72,10 @@ export function Compare({
         ran: null,
         pause: null,
       }));
+      if (stop.current.signal.aborted) {
+        if (thread) threads.forEach((t) => void discard(t, null));
+        return;
+      }
       setColumns(made.current);
       made.current.forEach((column, n) => void run(column, n));
     } catch (error) {
@@ -79,41 +85,39 @@ export function Compare({
     }
   };
   const run = async (column: Column, n: number): Promise<void> => {
-    let state = { turns: [column.turn], pause: null, thread: column.thread } as Parameters<typeof foldChat>[0];
+    let state: Talk = { turns: [column.turn], pause: null, thread: column.thread };
     const show = (change: Partial<Column>): void => {
       made.current = made.current.map((c, m) => (m === n ? { ...c, ...change } : c));
       setColumns(made.current);
     };
     const body = chatBody(asked.message, asked.files, column.thread, {
-      ...useChat.getState().overrides,
+      ...session.store.getState().overrides,
       model: { provider: column.provider, model: column.model },
     });
-    try {
-      await follow({
-        path: `/agents/${agent.id}/chat/stream`,
-        body,
-        signal: stop.current.signal,
-        onEvent: (e) => {
-          state = { ...state, ...foldChat(state, e, Date.now()) };
-          show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
-        },
-      });
+    const fold = (change: Partial<Talk>): void => {
+      state = { ...state, ...change };
+      show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
+    };
+    const end = await follow({
+      path: `/agents/${agent.id}/chat/stream`,
+      body,
+      signal: stop.current.signal,
+      onEvent: (e) => fold(foldChat(state, e, Date.now())),
+    });
+    if (end.kind === 'rested') {
       const trace = state.turns[0]?.trace;
-      if (trace) {
-        const answer = await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' });
-        show({ ran: answer.spans.find((s) => s.type === 'llm')?.model ?? null });
-      }
-    } catch (error) {
-      show({ turn: { ...(state.turns[0] as Turn), state: 'failed', error: { code: '', message: textOf(error) } } });
-    }
+      if (end.answer) fold(foldTrace(state, end.answer, Date.now()));
+      const answer = trace ? await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' }).catch(() => null) : null;
+      show({ ran: answer?.spans.find((s) => s.type === 'llm')?.model ?? null });
+    } else if (end.problem)
+      show({ turn: { ...(state.turns[0] as Turn), state: 'failed', error: { code: '', message: textOf(end.problem) } } });
   };
-  const keep = async (n: number): Promise<void> => {
+  const keep = (n: number): void => {
     const column = made.current[n];
     kept.current = n;
-    if (column?.thread) await openThread(agent.id, column.thread).catch(toastError);
     refresh(`/agents/${agent.id}/chat/threads`);
     toast(t('chat.kept', { model: column?.model ?? '' }));
-    onKept();
+    onKept(column?.thread ?? null);
   };
   return (
     <>
@@ -145,7 +149,7 @@ export function Compare({
             </div>
             <p className="mut small">{t('chat.comparing.tools')}</p>
             <div className="row">
-              <Button onClick={onKept}>{t('cancel')}</Button>
+              <Button onClick={() => onKept(null)}>{t('cancel')}</Button>
               <Button look="pri" disabled={busy || picks.some((p) => !p.model)} onClick={() => void start()}>
                 {t('chat.compare.start')}
               </Button>
@@ -159,7 +163,7 @@ export function Compare({
                 column={c}
                 label={providers?.data.find((p) => p.id === c.provider)?.label ?? c.provider}
                 first={n === 0}
-                onKeep={() => void keep(n)}
+                onKeep={() => keep(n)}
               />
             ))}
           </div>

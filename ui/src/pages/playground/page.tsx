@@ -1,6 +1,7 @@
 /** Owns the playground of one agent: sessions, conversation, what this run used. */
 import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
-import { useEffect, useState, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { useStore, type StoreApi } from 'zustand';
 import { useItem, useList } from '../../api/queries';
 import type { Agent, Thread } from '../../api/types';
 import { t } from '../../i18n';
@@ -16,29 +17,44 @@ import '../../styles/playground.css';
 import { ChatPane } from './chat';
 import { Side } from './side';
 import { Sessions } from './sessions';
-import { leaveChat, openThread, useChat } from './turns';
+import { ChatContext, ChatSession, newBox, type Box } from './session';
 
 export default function Playground({ id }: { id: string }): ReactElement {
   const agent = useItem<Agent>('agents', id);
   const [params, setParams] = useAddress();
   const width = useWidth();
   const wanted = params.get('thread');
-  const current = useChat((s) => s.thread);
-  const busy = useChat((s) => s.busy);
+  const boxes = useRef(new Map<string | null, StoreApi<Box>>());
+  const [session, setSession] = useState(() => new ChatSession(id, wanted));
+  const current = useStore(session.store, (s) => s.thread);
+  const busy = useStore(session.store, (s) => s.busy);
   const [sheet, setSheet] = useState<'sessions' | 'side' | null>(null);
   const [comparing, setComparing] = useState(false);
   const threads = useList<Thread>(`/agents/${id}/chat/threads`, { limit: 50, q: params.get('q') });
   useEffect(() => {
     void readyMarkdown();
   }, []);
-  useEffect(() => leaveChat, [id]);
+  /** What was being written in a session is there again when one comes back to it. */
+  const show = (thread: string | null): void => {
+    const box = (thread && boxes.current.get(thread)) || newBox();
+    setSession(new ChatSession(id, thread, box, session.store.getState().overrides));
+  };
   useEffect(() => {
-    if (wanted === useChat.getState().thread || (useChat.getState().busy && wanted)) return;
-    openThread(id, wanted).catch(toastError);
-  }, [wanted, id]);
+    session.open().catch((error: unknown) => {
+      if (session.here) toastError(error);
+    });
+    return () => session.dispose();
+  }, [session]);
   useEffect(() => {
-    if (current && current !== wanted) setParams({ thread: current });
-  }, [current]);
+    if (wanted !== session.store.getState().thread) show(wanted);
+  }, [wanted]);
+  // The address follows the conversation, unless another one was chosen meanwhile.
+  const followed = useRef(wanted);
+  useEffect(() => {
+    if (current) boxes.current.set(current, session.box);
+    if (current && current !== wanted && wanted === followed.current) setParams({ thread: current });
+    followed.current = current;
+  }, [current, session]);
   if (agent.isError && !agent.data)
     return (
       <>
@@ -49,7 +65,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
       </>
     );
   const fresh = (): void => {
-    void openThread(id, null);
+    show(null);
     setParams({ thread: null });
     setComparing(false);
     requestAnimationFrame(() => document.getElementById('chatbox')?.focus());
@@ -70,7 +86,7 @@ export default function Playground({ id }: { id: string }): ReactElement {
     />
   );
   return (
-    <>
+    <ChatContext value={session}>
       <Top
         crumbs={[{ label: t('nav.agents'), to: '/agents' }, { label: name }]}
         title={name}
@@ -97,7 +113,14 @@ export default function Playground({ id }: { id: string }): ReactElement {
               {sessions}
             </aside>
           )}
-          <ChatPane agent={agent.data} comparing={comparing} onCompared={() => setComparing(false)} />
+          <ChatPane
+            agent={agent.data}
+            comparing={comparing}
+            onCompared={(thread) => {
+              setComparing(false);
+              if (thread) setParams({ thread });
+            }}
+          />
           {width === 'full' && (
             <aside className="pside" aria-label={t('chat.thisrun')}>
               <Side agent={agent.data} />
@@ -115,6 +138,6 @@ export default function Playground({ id }: { id: string }): ReactElement {
           {sheet === 'sessions' ? <div className="th">{sessions}</div> : <Side agent={agent.data} />}
         </Dialog>
       )}
-    </>
+    </ChatContext>
   );
 }

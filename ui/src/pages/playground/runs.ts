@@ -2,7 +2,7 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { List, RunSummary } from '../../api/types';
-import { useChat } from './turns';
+import { useChat } from './session';
 
 export function useThreadRuns(agent: string): UseQueryResult<RunSummary[]> {
   const thread = useChat((s) => s.thread);

@@ -17,7 +17,7 @@ import { Tabs } from '../../parts/tabs';
 import { toast, toastError } from '../../parts/toast';
 import { readMessages } from '../traces/messages';
 import { useThreadRuns } from './runs';
-import { useChat } from './turns';
+import { useChat, useSession } from './session';
 
 type TabId = 'run' | 'instructions' | 'tools';
 
@@ -200,9 +200,10 @@ function ToolList({ agent }: { agent: Agent }): ReactElement {
 }
 
 function Instructions({ agent }: { agent: Agent }): ReactElement {
+  const session = useSession();
   const overrides = useChat((s) => s.overrides);
   const text = overrides.instructions ?? agent.instructions;
-  const set = (change: Partial<typeof overrides>): void => useChat.setState({ overrides: { ...overrides, ...change } });
+  const set = (change: Partial<typeof overrides>): void => session.put({ overrides: { ...overrides, ...change } });
   const save = async (): Promise<void> => {
     try {
       await patch(

@@ -8,10 +8,13 @@ import { Button, LinkButton } from '../../parts/button';
 import { callText, Code } from '../../parts/code';
 import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
-import { say, toast } from '../../parts/toast';
+import { say, toast, toastError } from '../../parts/toast';
 import { Said } from '../../parts/said';
+import { Doubts } from '../../run/doubts';
 import type { ToolUse } from '../../run/view';
 import { FileChip } from './file-chip';
+import { tellRefusal } from '../../run/refusal';
+import { useSession } from './session';
 import type { Turn } from './turns';
 
 export const TurnView = memo(function TurnView({
@@ -25,6 +28,7 @@ export const TurnView = memo(function TurnView({
   run?: RunSummary;
   onSay?: (text: string) => void;
 }): ReactElement {
+  const session = useSession();
   useEffect(() => {
     if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600));
     if (turn.state === 'failed') say(turn.error?.message ?? '');
@@ -98,12 +102,25 @@ export const TurnView = memo(function TurnView({
             <div className="mono mut">{turn.error.code}</div>
           </div>
           <span className="sp" />
-          {onSay && (
-            <Button small icon={RotateCcw} onClick={() => onSay('')}>
-              {t('retry')}
+          {turn.state === 'lost' && turn.trace ? (
+            <Button small onClick={() => void session.attach(turn.trace ?? '').catch(toastError)}>
+              {t('run.watch')}
             </Button>
+          ) : (
+            onSay && (
+              <Button small icon={RotateCcw} onClick={() => onSay('')}>
+                {t('retry')}
+              </Button>
+            )
           )}
         </div>
+      )}
+      {turn.error?.calls && turn.trace && (
+        <Doubts
+          calls={turn.error.calls}
+          busy={turn.state === 'streaming'}
+          onSettle={(answers) => void session.settle(turn.trace ?? '', answers).then(tellRefusal)}
+        />
       )}
     </div>
   );

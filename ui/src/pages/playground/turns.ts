@@ -1,13 +1,7 @@
-/** Owns the conversation in view: stored messages and the turn being streamed. */
-import { create } from 'zustand';
-import { get, post } from '../../api/client';
+/** Owns what a conversation is made of, and what stored messages, events and traces change in it. */
 import type { StudioEvent } from '../../api/sse';
-import { follow } from '../../api/stream';
-import { refresh } from '../../api/queries';
-import { readyMarkdown } from '../../parts/markdown';
-import type { Attachment, Message, Pause, Thread, TraceAnswer, UsageFields } from '../../api/types';
+import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
 import type { ToolUse } from '../../run/view';
-import type { Answer } from '../../run/store';
 
 export interface Turn {
   key: string;
@@ -16,8 +10,9 @@ export interface Turn {
   files: Attachment[];
   tools: ToolUse[];
   trace: string | null;
-  state: 'stored' | 'streaming' | 'waiting' | 'stopped' | 'failed' | 'done';
-  error: { code: string; message: string } | null;
+  /** `lost`: it may go on, and is not followed any more. */
+  state: 'stored' | 'streaming' | 'waiting' | 'stopped' | 'failed' | 'done' | 'lost';
+  error: { code: string; message: string; calls?: Doubt[] } | null;
   usage: UsageFields | null;
   start: number;
   firstToken: number | null;
@@ -35,21 +30,16 @@ export interface Overrides {
   temperature: number | null;
   model: ModelChoice | null;
 }
-interface Chat {
+export interface Talk {
   thread: string | null;
   turns: Turn[];
-  pause: Pause | null;
-  busy: boolean;
-  answering: boolean;
-  overrides: Overrides;
+  pause: Waiting | null;
 }
 export const noOverrides = (): Overrides => ({ instructions: null, variables: {}, temperature: null, model: null });
-const empty = (): Chat => ({ thread: null, turns: [], pause: null, busy: false, answering: false, overrides: noOverrides() });
-export const useChat = create<Chat>(empty);
 
-let key = 0;
+let made = 0;
 export const newTurn = (role: Turn['role'], text: string, more: Partial<Turn> = {}): Turn => ({
-  key: `t${key++}`,
+  key: `t${made++}`,
   role,
   text,
   files: [],
@@ -90,25 +80,12 @@ export function fromMessages(messages: Message[]): Turn[] {
   });
 }
 
-let stop: AbortController | null = null;
-let pending: StudioEvent[] = [];
-let frame = 0;
-
-function flush(): void {
-  frame = 0;
-  const batch = pending;
-  pending = [];
-  let state = useChat.getState();
-  for (const event of batch) state = { ...state, ...foldChat(state, event, Date.now()) };
-  useChat.setState(state);
-}
-
 /** What one chat event changes. */
-export function foldChat(chat: Pick<Chat, 'turns' | 'pause' | 'thread'>, event: StudioEvent, at: number): Partial<Chat> {
+export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Talk> {
   const d = event.data;
   const last = chat.turns.at(-1);
   if (!last || last.role !== 'assistant') return {};
-  const put = (change: Partial<Turn>, more: Partial<Chat> = {}): Partial<Chat> => ({
+  const put = (change: Partial<Turn>, more: Partial<Talk> = {}): Partial<Talk> => ({
     ...more,
     turns: [...chat.turns.slice(0, -1), { ...last, ...change }],
   });
@@ -155,11 +132,12 @@ export function foldChat(chat: Pick<Chat, 'turns' | 'pause' | 'thread'>, event: 
         { state: 'waiting', trace: String(d.trace_id ?? last.trace ?? '') },
         {
           pause: {
+            run: String(d.trace_id ?? last.trace ?? ''),
             pause_id: String(d.pause_id),
             node_id: String(d.node_id ?? ''),
             step_id: null,
             reason: 'tool_approval',
-            pending_tools: d.pending_tools as Pause['pending_tools'],
+            pending_tools: d.pending_tools as Waiting['pending_tools'],
             message: String(d.message ?? ''),
             created_at: new Date(at).toISOString(),
           },
@@ -185,44 +163,6 @@ export function foldChat(chat: Pick<Chat, 'turns' | 'pause' | 'thread'>, event: 
   }
 }
 
-async function listen(agent: string, path: string, body: unknown, trace: string | null): Promise<void> {
-  stop?.abort();
-  const mine = new AbortController();
-  stop = mine;
-  try {
-    await follow({
-      path,
-      body,
-      traceId: trace,
-      signal: mine.signal,
-      onEvent: (e) => {
-        if (stop !== mine) return;
-        pending.push(e);
-        if (!frame) frame = document.hidden ? window.setTimeout(flush, 200) : requestAnimationFrame(flush);
-      },
-    });
-  } catch (error) {
-    pending.push({ id: null, name: 'error', data: { code: 'refused', message: (error as Error).message } });
-  } finally {
-    flush();
-    if (stop === mine) {
-      stop = null;
-      useChat.setState({ busy: false, answering: false });
-    }
-    refresh(`/agents/${agent}/chat/threads`, '/api/runs');
-    refresh('/api/runs/counts');
-  }
-}
-
-export async function sendTurn(agent: string, message: string, files: Attachment[]): Promise<void> {
-  const { thread, turns, overrides } = useChat.getState();
-  useChat.setState({
-    busy: true,
-    turns: [...turns, newTurn('user', message, { files }), newTurn('assistant', '', { state: 'streaming' })],
-  });
-  await listen(agent, `/agents/${agent}/chat/stream`, chatBody(message, files, thread, overrides), null);
-}
-
 export function chatBody(message: string, files: Attachment[], thread: string | null, overrides: Overrides): Record<string, unknown> {
   return {
     message,
@@ -235,84 +175,47 @@ export function chatBody(message: string, files: Attachment[], thread: string | 
   };
 }
 
-export async function answerTurn(agent: string, answer: Answer): Promise<void> {
-  const { pause, turns } = useChat.getState();
-  const trace = turns.at(-1)?.trace;
-  if (!pause || !trace) return;
-  useChat.setState({ busy: true, answering: true });
-  await listen(agent, `/api/runs/${trace}/resume/stream`, { pause_id: pause.pause_id, ...answer }, trace);
+/** What the stored run says of its turn, where its events did not. */
+export function foldTrace(chat: Talk, { trace, spans }: TraceAnswer, at: number): Partial<Talk> {
+  const last = chat.turns.at(-1);
+  if (!last || last.role !== 'assistant') return {};
+  const waits = trace.status.startsWith('awaiting');
+  const state = waits
+    ? 'waiting'
+    : trace.status === 'completed'
+      ? 'done'
+      : trace.status === 'cancelled'
+        ? 'stopped'
+        : trace.status === 'failed'
+          ? 'failed'
+          : 'streaming';
+  const used = spans.some((span) => span.type === 'llm');
+  const turn: Turn = {
+    ...last,
+    state,
+    trace: trace.id,
+    text: trace.reply ?? last.text,
+    end: waits || state === 'streaming' ? null : trace.finished_at ? Date.parse(trace.finished_at) : at,
+    usage: state === 'done' && used ? trace : last.usage,
+    error: state === 'failed' && trace.error ? { code: trace.error.code, message: trace.error.message, calls: trace.error.calls } : null,
+  };
+  const pause = trace.pauses?.[0];
+  return { turns: [...chat.turns.slice(0, -1), turn], pause: waits && pause ? { ...pause, run: trace.id } : null };
 }
 
-export async function stopTurn(): Promise<void> {
-  const asked = useChat.getState().turns.at(-1);
-  // The run tells its id with its first event; until then there is nothing to cancel.
-  for (let n = 0; n < 40 && useChat.getState().busy; n++) {
-    const trace = useChat.getState().turns.find((x) => x.key === asked?.key)?.trace;
-    if (trace) {
-      await post(`/api/runs/${trace}/cancel`).catch(() => undefined);
-      return;
-    }
-    await new Promise((resolve) => {
-      setTimeout(resolve, 50);
-    });
-  }
-  stop?.abort();
-  useChat.setState((s) => ({
-    turns: s.turns.map((x) => (x.key === asked?.key && x.state === 'streaming' ? { ...x, state: 'stopped' } : x)),
-  }));
-}
-
-export async function openThread(agent: string, thread: string | null): Promise<void> {
-  stop?.abort();
-  stop = null;
-  const { overrides } = useChat.getState();
-  useChat.setState({ ...empty(), overrides, thread });
-  if (!thread) return;
-  const [messages, summary] = await Promise.all([
-    messagesOf(agent, thread),
-    get<Thread>(`/api/threads/${thread}`, { limit: 1 }),
-    readyMarkdown(),
-  ]);
-  if (useChat.getState().thread !== thread) return;
-  useChat.setState({ turns: fromMessages(messages) });
-  if (summary.open_pause) await openPause(summary.open_pause.trace_id, summary.open_pause.pause_id);
-}
-
-/** All messages of a session, page by page, oldest first. */
-export async function messagesOf(agent: string, thread: string): Promise<Message[]> {
-  const all: Message[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: { messages: Message[]; next_cursor: string | null } = await get(`/agents/${agent}/chat/threads/${thread}`, {
-      include: 'tools',
-      limit: 100,
-      cursor,
-    });
-    all.push(...page.messages);
-    cursor = page.next_cursor;
-  } while (cursor && all.length < 2000);
-  return all;
-}
-
-/** A thread that waits for a decision shows it again after a reload. */
-export async function openPause(trace: string, pauseId: string): Promise<void> {
-  const answer = await get<TraceAnswer>(`/api/runs/${trace}`);
-  const pause = answer.trace.pauses?.find((p) => p.pause_id === pauseId);
-  if (!pause || useChat.getState().busy) return;
-  const { turns } = useChat.getState();
-  const asked = turns.some((x) => x.role === 'user' && x.trace === trace);
-  useChat.setState({
-    pause,
-    turns: [
-      ...turns.filter((x) => !(x.trace === trace && x.role === 'assistant' && !x.text)),
-      ...(asked ? [] : [newTurn('user', answer.trace.input?.message ?? answer.trace.input_preview)]),
-      newTurn('assistant', '', { trace, state: 'waiting' }),
-    ],
+/** The session with the turn of a run that is not stored in it: what was asked, and the answer as far as it is. */
+export function withRun(chat: Talk, answer: TraceAnswer, at: number): Talk {
+  const { trace } = answer;
+  const shown = chat.turns.findIndex((x) => x.trace === trace.id && x.role === 'assistant' && (x.state !== 'stored' || !x.text));
+  const turns = chat.turns.filter((_, n) => n !== shown);
+  const asked = chat.turns[shown - 1]?.role === 'user' || turns.some((x) => x.role === 'user' && x.trace === trace.id);
+  const start = Date.parse(trace.started_at ?? trace.created_at);
+  const said = newTurn('user', trace.input?.message ?? trace.input_preview, {
+    files: trace.input?.attachments ?? [],
+    trace: trace.id,
+    start,
   });
+  const open = newTurn('assistant', '', { trace: trace.id, start, state: 'streaming' });
+  const whole = { ...chat, turns: [...turns, ...(asked ? [] : [said]), open] };
+  return { ...whole, ...foldTrace(whole, answer, at) };
 }
-
-export const leaveChat = (): void => {
-  stop?.abort();
-  stop = null;
-  useChat.setState(empty());
-};

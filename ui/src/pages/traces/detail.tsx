@@ -4,7 +4,7 @@ import { lazy, Suspense, useMemo, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useTrace } from '../../api/queries';
-import { atRest, follow } from '../../api/stream';
+import { atRest, type End } from '../../api/stream';
 import type { TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { count, dateTime, duration, money, priceless, shortId } from '../../i18n/figures';
@@ -17,13 +17,16 @@ import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
 import { Said } from '../../parts/said';
 import { Ask } from '../../run/ask';
+import { Doubts } from '../../run/doubts';
+import { tellRefusal } from '../../run/refusal';
+import type { Answer, RetryBody } from '../../run/session';
 import { START, startName } from '../../run/rows';
 import { traceRows } from '../../run/trace-rows';
-import type { Answer } from '../../run/store';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/trace.css';
 import { Begun } from './begun';
+import { type TraceSession, useTraceSession, WHOLE } from './live';
 import { Overview } from './overview';
 import { StepPanel } from './step-panel';
 import { Waterfall } from './waterfall';
@@ -31,9 +34,7 @@ import { Waterfall } from './waterfall';
 const Replay = lazy(() => import('./replay'));
 
 export default function TracePage({ id }: { id: string }): ReactElement {
-  const trace = useTrace(id, { payloads: 'none', include: 'children' }, (answer) =>
-    answer && !atRest(answer.trace.status) ? 1500 : answer?.trace.status.startsWith('awaiting') ? 5000 : false,
-  );
+  const trace = useTrace(id, WHOLE);
   const crumbs = [
     { label: t('nav.traces'), to: '/traces' },
     {
@@ -72,6 +73,8 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   const [params, setParams] = useAddress();
   const [, go] = useLocation();
   const { trace } = answer;
+  const session = useTraceSession(id, answer);
+  const retry = (body?: RetryBody): void => void session.retry(body).then(tellRefusal);
   // The graph names the start, of which no step is kept; a long trace does without.
   const graph = useTrace(trace.entity_type === 'workflow' && answer.steps.length <= NAMED ? id : undefined, {
     payloads: 'none',
@@ -162,7 +165,7 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
             {t('run.stop')}
           </Button>
         ) : trace.status === 'failed' ? (
-          <Button look="pri" icon={RotateCcw} onClick={() => void retry(id)}>
+          <Button look="pri" icon={RotateCcw} reason={trace.error?.code === 'in_doubt' && t('doubt.first')} onClick={() => retry()}>
             {t('trace.retry')}
           </Button>
         ) : workflow ? (
@@ -195,11 +198,18 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
             )}
           </div>
           <aside className="dt" aria-label={t('trace.step')}>
-            <Pauses answer={answer} />
+            <Waits answer={answer} session={session} />
             {row?.id === START ? (
               <Begun name={row.label} input={trace.input} preview={trace.input_preview} />
             ) : row ? (
-              <StepPanel key={row.id} answer={answer} row={row} tab={params.get('tab')} onTab={(tab) => setParams({ tab })} />
+              <StepPanel
+                key={row.id}
+                answer={answer}
+                row={row}
+                tab={params.get('tab')}
+                onTab={(tab) => setParams({ tab })}
+                onRetry={retry}
+              />
             ) : (
               <p className="mut" style={{ padding: 16 }}>
                 {t('trace.pick')}
@@ -212,57 +222,33 @@ function Loaded({ id, answer }: { id: string; answer: TraceAnswer }): ReactEleme
   );
 }
 
-async function retry(id: string): Promise<void> {
-  try {
-    const stop = new AbortController();
-    void follow({
-      path: `/workflows/traces/${id}/retry/stream`,
-      body: {},
-      traceId: id,
-      signal: stop.signal,
-      onEvent: (e) => {
-        if (e.name === 'step_started' || e.name.startsWith('trace_')) refresh('/api/runs');
-      },
-    })
-      .then(() => refresh('/api/runs'))
-      .catch(toastError);
-  } catch (error) {
-    toastError(error);
-  }
-}
-
 /** The input that a run stopped before a node goes on with. */
 function kept({ trace }: TraceAnswer): string {
   const input = trace.checkpoint?.state.input;
   return (typeof input === 'string' && input.trim() ? input : trace.input?.message.trim()) || '…';
 }
 
-function Pauses({ answer }: { answer: TraceAnswer }): ReactElement | null {
-  const [busy, setBusy] = useState<string | null>(null);
-  const pauses = answer.trace.pauses ?? [];
-  if (pauses.length === 0 || !answer.trace.status.startsWith('awaiting')) return null;
-  const send = (pause: (typeof pauses)[number], reply: Answer): void => {
-    setBusy(pause.pause_id);
-    follow({
-      path: `/workflows/traces/${answer.trace.id}/resume/stream`,
-      body: { pause_id: pause.pause_id, ...reply },
-      traceId: answer.trace.id,
-      signal: new AbortController().signal,
-      onEvent: (e) => {
-        if (e.name.startsWith('step_')) refresh('/api/runs');
-      },
-    })
-      .catch(toastError)
-      .finally(() => {
-        setBusy(null);
-        refresh('/api/runs', '/api/runs/counts');
-      });
+/** What the run waits for from a person. */
+function Waits({ answer, session }: { answer: TraceAnswer; session: TraceSession }): ReactElement | null {
+  const [busy, setBusy] = useState<string[]>([]);
+  const { trace } = answer;
+  const pauses = trace.status.startsWith('awaiting') || busy.length > 0 ? (trace.pauses ?? []) : [];
+  const calls = trace.status === 'failed' ? trace.error?.calls : undefined;
+  if (pauses.length === 0 && !calls) return null;
+  const send = (name: string, asked: Promise<End>): void => {
+    setBusy((all) => [...all, name]);
+    void asked.then(tellRefusal).finally(() => setBusy((all) => all.filter((x) => x !== name)));
   };
   return (
     <div className="pauses">
-      {pauses.map((p) => (
-        <Ask key={p.pause_id} pause={p} busy={busy === p.pause_id} keep={kept(answer)} onAnswer={(a) => send(p, a)} />
-      ))}
+      {pauses.map((p) => {
+        const pause = { ...p, run: trace.id };
+        const onAnswer = (a: Answer): void => send(p.pause_id, session.resume(pause, a));
+        return <Ask key={p.pause_id} pause={pause} busy={busy.includes(p.pause_id)} keep={kept(answer)} onAnswer={onAnswer} />;
+      })}
+      {calls && (
+        <Doubts calls={calls} busy={busy.includes('doubts')} onSettle={(in_doubt) => send('doubts', session.retry({ in_doubt }))} />
+      )}
     </div>
   );
 }

@@ -11,7 +11,8 @@ import { t } from '../../i18n';
 import { duration } from '../../i18n/figures';
 import { SkeletonGraph } from '../../parts/states';
 import { viewOf } from '../../run/trace';
-import { leaveRun, useRun } from '../../run/store';
+import { RunSession } from '../../run/session';
+import { useRun } from '../../run/store';
 import type { TraceAnswer } from '../../api/types';
 import '../../styles/editor.css';
 
@@ -52,10 +53,13 @@ export default function Replay({ id, onChoose }: { id: string; onChoose: (step: 
   const [at, setAt] = useState(1);
   useEffect(() => {
     if (graph) openDocument({ graph: tidy(graph), mode: 'run', readOnly: 'locked' });
-    return leaveRun;
   }, [graph]);
   useEffect(() => {
-    if (trace.data) useRun.setState({ view: viewOf(at >= 1 ? trace.data : traceAt(trace.data, start + (end - start) * at)) });
+    new RunSession();
+    return () => useRun.getState().session?.dispose();
+  }, []);
+  useEffect(() => {
+    if (trace.data) useRun.getState().session?.show(viewOf(at >= 1 ? trace.data : traceAt(trace.data, start + (end - start) * at)));
   }, [trace.data, at, start, end]);
   const selected = useEditor((s) => s.selection[0]);
   useEffect(() => {

@@ -3,8 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { Link } from 'wouter';
 import { get } from '../../api/client';
-import { refresh } from '../../api/queries';
-import { follow } from '../../api/stream';
 import type { Span, Step, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
@@ -14,9 +12,9 @@ import { NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments, Tabs } from '../../parts/tabs';
-import { toastError } from '../../parts/toast';
 import { Said } from '../../parts/said';
 import type { Row } from '../../run/rows';
+import type { RetryBody } from '../../run/session';
 import { RotateCcw } from 'lucide-react';
 import { Messages } from './messages';
 import { UsageTab } from './usage-tab';
@@ -43,11 +41,13 @@ export function StepPanel({
   row,
   tab,
   onTab,
+  onRetry,
 }: {
   answer: TraceAnswer;
   row: Row;
   tab: string | null;
   onTab: (tab: string) => void;
+  onRetry: (body: RetryBody) => void;
 }): ReactElement {
   const id = answer.trace.id;
   const [full, setFull] = useState(false);
@@ -65,19 +65,8 @@ export function StepPanel({
   const messages = shown.filter((s) => s.type === 'llm').length;
   const changed = Object.keys(step?.output ?? {}).length;
   const current = (['output', 'state', 'messages', 'usage', 'raw'] as const).find((x) => x === tab) ?? 'output';
-  const rerun = (): void => {
-    follow({
-      path: `/workflows/traces/${id}/retry/stream`,
-      body: brief?.status === 'failed' ? {} : { from_step_id: row.stepId },
-      traceId: id,
-      signal: new AbortController().signal,
-      onEvent: (e) => {
-        if (e.name.startsWith('step_')) refresh('/api/runs');
-      },
-    })
-      .then(() => refresh('/api/runs'))
-      .catch(toastError);
-  };
+  const { status, error } = answer.trace;
+  const blocked = status !== 'failed' ? t('run.from.failed') : error?.code === 'in_doubt' && t('doubt.first');
   return (
     <>
       <div className="ih">
@@ -88,7 +77,12 @@ export function StepPanel({
         </div>
         <span className="sp" />
         {answer.trace.entity_type === 'workflow' && (
-          <Button small icon={RotateCcw} reason={answer.trace.status !== 'failed' && t('run.from.failed')} onClick={rerun}>
+          <Button
+            small
+            icon={RotateCcw}
+            reason={blocked}
+            onClick={() => onRetry(brief?.status === 'failed' ? {} : { from_step_id: row.stepId })}
+          >
             {t('run.rerun')}
           </Button>
         )}

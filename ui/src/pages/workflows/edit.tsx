@@ -3,14 +3,13 @@ import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
-import { isProblem } from '../../api/problem';
 import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { shortId } from '../../i18n/figures';
 import { Failure, SkeletonGraph } from '../../parts/states';
 import { toast, toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
-import { clearComposer, useComposer } from '../../editor/composer';
+import { clearComposer, putBack, useComposer } from '../../editor/composer';
 import { findNode } from '../../graph/document';
 import { flushDraft, openWorkflow } from '../../editor/draft';
 import { fitAll } from '../../editor/fit';
@@ -20,7 +19,9 @@ import { useEditor, tell, select } from '../../editor/store';
 import { oneWriter } from '../../editor/tabs-of-one';
 import { openTrials, trialFor, useTrials } from '../../editor/trials';
 import { Workbench } from '../../editor/workbench';
-import { leaveRun, openRun, startRun, useRun } from '../../run/store';
+import { tellRefusal } from '../../run/refusal';
+import { RunSession } from '../../run/session';
+import { useRun } from '../../run/store';
 import { useAddress } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/editor.css';
@@ -31,6 +32,13 @@ export default function EditPage({ id }: { id: string }): ReactElement {
   const [state, setState] = useState<'loading' | 'ready' | { error: unknown }>('loading');
   const [attempt, setAttempt] = useState(0);
   const writer = useRef<ReturnType<typeof oneWriter> | null>(null);
+  useEffect(() => {
+    new RunSession();
+    return () => {
+      useRun.getState().session?.dispose();
+      clearComposer();
+    };
+  }, [id]);
   useEffect(() => {
     let leave: (() => void) | null = null;
     let stop: (() => void) | null = null;
@@ -53,8 +61,6 @@ export default function EditPage({ id }: { id: string }): ReactElement {
       stop?.();
       writer.current?.close();
       writer.current = null;
-      leaveRun();
-      clearComposer();
     };
   }, [id, attempt]);
   const failed = typeof state === 'object' ? state.error : schema.error;
@@ -104,12 +110,16 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => {
     if (!trace || trace === useRun.getState().view.traceId) return;
     tell({ mode: 'run' });
-    openRun(trace)
-      .then((answer) =>
-        useComposer.setState({
-          said: answer.trace.input?.message ?? answer.trace.input_preview,
-          sentFiles: answer.trace.input?.attachments ?? [],
-        }),
+    useRun
+      .getState()
+      .session?.open(trace)
+      .then(
+        (answer) =>
+          answer &&
+          useComposer.setState({
+            said: answer.trace.input?.message ?? answer.trace.input_preview,
+            sentFiles: answer.trace.input?.attachments ?? [],
+          }),
       )
       .catch(toastError);
   }, [trace]);
@@ -136,8 +146,10 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => {
     if (!again) return;
     setParams({ again: null });
+    const { session } = useRun.getState();
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
       .then(({ trace: t0 }) => {
+        if (!session?.here) return;
         useComposer.setState({
           text: t0.input?.message ?? t0.input_preview,
           state: t0.input?.state ?? {},
@@ -150,31 +162,36 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   const run = useCallback(async (message: string, only?: { node: string; state: Record<string, unknown> }): Promise<void> => {
     const { files } = useComposer.getState();
     const state = only?.state ?? useComposer.getState().state;
+    const { session } = useRun.getState();
     try {
       await flushDraft();
-      const { workflow, hasDraft, graph } = useEditor.getState();
-      const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
-      if (!workflow) return;
-      tell({ mode: 'run' });
-      panel({ dock: 'timeline' });
-      useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
-      await startRun(workflow.id, {
-        message,
-        ...(Object.keys(state).length ? { state } : {}),
-        ...(files.length ? { attachments: files } : {}),
-        ...(hasDraft ? { draft: true } : {}),
-        ...(trial ? { trial: { ...trial } } : {}),
-      });
     } catch (error) {
-      if (isProblem(error) && error.code === 'graph_invalid') {
-        tell({ mode: 'design' });
-        panel({ dock: 'problems' });
-        toast(t('run.invalid'), { fail: true });
-      } else {
-        tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' });
-        toastError(error);
-      }
-      useComposer.setState({ text: message, files });
+      return toastError(error);
+    }
+    const { workflow, hasDraft, graph } = useEditor.getState();
+    const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
+    if (!workflow || !session?.here) return;
+    const { said, sentFiles } = useComposer.getState();
+    tell({ mode: 'run' });
+    panel({ dock: 'timeline' });
+    useComposer.setState({ said: message, sentFiles: files, text: '', files: [] });
+    const end = await session.start(workflow.id, {
+      message,
+      ...(Object.keys(state).length ? { state } : {}),
+      ...(files.length ? { attachments: files } : {}),
+      ...(hasDraft ? { draft: true } : {}),
+      ...(trial ? { trial: { ...trial } } : {}),
+    });
+    if (end.kind !== 'refused' || !session.here) return;
+    useComposer.setState({ said, sentFiles });
+    if (!only) putBack(message, files);
+    if (end.problem.code === 'graph_invalid') {
+      tell({ mode: 'design' });
+      panel({ dock: 'problems' });
+      toast(t('run.invalid'), { fail: true });
+    } else {
+      tell({ mode: useRun.getState().view.traceId ? 'run' : 'design' });
+      tellRefusal(end);
     }
   }, []);
   return <Workbench schema={schema} providers={providers} onRun={(m, only) => void run(m, only)} onTakeOver={onTakeOver} />;
