@@ -1,1 +1,0 @@
-import{Kt as e}from"./shell-PcmIiPmJ.js";var t=e(()=>({text:``,files:[],said:``,sentFiles:[],state:{}})),n=()=>t.setState({text:``,files:[],said:``,sentFiles:[],state:{}});export{t as n,n as t};
