@@ -93,6 +93,38 @@ async function approve(page, agent, wrong) {
   return ['a waiting session asks again after a reload, is approved, and is deleted'];
 }
 
+/** A message that is not taken is back in the box; one written in another session, while an answer comes, goes to that one. */
+async function apart(page, agent, wrong) {
+  const stream = /chat\/stream$/;
+  const box = page.locator('#chatbox');
+  const say = async (text) => {
+    await box.fill(text);
+    await page.keyboard.press('Enter');
+  };
+  await page.goto(`${base}/agents/${agent}/playground`);
+  await page.route(stream, (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { 'Retry-After': '1', 'Content-Type': 'application/problem+json' },
+      body: JSON.stringify({ status: 429, code: 'too_many_runs', title: 'Too many runs', detail: 'too many runs' }),
+    }),
+  );
+  await say('Not now');
+  await page.locator('.note-box.fail[role=alert]', { hasText: 'too many runs' }).waitFor();
+  if ((await box.inputValue()) !== 'Not now') wrong.push('a message that was refused is not back in the box');
+  await page.unroute(stream);
+  const [other] = (await api(`/agents/${agent}/chat/threads`)).data;
+  await page.route(stream, () => new Promise(() => undefined), { times: 1 });
+  await say('Never answered');
+  await page.locator('.um', { hasText: 'Never answered' }).waitFor();
+  await page.locator('.tl2 .ti').first().click();
+  await page.waitForURL(new RegExp(other.id));
+  const [sent] = await Promise.all([page.waitForRequest(stream), say('For this session')]);
+  if (sent.postDataJSON().thread_id !== other.id) wrong.push('a message goes to another session than the one that is marked');
+  await page.locator('.am', { hasText: 'For this session' }).waitFor();
+  return ['a refused message is kept and told of', 'a session chosen while an answer comes is the one that is talked to'];
+}
+
 export async function chat() {
   const agent = await make('/api/agents', { name: 'Gate talk', provider: 'script', model: 'echo', instructions: 'Repeat.' });
   const asking =
@@ -112,12 +144,19 @@ export async function chat() {
   const wrong = [];
   let said = [];
   try {
-    said = [...(await converse(page, agent.id, wrong)), ...(await approve(page, asking.id, wrong))];
+    said = [
+      ...(await converse(page, agent.id, wrong)),
+      ...(await approve(page, asking.id, wrong)),
+      ...(await apart(page, agent.id, wrong)),
+    ];
   } catch (error) {
     await picture(page, 'chat-failed');
     wrong.push(error.message.split('\n').slice(0, 3).join(' '));
   }
-  wrong.push(...heard.map((h) => `console: ${h}`), ...(await reports(page).catch(() => [])).map((r) => `policy: ${r}`));
+  wrong.push(
+    ...heard.filter((h) => !/429/.test(h)).map((h) => `console: ${h}`),
+    ...(await reports(page).catch(() => [])).map((r) => `policy: ${r}`),
+  );
   await browser.close();
   await api(`/api/agents/${agent.id}?force=true`, { method: 'DELETE' }).catch(() => undefined);
   return { said, wrong };
