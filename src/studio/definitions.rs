@@ -134,7 +134,7 @@ impl Studio {
     }
 
     /// A writer that also knows the defaults that a kind of definition takes.
-    async fn writer_of(&self, scope: &Scope, resource: Resource) -> Writer {
+    pub(super) async fn writer_of(&self, scope: &Scope, resource: Resource) -> Writer {
         let writer = self.writer(scope);
         match resource {
             Resource::Agent | Resource::KnowledgeBase => Writer { catalog: self.asked_catalog(&scope.tenant).await, ..writer },

@@ -13,6 +13,7 @@ mod observability;
 mod ownership;
 mod scenarios;
 mod searches;
+mod templates;
 mod tidy;
 mod tools;
 mod upkeep;

@@ -36,6 +36,9 @@ pub(in crate::ffi) enum Op {
     GraphValidate,
     WorkflowSave,
     AgentSave,
+    TemplateList,
+    TemplateGet,
+    TemplateInstall,
     WorkerStep,
     Command,
 }
@@ -74,7 +77,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 18] = [
+    pub(in crate::ffi) const ALL: [Self; 21] = [
         Self::Ops,
         Self::Start,
         Self::Health,
@@ -91,6 +94,9 @@ impl Op {
         Self::GraphValidate,
         Self::WorkflowSave,
         Self::AgentSave,
+        Self::TemplateList,
+        Self::TemplateGet,
+        Self::TemplateInstall,
         Self::WorkerStep,
         Self::Command,
     ];
@@ -113,6 +119,9 @@ impl Op {
             Self::GraphValidate => ("graph.validate", post("/api/graph/validate")),
             Self::WorkflowSave => ("workflow.save", Way::Save("/api/workflows")),
             Self::AgentSave => ("agent.save", Way::Save("/api/agents")),
+            Self::TemplateList => ("template.list", get("/api/templates", &["type", "complexity", "category", "tag", "q"])),
+            Self::TemplateGet => ("template.get", get("/api/templates/{type}/{id}", &[])),
+            Self::TemplateInstall => ("template.install", post("/api/templates/{type}/{id}/install")),
             Self::WorkerStep => ("worker.step", Way::WorkerStep),
             Self::Command => ("command", Way::Command),
         }
@@ -249,7 +258,7 @@ fn encoded(text: &str) -> String {
 fn filled(path: &str, request: &Map<String, Value>) -> Result<String, Fault> {
     let Some((before, rest)) = path.split_once('{') else { return Ok(path.to_owned()) };
     let Some((name, after)) = rest.split_once('}') else { return Ok(path.to_owned()) };
-    Ok(format!("{before}{}{after}", encoded(required(request, name)?)))
+    Ok(format!("{before}{}{}", encoded(required(request, name)?), filled(after, request)?))
 }
 
 /// The query: texts, numbers, and lists with commas.
@@ -291,5 +300,7 @@ mod tests {
         assert_eq!(filled("/api/runs/{trace_id}/cancel", &request).ok().as_deref(), Some("/api/runs/%2E%2E%2Fa%3Fb%3D1%26c/cancel"));
         assert_eq!(asked(&["status", "q", "limit", "cursor"], &request).ok().as_deref(), Some("?status=failed%2Cqueued&q=a%26b%3Dc%23d&limit=7"));
         assert!(filled("/api/threads/{thread_id}", &request).is_err());
+        let Value::Object(two) = json!({"type": "workflow", "id": "{type}/x"}) else { return };
+        assert_eq!(filled("/api/templates/{type}/{id}/install", &two).ok().as_deref(), Some("/api/templates/workflow/%7Btype%7D%2Fx/install"));
     }
 }

@@ -12,12 +12,13 @@ use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 6] = [
+const SCHEMAS: [&str; 7] = [
     include_str!("runs.json"),
     include_str!("threads.json"),
     include_str!("definitions.json"),
     include_str!("facts.json"),
     include_str!("knowledge.json"),
+    include_str!("templates.json"),
     include_str!("usage.json"),
 ];
 /// Parameters of queries, by name.

@@ -9,6 +9,7 @@ mod knowledge;
 mod mcp_servers;
 mod runs;
 mod runs_query;
+mod templates;
 mod threads;
 mod usage;
 
@@ -28,6 +29,7 @@ pub(super) fn all() -> Vec<Route> {
     all.extend(drafts::routes());
     all.extend(facts::routes());
     all.extend(knowledge::routes());
+    all.extend(templates::routes());
     all.extend(threads::routes());
     all.extend(usage::routes());
     all.extend(openapi::routes());

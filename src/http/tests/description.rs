@@ -135,6 +135,7 @@ async fn what_is_answered_fits_its_schema() {
         let Some((200, gives)) = route.gives.first() else { continue };
         let path = route.paths[0].replace("{run}", &run).replace("{thread}", &thread).replace("{step}", &step);
         let path = path.replace("{document}", &document).replace("{revision}", "1").replace("{id}", "known");
+        let path = path.replace("{type}/{tid}", "workflow/basic-agent-chat");
         let query = match (route.query.contains(&"trace_id"), route.query.contains(&"group_by")) {
             (true, _) => format!("?trace_id={run}"),
             (_, true) => "?from=2026-11-20&to=2027-11-20&group_by=entity".to_owned(),

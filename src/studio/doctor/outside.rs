@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Diagnosis, Studio};
+use crate::config::Config;
 use crate::model::prices::PriceTable;
 use crate::model::secret;
 use crate::secrets::Secrets;
@@ -24,10 +25,7 @@ pub(super) fn files(studio: &Studio, found: &mut Diagnosis) {
         let existing = folder.ancestors().find(|part| part.is_dir()).map_or_else(|| PathBuf::from("."), Path::to_path_buf);
         writable("the folder of uploaded files", &existing, found);
     }
-    let (agents, workflows) = (&config.template_paths.agent, &config.template_paths.workflow);
-    for folder in agents.iter().chain(workflows) {
-        templates(Path::new(folder), found);
-    }
+    templates(config, found);
 }
 
 /// Tries it: rights, quotas and read-only mounts all show.
@@ -44,23 +42,17 @@ fn writable(what: &str, folder: &Path, found: &mut Diagnosis) {
     }
 }
 
-/// Files that cannot be read are skipped where templates are listed; here they are told.
-fn templates(folder: &Path, found: &mut Diagnosis) {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => return found.warn("templates", format!("`{}` cannot be read: {error}", folder.display())),
-    };
-    let mut count = 0;
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "json")) {
-        let text = std::fs::read_to_string(&path).map_err(|error| error.to_string());
-        let json = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).map_err(|error| error.to_string()));
-        match json {
-            Ok(json) if json["meta"]["id"].is_string() => count += 1,
-            Ok(_) => found.warn("templates", format!("`{}` has no `meta.id` and is skipped", path.display())),
-            Err(error) => found.warn("templates", format!("`{}` is skipped: {error}", path.display())),
+/// Files that cannot be used are skipped where templates are listed; here they are told.
+fn templates(config: &Config, found: &mut Diagnosis) {
+    if !config.templates_enabled {
+        return;
+    }
+    for folder in super::super::templates::folders(config) {
+        found.fine("templates", format!("`{}`: {} templates", folder.path.display(), folder.count()));
+        for problem in folder.problems {
+            found.warn("templates", problem);
         }
     }
-    found.fine("templates", format!("`{}`: {count} templates", folder.display()));
 }
 
 /// A table of prices in another currency counts for nothing.
