@@ -23,7 +23,7 @@ async fn a_workflow_is_made_each_time_and_its_agents_once() {
         let warnings = first["workflow"]["warnings"].as_array().expect("warnings");
         assert!(warnings.iter().all(|warning| warning["code"] == "knowledge_base_missing"), "{template}: {warnings:?}");
         let graph = first["workflow"]["graph"].to_string();
-        assert!(!graph.contains("agent_ref") && !graph.contains(r#""provider":"default""#) && !graph.contains(r#""model":"default""#), "{graph}");
+        assert!(!graph.contains(r#""agent_ref""#) && !graph.contains(r#""provider":"default""#) && !graph.contains(r#""model":"default""#), "{graph}");
         assert_eq!(get(&bench, &format!("/api/workflows/{}", slug(&first))).await.1["graph"], first["workflow"]["graph"]);
     }
     let slugs = all(&bench, "/api/agents", "slug").await;
