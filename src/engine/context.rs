@@ -218,9 +218,13 @@ impl StepContext {
         Self { cut: self.cut.child_token(), ..self.clone() }
     }
 
-    /// No call begins any more when the step is cut short.
+    /// No call begins any more when the step is cut short, or when the run is in other hands by now.
     pub(super) fn may_call(&self) -> Result<(), Fault> {
-        if self.cut.is_cancelled() { Err(cut_short()) } else { Ok(()) }
+        match () {
+            () if self.journal.lost() => Err(lost()),
+            () if self.cut.is_cancelled() => Err(cut_short()),
+            () => Ok(()),
+        }
     }
 
     /// How long a call that is cut short may take to end by itself: a little less than its step, which has to record that.

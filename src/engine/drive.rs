@@ -334,9 +334,9 @@ impl Drive {
             biased;
             () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),
             () = tokio::time::sleep_until(until) => (Some(Ending::Timeout), false),
-            () = async { while stretch.busy.next().await.is_some() {} } => (None, false),
-            () = self.world.hurry.cancelled() => (None, true),
             () = self.journal.broken() => (None, false),
+            () = self.world.hurry.cancelled() => (None, true),
+            () = async { while stretch.busy.next().await.is_some() {} } => (None, false),
         };
         if let Some(ending) = ended {
             return self.end(stretch, ending).await;

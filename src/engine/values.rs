@@ -58,6 +58,7 @@ impl StepContext {
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
+        self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
         let result = tokio::select! {
             biased;

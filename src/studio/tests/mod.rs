@@ -1,5 +1,6 @@
 //! Owns the facade's tests of definitions, threads and files, and what they share.
 
+mod closing;
 mod fields;
 mod files;
 mod graphs;
