@@ -36,13 +36,18 @@ impl World {
             Deed::Kill(engine) => {
                 let at = self.engine(engine);
                 let engine = self.take_out(at).await;
-                self.tell(format!("the process of engine {} is killed", engine.no));
+                let no = engine.no;
+                self.tell(format!("the process of engine {no} is killed"));
                 engine.die().await;
+                self.gone(no);
             }
             Deed::LetGo(engine) => {
                 let at = self.engine(engine);
                 let engine = self.take_out(at).await;
-                self.tell(format!("engine {} is let go", engine.no));
+                let no = engine.no;
+                self.tell(format!("engine {no} is let go"));
+                engine.let_go().await;
+                self.gone(no);
             }
             Deed::Close { engine, with_time } => self.close(engine, with_time).await?,
             Deed::DieAtWrite { engine, writes } => {
@@ -142,6 +147,7 @@ impl World {
         // What it drove was put down: nobody died.
         let deaths: Vec<u32> = self.facts.iter().map(|fact| fact.deaths).collect();
         let engine = self.take_out(at).await;
+        self.gone(no);
         self.facts.iter_mut().zip(deaths).for_each(|(fact, deaths)| fact.deaths = deaths);
         drop(engine);
         Ok(())
@@ -267,7 +273,13 @@ impl World {
         let id = self.facts[run].id.to_string();
         let asked = self.book.tick();
         let answer = self.within(no, "a cancel", studio.cancel(&self.scope.clone(), &id)).await?;
+        // A worker may have taken it meanwhile.
         let driver = driver.filter(|driver| self.lives(*driver));
+        let now = match &answer {
+            Ok((_, status)) if driver.is_none() && status.as_str() == "running" => self.row(run).await.and_then(|row| self.engine_of(row.owner.as_deref())),
+            Ok(_) | Err(_) => None,
+        };
+        let driver = driver.or(now).filter(|driver| self.lives(*driver));
         let told = answer.as_ref().map_or_else(|error| error.message.clone(), |(_, status)| status.as_str().to_owned());
         self.tell(format!("engine {no} cancels {} (driven by {driver:?}): {told}", self.facts[run].marker));
         let at = self.book.tick();
@@ -375,7 +387,7 @@ impl World {
         for _ in 0..threads {
             let now = studio.world().clock.now();
             let due = rows.iter().flatten().filter(|row| row.status == "queued" && row.available_at.is_none_or(|at| at.0 <= now.0));
-            let waited: HashSet<Id> = due.map(|row| row.id).collect();
+            let waited: BTreeMap<Id, i64> = due.map(|row| (row.id, row.fence)).collect();
             let mut working = studio.working(None, Some(1)).expect("a queue");
             working.once = true;
             let studio = studio.clone();
@@ -387,7 +399,7 @@ impl World {
                 let ended = ended.lock().expect("a lock").clone();
                 Ok(ended)
             });
-            self.stepped.entry(no).or_default().0.extend(&waited);
+            self.stepped.entry(no).or_default().0.extend(waited.keys());
             self.steps.push(Step { engine: no, waited, task });
         }
         self.tell(format!("engine {no} takes a step of a worker, in {threads} threads"));
@@ -403,7 +415,9 @@ impl World {
             rows.iter().flatten().filter(|row| row.status == "running" && row.mode == "async" && self.engine_of(row.owner.as_deref()) == Some(no)).count()
         };
         let (held, holds) = (own(&before), own(&after));
-        if holds > held.max(self.limits.concurrency) {
+        // Steps of workers have places of their own, and may take theirs meanwhile.
+        let steps = self.steps.iter().filter(|step| step.engine == no).count();
+        if holds > held.max(self.limits.concurrency) + steps {
             let text = format!("engine {no} drives {holds} queued runs after a takeover, {held} before; `worker.concurrency` is {}", self.limits.concurrency);
             return self.fault("concurrency", text);
         }
@@ -429,6 +443,10 @@ impl World {
             fact.deaths += u32::from(driven && seconds.abs() > LEASE);
         }
         self.time.jump(seconds * 1000);
+        if seconds < 0 {
+            // What was due when a step began may be due later now.
+            self.steps.iter_mut().for_each(|step| step.waited.clear());
+        }
         self.tell(format!("the clock jumps by {seconds} s"));
     }
 

@@ -6,7 +6,7 @@ use studio::model::Id;
 
 use super::host::{Call, End};
 use super::model::{Fact, Fault};
-use super::world::World;
+use super::world::{Step, World};
 
 impl World {
     /// A fault, unless nobody looks at its rule.
@@ -141,18 +141,18 @@ impl World {
 
     /// A step of a worker tells the run that it took, and takes one when one waits.
     async fn workers(&mut self) -> Result<(), Fault> {
+        let over: Vec<Step> = self.steps.extract_if(.., |step| step.task.is_finished()).collect();
+        if over.is_empty() {
+            return Ok(());
+        }
         let rows = self.rows().await;
-        let queued: HashSet<Id> = rows.iter().flatten().filter(|row| row.status == "queued").map(|row| row.id).collect();
-        let mut at = 0;
-        while at < self.steps.len() {
-            if !self.steps[at].task.is_finished() {
-                at += 1;
-                continue;
-            }
-            let step = self.steps.swap_remove(at);
+        let fences: BTreeMap<Id, i64> = rows.iter().flatten().filter(|row| row.status == "queued").map(|row| (row.id, row.fence)).collect();
+        let queued: HashSet<Id> = fences.keys().copied().collect();
+        for step in over {
             let Ok(Ok(ended)) = step.task.await else { continue };
             self.tell(format!("(a step of engine {} ended: {:?})", step.engine, ended.iter().map(|end| (end.run, end.status.as_str())).collect::<Vec<_>>()));
-            let left: Vec<&Id> = step.waited.iter().filter(|id| queued.contains(id)).collect();
+            // What others took and put back meanwhile has another fence.
+            let left: Vec<&Id> = step.waited.iter().filter(|(id, fence)| fences.get(id) == Some(fence)).map(|(id, _)| id).collect();
             if ended.is_empty() && !left.is_empty() {
                 let text = format!("a step of engine {} took nothing, though {left:?} waited when it began and wait still", step.engine);
                 return self.fault("step", text);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use studio::clock::{Clock, SystemClock};
@@ -108,6 +108,16 @@ impl Engine {
         studio.set_host(Arc::new(Played { book: Arc::clone(book), life: Arc::clone(&life) }), declaration());
         let owner = studio.world().owner.to_string();
         Self { no, life, studio, owner }
+    }
+
+    /// It is dropped; tasks that were at work end when they are left by their threads.
+    pub async fn let_go(self) {
+        let world = Arc::downgrade(self.studio.world());
+        drop(self);
+        let until = Instant::now() + Duration::from_millis(500);
+        while world.strong_count() > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_micros(200)).await;
+        }
     }
 
     /// Its process is dead: nothing more is written or called.

@@ -240,6 +240,7 @@ impl Drop for Wanted {
 
 impl Host for Played {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let began = self.book.tick();
         if self.life.is_over() {
             return Box::pin(std::future::pending());
         }
@@ -249,7 +250,7 @@ impl Host for Played {
             return Box::pin(async { Ok(Value::Null) });
         }
         let mut made = Call {
-            began: self.book.tick(), ended: 0, end: End::Open, engine: self.life.no, name: text("name"), act: String::new(), run: String::new(),
+            began, ended: 0, end: End::Open, engine: self.life.no, name: text("name"), act: String::new(), run: String::new(),
             call_id: text("call_id"), cancelled: None, spent: 0, sent: None,
         };
         let asked = (call.op == HostOp::ProviderChat).then(|| Asked::of(&call.payload));

@@ -15,7 +15,7 @@ use studio::studio::{Studio, TraceQuery};
 
 use super::deeds::Deed;
 use super::host::{Call, End};
-use super::model::{Fact, Fault};
+use super::model::{Asked, Cancel, Fact, Fault};
 use super::world::{Told, World};
 
 impl World {
@@ -95,6 +95,11 @@ impl World {
         let (_, studio) = self.studio(engine);
         let id = self.facts[at].id.to_string();
         let cancelled = studio.cancel(&self.scope, &id).await;
+        if let Ok((_, status)) = &cancelled {
+            let what = Cancel { over: status.as_str() == "cancelled", driver: None };
+            let asked = self.book.tick();
+            self.facts[at].cancels.push(Asked { at: asked, sure: false, what });
+        }
         let after = self.row(at).await.map(|row| row.status);
         if after.as_deref() == Some("running") {
             let told = cancelled.map_or_else(|error| error.message, |(_, status)| status.as_str().to_owned());

@@ -36,8 +36,8 @@ pub struct Reader {
 /// A `worker.step` that is under way.
 pub struct Step {
     pub engine: usize,
-    /// Runs that waited in the queue when it began.
-    pub waited: HashSet<Id>,
+    /// Runs that were due in the queue since it began, with their fences.
+    pub waited: BTreeMap<Id, i64>,
     pub task: JoinHandle<Result<Vec<Finished>, String>>,
 }
 
@@ -151,12 +151,15 @@ impl World {
         self.engines.iter().any(|engine| engine.no == no && !engine.life.is_over())
     }
 
-    /// Takes an engine out, with all that goes on by it.
+    /// Takes an engine out, with all that is asked of it; what it drives goes on until it is closed, dead or dropped.
     pub async fn take_out(&mut self, at: usize) -> Engine {
         let engine = self.engines.remove(at);
         let rows = self.rows_by(&engine.studio).await;
+        // A process that dies at a write may have given its run back as lost by then.
+        let dead = engine.life.is_over();
+        let held = |row: &RunRow| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner);
         for (fact, row) in self.facts.iter_mut().zip(rows) {
-            fact.deaths += u32::from(row.is_some_and(|row| row.status == "running" && row.owner.as_deref() == Some(&*engine.owner)));
+            fact.deaths += u32::from(row.is_some_and(|row| held(&row)));
         }
         for step in self.steps.extract_if(.., |step| step.engine == engine.no) {
             step.task.abort();
@@ -165,8 +168,12 @@ impl World {
         for reader in self.readers.iter().filter(|reader| reader.engine == engine.no) {
             reader.task.abort();
         }
-        self.spans[engine.no].gone = Some(self.book.tick());
         engine
+    }
+
+    /// From now on an engine that was taken out does nothing any more.
+    pub fn gone(&mut self, no: usize) {
+        self.spans[no].gone = Some(self.book.tick());
     }
 
     /// Engines whose process died are no more.
@@ -174,7 +181,9 @@ impl World {
         while let Some(at) = self.engines.iter().position(|engine| engine.life.is_over()) {
             let engine = self.take_out(at).await;
             self.tell(format!("(the process of engine {} is dead)", engine.no));
+            let no = engine.no;
             engine.die().await;
+            self.gone(no);
         }
     }
 
