@@ -38,3 +38,23 @@ impl Afar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn those_who_wait_for_a_run_hear_of_it_and_of_all_runs_together() {
+        let (afar, [one, two]) = (Afar::default(), [1, 2].map(|number| Id::v7(number, 0, number)));
+        let waits = async |of: Id, news: &dyn Fn()| {
+            let notify = afar.watch(of);
+            let mut moved = std::pin::pin!(notify.notified());
+            moved.as_mut().enable();
+            news();
+            futures_util::poll!(moved).is_ready()
+        };
+        assert!(waits(one, &|| afar.moved(one)).await);
+        assert!(!waits(one, &|| afar.moved(two)).await);
+        assert!(waits(one, &|| afar.all_moved()).await && waits(two, &|| afar.all_moved()).await);
+    }
+}

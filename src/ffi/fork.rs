@@ -103,3 +103,17 @@ unsafe extern "C" fn in_child() {
     process::inherit(engines);
     ticket::inherit(tickets);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_each_process_has_is_made_once_and_replaced_in_a_child() {
+        static OWN: PerProcess<Vec<u32>> = PerProcess::new(|| vec![1]);
+        let first = OWN.get();
+        assert!(std::ptr::eq(first, OWN.get()));
+        OWN.renew(vec![2]);
+        assert_eq!((first.as_slice(), OWN.get().as_slice()), (&[1][..], &[2][..]));
+    }
+}

@@ -86,3 +86,30 @@ fn the_list_of_runs_takes_the_filters_of_its_route() {
     }
     assert!(engine.call("trace.list".into(), r#"{"model":"script-1","min_cost":"0.5","revision":1}"#.into()).is_ok());
 }
+
+#[test]
+fn traces_usage_and_calls_of_a_stream_come_through_functions_of_their_own() {
+    let engine = StudioEngine::shared("functions of their own".into(), CONFIG.into()).expect("an engine");
+    let graph = crate::model::sketch::graph("start -> tool_1{tool_ref: \"host:pay\"} -> stop").expect("a sketch");
+    engine.set_host(r#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#.into(), None).expect("a host");
+    engine.call("workflow.save".into(), serde_json::json!({"slug": "pays", "name": "Pays", "graph": graph}).to_string()).expect("a workflow");
+    let stream = engine.run(r#"{"workflow":"pays","message":"hi","host_calls":"inline"}"#.into()).expect("a stream");
+    assert_eq!(stream.next_host_call(), None, "none came yet");
+    let call = loop {
+        stream.next_batch(5000, 0).expect("bytes").expect("the run goes on");
+        if let Some(call) = stream.next_host_call() {
+            break serde_json::from_str::<serde_json::Value>(&call).expect("JSON");
+        }
+    };
+    assert_eq!((&call["op"], stream.next_host_call()), (&"tool.call".into(), None));
+    engine.complete_host_call(call["call_id"].as_u64().expect("a number"), 1, "\"paid\"".into()).expect("it is taken");
+    while stream.next_batch(5000, 0).expect("bytes").is_some() {}
+    let run = serde_json::json!({"trace_id": call["payload"]["trace_id"]}).to_string();
+    let trace = engine.trace(run.clone()).expect("a trace");
+    assert!(trace.contains("\"completed\"") && trace.contains("paid"), "{trace}");
+    assert_eq!(trace, engine.call("trace.get".into(), run).expect("a trace"));
+    let window = r#"{"from":"2026-11-01","to":"2026-11-30"}"#;
+    let usage = engine.usage(window.into()).expect("usage");
+    assert!(usage.contains("run_count"), "{usage}");
+    assert_eq!(usage, engine.call("usage.query".into(), window.into()).expect("usage"));
+}

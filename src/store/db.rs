@@ -64,15 +64,6 @@ pub(super) enum Cells<'a> {
 }
 
 impl Row<'_> {
-    /// A number, or nothing.
-    pub fn opt_real(&self, column: usize) -> Result<Option<f64>, StoreError> {
-        match self.0 {
-            Cells::Sqlite(row) => row.get_ref(column)?.as_f64_or_null().map_err(|_| wrong(column, "a number")),
-            #[cfg(feature = "postgres")]
-            Cells::Postgres(row) => value::real(row, column).ok_or_else(|| wrong(column, "a number")),
-        }
-    }
-
     /// Text that is there.
     pub fn text(&self, column: usize) -> Result<&str, StoreError> {
         self.opt_text(column)?.ok_or_else(|| wrong(column, "text"))

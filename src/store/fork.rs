@@ -79,5 +79,10 @@ mod tests {
         parent();
         receiver.recv_timeout(Duration::from_secs(5)).unwrap();
         thread.join().unwrap();
+        // Whoever left is not waited for.
+        let began = std::time::Instant::now();
+        prepare(Duration::from_secs(5));
+        parent();
+        assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     }
 }

@@ -308,3 +308,19 @@ fn open_reader_for_copy(settings: &StoreSettings) -> Result<Session, StoreError>
     let connection = Connection::open_with_flags(&settings.path, flags).map_err(|error| explained(error, &settings.path))?;
     settled(connection, settings)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_opened_is_told_with_the_cause_that_the_system_gives() {
+        let folder = tempfile::tempdir().unwrap();
+        let failed = |code: i32| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+        let path = folder.path().join("none.sqlite");
+        let told = explained(failed(rusqlite::ffi::SQLITE_CANTOPEN), &path);
+        assert!(matches!(&told, StoreError::Io(text) if text.contains("none.sqlite")), "{told:?}");
+        let told = explained(failed(rusqlite::ffi::SQLITE_BUSY), &path);
+        assert_eq!(told, failed(rusqlite::ffi::SQLITE_BUSY).into());
+    }
+}

@@ -374,3 +374,36 @@ pub(super) fn caught(tx: &mut Tx<'_>, work: &mut Now<'_>) -> Result<(), StoreErr
     catch_unwind(AssertUnwindSafe(|| work(tx)))
         .unwrap_or_else(|_| Err(StoreError::Fault("work on the database panicked; it was taken back".to_owned())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_keeps_its_lane_and_other_work_goes_where_least_waits() {
+        let mut queues = Queues { lanes: (0..4).map(|_| Lane::default()).collect(), ..Queues::default() };
+        let run = |low: u64| Some(Id::v7(1, 0, low));
+        let lanes: Vec<usize> = (0..8).map(|low| queues.lane_for(run(low))).collect();
+        assert_eq!(lanes[..4], lanes[4..]);
+        assert_eq!(lanes[..4].iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "runs are spread over all lanes");
+        let job = || Job { work: Box::new(|_| Ok(())), kept: None, then: Box::new(|_| {}) };
+        for lane in &mut queues.lanes {
+            lane.started = true;
+            lane.waiting.extend([(None, job()), (None, job())]);
+        }
+        queues.lanes[2].waiting.pop_front();
+        queues.lanes[3].waiting.clear();
+        assert_eq!(queues.lane_for(None), 3, "its thread is at work, and nothing waits");
+        queues.lanes[2].waiting.clear();
+        queues.lanes[2].idle = true;
+        assert_eq!(queues.lane_for(None), 2, "its thread waits for work");
+        queues.lanes[1].waiting.clear();
+        queues.lanes[1].started = false;
+        assert_eq!(queues.lane_for(None), 2, "a thread that waits is better than a new one");
+        queues.lanes[2].idle = false;
+        queues.lanes[2].waiting.push_back((None, job()));
+        queues.lanes[1].waiting.push_back((None, job()));
+        queues.lanes[0].idle = true;
+        assert_eq!(queues.lane_for(None), 3, "one at work is as much as one that waits");
+    }
+}

@@ -211,3 +211,20 @@ async fn hosts_whose_clocks_differ_tell_leases_by_the_clock_of_the_server() {
         assert_eq!(row.takeovers, 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lease_that_ends_in_a_year_binds_nobody() {
+    let folder = folder();
+    let bench = Bench::open(folder.path(), json!({"worker": {"in_process": true}, "runs": {"lease_seconds": 1}}));
+    let first = Bench::open(folder.path(), json!({}));
+    let workflow = first.workflow("slow", single("llm", slow_model()["data"].clone())).await;
+    let run = first.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run;
+    let store = &first.studio.world().store;
+    // As a process with a clock that was far ahead left it.
+    let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 365 * 86_400_000));
+    let taken = store.write(move |tx| studio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
+    assert!(taken.expect("a store").is_some());
+    bench.studio.runtime().expect("a runtime");
+    let row = bench.until(&run, "completed", Duration::from_secs(15)).await;
+    assert_eq!(row.fence, 3);
+}

@@ -19,6 +19,10 @@ pub async fn record(bench: &Bench, run: &Id) -> Value {
     let entries = &loaded.entries;
     let folded = Run::fold(*run, entries, Arc::clone(&loaded.plan)).expect("a log");
     numbered(entries);
+    if folded.status.terminal() {
+        let told = bench.studio.trace(&bench.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
+        assert_eq!(json!(loaded.row.last_event_id), told["trace"]["last_event_id"], "the row tells the number of the last event");
+    }
     let steps = steps(entries);
     effects(bench, run, entries);
     rows(bench, run, &folded, &loaded.row).await;

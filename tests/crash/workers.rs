@@ -160,3 +160,18 @@ async fn a_run_that_its_owner_is_leaving_keeps_to_its_working_time() {
     let row = next.row(&run).await;
     assert_eq!((row.status.as_str(), row.error.expect("an error")["code"].as_str()), ("failed", Some("run_timeout")));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_place_of_a_run_that_nobody_reads_is_free_as_soon_as_it_is_over() {
+    let folder = folder();
+    let bench = Bench::open(folder.path(), json!({"worker": {"in_process": true, "concurrency": 1}}));
+    let talk = bench.workflow("talk", model("talk")).await;
+    let mut last = bench.start(&talk, json!({"message": "hi"}), true).await.expect("a run").run;
+    bench.until(&last, "completed", SOON).await;
+    let began = std::time::Instant::now();
+    for _ in 0..40 {
+        last = bench.start(&talk, json!({"message": "hi"}), true).await.expect("a run").run;
+    }
+    bench.until(&last, "completed", Duration::from_secs(20)).await;
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+}

@@ -57,3 +57,15 @@ async fn the_first_search_has_runs_marked_and_changes_no_answer() {
     bench.start(&workflow, json!({"message": "Zebra"})).await;
     assert_eq!(found(&bench, "zebra").await, ["Zebra"], "what came after is found too");
 }
+
+#[tokio::test]
+async fn a_run_is_found_by_what_it_replied() {
+    let bench = Bench::new(json!({}));
+    let workflow = bench.workflow(graph("start -> stop{reply: \"Farewell, {{input}}\"}").expect("a graph")).await;
+    for message in ["Ada", "Bob"] {
+        let started = bench.start(&workflow, json!({"message": message})).await;
+        bench.told(&started).await;
+    }
+    assert_eq!(found(&bench, "farewell, bob").await, ["Bob"]);
+    assert_eq!(found(&bench, "farewell").await, ["Bob", "Ada"]);
+}

@@ -126,6 +126,8 @@ mod tests {
             ("Here:\n```json\n{\"a\": 1}\n```\nDone", Some(json!({"a": 1}))),
             ("```\n[1]\n```", Some(json!([1]))),
             ("The answer is {\"a\": [1]}.", Some(json!({"a": [1]}))),
+            ("In {braces}: ```json\n{\"a\": 1}\n``` {done}", Some(json!({"a": 1}))),
+            ("```\n\"text\"\n```", Some(json!("text"))),
             ("no", None),
             ("} {", None),
         ];

@@ -42,3 +42,17 @@ pub(super) fn file_is_gone(file: &Attachment) -> String {
 pub(super) fn file_is_too_much(file: &Attachment) -> String {
     format!("[The file {} is not sent: the files of this conversation are too large together.]", file.name.as_deref().unwrap_or(&file.mime_type))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_left_out_is_named_or_told_by_its_type() {
+        let file = |name: Option<&str>| -> Attachment {
+            serde_json::from_value(serde_json::json!({"type": "image", "storage_key": "k", "mime_type": "image/png", "name": name})).expect("a file")
+        };
+        assert_eq!(file_is_too_much(&file(Some("a.png"))), "[The file a.png is not sent: the files of this conversation are too large together.]");
+        assert_eq!(file_is_gone(&file(None)), "[The file image/png was deleted and is missing here.]");
+    }
+}

@@ -247,4 +247,20 @@ mod tests {
             assert_eq!(found.err().map(|fault| fault.code), Some(Code::BadHandle as i32), "{value}");
         }
     }
+
+    #[test]
+    fn a_slot_that_is_used_again_has_another_handle_and_the_old_one_is_told_from_it() {
+        let opened = super::super::super::door::process::open(br#"{"environment":"local","database":{"path":":memory:"}}"#).ok().expect("an engine");
+        let mut table = Table::default();
+        let mut given = std::collections::HashSet::new();
+        for _ in 0..KEPT_CLOSED * 2 + 9 {
+            let value = table.insert(Object::Engine(Arc::clone(&opened))).ok().expect("a handle");
+            assert!(given.insert(value), "each handle is given once");
+            assert!(table.remove(value).is_some() && table.remove(value).is_none());
+            assert_eq!(table.find(value, Kind::Engine).err().map(|fault| fault.code), Some(Code::Closed as i32));
+        }
+        assert!(table.slots.len() <= KEPT_CLOSED + 1, "slots are used again");
+        let stale = given.iter().filter(|value| table.find(**value, Kind::Engine).is_err_and(|fault| fault.code == Code::BadHandle as i32));
+        assert_eq!(stale.count(), given.len() - table.slots.len());
+    }
 }

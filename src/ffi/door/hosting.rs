@@ -421,4 +421,40 @@ mod tests {
             assert_eq!(heard, told.then(|| (json!("tool.cancel"), json!({"call_id": "c1", "cancels": number}))), "{op:?}");
         }
     }
+
+    #[test]
+    fn a_call_rings_the_stream_of_its_run_alone() {
+        let hosting = Arc::new(Hosting::default());
+        let bells = [(1, "one"), (2, "two")].map(|(stream, run)| {
+            let (bell, _waker) = Bell::new();
+            hosting.bring(stream, Some(run.to_owned()), Arc::clone(&bell));
+            bell.hush();
+            bell
+        });
+        let rung = || bells.each_ref().map(|bell| bell.listen(deadline(0)));
+        assert_eq!(rung(), [false, false]);
+        hosting.notify(HostOp::ToolCall, &json!({"trace_id": "two"}));
+        assert_eq!(rung(), [false, true]);
+        assert!(hosting.next_for(1).is_none() && hosting.next_for(2).is_some());
+    }
+
+    #[test]
+    fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() {
+        let (hosting, called) = (Arc::new(Hosting::default()), Arc::new(std::sync::atomic::AtomicU64::new(0)));
+        let counts = Arc::clone(&called);
+        hosting.answer_by(Some(Arc::new(move |_| counts.fetch_add(1, Ordering::SeqCst) < 9)));
+        let payload = json!({"trace_id": "run", "call_id": "c1"});
+        for given_up in [true, false] {
+            let (answer, _answered) = oneshot::channel();
+            let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
+            let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits };
+            let (id, Some(Way::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
+            if given_up {
+                hosting.cancel(&payload);
+            }
+            hosting.call_back(call);
+            assert_eq!(called.load(Ordering::SeqCst), u64::from(!given_up));
+            hosting.state.lock().pending.remove(&id);
+        }
+    }
 }

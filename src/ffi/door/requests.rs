@@ -179,4 +179,12 @@ mod tests {
         assert!(object(b"\xff{}").is_err());
         assert_eq!(object(b"").ok(), Some(Map::new()));
     }
+
+    #[test]
+    fn a_user_is_whoever_is_named_and_null_names_nobody() {
+        let asks = |text: &str| who(&object(text.as_bytes()).ok().expect("an object")).ok().map(|who| (who.tenant, who.user));
+        assert_eq!(asks(r#"{"tenant":"a","user":{"id":7}}"#), Some(("a".to_owned(), Some(serde_json::json!({"id": 7})))));
+        assert_eq!(asks(r#"{"user":null}"#), Some((String::new(), None)));
+        assert_eq!(asks(r#"{"tenant":7}"#), None);
+    }
 }

@@ -146,3 +146,58 @@ fn a_log_callback_holds_nobody_longer_than_their_time() {
     let ended = std::process::Command::new(program).args(own).output().expect("a process");
     assert!(ended.status.success(), "{}{}", String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
 }
+
+/// A stream of a run without calls, told to a callback that takes its time with the first bytes.
+fn told(engine: &Arc<Engine>, slow: Duration, over: &'static AtomicBool) -> std::sync::mpsc::Receiver<i32> {
+    let graph = crate::model::sketch::graph("start -> stop").expect("a sketch");
+    called(engine, "workflow.save", &json!({"slug": "ends", "name": "Ends", "graph": graph}));
+    let stream = engine.run(br#"{"workflow":"ends","message":"hi"}"#).unwrap_or_else(|fault| panic!("{}", fault.text()));
+    let (sender, codes) = std::sync::mpsc::channel();
+    let (watched, mut first) = (Arc::downgrade(engine), true);
+    let listener = move |code: i32, _: &[u8]| {
+        let _nobody_asks = sender.send(code);
+        if std::mem::take(&mut first) {
+            std::thread::sleep(slow);
+            over.store(watched.upgrade().is_some_and(|engine| engine.is_over()), Ordering::SeqCst);
+        }
+        true
+    };
+    assert!(super::on_event(&stream, || Box::new(listener)).is_ok());
+    codes
+}
+
+#[test]
+fn the_callback_of_a_stream_that_is_over_is_not_waited_for() {
+    static OVER: AtomicBool = AtomicBool::new(false);
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let codes = told(&engine, Duration::ZERO, &OVER);
+    while codes.recv_timeout(Duration::from_secs(10)).expect("the end is told") != 1 {}
+    let began = Instant::now();
+    assert!(engine.close(Duration::from_secs(20)).is_ok());
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[test]
+fn an_engine_takes_answers_until_the_callbacks_of_its_streams_are_over() {
+    static OVER: AtomicBool = AtomicBool::new(true);
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let codes = told(&engine, Duration::from_millis(700), &OVER);
+    assert_eq!(codes.recv_timeout(Duration::from_secs(10)), Ok(0));
+    assert!(engine.close(Duration::from_secs(10)).is_ok());
+    assert!(engine.is_over() && !OVER.load(Ordering::SeqCst));
+}
+
+#[test]
+fn what_is_saved_under_a_slug_that_nobody_has_is_made_and_an_unknown_id_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let graph = crate::model::sketch::graph("start -> stop").expect("a sketch");
+    let mut saves = json!({"slug": "not-there-yet", "name": "First", "graph": graph});
+    assert_eq!(called(&engine, "workflow.save", &saves)["slug"], "not-there-yet");
+    saves["name"] = "Second".into();
+    assert_eq!(called(&engine, "workflow.save", &saves)["name"], "Second");
+    saves["id"] = "0199a000-0000-7000-8000-000000000000".into();
+    assert!(engine.call("workflow.save", saves.to_string().as_bytes()).is_err());
+}

@@ -124,3 +124,15 @@ impl Opened for Session {
         self.run(sql)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_of_a_later_version_is_refused_and_an_earlier_one_is_brought_up() {
+        assert_eq!((known(0), known(KNOWN - 1), known(KNOWN)), (Ok(false), Ok(false), Ok(true)));
+        assert_eq!(known(KNOWN + 1), Err(StoreError::Newer { found: KNOWN + 1, known: KNOWN }));
+        assert!(known(KNOWN + 9).is_err());
+    }
+}

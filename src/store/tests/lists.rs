@@ -111,6 +111,16 @@ fn every_filter_pages_through_exactly_its_runs() {
             Ok(())
         })?;
         assert_eq!((shown, total), (vec![13, 10, 7, 4, 1], 20));
+        for wanted in [&["failed"][..], &["failed", "completed"], &[]] {
+            let odd = RunFilter { entity_id: Some(id(901)), status: status(wanted), ..any() };
+            let all = expected(|n| n % 4 != 0 && n % 2 == 1 && (wanted.is_empty() || wanted.contains(&STATUSES[n % 3])));
+            let mut shown = Vec::new();
+            let total = page(tx, "t", &odd, 1, 5, &mut |run| {
+                shown.push(usize::try_from(run.no).unwrap());
+                Ok(())
+            })?;
+            assert_eq!((shown.as_slice(), total), (&all[..5], all.len() as u64), "{wanted:?}");
+        }
         let counts = counts(tx, "t")?;
         assert_eq!((counts.running, counts.awaiting_input), (0, 20));
         Ok(())

@@ -227,6 +227,21 @@ fn a_log_of_single_rows_goes_on() {
 }
 
 #[test]
+fn a_part_whose_only_user_comes_and_goes_in_one_transaction_is_removed() {
+    let hash = "cd".repeat(32);
+    let part: (Arc<str>, Arc<str>) = (hash.clone().into(), "the text".into());
+    write(&fresh(), move |tx| {
+        runs::insert(tx, &run(1))?;
+        append(tx, &Append { parts: vec![part.clone()], row: update("completed"), ..growth(1, 0, 1) })?;
+        runs::delete(tx, "t", &id(1))?;
+        tx.settle()?;
+        assert_eq!(parts::part(tx, "t", &hash)?, None);
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
 fn parts_live_as_long_as_a_run_uses_them() {
     let store = fresh();
     let hash = "ab".repeat(32);

@@ -179,3 +179,13 @@ fn leases_of_many_runs_are_held_and_lost_ones_are_told() {
     let held = "SELECT COUNT(*) FROM #runs WHERE lease_until = 7000";
     assert_eq!(read(&store, move |tx| tx.query_one(held, &[], |row| row.int(0))).unwrap(), Some(249));
 }
+
+#[test]
+fn the_version_that_a_file_tells_goes_up_with_the_schema() {
+    let session = Session::new(rusqlite::Connection::open_in_memory().unwrap(), "studio_".into());
+    let told = || session.connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    for version in [1, 7, 7, migrate::KNOWN] {
+        bring_to(&session, "studio_", version).unwrap();
+        assert_eq!(told(), version);
+    }
+}

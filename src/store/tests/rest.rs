@@ -287,11 +287,13 @@ fn a_checkpoint_is_found_until_it_expires() {
 fn retention_removes_what_is_too_old_and_nothing_else() {
     const DAY: i64 = 86_400_000;
     write(&memory(), |tx| {
+        attachments::insert(tx, "t", &file("said"), None)?;
         for (number, status) in [(1, "completed"), (2, "completed"), (3, "awaiting_input"), (4, "running")] {
             runs::insert(tx, &RunRow { thread: id(800 + number), ..run(number) })?;
             threads::begin(tx, "t", &id(800 + number), &of((EntityKind::Workflow, &id(900)), None), Timestamp(5))?;
             let rested_at = Some(Timestamp(if number == 2 { 9 * DAY } else { DAY }));
-            append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, ..growth(number, 0, 1) })?;
+            let files = if number == 1 { vec!["said".into()] } else { Vec::new() };
+            append(tx, &Append { row: RunUpdate { rested_at, ..update(status) }, files, ..growth(number, 0, 1) })?;
         }
         attachments::insert(tx, "t", &file("unused"), None)?;
         let keep = Retention { runs_days: 5, paused_days: 8, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
@@ -300,7 +302,8 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
         let would = purge::count(tx, &keep, late)?;
         assert_eq!((would.runs, would.threads, would.attachments), (2, 2, 1), "a paused one, too");
         let purged = purge::batch(tx, &keep, late, &mut place, 9)?;
-        assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 1));
+        assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 2));
+        assert_eq!(purged.files, [("t".to_owned(), "said".to_owned()), ("t".to_owned(), "unused".to_owned())]);
         assert!(purge::batch(tx, &keep, late, &mut place, 9)?.is_empty());
         assert_eq!(runs::get(tx, "t", &id(1))?, None);
         assert!(runs::get(tx, "t", &id(2))?.is_some() && threads::get(tx, "t", &id(803))?.is_some());
@@ -353,4 +356,10 @@ fn letters_of_any_language_are_found_whatever_their_case() {
         Ok(())
     })
     .unwrap();
+}
+
+#[test]
+fn a_file_brings_no_news_of_other_processes_so_that_workers_look_often() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(!store_in(&folder).hears() && !memory().hears());
 }

@@ -6,7 +6,7 @@ use crate::store::db::params;
 use crate::store::run_delete;
 use crate::store::runs::{RunFilter, list};
 use crate::store::text_marking::{keep, make};
-use crate::store::text_search::{FEW, SOME, find, is_behind};
+use crate::store::text_search::{FEW, Marked, SOME, find, is_behind};
 
 /// Runs that are over, from a number on, some with a text of their own in the reply, the error or a long message.
 fn over(tx: &mut Tx<'_>, from: u64, to: u64) -> Result<(), StoreError> {
@@ -266,6 +266,41 @@ fn damaged_marks_are_told() {
         mark_all(tx)?;
         tx.execute("UPDATE #text_marks SET bits = $1", params![&[0u8; 3][..]])?;
         assert!(find(tx, "nowhere", FEW).is_err_and(|error| error.to_string().contains("marks")));
+        Ok(())
+    })
+    .unwrap();
+}
+
+#[test]
+fn young_blocks_that_are_made_one_after_another_become_a_whole_one() {
+    write(&Store::open(StoreSettings::in_memory()), |tx| {
+        for from in (1..=600).step_by(4) {
+            over(tx, from, from + 3)?;
+            mark_all(tx)?;
+        }
+        let marked = Marked::read(tx)?;
+        assert_eq!(marked, Marked { gone: 0, whole: 1, young: 75 });
+        assert_eq!(count(tx, ROWS)?, 1920 + 15 * 32, "the marks of the first young blocks are those of the whole one");
+        let may = find(tx, "needle-17", FEW)?.map(|runs| runs.len());
+        assert!(may.is_some_and(|runs| (6..=30).contains(&runs)), "{may:?}");
+        check(tx)
+    })
+    .unwrap();
+}
+
+#[test]
+fn marks_are_good_up_to_the_last_run_that_is_left() {
+    write(&Store::open(StoreSettings::in_memory()), |tx| {
+        over(tx, 1, 1000)?;
+        mark_all(tx)?;
+        assert_eq!(Marked::read(tx)?, Marked { gone: 0, whole: 2, young: 125 });
+        for (last, whole, young) in [(980, 2, 122), (959, 2, 120), (958, 1, 60), (500, 1, 60), (478, 0, 0)] {
+            for number in (last + 1..=1000).rev() {
+                run_delete::delete(tx, "t", &id(number))?;
+            }
+            assert_eq!(Marked::read(tx)?, Marked { gone: 0, whole, young }, "{last}");
+        }
+        assert_eq!(searched(tx, "needle-17")?, [417, 317, 217, 117, 17]);
         Ok(())
     })
     .unwrap();

@@ -122,6 +122,20 @@ async fn a_retry_has_a_root_of_its_own_and_a_cancel_ends_what_was_open() {
 }
 
 #[tokio::test]
+async fn a_step_that_was_open_beside_a_failure_has_not_failed() {
+    let collector = Collector::start(Manner::Takes).await;
+    let story = watched(&collector, json!({}), json!([{"error": "provider_auth", "delay_ms": 200}])).await;
+    let sketch = "start -> fork_1 -> join_1 -> stop
+        fork_1.a -> llm_1{provider: script, model: m} -> join_1; fork_1.b -> human_1 -> join_1";
+    let run = story.run(sketch).await;
+    assert_eq!(story.trace(&run.id).await["trace"]["status"], "failed", "{}", run.text);
+    closed(&story).await;
+    let tree = collector.tree();
+    let failed = |name: &str| tree.lines().find(|line| line.trim_start().starts_with(name)).map(|line| line.contains("the script says"));
+    assert_eq!(["llm_1", "fork_1", "human_1"].map(failed), [Some(true), Some(true), Some(false)], "{tree}");
+}
+
+#[tokio::test]
 async fn headers_and_their_secrets_are_sent_and_a_secret_that_is_missing_drops_the_pieces() {
     let collector = Collector::start(Manner::Takes).await;
     let settings = json!({"secrets": {"COLLECTOR": "s3cret"}, "observability": {"otlp": {"headers": {"x-token": "secret:COLLECTOR", "x-plain": "a"}}}});

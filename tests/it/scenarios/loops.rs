@@ -252,3 +252,20 @@ async fn what_would_be_too_large_is_not_written() {
         8 trace_failed node_id="human_1" code="state_too_large" message="the workflow state is larger than 1 KiB; write less into it or raise `limits.state_kb`" usage="0+0"
     "#]].assert_eq(&story.resume(&run.id, json!({"message": "y".repeat(600)})).await);
 }
+
+#[tokio::test]
+async fn a_loop_that_is_left_in_the_middle_counts_no_more() {
+    let story = Story::plain();
+    let run = story.run("start -> loop_1{max_steps: 9}; loop_1.continue -> set_1{key: text, value: \"{{text}}x\"} -> condition_1{state_key: text, operator: length_gte, value: 2}
+        condition_1.false -> loop_1; condition_1.true -> set_2{key: b, value: 1} -> stop").await;
+    expect![[r#"
+        s1 loop_1 completed .continue iteration=1 iteration_path="loop_1#1" output={}
+        s2 set_1 completed .default iteration=1 iteration_path="loop_1#1" output={"text":"x"}
+        s3 condition_1 completed .false iteration=1 iteration_path="loop_1#1" output={}
+        s4 loop_1 completed .continue iteration=2 iteration_path="loop_1#2" output={}
+        s5 set_1 completed .default iteration=2 iteration_path="loop_1#2" output={"text":"xx"}
+        s6 condition_1 completed .true iteration=2 iteration_path="loop_1#2" output={}
+        s7 set_2 completed .default output={"b":1}
+        s8 stop completed .default output={}
+    "#]].assert_eq(&story.steps(&run.id).await);
+}

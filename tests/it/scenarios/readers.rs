@@ -104,6 +104,21 @@ async fn a_burst_of_text_reaches_a_reader_that_reads() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_that_falls_behind_is_cut_and_told_so() {
+    let mut settings = pieces(50_000);
+    crate::support::merge(&mut settings, json!({"limits": {"stream_buffer_kb": 64}}));
+    let bench = Bench::new(settings);
+    let workflow = bench.workflow(studio::model::sketch::graph("start -> llm_1{provider: script, model: m, prompt: hi, stream: true} -> stop").expect("a sketch")).await;
+    let started = bench.start(&workflow, json!({"message": "hi"})).await;
+    let stream = bench.studio.events(&bench.scope, &started.run.to_string(), From::default(), Follow::Answer).await.expect("events").expect("a stream");
+    let mut stream = stream.cut_when_behind();
+    assert!(stream.next_batch().await.is_some() && !stream.was_cut());
+    bench.told(&started).await;
+    while stream.next_batch().await.is_some() {}
+    assert!(stream.was_cut());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_writes_large_values_waits_for_the_disk() {
     let heads = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&heads);

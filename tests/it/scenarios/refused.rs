@@ -86,6 +86,25 @@ async fn a_refused_graph_or_input_is_a_problem_and_no_run() {
     assert_eq!(runs["data"], Value::Array(Vec::new()));
 }
 
+#[tokio::test]
+async fn an_answer_is_told_to_whoever_watches_the_log_with_its_entry() {
+    let heads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&heads);
+    let hook = move |boundary, _, head| seen.lock().expect("a lock").push((boundary == Boundary::Before, head));
+    let options = Options { on_append: Some(Arc::new(hook)), ..Options::default() };
+    let studio = Studio::open_with(config(json!({}), ":memory:"), options).expect("a studio");
+    let bench = Bench { studio, scope: Scope::default() };
+    let workflow = bench.workflow(studio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
+    let started = bench.start(&workflow, json!({"message": "hi"})).await;
+    bench.told(&started).await;
+    let (_, rested) = *heads.lock().expect("a lock").last().expect("a write");
+    heads.lock().expect("a lock").clear();
+    let resumed = bench.resume(&started.run.to_string(), json!({"message": "yes"})).await.expect("a resumed run");
+    bench.told(&resumed).await;
+    let heads = heads.lock().expect("a lock");
+    assert_eq!(heads[..2], [(true, rested), (false, rested + 1)], "{heads:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_could_not_begin_is_not_stored_by_what_it_does_meanwhile() {
     let tries = Arc::new(AtomicU64::new(0));
