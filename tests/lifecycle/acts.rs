@@ -1,6 +1,6 @@
 //! Owns doing deeds: each is done to whatever is there, and what was asked and answered is kept as facts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -134,8 +134,8 @@ fn play_seeds(game: Game, seeds: impl IntoIterator<Item = u64>, until: Option<In
 const KNOWN: [u64; 20] = [4, 8, 10, 13, 14, 18, 19, 20, 23, 24, 26, 28, 30, 32, 33, 34, 40, 42, 43, 46];
 const FEW: usize = 25;
 /// Seeds whose games of runs once broke a rule, mostly on a busy machine.
-const BUSY: [u64; 9] = [
-    3070, 5105, 5108, 5133, 1795487206722016, 1795487206722037, 1795487206722052, 1795487206722065, 1795487206722070,
+const BUSY: [u64; 8] = [
+    3070, 5105, 5108, 1795487206722016, 1795487206722037, 1795487206722052, 1795487206722065, 1795487206722070,
 ];
 /// Seeds whose games of knowledge once broke a rule.
 const BROKEN_ONCE: [u64; 8] = [361, 571, 50184, 50267, 50813, 50933, 51096, 51363];
