@@ -46,3 +46,17 @@ fn many_known_values_in_a_long_text_are_found() {
         }
     });
 }
+
+#[test]
+fn how_much_can_be_told_is_found_in_the_length_of_the_text() {
+    trial("masking::how_much_can_be_told_is_found_in_the_length_of_the_text", STACK, || {
+        let mut masks = masks();
+        let begin = "ab".repeat(100_000);
+        for n in 0..1_000 {
+            masks.learn(&json!(format!("{}{n}", &begin[..begin.len() - n])));
+        }
+        for _ in 0..20 {
+            let _told = masks.settled(&begin[1..]);
+        }
+    });
+}
