@@ -21,6 +21,7 @@ pub mod prices;
 pub mod reads;
 pub mod redaction;
 pub mod run;
+pub mod schema;
 pub mod secret;
 #[doc(hidden)]
 pub mod sketch;

@@ -256,7 +256,7 @@ fn whole_float(value: &Value) -> Option<i64> {
 
 /// Why a JSON Schema does not compile.
 pub(super) fn schema_fault(schema: &Value) -> Option<String> {
-    let told = jsonschema::draft202012::new(schema).err()?;
+    let told = crate::model::schema::fault(schema)?;
     Some(format!("is no valid JSON Schema: {told}"))
 }
 

@@ -1,37 +1,11 @@
 //! Owns JSON Schemas at work: what is wrong with a value, in words for a model or a person.
 
-use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
+
+pub use crate::model::schema::Schema;
 
 /// More problems than these help nobody.
 const PROBLEMS: usize = 10;
-/// Longer values are not repeated in a problem.
-const TEXT_LIMIT: usize = 300;
-
-/// A compiled schema.
-pub struct Schema(Validator);
-
-impl Schema {
-    /// Compiles a schema; references outside of it are never followed, patterns run in linear time.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn compile(schema: &Value) -> Result<Self, String> {
-        let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
-        options.build(schema).map(Self).map_err(|problem| problem.to_string())
-    }
-
-    /// What is wrong with a value; nothing when it fits.
-    #[must_use]
-    pub fn problems(&self, value: &Value) -> Vec<String> {
-        let told = self.0.iter_errors(value).take(PROBLEMS).map(|problem| {
-            let path = problem.instance_path().to_string();
-            let text: String = problem.to_string().chars().take(TEXT_LIMIT).collect();
-            if path.is_empty() { text } else { format!("{path}: {text}") }
-        });
-        told.collect()
-    }
-}
 
 /// What is wrong with arguments. A schema that cannot be used checks nothing: the tool decides itself.
 #[must_use]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::graph::GraphNode;
 use super::super::node::{LlmNode, Node};
-use super::super::secret;
+use super::super::{schema, secret};
 use super::Subject;
 use super::issue::{IssueCode, Report};
 
@@ -76,9 +76,8 @@ impl<'n> Wanted<'n> {
     }
 }
 
-fn compiles(schema: &Value, field: &str, node: &GraphNode, report: &mut Report) {
-    if let Err(error) = jsonschema::draft202012::new(schema) {
-        let detail = error.to_string();
+fn compiles(given: &Value, field: &str, node: &GraphNode, report: &mut Report) {
+    if let Some(detail) = schema::fault(given) {
         report.add(IssueCode::SchemaInvalid, "", node.spot().field(field), &[("node", node.label()), ("detail", &detail)]);
     }
 }
