@@ -44,7 +44,7 @@ fn schemas_that_grow_when_references_are_written_out_are_refused() {
 #[test]
 fn parts_that_double_with_each_level_of_a_value_are_not_checked() {
     let twice = json!({"properties": {"a": {"$ref": "#"}}});
-    let schema = json!({"anyOf": [twice, twice], "not": {"required": ["never"]}});
+    let schema = json!({"anyOf": [twice, twice]});
     let deep = (0..60).fold(json!(1), |inner, _| json!({"a": inner}));
     assert_eq!(problems(&schema, &deep), ["cannot be checked: the value is too large for its schema"]);
     assert_eq!(problems(&schema, &json!({"a": {"a": 1}})), Vec::<String>::new());
@@ -59,6 +59,6 @@ fn many_problems_of_a_large_value_are_one() {
 
 #[test]
 fn a_problem_shows_the_beginning_of_a_long_value() {
-    let told = problems(&json!({"type": "object"}), &json!(["ab"; 10_000]));
+    let told = problems(&json!({"type": "object"}), &json!(vec!["ab"; 10_000]));
     assert_eq!(told[0].chars().count(), TEXT_LIMIT);
 }
