@@ -144,11 +144,15 @@ impl World {
             self.calms.0.push(calm);
         }
         drop(studio);
-        // What it drove was put down: nobody died.
+        // What it drove was put down: nobody died. Only a close without time may leave a run to its lease, as a death does.
         let deaths: Vec<u32> = self.facts.iter().map(|fact| fact.deaths).collect();
         let engine = self.take_out(at).await;
         self.gone(no);
         self.facts.iter_mut().zip(deaths).for_each(|(fact, deaths)| fact.deaths = deaths);
+        if !with_time {
+            let held = self.held_by(&engine.owner).await;
+            self.facts.iter_mut().zip(held).for_each(|(fact, held)| fact.deaths += u32::from(held));
+        }
         drop(engine);
         Ok(())
     }

@@ -225,6 +225,13 @@ impl World {
         read.unwrap_or_else(|_| vec![None; self.facts.len()])
     }
 
+    /// Which runs an owner has a lease on, as the next engine sees it.
+    pub async fn held_by(&mut self, owner: &str) -> Vec<bool> {
+        let (_, studio) = self.studio(0);
+        let rows = self.rows_by(&studio).await;
+        rows.iter().map(|row| row.as_ref().is_some_and(|row| row.status == "running" && row.owner.as_deref() == Some(owner))).collect()
+    }
+
     /// A run's row.
     pub async fn row(&mut self, run: usize) -> Option<RunRow> {
         let (_, studio) = self.studio(0);
