@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate order prices install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -63,10 +63,6 @@ fuzz:
 generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
-
-# The order in which functions are linked, after the compiler or dependencies changed: a short run then touches less memory.
-order:
-	@scripts/order.sh
 
 # The bundled prices, from the newest packages of PyPI that collect them.
 prices:

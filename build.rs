@@ -1,8 +1,8 @@
 //! Owns what is made while building: the table of the pages' files, how the shared library and the programs are linked, and with
 //! feature `header` its C header.
 
+#[cfg(feature = "header")]
 use std::path::Path;
-use std::process::Command;
 
 #[path = "src/http/pages/embed.rs"]
 mod assets;
@@ -11,7 +11,6 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     assets::write_table();
     link();
-    order();
     #[cfg(feature = "header")]
     header();
 }
@@ -22,39 +21,6 @@ fn link() {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libstudio.so.1");
     }
-}
-
-/// Functions that a short run needs lie together in what is released, so that it touches few pages. Their names, made by
-/// `scripts/order.sh`, are those of one compiler and one set of dependencies: a name that there is not is passed over.
-fn order() {
-    let names = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("link/order.txt");
-    println!("cargo:rerun-if-changed={}", names.display());
-    if std::env::var("PROFILE").as_deref() != Ok("release") || !names.exists() {
-        return;
-    }
-    let options = [format!("-Wl,--symbol-ordering-file={}", names.display()), "-Wl,--no-warn-symbol-ordering".to_owned()];
-    if !is_linked_with(&options) {
-        return;
-    }
-    for (option, kind) in options.iter().flat_map(|option| ["cdylib", "bins", "benches"].map(|kind| (option, kind))) {
-        println!("cargo:rustc-link-arg-{kind}={option}");
-    }
-}
-
-/// Whether the linker takes options; not every one does.
-fn is_linked_with(options: &[String]) -> bool {
-    let variable = |name: &str| std::env::var(name).ok();
-    let (Some(rustc), Some(out), Some(target)) = (variable("RUSTC"), variable("OUT_DIR"), variable("TARGET")) else { return false };
-    let empty = Path::new(&out).join("empty.rs");
-    if std::fs::write(&empty, "").is_err() {
-        return false;
-    }
-    let mut probe = Command::new(rustc);
-    probe.args(["--crate-type", "cdylib", "--target", &target, "-o"]).arg(Path::new(&out).join("empty.so")).arg(&empty);
-    probe.args(variable("RUSTC_LINKER").map(|linker| format!("-Clinker={linker}")));
-    probe.args(variable("CARGO_ENCODED_RUSTFLAGS").iter().flat_map(|flags| flags.split('\x1f')).filter(|flag| !flag.is_empty()));
-    probe.args(options.iter().map(|option| format!("-Clink-arg={option}")));
-    probe.output().is_ok_and(|probe| probe.status.success())
 }
 
 /// Writes `studio.h` and `studio.ffi.h` (the same without preprocessor lines, for PHP) to `OUT_DIR`.

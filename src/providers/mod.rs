@@ -12,7 +12,6 @@ mod halves;
 pub mod hash;
 pub mod host;
 pub mod instruct;
-mod members;
 #[cfg(test)]
 mod mock;
 pub mod ollama;
@@ -20,7 +19,6 @@ pub mod openai;
 mod opening;
 pub mod outbound;
 mod own;
-mod plain;
 pub mod refusal;
 pub mod registry;
 mod reply;

@@ -1,18 +1,16 @@
 //! Owns the way out to model providers: the HTTP clients, their patience, their retries, the limits of what they read.
 
-use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::StreamExt;
+use futures_util::{StreamExt, TryStreamExt};
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
 use crate::sync::Mutex;
 
-use super::plain::{self, Plain};
 use super::{ProviderFailure, opening};
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
@@ -73,10 +71,8 @@ pub struct Request {
     pub body: Bytes,
 }
 
-/// The clients for configured providers: one for plain connections, and one for all others, made at its first call, so that a process
-/// may fork before.
+/// The HTTP client for configured providers. It is made at its first call, so that a process may fork before.
 pub struct Outbound {
-    plain: Plain,
     client: OnceLock<Result<reqwest::Client, String>>,
     making: Mutex<()>,
     clock: Arc<dyn Clock>,
@@ -94,7 +90,6 @@ impl Outbound {
 
     fn with(clock: Arc<dyn Clock>, proxies: bool) -> Self {
         Self {
-            plain: Plain::new(proxies),
             client: OnceLock::new(),
             making: Mutex::new(()),
             clock,
@@ -175,26 +170,12 @@ impl Outbound {
         if !(200..300).contains(&status) {
             return Err(self.refusal(status, &headers, answer).await);
         }
-        let first = timeout_at(first_byte, answer.rest.next()).await.map_err(unanswered)?;
+        let first = timeout_at(first_byte, answer.rest.try_next()).await.map_err(unanswered)?;
         answer.first = first.map_err(|cause| broken(&cause, true))?;
         opening::look(answer, &headers, self.clock.now()).await
     }
 
     async fn head(&self, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
-        match self.plain.target(&request.url) {
-            Some(target) => self.plainly(target, request).await,
-            None => self.otherwise(request).await,
-        }
-    }
-
-    async fn plainly(&self, target: plain::Target, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
-        let sent = self.plain.post(target, &request.headers, request.body.clone()).await;
-        // What is no answer would be none again.
-        let (head, body) = sent.map_err(|problem| broken(&problem.to_string(), problem.kind() != io::ErrorKind::InvalidData))?;
-        Ok((head.status, head.headers, Rest::Plain(body)))
-    }
-
-    async fn otherwise(&self, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
         let client = self.client().map_err(Refused::last)?;
         let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
         for (name, value) in &request.headers {
@@ -203,7 +184,7 @@ impl Outbound {
         let response = call.body(request.body.clone()).send().await.map_err(|problem| broken(&cause(&problem), !problem.is_builder()))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let rest = response.bytes_stream().map(|piece| piece.map_err(|problem| cause(&problem))).boxed();
-        Ok((status, headers, Rest::Other(rest)))
+        Ok((status, headers, rest))
     }
 
     /// What is told beside the status is waited for only so long: the status says already what to do.
@@ -215,20 +196,8 @@ impl Outbound {
     }
 }
 
-/// Where the bytes of an answer come from.
-enum Rest {
-    Plain(plain::Body),
-    Other(BoxStream<'static, Result<Bytes, String>>),
-}
-
-impl Rest {
-    async fn next(&mut self) -> Result<Option<Bytes>, String> {
-        match self {
-            Self::Plain(body) => body.next().await.map_err(|problem| problem.to_string()),
-            Self::Other(stream) => stream.next().await.transpose(),
-        }
-    }
-}
+/// The bytes of an answer as they come from the connection.
+type Rest = BoxStream<'static, Result<Bytes, String>>;
 
 /// The bytes of an answer while they come. Dropping it ends the request.
 pub struct Answer {
@@ -251,7 +220,7 @@ impl Answer {
     /// An answer of these bytes, without a connection.
     #[cfg(any(test, feature = "fuzzing"))]
     fn of(pieces: Vec<Bytes>, patience: Patience, until: Instant) -> Self {
-        let rest = Rest::Other(futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed());
+        let rest = futures_util::stream::iter(pieces.into_iter().map(Ok)).boxed();
         Self::new(rest, patience, until, false)
     }
 
@@ -289,7 +258,7 @@ impl Answer {
     pub async fn next(&mut self) -> Result<Option<Bytes>, ProviderFailure> {
         let piece = match self.first.take() {
             Some(first) => first,
-            None => match timeout_at(self.silent_at.min(self.until), self.rest.next()).await {
+            None => match timeout_at(self.silent_at.min(self.until), self.rest.try_next()).await {
                 Err(_) => return Err(self.silent()),
                 Ok(Err(cause)) => return Err(cut(&cause)),
                 Ok(Ok(None)) => return Ok(None),

@@ -6,7 +6,7 @@ use super::db::{Tx, params};
 use super::error::StoreError;
 use super::runs::entity_kind;
 use super::usage::{self, Root};
-use super::{attachments, checkpoints, log, parts, text_marking};
+use super::{attachments, checkpoints, log, parts};
 use crate::model::Id;
 
 /// Takes a run that is over, so that nobody can go on with it while it is removed; false when it is not over any more.
@@ -60,6 +60,5 @@ fn delete_one(tx: &mut Tx<'_>, tenant: &str, id: &Id) -> Result<Vec<String>, Sto
     checkpoints::delete_of_run(tx, tenant, id)?;
     tx.execute("DELETE FROM #run_replies WHERE run = $1", params![no])?;
     tx.execute("DELETE FROM #runs WHERE no = $1", params![no])?;
-    text_marking::removed(tx, no)?;
     attachments::release(tx, tenant, &id.to_string())
 }

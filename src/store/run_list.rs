@@ -6,7 +6,6 @@ use super::db::{Param, Row, Tx, params, to_json};
 use super::error::StoreError;
 use super::run_line::{RunLine, line_columns};
 use super::runs::{RunRow, of_row, run_columns};
-use super::text_search;
 use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
@@ -95,8 +94,7 @@ macro_rules! bounds {
     };
 }
 
-/// The statement of each index that lists are read from; `$12` is an entity, `$13` a parent, then come limit and offset. The last is of
-/// runs whose numbers are known, `$16`: only a file knows marks.
+/// The statement of each index that lists are read from; `$12` is an entity, `$13` a parent, then come limit and offset.
 macro_rules! statements {
     ($($columns:tt)*) => {
         [
@@ -120,16 +118,12 @@ macro_rules! statements {
                 "SELECT ", $($columns)*, " FROM #runs AS r {INDEXED BY #runs_newest|} WHERE parent IS NULL AND ", bounds!(),
                 " AND ($12 IS NULL) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
             ),
-            concat!(
-                "SELECT ", $($columns)*, " FROM (SELECT value AS wanted FROM json_each($16)) w CROSS JOIN #runs r ON r.no = wanted WHERE parent IS NULL AND ", bounds!(),
-                " AND ($12 IS NULL OR entity_id = $12) AND ($13 IS NULL) ORDER BY created_at DESC, no DESC LIMIT $14 OFFSET $15"
-            ),
         ]
     };
 }
 
-static PLACES: [&str; 6] = statements!("created_at, no");
-static LINES: [&str; 6] = statements!(line_columns!());
+static PLACES: [&str; 5] = statements!("created_at, no");
+static LINES: [&str; 5] = statements!(line_columns!());
 
 /// What a way into the table fixes, beside the bounds.
 struct Way<'a> {
@@ -151,8 +145,6 @@ struct Bounds<'a> {
     revision: Option<i64>,
     min_cost: Option<i64>,
     model: Option<&'a str>,
-    /// Numbers of runs as JSON: all that the text may be in.
-    among: Option<String>,
     filter: &'a RunFilter,
 }
 
@@ -175,13 +167,12 @@ impl<'a> Bounds<'a> {
             revision: filter.revision,
             min_cost: filter.min_cost.map(|cost| cost.0),
             model: filter.model.as_deref(),
-            among: None,
             filter,
         }
     }
 
     fn params<'s>(&'s self, way: &Way<'s>, limit: usize, skipped: u64) -> Vec<Param<'s>> {
-        let mut params = vec![
+        vec![
             self.tenant.into(),
             self.from.into(),
             self.to.into(),
@@ -197,15 +188,12 @@ impl<'a> Bounds<'a> {
             self.parent.as_ref().into(),
             (limit as u64).into(),
             skipped.into(),
-        ];
-        params.extend(self.among.as_ref().map(Param::from));
-        params
+        ]
     }
 
     /// Which of the statements is the way's.
     const fn statement(&self, way: &Way<'_>) -> usize {
         match (&self.parent, &self.thread, &self.entity_id, way.status) {
-            _ if self.among.is_some() => 5,
             (Some(_), ..) => 0,
             (None, Some(_), ..) => 1,
             (None, None, Some(_), _) => 2,
@@ -235,9 +223,6 @@ impl<'a> Bounds<'a> {
         let kind = self.filter.entity_type.map(EntityKind::as_str);
         let wanted = |status: &&str| self.filter.status.is_empty() || self.filter.status.iter().any(|one| one == status);
         let statuses = STATUSES.into_iter().filter(wanted);
-        if self.among.is_some() && self.filter.status.is_empty() {
-            return vec![Way { entity_type: kind, status: None }];
-        }
         if self.by_status() && self.entity_id.is_none() {
             let kinds = kind.map_or_else(|| vec!["agent", "workflow"], |kind| vec![kind]);
             statuses
@@ -307,12 +292,8 @@ pub fn list(
         return Ok(show_part(tx, &bounds, None, limit, show)?.next);
     }
     let (mut left, mut behind) = (limit, cursor);
-    for (few, looked_at) in [(text_search::FEW, SEARCHED_FIRST), (text_search::SOME, SEARCHED - SEARCHED_FIRST)] {
+    for looked_at in [SEARCHED_FIRST, SEARCHED - SEARCHED_FIRST] {
         let mut bounds = Bounds::new(tx.is_file(), tenant, filter, behind);
-        bounds.among = may_hold(tx, filter, few)?;
-        if bounds.among.is_some() {
-            return Ok(show_part(tx, &bounds, None, left, show)?.next);
-        }
         let end = bounds.end_of_search(tx, looked_at)?;
         bounds.from = end.map_or(bounds.from, |end| end.created_at);
         let part = show_part(tx, &bounds, end, left, show)?;
@@ -323,12 +304,6 @@ pub fn list(
         behind = end;
     }
     Ok(behind)
-}
-
-/// All runs that a wanted text may be in, if they are so few; the lists of a thread and of a parent are short by themselves.
-fn may_hold(tx: &mut Tx<'_>, filter: &RunFilter, few: usize) -> Result<Option<String>, StoreError> {
-    let Some(text) = filter.q.as_deref().filter(|_| filter.thread.is_none() && filter.parent.is_none()) else { return Ok(None) };
-    text_search::find(tx, text, few)?.as_ref().map(to_json).transpose()
 }
 
 /// What was shown of a list.

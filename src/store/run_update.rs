@@ -9,7 +9,7 @@ use super::db::{Param, Tx, params};
 use super::error::StoreError;
 use super::log::{Append, Known};
 use super::runs::{RunRow, entity_kind, json_of, usage_params};
-use super::{text_marking, usage};
+use super::usage;
 use crate::model::event::{EntityKind, Seq};
 use crate::model::usage::Usage;
 use crate::model::{Id, IdText, Timestamp};
@@ -177,15 +177,8 @@ fn update_known(tx: &mut Tx<'_>, append: &Append, known: &Known, head: Seq) -> R
         started_at: row.started_at,
     };
     keep_reply(tx, known.no, row.reply.as_deref())?;
-    if is_over(&known.stands.status) && !is_over(row.status) {
-        text_marking::goes_on(tx, known.no)?;
-    }
     count_beginning(tx, append, &updated, known.stands.started_at);
     Ok(updated)
-}
-
-fn is_over(status: &str) -> bool {
-    matches!(status, "completed" | "failed" | "cancelled")
 }
 
 /// A run counts for usage from its beginning.
@@ -244,14 +237,10 @@ fn update_read(tx: &mut Tx<'_>, append: &Append, head: Seq) -> Result<Updated, S
                 top: found.opt_text(4)?.is_none(),
                 started_at: row.started_at,
             };
-            let goes_on = is_over(found.text(5)?) && !is_over(row.status);
-            Ok((updated, same, goes_on, found.opt_int(7)?.map(Timestamp)))
+            Ok((updated, same, found.opt_int(7)?.map(Timestamp)))
         },
     )?;
-    let Some((updated, same, goes_on, began)) = found else { return Err(StoreError::Fenced) };
-    if goes_on && updated.top {
-        text_marking::goes_on(tx, updated.no)?;
-    }
+    let Some((updated, same, began)) = found else { return Err(StoreError::Fenced) };
     if !same {
         update_indexed(tx, updated.no, row)?;
     }

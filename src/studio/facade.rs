@@ -23,7 +23,7 @@ use crate::model::texts::Locale;
 use crate::observe::Observer;
 use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
-use crate::store::{Store, StoreSettings, text_marking};
+use crate::store::{Store, StoreSettings};
 use crate::secrets::Secrets;
 use crate::tools::Toolbox;
 use crate::tools::mcp::McpServers;
@@ -48,12 +48,7 @@ struct Inner {
     streams: Arc<AtomicU64>,
     sources: Sources,
     mcp: Arc<McpServers>,
-    /// Held while runs are marked for searches.
-    marking: Arc<tokio::sync::Mutex<()>>,
 }
-
-/// Between two pieces of work that nobody waits for, for those that somebody does.
-const BREATH: Duration = Duration::from_millis(10);
 
 /// What is told of a panic.
 const FAULT: &str = "a fault in the studio stopped this request";
@@ -158,7 +153,6 @@ impl Studio {
             streams: Arc::default(),
             sources: Sources::default(),
             mcp,
-            marking: Arc::default(),
         };
         Ok(Self(Arc::new(inner), locale))
     }
@@ -259,22 +253,6 @@ impl Studio {
             Ok(Poll::Pending) => self.on_runtime(work).await,
             Err(_) => Err(Error::internal(FAULT)),
         }
-    }
-
-    /// Marks runs, so that the next search finds texts sooner: bit by bit, beside everything else, and once at a time.
-    pub(super) fn mark_runs(&self) {
-        let (Ok(runtime), Ok(turn)) = (self.runtime(), Arc::clone(&self.0.marking).try_lock_owned()) else { return };
-        let world = Arc::clone(self.world());
-        runtime.spawn(async move {
-            let _held = turn;
-            // Where nothing can be written, nothing need be read.
-            let mut more = world.store.write(|tx| text_marking::keep(tx, None)).await.is_ok();
-            while more && !world.stopping.is_cancelled() {
-                let Ok(made) = world.store.read(text_marking::make).await else { return };
-                more = world.store.write(move |tx| text_marking::keep(tx, made.as_ref())).await.unwrap_or(false);
-                tokio::time::sleep(BREATH).await;
-            }
-        });
     }
 
     /// Takes one of the open streams; it is given back when dropped.

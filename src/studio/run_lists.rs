@@ -14,7 +14,6 @@ use crate::model::event::EntityKind;
 use crate::model::usage::Picos;
 use crate::model::{Id, Timestamp};
 use crate::store::run_list::{self, RunFilter};
-use crate::store::text_search;
 
 /// What the lists of runs are asked for.
 #[derive(Clone, Debug, Default)]
@@ -53,8 +52,7 @@ impl Studio {
         let currency = self.config().usage.currency.clone();
         let after = query.list.after.as_deref().map(str::parse).transpose();
         let after = after.map_err(|_| Error::field("cursor", "cursor is not one that a list gave"))?;
-        let (page, behind) = self
-            .reading(move |tx| {
+        self.reading(move |tx| {
                 let mut page = WrittenPage::default();
                 if let Some(filter) = filter(tx, &tenant, &query)? {
                     let next = run_list::list(tx, &tenant, &filter, after, limit, &mut |run| {
@@ -63,14 +61,9 @@ impl Studio {
                     })?;
                     page.go_on(next);
                 }
-                let behind = query.list.q.as_deref().map(|text| text_search::is_behind(tx, text)).transpose()?;
-                Ok((page, behind == Some(true)))
+                Ok(page)
             })
-            .await?;
-        if behind {
-            self.mark_runs();
-        }
-        Ok(page)
+            .await
     }
 
     /// Runs of one workflow by numbered pages.

@@ -1,6 +1,6 @@
 //! Owns what becomes of an answer while it comes, streamed or whole.
 
-use serde_json::value::RawValue;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::FAMILY;
@@ -9,7 +9,6 @@ use super::dialect::Dialect;
 use super::own;
 use crate::model::chat::Tokens;
 use crate::providers::reply::{self, Parts};
-use crate::providers::members::{first, members};
 use crate::providers::wire::{self, Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
 
@@ -26,34 +25,48 @@ pub(super) struct Frame<'t> {
     is_error: bool,
 }
 
+#[derive(Deserialize)]
 struct Choice {
     message: Option<Value>,
     delta: Option<Value>,
+    #[serde(rename = "finish_reason")]
     finish: Option<Value>,
+    usage: Option<Value>,
+}
+
+/// A frame as it is written. Members that no provider of this family sends are ignored.
+#[derive(Deserialize, Default)]
+struct Written {
+    choices: Option<Vec<Choice>>,
+    usage: Option<Value>,
+    x_groq: Option<Beside>,
+    error: Option<Value>,
+    object: Option<Value>,
+}
+
+/// What Groq tells beside the frame.
+#[derive(Deserialize)]
+struct Beside {
+    usage: Option<Value>,
+    error: Option<Value>,
 }
 
 impl<'t> wire::Frame<'t> for Frame<'t> {
     fn read(text: &'t str) -> serde_json::Result<Self> {
-        let [choices, usage, groq, error, object] = members(text, &["choices", "usage", "x_groq", "error", "object"])?;
-        let [groq_usage, groq_error] = groq.map_or(Ok([None; 2]), |groq| members(groq.get(), &["usage", "error"]))?;
-        let (mut choice, mut choice_usage) = (None, None);
-        if let Some(first) = choices.map_or(Ok(None), first)? {
-            let [message, delta, finish, usage] = members(first.get(), &["message", "delta", "finish_reason", "usage"])?;
-            choice = Some(Choice { message: value(message)?, delta: value(delta)?, finish: value(finish)? });
-            choice_usage = usage;
-        }
+        let is_object = text.trim_start().starts_with('{');
+        // Text that is JSON but no object holds nothing.
+        let written: Written = if is_object { serde_json::from_str(text)? } else { Written::default() };
+        let mut choice = written.choices.and_then(|choices| choices.into_iter().next());
+        let choice_usage = choice.as_mut().and_then(|choice| choice.usage.take());
+        let (groq_usage, groq_error) = written.x_groq.map_or((None, None), |groq| (groq.usage, groq.error));
         Ok(Self {
             text,
             choice,
-            usages: [value(usage)?, value(groq_usage)?, value(choice_usage)?],
-            errors: [value(error)?, value(groq_error)?],
-            is_error: object.is_some_and(|object| object.get() == r#""error""#),
+            usages: [written.usage, groq_usage, choice_usage],
+            errors: [written.error, groq_error],
+            is_error: written.object.is_some_and(|object| object == "error"),
         })
     }
-}
-
-fn value(member: Option<&RawValue>) -> serde_json::Result<Option<Value>> {
-    member.map(|member| serde_json::from_str(member.get())).transpose()
 }
 
 /// An answer as far as it came.
