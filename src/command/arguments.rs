@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::error::Error;
 
 /// Options that take no value, of all commands.
-const SWITCHES: [&str; 10] =
-    ["json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "all", "online", "verify", "force"];
+const SWITCHES: [&str; 11] =
+    ["json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "all", "online", "verify", "force", "with-views"];
 
 /// What a command was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ impl Arguments {
     /// Everything was understood; a command without further words.
     pub(super) fn end(self) -> Result<(), Error> {
         if let Some((name, _)) = self.options.first_key_value() {
-            return Err(super::usage(format!("`{}` has no option `--{name}`", self.command())));
+            return Err(super::usage(format!("`{0}` has no option `--{name}`; `studio help {0}` lists its options", self.command())));
         }
         match self.words.get(1) {
             Some(word) => Err(super::usage(format!("`{}` does not take `{word}`", self.command()))),

@@ -2,6 +2,8 @@
 
 mod arguments;
 mod doctor;
+mod help;
+mod install;
 mod migrate;
 mod observability;
 mod program;
@@ -146,24 +148,23 @@ type Outcome = Result<Exit, Error>;
 /// What `studio version` says.
 const VERSION: &str = concat!("studio ", env!("CARGO_PKG_VERSION"));
 
-/// Names with what each does.
-const COMMANDS: [(&str, &str); 6] = [
-    ("work", "takes runs from the queue: --queue Q, --concurrency N, --once, --stop-when-empty, --max-seconds S, --tries N, --backoff S"),
-    ("migrate", "brings the database up to date: --pretend"),
-    ("purge", "removes what is older than `retention.*` says: --dry-run"),
-    ("doctor", "says what is wrong: --online, --verify"),
-    ("checkpoints:purge", "removes expired node checkpoints: --all, --trace ID"),
-    ("install-observability", "adds settings to the configuration file: inspector or langfuse, --force"),
-];
+/// Whether a command writes the configuration file, which need not exist before.
+fn writes_configuration(command: &str) -> bool {
+    matches!(command, "install" | "install-observability")
+}
 
-/// The text that says what there is.
-fn help() -> String {
-    let mut text = String::from("studio [--config FILE] [--database FILE] [--tenant T] [--json] [--quiet] COMMAND [OPTION…]\n");
-    for (name, about) in COMMANDS {
-        text.push_str(&format!("  {name:<22} {about}\n"));
-    }
-    text.push_str("  version                the version of the program\n  help                   this text");
-    text
+/// Tells what commands there are, or the options of one.
+fn helped(mut arguments: Arguments, console: &dyn Console) -> Outcome {
+    let command = arguments.word();
+    let name = command.as_deref().map(|name| name.strip_prefix("studio:").unwrap_or(name));
+    let text = help::text(name).ok_or_else(|| unknown(name.unwrap_or_default()))?;
+    console.result(&text);
+    Ok(Exit::Done)
+}
+
+fn unknown(name: &str) -> Error {
+    let meant = help::nearest(name).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    usage(format!("there is no command `{name}`{meant} (`studio help` lists them)"))
 }
 
 fn usage(text: impl Into<String>) -> Error {
@@ -177,10 +178,7 @@ pub async fn run(call: &Call<'_>, arguments: Arguments) -> Exit {
 
 async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
     match arguments.command() {
-        "help" => {
-            call.console.result(&help());
-            Ok(Exit::Done)
-        }
+        "help" => helped(arguments, call.console),
         "version" => {
             call.console.result(VERSION);
             Ok(Exit::Done)
@@ -191,7 +189,8 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         "purge" => purge::run(call, arguments).await,
         "install-observability" => observability::run(call, arguments).await,
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,
-        unknown => Err(usage(format!("there is no command `{unknown}`; `studio help` lists them"))),
+        "install" => install::run(call, arguments).await,
+        other => Err(unknown(other)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Call, Console, Exit, Outcome, VERSION, help, told};
+use super::{Arguments, Call, Console, Exit, Outcome, VERSION, helped, told, writes_configuration};
 use crate::config::{Config, ConfigSources};
 use crate::error::{Error, Kind};
 use crate::studio::{Stop, Studio};
@@ -18,8 +18,7 @@ const FILE: &str = "studio.toml";
 pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: &dyn Console, stop: Stop) -> Exit {
     match Arguments::parse(typed) {
         Ok(arguments) if arguments.command() == "help" => {
-            console.result(&help());
-            Exit::Done
+            told(console, false, helped(arguments, console))
         }
         Ok(arguments) if arguments.command() == "version" => {
             console.result(VERSION);
@@ -42,7 +41,7 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     let named = arguments.value("config").map(PathBuf::from);
     let file = named.clone().or_else(|| Some(PathBuf::from(FILE)).filter(|file| file.exists()));
     // What makes the file may find none.
-    let read = file.filter(|file| arguments.command() != "install-observability" || file.exists());
+    let read = file.filter(|file| !writes_configuration(arguments.command()) || file.exists());
     let config = Config::load(sources(arguments, read, environment)?)?;
     look_for_database(&config, arguments.command(), console)?;
     let studio = Studio::open(config)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Arguments, Console, Exit, main};
+use super::{Arguments, Console, Exit, main, of_host};
 use crate::studio::Stop;
 use crate::sync::Mutex;
 
@@ -147,4 +147,60 @@ fn the_doctor_says_which_keys_a_system_that_is_told_of_runs_lacks() {
     assert_eq!((exit, problems), (Exit::Done, Vec::new()));
     let (_, results, _) = ask(&format!("doctor --config {} --database :memory:", file.display()));
     assert!(results.iter().any(|line| line.starts_with("warn observability: langfuse: `secret:LANGFUSE_PUBLIC_KEY` is not set")), "{results:?}");
+}
+
+#[test]
+fn help_tells_each_command_with_its_options() {
+    let (exit, overview, problems) = ask("help");
+    assert_eq!((exit, problems), (Exit::Done, vec![]));
+    let names: Vec<&str> = overview[0].lines().skip_while(|line| *line != "Commands:").skip(1).map_while(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 9, "{names:?}");
+    for name in names.iter().filter(|name| !["version", "help"].contains(name)) {
+        for typed in [format!("help {name}"), format!("studio:{name} --help")] {
+            let (exit, told, problems) = ask(&typed);
+            assert_eq!((exit, problems), (Exit::Done, vec![]), "{typed}");
+            assert!(told[0].contains(&format!("Usage: studio [GLOBAL OPTION…] {name}")) && told[0].contains("Examples:"), "{told:?}");
+        }
+    }
+    let (exit, _, problems) = ask("help wrok");
+    assert!(exit == Exit::Usage && problems[0].contains("did you mean `work`?"), "{problems:?}");
+}
+
+async fn in_console(folder: &std::path::Path, typed: &str) -> (Exit, Vec<String>, String) {
+    let config = crate::config::Config::with(serde_json::json!({"database": {"path": folder.join("studio.sqlite")}})).expect("a configuration");
+    let studio = crate::studio::Studio::open(config).expect("a studio");
+    let written = of_host(&studio, typed.split_whitespace().map(str::to_owned).collect(), Some(folder.to_owned())).await;
+    (written.exit, written.stdout.lines().map(str::to_owned).collect(), written.stderr)
+}
+
+#[tokio::test]
+async fn a_project_gets_its_files_and_keeps_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = folder.path();
+    let (exit, told, problems) = in_console(project, "studio:install --with-views").await;
+    assert_eq!((exit, problems.as_str()), (Exit::Done, ""));
+    assert!(told.iter().filter(|line| line.starts_with("created ")).count() > 12, "{told:?}");
+    let configuration = std::fs::read_to_string(project.join("studio.toml")).expect("a file");
+    toml::from_str::<serde_json::Value>(&configuration).expect("TOML");
+    let first = std::fs::read_to_string(project.join("studio/migrations/0001_first.sql")).expect("a file");
+    assert!(first.contains("CREATE TABLE studio_runs") && !first.contains("TABLE #"), "it can be run as it is");
+    let index = std::fs::read_to_string(project.join("studio/views/index.html")).expect("a file");
+    assert!(index.contains("{{head}}") && !index.contains("assets/"), "{index}");
+
+    std::fs::write(project.join("studio.toml"), "# mine\n").expect("a file");
+    let (exit, told, _) = in_console(project, "studio:install").await;
+    assert!(exit == Exit::Done && told.iter().all(|line| !line.starts_with("created ") && !line.starts_with("replaced ")), "{told:?}");
+    assert_eq!(std::fs::read_to_string(project.join("studio.toml")).expect("a file"), "# mine\n");
+    let (_, told, _) = in_console(project, "studio:install --force").await;
+    let replaced: Vec<_> = told.iter().filter(|line| line.starts_with("replaced ")).collect();
+    assert!(replaced.len() == 1 && replaced[0].ends_with("studio.toml"), "only what differs: {told:?}");
+}
+
+#[tokio::test]
+async fn an_install_that_cannot_write_says_where_it_stopped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("studio"), "a file where a folder belongs").expect("a file");
+    let (exit, told, problems) = in_console(folder.path(), "studio:install").await;
+    assert_eq!((exit, told.len()), (Exit::Failed, 1), "{told:?}");
+    assert!(problems.contains("was not written") && problems.contains("may be given again"), "{problems}");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Arguments, Call, Console, Exit, Outcome, told, usage};
+use super::{Arguments, Call, Console, Exit, Outcome, told, usage, writes_configuration};
 use crate::error::Error;
 use crate::studio::{Stop, Studio};
 use crate::sync::Mutex;
@@ -60,7 +60,7 @@ async fn asked(studio: &Studio, mut arguments: Arguments, folder: Option<PathBuf
     let outcome: Outcome = async {
         let (quiet, tenant) = (arguments.switch("quiet")?, arguments.value("tenant").unwrap_or_default());
         let file = arguments.value("config").map(PathBuf::from);
-        if file.is_some() && arguments.command() != "install-observability" {
+        if file.is_some() && !writes_configuration(arguments.command()) {
             return Err(usage("`--config` is for the program `studio`: this studio is open already"));
         }
         for option in ["database", "connection", "tries", "backoff"] {

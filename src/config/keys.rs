@@ -165,6 +165,7 @@ keys! {
     "export_path" "STUDIO_EXPORT_PATH" Kind::Text, always!("app/Studio");
     "workflow_scan_paths" "STUDIO_WORKFLOW_SCAN_PATHS" Kind::List, |context: &Context<'_>| json!([context.export_path]);
     "workflow_json_paths" "STUDIO_WORKFLOW_JSON_PATHS" Kind::List, always!(["workflows"]);
+    "views_path" "STUDIO_VIEWS_PATH" Kind::Maybe, none;
     "allow_builder_tools" "STUDIO_ALLOW_BUILDER_TOOLS" Kind::Switch, only_local, gates "making and changing builder tools";
     "templates_enabled" "STUDIO_TEMPLATES_ENABLED" Kind::Switch, always!(true), gates "template discovery and install";
     "template_paths.agent" "STUDIO_TEMPLATE_PATHS_AGENT" Kind::List, empty;

@@ -150,6 +150,7 @@ sections! {
         export_path: String,
         workflow_scan_paths: Vec<String>,
         workflow_json_paths: Vec<String>,
+        views_path: Option<String>,
         allow_builder_tools: bool,
         templates_enabled: bool,
         template_paths: TemplatePaths,

@@ -65,6 +65,7 @@ export_namespace|STUDIO_EXPORT_NAMESPACE|"App\\Studio"|X|"X"
 export_path|STUDIO_EXPORT_PATH|"app/Studio"|out|"out"
 workflow_scan_paths|STUDIO_WORKFLOW_SCAN_PATHS|["app/Studio"]|a, b|["a","b"]
 workflow_json_paths|STUDIO_WORKFLOW_JSON_PATHS|["workflows"]|w|["w"]
+views_path|STUDIO_VIEWS_PATH|null|studio/views|"studio/views"
 allow_builder_tools|STUDIO_ALLOW_BUILDER_TOOLS|false|true|true
 templates_enabled|STUDIO_TEMPLATES_ENABLED|true|false|false
 template_paths.agent|STUDIO_TEMPLATE_PATHS_AGENT|[]|a|["a"]

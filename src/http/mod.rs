@@ -34,6 +34,7 @@ mod settings;
 pub mod sse;
 mod table;
 
+pub(crate) use pages::{files as page_files, templates as page_templates};
 pub(crate) use problem::{document, in_language_of};
 pub(crate) use routes::RUN_FILTERS;
 

@@ -20,6 +20,8 @@ pub(super) struct Asker {
     pub(super) portuguese: bool,
     /// From the page that was asked for to the studio's root; nothing where no page is wanted.
     pub(super) root: String,
+    /// The project's own page for errors; read only where a page is wanted.
+    pub(super) template: Option<String>,
 }
 
 impl Asker {
@@ -29,7 +31,8 @@ impl Asker {
         let wants_page = area.place == Place::Studio && !api && names_html(headers);
         let portuguese = in_portuguese(headers).unwrap_or_else(|| settings::in_portuguese(config));
         let root = if wants_page { area.root(base_url) } else { String::new() };
-        Self { wants_page, portuguese, root }
+        let template = wants_page.then(|| pages::problem_template(config)).flatten();
+        Self { wants_page, portuguese, root, template }
     }
 
     /// The language in which the studio is to speak.
@@ -87,7 +90,7 @@ impl Asker {
 /// The document of an error in English, for doors that are no routes.
 pub(crate) fn document(mut error: Error) -> Value {
     number_fault(&mut error);
-    Asker { wants_page: false, portuguese: false, root: String::new() }.document(error)
+    Asker { wants_page: false, portuguese: false, root: String::new(), template: None }.document(error)
 }
 
 /// A fault of ours gets a number under which the log tells its cause.

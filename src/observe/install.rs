@@ -101,7 +101,7 @@ pub fn install(file: &Path, preset: Preset, force: bool) -> Result<Installed> {
     if toml {
         toml::from_str::<Value>(&new).map_err(|error| refused(file, &format!("the table does not fit there: {error}")))?;
     }
-    write(file, &new).map_err(|error| refused(file, &error.to_string()))?;
+    write(file, new.as_bytes()).map_err(|error| refused(file, &error.to_string()))?;
     Ok(told(if text.is_some() { "replaced" } else { "created" }))
 }
 
@@ -125,8 +125,11 @@ fn with_table(text: &str, preset: Preset) -> String {
     new
 }
 
-/// A file beside it takes its place, so that a crash leaves the old or the new one.
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
+/// Writes a file. A file beside it takes its place, so that a crash leaves the old or the new one.
+///
+/// # Errors
+/// The file system's.
+pub fn write(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".new");
     let beside = file.with_file_name(name);
@@ -134,7 +137,7 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     if let Ok(old) = std::fs::metadata(file) {
         new.set_permissions(old.permissions())?;
     }
-    new.write_all(text.as_bytes())?;
+    new.write_all(bytes)?;
     new.sync_all()?;
     std::fs::rename(&beside, file)
 }

@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::secrets::Secrets;
 use target::Target;
 
-pub use install::{Installed, Preset, install};
+pub use install::{Installed, Preset, install, write as write_file};
 pub use piece::{End, Piece, RunFacts, Said, Work, root_id, span_id};
 
 /// Everything that is told to other systems. Without any it costs nothing.

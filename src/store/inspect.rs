@@ -24,7 +24,7 @@ pub fn missing(schema: i64) -> impl Iterator<Item = (i64, &'static str)> {
         let line = text.lines().next().unwrap_or_default().trim_start_matches("-- ");
         line.split_once(['.', ':', ',', ';']).map_or(line, |(title, _)| title)
     };
-    (1..).zip(MIGRATIONS).filter(move |(number, _)| *number > schema).map(move |(number, text)| (number, title(text)))
+    (1..).zip(MIGRATIONS).filter(move |(number, _)| *number > schema).map(move |(number, (_, text))| (number, title(text)))
 }
 
 /// Refuses a schema that this program does not know.

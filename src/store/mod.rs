@@ -91,6 +91,14 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
+    const fn dialect(&self) -> dialect::Dialect {
+        #[cfg(feature = "postgres")]
+        if self.server.is_some() {
+            return dialect::Dialect::Postgres;
+        }
+        dialect::Dialect::Sqlite
+    }
+
     /// A database file with the settings that are the default.
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -161,6 +169,12 @@ impl Store {
     pub fn open(settings: StoreSettings) -> Self {
         let threads = Shared::new(engine(&settings), settings.readers);
         Self(Arc::new(Open { settings, threads }))
+    }
+
+    /// The migrations as this database runs them: the name of a file and its SQL, oldest first.
+    #[must_use]
+    pub fn migrations(&self) -> Vec<(&'static str, String)> {
+        migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
     }
 
     /// Whether everything lives in memory.

@@ -25,6 +25,16 @@ pub(super) fn find(path: &str) -> Option<&'static Asset> {
     ASSETS.get(at)
 }
 
+/// A file that is text.
+pub(super) fn text(path: &str) -> Option<&'static str> {
+    find(path).and_then(|asset| std::str::from_utf8(asset.bytes).ok())
+}
+
+/// Every file.
+pub(super) fn all() -> &'static [Asset] {
+    ASSETS
+}
+
 /// Answers with a file; its name carries a hash of what is in it.
 pub(super) async fn file(call: Call) -> Result<Response> {
     let path = format!("assets/{}", call.part("path"));

@@ -1,6 +1,9 @@
 //! Owns the pages: one application for all of them, its files, and the two pages that need no script.
 
 mod assets;
+mod views;
+
+use std::borrow::Cow;
 
 use axum::body::Body;
 use axum::response::Response;
@@ -14,6 +17,8 @@ use super::table::{Gives, Route};
 use super::{export, settings};
 use crate::error::{Error, Kind, Result};
 use crate::studio::{Resource, Scope, Studio};
+pub(super) use views::problem_template;
+pub use views::{files, templates};
 
 /// Nothing but our own files, no inline script or style.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
@@ -126,8 +131,11 @@ pub(super) fn missing(visit: &Visit) -> Response {
 }
 
 fn application(visit: &Visit) -> Response {
-    let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
-    document(&render(index.unwrap_or(START), visit))
+    let index = match views::read(visit.studio.config(), views::INDEX) {
+        Some(view) => view.replacen(views::HEAD, &views::head(), 1).into(),
+        None => assets::text("index.html").map_or(Cow::Borrowed(START), Cow::Borrowed),
+    };
+    document(&render(&index, visit))
 }
 
 /// The application's page with the way to its root, its language and what the host says of tokens.
@@ -155,7 +163,7 @@ fn render(html: &str, visit: &Visit) -> String {
 
 /// The page that tells an error.
 pub(super) fn problem_page(asker: &Asker, status: u16, title: &str, error: &Error) -> Response {
-    let html = PROBLEM.replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
+    let html = asker.template.as_deref().unwrap_or(PROBLEM).replacen(r#"<html lang="en">"#, &format!(r#"<html lang="{}">"#, asker.language()), 1);
     let html = html.replace("{{title}}", &escape(title)).replace("{{status}}", &status.to_string());
     let root = escape(&asker.root);
     let html = html.replace("{{style}}", &style(&root)).replace("{{root}}", &root);
@@ -166,8 +174,7 @@ pub(super) fn problem_page(asker: &Asker, status: u16, title: &str, error: &Erro
 
 /// The link to the application's style sheet.
 fn style(root: &str) -> String {
-    let index = assets::find("index.html").and_then(|asset| std::str::from_utf8(asset.bytes).ok());
-    let link = index.and_then(|html| html.lines().find(|line| line.contains("rel=\"stylesheet\"")));
+    let link = assets::text("index.html").and_then(|html| html.lines().find(|line| line.contains("rel=\"stylesheet\"")));
     link.map_or_else(String::new, |link| link.trim().replace("\"./assets/", &format!("\"{root}assets/")))
 }
 

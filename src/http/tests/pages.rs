@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::facade::{BODY, STREAM, asking, run_of};
-use super::support::{ask, request, with};
+use super::support::{Told, ask, request, studio, with};
+use crate::studio::Studio;
 
 const NOBODY: &str = "0199a000-0000-7000-8000-000000000000";
 
@@ -43,4 +44,24 @@ async fn a_page_of_what_is_not_there_is_the_application_with_404() {
     assert_eq!(status(format!("/workflows/{NOBODY}/traces")).await, 200, "the runs of a workflow outlive it");
     let fresh = status(format!("/agents/known/playground?thread={NOBODY}")).await;
     assert_eq!(fresh, 200, "a client may choose the id of a thread before its first message");
+}
+
+#[tokio::test]
+async fn a_project_may_have_page_templates_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in crate::http::page_templates() {
+        std::fs::write(folder.path().join(name), text.replace("<body>", "<body data-shop=\"7\">")).expect("a file");
+    }
+    let own = studio(json!({"views_path": folder.path()}));
+    let page = get_page(&own, "/studio/workflows").await;
+    assert!(page.text().contains("data-shop=\"7\"") && !page.text().contains("{{head}}"), "{}", page.text());
+    let built_in = get_page(&studio(json!({})), "/studio/workflows").await;
+    assert_eq!(page.text().replace(" data-shop=\"7\"", ""), built_in.text(), "the links to the application are in it");
+    // A template that lost its links is not used: the page would be empty.
+    std::fs::write(folder.path().join("index.html"), "<html></html>").expect("a file");
+    assert_eq!(get_page(&own, "/studio/workflows").await.text(), built_in.text());
+}
+
+async fn get_page(studio: &Studio, path: &str) -> Told {
+    ask(studio, with(request("GET", path, ""), "accept", "text/html")).await
 }

@@ -105,7 +105,7 @@ fn apply(session: &Session, prefix: &str) -> Result<(), StoreError> {
         return Ok(());
     }
     make_room(session)?;
-    for (number, text) in (1..).zip(MIGRATIONS) {
+    for (number, (_, text)) in (1..).zip(MIGRATIONS) {
         if number > found {
             session.run(&schema(text, prefix, Dialect::Postgres))?;
         }

@@ -57,7 +57,7 @@ pub(in crate::store) fn apply(session: &Session, prefix: &str, target: i64) -> R
     must_be_known(session)?;
     let connection = &session.connection;
     let (found, told) = (version(connection, prefix)?, user_version(connection)?);
-    for (number, text) in (1..).zip(MIGRATIONS) {
+    for (number, (_, text)) in (1..).zip(MIGRATIONS) {
         if number > found && number <= target {
             connection.execute_batch(&schema(text, prefix, Dialect::Sqlite))?;
         }
