@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-api fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -50,6 +50,10 @@ test-knowledge:
 # Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
 test-observability:
 	@scripts/test-observability.sh
+
+# Requests made from the description of the API by schemathesis (PyPI), at least CASES of them.
+test-api:
+	@scripts/test-api.sh
 
 # Hostile definitions in an optimised build: memory, stack and time of every interpreter.
 test-hostile:

@@ -173,8 +173,14 @@ fn responses(route: &Route) -> Map<String, Value> {
         }
         (status.to_string(), told)
     });
-    let refused = ("default".to_owned(), json!({"$ref": "#/components/responses/Problem"}));
-    told.chain([refused]).collect()
+    let mut refused = json!({"$ref": "#/components/responses/Problem"});
+    if route.gives.iter().any(|(_, gives)| matches!(gives, Gives::Page)) {
+        // A browser is shown a page that tells it.
+        refused = json!({"description": "A problem.", "content": {
+            "application/problem+json": {"schema": reference("Problem")}, "text/html": {"schema": {"type": "string"}},
+        }});
+    }
+    told.chain([("default".to_owned(), refused)]).collect()
 }
 
 fn response(gives: Gives) -> Value {
@@ -196,7 +202,7 @@ fn response(gives: Gives) -> Value {
             }),
         ),
         Gives::Events => described("Server-sent events.", "text/event-stream", &json!({"type": "string"})),
-        Gives::Bytes => described("A file.", "application/octet-stream", &json!({})),
+        Gives::Bytes => described("A file.", "*/*", &json!({})),
         Gives::Page => described("A page.", "text/html", &json!({"type": "string"})),
     }
 }
