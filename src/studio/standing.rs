@@ -84,7 +84,8 @@ impl Studio {
             let loaded: Loaded = Box::pin(load(&world, &tenant, &run)).await?;
             let folded = loaded.fold(None)?;
             let created = &loaded.created;
-            let mut state: Map<String, Value> = created.state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect();
+            let mut state: Map<String, Value> =
+                created.state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect();
             state.insert("input".into(), created.message.as_str().into());
             if !created.attachments.is_empty() {
                 state.insert("attachments".into(), json!(created.attachments));

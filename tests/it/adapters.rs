@@ -45,7 +45,10 @@ impl Answer {
 
     /// All text that it tells.
     fn said(&self) -> String {
-        self.frames().iter().filter_map(|frame| frame["delta"].as_str().filter(|_| frame["type"] != "TOOL_CALL_ARGS").map(str::to_owned)).collect()
+        self.frames()
+            .iter()
+            .filter_map(|frame| frame["delta"].as_str().filter(|_| frame["type"] != "TOOL_CALL_ARGS").map(str::to_owned))
+            .collect()
     }
 }
 
@@ -53,7 +56,14 @@ fn marks(tenant: &str) -> HostMarks {
     HostMarks { tenant: tenant.into(), authorized: true, ..HostMarks::default() }
 }
 
-async fn asked(story: &Story, tenant: &str, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> http::Response<axum::body::Body> {
+async fn asked(
+    story: &Story,
+    tenant: &str,
+    method: &str,
+    path: &str,
+    key: Option<&str>,
+    body: Option<&Value>,
+) -> http::Response<axum::body::Body> {
     let mut request = Request::builder().method(method).uri(format!("/api/studio{path}"));
     if let Some(key) = key {
         request = request.header("idempotency-key", key);

@@ -333,7 +333,9 @@ mod tests {
         let thread = thread_of("a", &one, "chat");
         assert_eq!(thread, thread_of("a", &one, "chat"));
         assert_eq!(thread.0.get_version_num(), 5);
-        for other in [thread_of("b", &one, "chat"), thread_of("a", &two, "chat"), thread_of("a", &one, "chat2"), thread_of("", &one, "achat")] {
+        for other in
+            [thread_of("b", &one, "chat"), thread_of("a", &two, "chat"), thread_of("a", &one, "chat2"), thread_of("", &one, "achat")]
+        {
             assert_ne!(thread, other);
         }
         assert_eq!(thread_of("a", &one, &two.to_string()), two, "a UUID is the thread itself");

@@ -15,8 +15,8 @@ use super::{Protocol, Translator};
 use crate::engine::{EventStream, Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::http::leash::Leash;
-use crate::http::sse::{self, Cut};
 use crate::http::settings;
+use crate::http::sse::{self, Cut};
 use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 
 /// Messages of a page of a thread.

@@ -69,7 +69,8 @@ pub(super) fn meaning_for(ask: &Ask, run: &Standing) -> Result<Meaning> {
 fn told(run: &Standing) -> Result<Meaning> {
     match run.question() {
         Some(pause) => Ok(Meaning::Tell { run: run.run.to_string(), pause: pause.id.to_string() }),
-        None => Err(Error::new(Kind::WrongAnswerKind, "the run waits for a decision on its tool calls, not for a message").with("expected", "tool_approval")),
+        None => Err(Error::new(Kind::WrongAnswerKind, "the run waits for a decision on its tool calls, not for a message")
+            .with("expected", "tool_approval")),
     }
 }
 
@@ -92,7 +93,10 @@ fn decisions(ask: &Ask, pause: &Pause) -> Result<Value> {
     let mut decisions = Vec::with_capacity(calls.len());
     for call in calls {
         let Some(verdict) = ask.verdicts.iter().find(|verdict| verdict.pause == id && verdict.call == call.id) else {
-            return Err(Error::field("messages", format!("messages has no decision on the tool call `{}`, which waits for approval too", call.id)));
+            return Err(Error::field(
+                "messages",
+                format!("messages has no decision on the tool call `{}`, which waits for approval too", call.id),
+            ));
         };
         let mut decision = json!({"call_id": call.id, "approval": if verdict.approved { "approve" } else { "reject" }});
         if let Some(reason) = &verdict.reason {
@@ -154,7 +158,8 @@ fn answer(interrupt: &Interrupt, pause: &Pause) -> Answer {
             body.extend(said.map(|said| ("message".to_owned(), said.clone())));
             let approved = payload.get("approved").and_then(Value::as_bool).map(|yes| if yes { "approve" } else { "reject" });
             body.extend(approved.map(|word| ("approval".to_owned(), word.into())));
-            let own = ["approval", "decisions", "attachments"].iter().filter_map(|name| Some(((*name).to_owned(), payload.get(*name)?.clone())));
+            let own =
+                ["approval", "decisions", "attachments"].iter().filter_map(|name| Some(((*name).to_owned(), payload.get(*name)?.clone())));
             body.extend(own);
         }
         (Some(said), _) => {

@@ -61,7 +61,8 @@ fn kept(url: &str, prefix: &str) -> Option<String> {
         return None;
     }
     let pairs = query.split('#').next()?.split('&').filter_map(|pair| pair.split_once('='));
-    let key = pairs.into_iter().find(|(name, _)| *name == "storage_key").map(|(_, key)| percent_decode_str(key).decode_utf8_lossy().into_owned());
+    let key =
+        pairs.into_iter().find(|(name, _)| *name == "storage_key").map(|(_, key)| percent_decode_str(key).decode_utf8_lossy().into_owned());
     key.filter(|key| !key.is_empty())
 }
 
@@ -81,7 +82,9 @@ mod tests {
 
     #[test]
     fn data_urls_are_read_whole_and_others_only_where_they_name_an_attachment() {
-        let bytes = |kind: Option<&str>, text: &str| Some(Source::Bytes { mime_type: kind.map(str::to_owned), bytes: Bytes::from(text.to_owned()) });
+        let bytes = |kind: Option<&str>, text: &str| {
+            Some(Source::Bytes { mime_type: kind.map(str::to_owned), bytes: Bytes::from(text.to_owned()) })
+        };
         assert_eq!(inline("text/plain;base64,aGk=", None), bytes(Some("text/plain"), "hi"));
         assert_eq!(inline("text/plain;charset=utf-8,h%20i", None), bytes(Some("text/plain;charset=utf-8"), "h i"));
         assert_eq!(inline(",hi", Some("text/markdown")), bytes(Some("text/markdown"), "hi"));
@@ -90,7 +93,12 @@ mod tests {
         let key = |url| kept(url, "/studio");
         assert_eq!(key("https://shop.example/ai/studio/api/attachments/file?storage_key=abc"), Some("abc".to_owned()));
         assert_eq!(key("/studio/api/attachments/file?x=1&storage_key=a%2Db#page"), Some("a-b".to_owned()));
-        for url in ["https://evil.example/file.png", "/studio/api/attachments/file", "/studio/api/attachments/file?storage_key=", "file:///etc/passwd?storage_key=a"] {
+        for url in [
+            "https://evil.example/file.png",
+            "/studio/api/attachments/file",
+            "/studio/api/attachments/file?storage_key=",
+            "file:///etc/passwd?storage_key=a",
+        ] {
             assert_eq!(key(url), None, "{url}");
         }
     }

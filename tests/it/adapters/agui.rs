@@ -8,7 +8,8 @@ use crate::support::story::Story;
 #[tokio::test]
 async fn a_run_is_told_with_state_and_an_outcome() {
     let story = Story::scripted(pays());
-    let workflow = story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
+    let workflow =
+        story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
     let mut body = input("chat", "r1", "hi");
     body["state"] = json!({"a": "x", "input": "of an earlier run"});
     body["context"] = json!([{"description": "shop", "value": "open"}]);
@@ -18,7 +19,10 @@ async fn a_run_is_told_with_state_and_an_outcome() {
         "RUN_STARTED STATE_SNAPSHOT STEP_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END STEP_FINISHED STATE_DELTA STEP_STARTED STEP_FINISHED STATE_DELTA STEP_STARTED STEP_FINISHED RUN_FINISHED"
     );
     assert_eq!(answer.find("RUN_STARTED"), json!({"type": "RUN_STARTED", "threadId": "chat", "runId": "r1", "protocolVersion": "1.0"}));
-    assert_eq!(answer.find("STATE_SNAPSHOT")["snapshot"], json!({"a": "x", "context": [{"description": "shop", "value": "open"}], "input": "hi"}));
+    assert_eq!(
+        answer.find("STATE_SNAPSHOT")["snapshot"],
+        json!({"a": "x", "context": [{"description": "shop", "value": "open"}], "input": "hi"})
+    );
     let finished = answer.find("RUN_FINISHED");
     assert_eq!((&finished["outcome"], &finished["result"]["reply"]), (&json!({"type": "success"}), &json!("Hello.")));
     assert_eq!((&finished["usage"][0]["model"], finished["usage"][0]["inputTokens"].is_number()), (&json!("m"), true));
@@ -45,15 +49,22 @@ async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
     let asked = post(&story, &path, input("chat", "r1", "pay")).await;
     let outcome = asked.find("RUN_FINISHED")["outcome"].clone();
     let interrupt = &outcome["interrupts"][0];
-    assert_eq!((&outcome["type"], &interrupt["reason"], &interrupt["toolCallId"]), (&json!("interrupt"), &json!("tool_call"), &Value::Null));
-    let calls: Vec<Value> = asked.frames().iter().filter(|event| event["type"] == "TOOL_CALL_START").map(|event| event["toolCallId"].clone()).collect();
+    assert_eq!(
+        (&outcome["type"], &interrupt["reason"], &interrupt["toolCallId"]),
+        (&json!("interrupt"), &json!("tool_call"), &Value::Null)
+    );
+    let calls: Vec<Value> =
+        asked.frames().iter().filter(|event| event["type"] == "TOOL_CALL_START").map(|event| event["toolCallId"].clone()).collect();
     let plain = post(&story, &path, input("chat", "r2", "well?")).await;
     assert_eq!(plain.code(), "422 wrong_answer_kind");
     let decisions = json!([{"call_id": calls[0], "approval": "approve", "arguments": {"sum": 6}}, {"call_id": calls[1], "approval": "reject", "message": "too much"}]);
     let mut body = input("chat", "r3", "pay");
     body["resume"] = json!([{"interruptId": interrupt["id"], "status": "resolved", "payload": {"decisions": decisions}}]);
     let done = post(&story, &path, body.clone()).await;
-    assert_eq!(done.types(), "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED");
+    assert_eq!(
+        done.types(),
+        "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED"
+    );
     assert_eq!(story.hands.calls(), ["pay {\"sum\":6}"]);
     let messages = done.find("MESSAGES_SNAPSHOT")["messages"].to_string();
     assert!(messages.contains("I will.") && messages.contains(calls[1].as_str().expect("an id")), "{messages}");
@@ -77,7 +88,12 @@ async fn several_pauses_are_answered_in_one_post() {
     let path = format!("/workflows/{workflow}/stream/agui");
     let asked = post(&story, &path, input("chat", "r1", "pay")).await;
     let interrupts = asked.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
-    assert_eq!((interrupts[0]["reason"].as_str(), interrupts[1]["reason"].as_str()), (Some("input_required"), Some("tool_call")), "{}", asked.text);
+    assert_eq!(
+        (interrupts[0]["reason"].as_str(), interrupts[1]["reason"].as_str()),
+        (Some("input_required"), Some("tool_call")),
+        "{}",
+        asked.text
+    );
     let mut body = input("chat", "r2", "pay");
     body["resume"] = json!([{"interruptId": interrupts[1]["id"], "status": "cancelled"}, {"interruptId": interrupts[0]["id"], "status": "resolved", "payload": "Ada"}]);
     let done = post(&story, &path, body.clone()).await;

@@ -10,7 +10,8 @@ async fn of_two_posts_on_one_chat_one_is_busy() {
     let story = Story::scripted(pays());
     let agent = agent(&story, json!({})).await;
     let path = format!("/agents/{agent}/stream/vercel");
-    let (one, two) = tokio::join!(post(&story, &path, chat("c", json!([user("slow")]))), post(&story, &path, chat("c", json!([user("slow")]))));
+    let (one, two) =
+        tokio::join!(post(&story, &path, chat("c", json!([user("slow")]))), post(&story, &path, chat("c", json!([user("slow")]))));
     let mut statuses = [one.status, two.status];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409], "{} {}", one.text, two.text);
@@ -26,7 +27,8 @@ async fn of_two_answers_to_one_pause_one_wins() {
     let paused = post(&story, &path, input("chat", "r1", "hi")).await;
     let answer = |run: &str, name: &str| {
         let mut body = input("chat", run, "hi");
-        body["resume"] = json!([{"interruptId": paused.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": name}]);
+        body["resume"] =
+            json!([{"interruptId": paused.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": name}]);
         body
     };
     let (one, two) = tokio::join!(post(&story, &path, answer("r2", "Ada")), post(&story, &path, answer("r3", "Bob")));
@@ -57,7 +59,8 @@ async fn an_answer_after_a_restart_goes_on() {
 #[tokio::test]
 async fn a_chat_of_another_tenant_is_not_reached() {
     let story = Story::plain();
-    let graph = studio::model::sketch::graph("start -> human_1{prompt: \"Secret?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").expect("a sketch");
+    let graph = studio::model::sketch::graph("start -> human_1{prompt: \"Secret?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}")
+        .expect("a sketch");
     let mut workflows = Vec::new();
     for tenant in ["a", "b"] {
         let scope = studio::studio::Scope { tenant: tenant.into(), user: None };
@@ -66,14 +69,21 @@ async fn a_chat_of_another_tenant_is_not_reached() {
         workflows.push(made["id"].as_str().expect("an id").to_owned());
     }
     for chat_id in ["one chat", "0199a000-0000-7000-8000-00000000000a"] {
-        let first = whole(asked(&story, "a", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("hi")])))).await).await;
+        let first =
+            whole(asked(&story, "a", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("hi")])))).await).await;
         let waiting = first.find("data-awaiting_input")["data"].clone();
-        let other = whole(asked(&story, "b", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("mine")])))).await).await;
+        let other =
+            whole(asked(&story, "b", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("mine")])))).await)
+                .await;
         assert_eq!(other.said(), "Secret?", "a run of its own, not an answer to the other: {}", other.text);
         assert_ne!(other.find("data-awaiting_input")["data"]["trace_id"], waiting["trace_id"]);
         let mut body = input(chat_id, "r", "hi");
         body["resume"] = json!([{"interruptId": waiting["pause_id"], "status": "resolved", "payload": "stolen"}]);
-        for path in ["/workflows/same/stream/agui".to_owned(), format!("/workflows/traces/{}/resume/agui", waiting["trace_id"].as_str().expect("a run")), format!("/workflows/{}/stream/agui", workflows[0])] {
+        for path in [
+            "/workflows/same/stream/agui".to_owned(),
+            format!("/workflows/traces/{}/resume/agui", waiting["trace_id"].as_str().expect("a run")),
+            format!("/workflows/{}/stream/agui", workflows[0]),
+        ] {
             let refused = whole(asked(&story, "b", "POST", &path, None, Some(&body)).await).await;
             assert_eq!(refused.code(), "404 not_found", "{path}");
         }
@@ -109,7 +119,10 @@ async fn the_host_lets_in() {
     let story = Story::with(json!({"environment": "production"}), pays());
     let agent = agent(&story, json!({})).await;
     let request = |authorized| {
-        let request = http::Request::builder().method("POST").uri(format!("/api/studio/agents/{agent}/stream/vercel")).header("content-type", "application/json");
+        let request = http::Request::builder()
+            .method("POST")
+            .uri(format!("/api/studio/agents/{agent}/stream/vercel"))
+            .header("content-type", "application/json");
         let marks = studio::http::HostMarks { authorized, ..studio::http::HostMarks::default() };
         let body = bytes::Bytes::from(chat("c", json!([user("hi")])).to_string());
         studio::http::dispatch(&story.bench.studio, request.body(body).expect("a request"), marks)

@@ -20,7 +20,13 @@ async fn a_turn_is_told_with_the_headers_of_the_protocol() {
     assert_eq!(answer.said(), "Hello.");
     assert!(answer.text.ends_with("data: [DONE]\n\n") && !answer.text.contains("__"), "{}", answer.text);
     let about = &answer.find("finish")["messageMetadata"];
-    assert!(about["trace_id"].is_string() && about["thread_id"].is_string() && about["total_tokens"].is_number() && about["status"] == "completed", "{about}");
+    assert!(
+        about["trace_id"].is_string()
+            && about["thread_id"].is_string()
+            && about["total_tokens"].is_number()
+            && about["status"] == "completed",
+        "{about}"
+    );
     let again = post(&story, &format!("/agents/{agent}/stream/vercel"), chat("c", json!([user("hi"), user("you")]))).await;
     assert_eq!(again.find("finish")["messageMetadata"]["thread_id"], about["thread_id"], "a chat is a thread");
 }
@@ -28,7 +34,8 @@ async fn a_turn_is_told_with_the_headers_of_the_protocol() {
 #[tokio::test]
 async fn a_workflow_is_told_with_steps_and_state() {
     let story = Story::scripted(pays());
-    let workflow = story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
+    let workflow =
+        story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
     let mut body = chat("c", json!([user("hi")]));
     body["state"] = json!({"a": "x"});
     let answer = post(&story, &format!("/workflows/{workflow}/stream/vercel"), body).await;
@@ -78,7 +85,8 @@ async fn version_five_answers_through_the_resume_route() {
     let waiting = asked.find("data-awaiting_input")["data"].clone();
     assert_eq!((&waiting["status"], waiting["pending_tools"].as_array().map(Vec::len)), (&json!("awaiting_tool_approval"), Some(2)));
     let path = format!("/workflows/traces/{}/resume/vercel?ui=5", waiting["trace_id"].as_str().expect("a run"));
-    let calls: Vec<&str> = waiting["pending_tools"].as_array().expect("tools").iter().map(|tool| tool["call_id"].as_str().expect("an id")).collect();
+    let calls: Vec<&str> =
+        waiting["pending_tools"].as_array().expect("tools").iter().map(|tool| tool["call_id"].as_str().expect("an id")).collect();
     let decisions = json!([{"call_id": calls[0], "approval": "approve", "arguments": {"sum": 6}}, {"call_id": calls[1], "approval": "reject", "message": "no"}]);
     let done = post(&story, &path, json!({"pause_id": waiting["pause_id"], "decisions": decisions})).await;
     assert!(done.text.contains("tool-output-error") && !done.text.contains("denied"), "{}", done.text);
@@ -112,7 +120,8 @@ async fn a_regenerated_answer_takes_the_place_of_the_last_one() {
     assert_eq!((first.said(), second.said()), ("First.".to_owned(), "First.".to_owned()), "each run counts its replies");
     let thread = second.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
     let shown = story.bench.studio.thread(&story.bench.scope, &thread, studio::studio::ListQuery::default()).await.expect("a thread");
-    let messages: Vec<&str> = shown["messages"].as_array().expect("messages").iter().map(|message| message["trace_id"].as_str().expect("a run")).collect();
+    let messages: Vec<&str> =
+        shown["messages"].as_array().expect("messages").iter().map(|message| message["trace_id"].as_str().expect("a run")).collect();
     let run = second.find("finish")["messageMetadata"]["trace_id"].clone();
     assert_eq!(messages, [run.as_str().expect("a run"); 2], "only the new turn is read");
     assert_eq!((&shown["message_count"], &shown["run_count"]), (&json!(2), &json!(2)));
@@ -185,7 +194,8 @@ async fn files_are_stored_or_named() {
     let agent = agent(&story, json!({})).await;
     let path = format!("/agents/{agent}/stream/vercel");
     let with = |url: &str| {
-        let parts = json!([{"type": "text", "text": "see"}, {"type": "file", "mediaType": "text/plain", "filename": "note.txt", "url": url}]);
+        let parts =
+            json!([{"type": "text", "text": "see"}, {"type": "file", "mediaType": "text/plain", "filename": "note.txt", "url": url}]);
         chat("c", json!([{"id": "u", "role": "user", "parts": parts}]))
     };
     let sent = post(&story, &path, with("data:text/plain;base64,aGVsbG8=")).await;
@@ -195,7 +205,12 @@ async fn files_are_stored_or_named() {
     let key = file["storage_key"].as_str().expect("a key");
     let named = post(&story, &path, with(&format!("/studio/api/attachments/file?storage_key={key}"))).await;
     assert_eq!(named.status, 200, "{}", named.text);
-    for url in ["https://evil.example/a.png", "http://127.0.0.1/", "data:text/plain;base64,%%%", "/studio/api/attachments/file?storage_key=unknown"] {
+    for url in [
+        "https://evil.example/a.png",
+        "http://127.0.0.1/",
+        "data:text/plain;base64,%%%",
+        "/studio/api/attachments/file?storage_key=unknown",
+    ] {
         assert_eq!(post(&story, &path, with(url)).await.status, 422, "{url}");
     }
 }

@@ -11,7 +11,10 @@ pub(in crate::http::adapters) fn of_thread(shown: &[Value]) -> Vec<Value> {
         let (id, content) = (as_text(&message["id"]), as_text(&message["content"]));
         let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
         if !calls.is_empty() {
-            let told: Vec<Value> = calls.iter().map(|call| tool_call(&as_text(&call["call_id"]), &as_text(&call["name"]), call["inputs"].to_string())).collect();
+            let told: Vec<Value> = calls
+                .iter()
+                .map(|call| tool_call(&as_text(&call["call_id"]), &as_text(&call["name"]), call["inputs"].to_string()))
+                .collect();
             messages.push(json!({"id": format!("{id}-calls"), "role": "assistant", "toolCalls": told}));
             messages.extend(calls.iter().filter(|call| !call["result"].is_null()).enumerate().map(|(at, call)| {
                 json!({"id": format!("{id}-result-{at}"), "role": "tool", "toolCallId": call["call_id"], "content": as_text(&call["result"])})

@@ -231,7 +231,8 @@ impl Translator {
     fn awaiting(&self, pause: &Told) -> Value {
         let human = pause.event == "human_input_required";
         let status = if human { "awaiting_input" } else { "awaiting_tool_approval" };
-        let mut value = json!({"status": status, "trace_id": self.run, "node_id": pause.value("node_id"), "pause_id": pause.value("pause_id")});
+        let mut value =
+            json!({"status": status, "trace_id": self.run, "node_id": pause.value("node_id"), "pause_id": pause.value("pause_id")});
         for key in if human { &["prompt"][..] } else { &["message", "pending_tools"][..] } {
             value[*key] = pause.value(key);
         }

@@ -69,7 +69,10 @@ fn said(messages: &[&Map<String, Value>]) -> Result<Said> {
             Some("text") => texts.push(word("text").unwrap_or_default()),
             Some("binary") => said.files.push(binary(word("data"), word("url"), word("mimeType"), word("filename"))?),
             Some("image" | "audio" | "video" | "document") => {
-                let source = part.get("source").and_then(Value::as_object).ok_or_else(|| Error::field("messages", "messages has a file without source"))?;
+                let source = part
+                    .get("source")
+                    .and_then(Value::as_object)
+                    .ok_or_else(|| Error::field("messages", "messages has a file without source"))?;
                 let word = |key: &str| source.get(key).and_then(Value::as_str).map(str::to_owned);
                 let is_data = word("type").as_deref() == Some("data");
                 let (data, url) = if is_data { (word("value"), None) } else { (None, word("value")) };

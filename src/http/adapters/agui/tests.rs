@@ -23,7 +23,13 @@ fn told(translator: &mut Translator, events: &[(&'static str, Value)]) -> String
 }
 
 fn workflow() -> Translator {
-    Translator { run: "R".into(), thread_id: "chat".into(), run_id: "run".into(), state: Some(Map::from_iter([("input".into(), json!("hi"))])), ..Translator::default() }
+    Translator {
+        run: "R".into(),
+        thread_id: "chat".into(),
+        run_id: "run".into(),
+        state: Some(Map::from_iter([("input".into(), json!("hi"))])),
+        ..Translator::default()
+    }
 }
 
 fn agent() -> Translator {
@@ -67,31 +73,47 @@ fn steps_that_are_open_together_have_names_of_their_own_and_branches_change_no_s
     let mut inner = step("s2", "n", Some("Same"));
     inner["branch_id"] = json!("b");
     inner["changes"] = json!({"k": 1});
-    let text = told(&mut workflow(), &[
-        ("step_started", step("s1", "n", Some("Same"))),
-        ("step_started", inner.clone()),
-        ("step_started", step("s3", "n", Some("Same"))),
-        ("step_completed", inner),
-        ("step_completed", step("unknown", "n", None)),
-        ("trace_cancelled", json!({})),
-    ]);
+    let text = told(
+        &mut workflow(),
+        &[
+            ("step_started", step("s1", "n", Some("Same"))),
+            ("step_started", inner.clone()),
+            ("step_started", step("s3", "n", Some("Same"))),
+            ("step_completed", inner),
+            ("step_completed", step("unknown", "n", None)),
+            ("trace_cancelled", json!({})),
+        ],
+    );
     let steps: Vec<&str> = text.lines().filter(|line| line.contains("STEP") || line.contains("DELTA")).collect();
-    assert_eq!(steps, [
-        r#"{"type":"STEP_STARTED","stepName":"Same"}"#, r#"{"type":"STEP_STARTED","stepName":"n"}"#, r#"{"type":"STEP_STARTED","stepName":"n (2)"}"#,
-        r#"{"type":"STEP_FINISHED","stepName":"n"}"#, r#"{"type":"STEP_FINISHED","stepName":"n (2)"}"#, r#"{"type":"STEP_FINISHED","stepName":"Same"}"#,
-    ]);
-    assert!(text.ends_with("\"outcome\":{\"type\":\"cancelled\"},\"usage\":[{\"provider\":\"script\",\"model\":\"m\",\"inputTokens\":1}]}\n"), "{text}");
+    assert_eq!(
+        steps,
+        [
+            r#"{"type":"STEP_STARTED","stepName":"Same"}"#,
+            r#"{"type":"STEP_STARTED","stepName":"n"}"#,
+            r#"{"type":"STEP_STARTED","stepName":"n (2)"}"#,
+            r#"{"type":"STEP_FINISHED","stepName":"n"}"#,
+            r#"{"type":"STEP_FINISHED","stepName":"n (2)"}"#,
+            r#"{"type":"STEP_FINISHED","stepName":"Same"}"#,
+        ]
+    );
+    assert!(
+        text.ends_with("\"outcome\":{\"type\":\"cancelled\"},\"usage\":[{\"provider\":\"script\",\"model\":\"m\",\"inputTokens\":1}]}\n"),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_chat_is_told_with_its_messages_and_calls() {
-    let text = told(&mut agent(), &[
-        ("thread", json!({"thread_id": "T", "trace_id": "R", "agent_id": "A"})),
-        ("token", json!({"delta": "Let me see."})),
-        ("tool_call", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}})),
-        ("tool_result", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}, "result": "seen"})),
-        ("done", json!({"reply": "Done.", "output": "no"})),
-    ]);
+    let text = told(
+        &mut agent(),
+        &[
+            ("thread", json!({"thread_id": "T", "trace_id": "R", "agent_id": "A"})),
+            ("token", json!({"delta": "Let me see."})),
+            ("tool_call", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}})),
+            ("tool_result", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}, "result": "seen"})),
+            ("done", json!({"reply": "Done.", "output": "no"})),
+        ],
+    );
     expect![[r#""#]].assert_eq(&text);
 }
 
@@ -110,12 +132,15 @@ fn a_run_that_goes_on_remembers_state_messages_and_calls() {
         Told::made("tool_approval_required", 3, approval("P").1),
     ];
     translator.remember(past);
-    let text = told(&mut translator, &[
-        ("tool_approval_resolved", json!({"pause_id": "P", "approved": true, "decisions": []})),
-        ("tool_call", json!({"call_id": "c1", "name": "pay", "inputs": {"sum": 5}})),
-        ("tool_result", json!({"call_id": "c1", "name": "pay", "inputs": {"sum": 5}, "result": "paid"})),
-        ("done", json!({"reply": "Paid."})),
-    ]);
+    let text = told(
+        &mut translator,
+        &[
+            ("tool_approval_resolved", json!({"pause_id": "P", "approved": true, "decisions": []})),
+            ("tool_call", json!({"call_id": "c1", "name": "pay", "inputs": {"sum": 5}})),
+            ("tool_result", json!({"call_id": "c1", "name": "pay", "inputs": {"sum": 5}, "result": "paid"})),
+            ("done", json!({"reply": "Paid."})),
+        ],
+    );
     expect![[r#""#]].assert_eq(&text);
     let mut workflow = workflow();
     workflow.remember(vec![Told::made("step_completed", 1, json!({"step_id": "s", "node_id": "n", "changes": {"name": "Ada"}}))]);
@@ -150,8 +175,13 @@ fn inputs_are_read() {
     assert_eq!((ask.interrupts.len(), &ask.interrupts[1].payload), (2, &None));
     assert_eq!(ask.context, Some(json!([{"description": "d", "value": "v"}])));
     for wrong in [
-        json!({"threadId": 1}), json!({"threadId": "x".repeat(192)}), json!({"state": [1]}), json!({"context": {}}), json!({"resume": {}}),
-        json!({"resume": [{"status": "resolved"}]}), json!({"resume": [{"interruptId": "P", "status": "done"}]}),
+        json!({"threadId": 1}),
+        json!({"threadId": "x".repeat(192)}),
+        json!({"state": [1]}),
+        json!({"context": {}}),
+        json!({"resume": {}}),
+        json!({"resume": [{"status": "resolved"}]}),
+        json!({"resume": [{"interruptId": "P", "status": "done"}]}),
         json!({"resume": [{"interruptId": "P", "status": "cancelled"}, {"interruptId": "P", "status": "cancelled"}]}),
     ] {
         assert!(read(&wrong).is_err(), "{wrong}");

@@ -32,8 +32,17 @@ fn approval(number: u64, calls: &[&str]) -> Pause {
 
 fn standing(status: Status, pauses: Vec<Pause>) -> Standing {
     Standing {
-        run: id(1), thread: id(2), entity: EntityKind::Workflow, entity_id: id(3), status, pauses, answered: vec![id(50)],
-        message: "hi".into(), state: Map::new(), last: 9, newest_part: 0,
+        run: id(1),
+        thread: id(2),
+        entity: EntityKind::Workflow,
+        entity_id: id(3),
+        status,
+        pauses,
+        answered: vec![id(50)],
+        message: "hi".into(),
+        state: Map::new(),
+        last: 9,
+        newest_part: 0,
     }
 }
 
@@ -104,7 +113,10 @@ fn interrupts_are_answered_by_their_ids() {
     for (interrupt, wanted) in [
         (resume(10, Some(json!("Ada"))), json!({"pause_id": id(10).to_string(), "message": "Ada"})),
         (resume(10, Some(json!({"text": "Ada"}))), json!({"pause_id": id(10).to_string(), "message": "Ada"})),
-        (resume(11, Some(json!({"approved": false, "reason": "no"}))), json!({"pause_id": id(11).to_string(), "message": "no", "approval": "reject"})),
+        (
+            resume(11, Some(json!({"approved": false, "reason": "no"}))),
+            json!({"pause_id": id(11).to_string(), "message": "no", "approval": "reject"}),
+        ),
         (resume(11, None), json!({"pause_id": id(11).to_string(), "approval": "reject"})),
         (
             resume(11, Some(json!({"decisions": [{"call_id": "c", "approval": "approve", "arguments": {"sum": 1}}]}))),

@@ -15,7 +15,14 @@ use super::told::{Told, as_text};
 const SOURCES: usize = 20;
 /// Figures of the run that the end of a message carries.
 const FIGURES: [&str; 9] = [
-    "prompt_tokens", "completion_tokens", "total_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens", "estimated_cost", "currency",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "estimated_cost",
+    "currency",
     "unpriced",
 ];
 

@@ -67,9 +67,15 @@ fn calls_and_results_are_told_outside_of_text() {
             ("token", json!({"delta": "Let me see."})),
             ("tool_call", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}})),
             ("tool_call", json!({"call_id": "c2", "name": "look", "inputs": {}})),
-            ("tool_result", json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}, "result": "{\"a\":1}", "is_error": false, "skipped": false})),
+            (
+                "tool_result",
+                json!({"call_id": "c1", "name": "look", "inputs": {"n": 1}, "result": "{\"a\":1}", "is_error": false, "skipped": false}),
+            ),
             ("tool_result", json!({"call_id": "c2", "name": "look", "result": "it broke", "is_error": true, "skipped": false})),
-            ("tool_result", json!({"call_id": "c3", "name": "pay", "inputs": {"sum": 1}, "result": "rejected", "is_error": false, "skipped": true})),
+            (
+                "tool_result",
+                json!({"call_id": "c3", "name": "pay", "inputs": {"sum": 1}, "result": "rejected", "is_error": false, "skipped": true}),
+            ),
             ("done", json!({"reply": ""})),
         ],
         expect![[r#""#]],
@@ -118,11 +124,18 @@ fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() 
     let decisions = json!([{"call_id": "c1", "approval": "approve", "edited": false}, {"call_id": "c2", "approval": "approve", "edited": true},
         {"call_id": "c3", "approval": "reject", "edited": false}]);
     let call = |id: &str| ("tool_call", json!({"call_id": id, "name": "pay", "inputs": {"sum": 9}}));
-    let result = |id: &str, skipped: bool| ("tool_result", json!({"call_id": id, "name": "pay", "result": "ok", "is_error": false, "skipped": skipped}));
+    let result = |id: &str, skipped: bool| {
+        ("tool_result", json!({"call_id": id, "name": "pay", "result": "ok", "is_error": false, "skipped": skipped}))
+    };
     let events = [
         ("tool_approval_resolved", json!({"pause_id": "P", "approved": true, "decisions": decisions})),
         ("step_started", step("agent")),
-        call("c1"), call("c2"), call("c3"), result("c1", false), result("c2", false), result("c3", true),
+        call("c1"),
+        call("c2"),
+        call("c3"),
+        result("c1", false),
+        result("c2", false),
+        result("c3", true),
         ("trace_completed", json!({"reply": null})),
     ];
     expect![[r#""#]].assert_eq(&told(&mut translator, &events));
@@ -131,7 +144,12 @@ fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() 
 #[test]
 fn every_end_is_said() {
     check(
-        &[("step_started", step("llm")), ("token", json!({"delta": "He"})), ("step_failed", step("llm")), ("trace_failed", json!({"code": "provider_auth", "message": "no key"}))],
+        &[
+            ("step_started", step("llm")),
+            ("token", json!({"delta": "He"})),
+            ("step_failed", step("llm")),
+            ("trace_failed", json!({"code": "provider_auth", "message": "no key"})),
+        ],
         expect![[r#""#]],
     );
     check(&[("token", json!({"delta": "He"})), ("trace_cancelled", json!({"trace_id": "R"}))], expect![[r#""#]]);
@@ -143,7 +161,10 @@ fn every_end_is_said() {
 #[test]
 fn version_five_is_told_of_refused_calls_as_errors() {
     let mut old = Translator { no_approvals: true, ..new() };
-    let text = told(&mut old, &[("tool_result", json!({"call_id": "c", "name": "pay", "result": "no", "is_error": false, "skipped": true})), ("done", json!({}))]);
+    let text = told(
+        &mut old,
+        &[("tool_result", json!({"call_id": "c", "name": "pay", "result": "no", "is_error": false, "skipped": true})), ("done", json!({}))],
+    );
     assert!(text.contains("tool-output-error") && !text.contains("denied"), "{text}");
 }
 
@@ -156,11 +177,21 @@ fn messages_and_the_plain_form_are_read() {
     let ask = read(&json!({"id": "chat", "messages": [user, assistant], "trigger": "submit-message", "state": {"k": 1}})).expect("a body");
     assert_eq!((ask.chat.as_deref(), &ask.said.text, ask.said.files.len()), (Some("chat"), &json!("a\nb"), 1));
     let verdict = &ask.verdicts[0];
-    assert_eq!((verdict.pause.as_str(), verdict.call.as_str(), verdict.approved, verdict.reason.as_deref()), ("P", "c.1", false, Some("why")));
+    assert_eq!(
+        (verdict.pause.as_str(), verdict.call.as_str(), verdict.approved, verdict.reason.as_deref()),
+        ("P", "c.1", false, Some("why"))
+    );
     assert_eq!(ask.verdicts.len(), 1, "only what was just decided");
     let plain = read(&json!({"message": "hi", "thread_id": "t", "context": {"k": 1}})).expect("a body");
     assert_eq!((&plain.said.text, plain.chat.as_deref(), plain.state), (&json!("hi"), Some("t"), Some(json!({"k": 1}))));
-    for wrong in [json!([]), json!({"trigger": "other"}), json!({"messages": 1}), json!({"messages": [1]}), json!({"id": "x".repeat(192), "message": "hi"}), json!({"state": []})] {
+    for wrong in [
+        json!([]),
+        json!({"trigger": "other"}),
+        json!({"messages": 1}),
+        json!({"messages": [1]}),
+        json!({"id": "x".repeat(192), "message": "hi"}),
+        json!({"state": []}),
+    ] {
         assert!(read(&wrong).is_err(), "{wrong}");
     }
 }
