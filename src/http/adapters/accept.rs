@@ -129,14 +129,9 @@ fn key(call: &Call, protocol: Protocol, target: &Target, ask: Option<&Ask>) -> R
 }
 
 fn of_vercel(accepted: &Accepted, no_approvals: bool) -> Translator {
-    let goes_on = !accepted.ask.verdicts.is_empty();
-    Translator::Vercel(Box::new(vercel::Translator {
-        message_id: (!goes_on).then(|| message_id(&accepted.text("trace_id"), accepted.after())),
-        run: accepted.text("trace_id"),
-        thread: accepted.text("thread_id"),
-        no_approvals,
-        ..vercel::Translator::default()
-    }))
+    let (run, goes_on) = (accepted.text("trace_id"), !accepted.ask.verdicts.is_empty());
+    let message_id = (!goes_on).then(|| message_id(&run, accepted.after()));
+    Translator::Vercel(Box::new(vercel::Translator::new(run, accepted.text("thread_id"), message_id, no_approvals)))
 }
 
 /// The same for everybody who is told this part of the run.
@@ -146,12 +141,9 @@ pub(super) fn message_id(run: &str, after: u64) -> String {
 
 async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<Translator> {
     let (run, thread) = (accepted.text("trace_id"), accepted.text("thread_id"));
-    let mut translator = agui::Translator {
-        thread_id: accepted.ask.chat.clone().unwrap_or(thread),
-        run_id: accepted.ask.run.clone().unwrap_or_else(|| run.clone()),
-        run: run.clone(),
-        ..agui::Translator::default()
-    };
+    let thread_id = accepted.ask.chat.clone().unwrap_or(thread);
+    let run_id = accepted.ask.run.clone().unwrap_or_else(|| run.clone());
+    let mut translator = agui::Translator::new(run.clone(), thread_id, run_id);
     let standing = match studio.standing(scope, &run).await {
         Ok(standing) => standing,
         // A studio that keeps nothing.
@@ -312,13 +304,9 @@ pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let run = standing.run.to_string();
     let from = From { after: standing.newest_part, ..From::default() };
     let Some(events) = call.studio.events(&call.scope, &run, from, Follow::Tail).await? else { return Ok(answer::nothing()) };
-    let translator = Translator::Vercel(Box::new(vercel::Translator {
-        message_id: Some(message_id(&run, standing.newest_part)),
-        run: run.clone(),
-        thread: standing.thread.to_string(),
-        no_approvals: call.query("ui") == Some("5"),
-        ..vercel::Translator::default()
-    }));
+    let (message_id, thread) = (message_id(&run, standing.newest_part), standing.thread.to_string());
+    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5"));
+    let translator = Translator::Vercel(Box::new(translator));
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
     course::answer(course, Protocol::Vercel, slot, None)
 }

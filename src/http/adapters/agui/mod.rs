@@ -19,10 +19,10 @@ use steps::Steps;
 /// Tells one AG-UI run.
 #[derive(Debug, Default)]
 pub(super) struct Translator {
-    pub(super) run: String,
+    run: String,
     /// As the client names them.
-    pub(super) thread_id: String,
-    pub(super) run_id: String,
+    thread_id: String,
+    run_id: String,
     /// Of a workflow: what it knows so far.
     pub(super) state: Option<Map<String, Value>>,
     /// Of an agent: what was said so far, older turns first.
@@ -39,6 +39,11 @@ pub(super) struct Translator {
 }
 
 impl Translator {
+    /// Of a run, and the names that the client has for thread and run.
+    pub(super) fn new(run: String, thread_id: String, run_id: String) -> Self {
+        Self { run, thread_id, run_id, ..Self::default() }
+    }
+
     /// Takes in what was told before this stream.
     pub(super) fn remember(&mut self, past: Vec<Told>) {
         let mut told = Vec::new();

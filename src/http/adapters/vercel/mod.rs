@@ -29,12 +29,12 @@ const FIGURES: [&str; 9] = [
 /// Tells one message.
 #[derive(Debug, Default)]
 pub(super) struct Translator {
-    pub(super) run: String,
-    pub(super) thread: String,
+    run: String,
+    thread: String,
     /// Of the message that begins; none when the client goes on with its last one.
-    pub(super) message_id: Option<String>,
+    message_id: Option<String>,
     /// The client knows no approvals (major version 5).
-    pub(super) no_approvals: bool,
+    no_approvals: bool,
     pub(super) end: Option<End>,
     /// The text block that is open, and what the last one said.
     block: Option<String>,
@@ -48,6 +48,11 @@ pub(super) struct Translator {
 }
 
 impl Translator {
+    /// Of a run on a thread. Without an id, the client goes on with its last message.
+    pub(super) fn new(run: String, thread: String, message_id: Option<String>, no_approvals: bool) -> Self {
+        Self { run, thread, message_id, no_approvals, ..Self::default() }
+    }
+
     pub(super) fn open(&self, out: &mut Vec<Value>) {
         out.push(self.message_id.as_ref().map_or_else(|| json!({"type": "start"}), |id| json!({"type": "start", "messageId": id})));
     }
