@@ -120,9 +120,14 @@ fn input(thread: &str, run: &str, text: &str) -> Value {
 }
 
 async fn agent(story: &Story, more: Value) -> String {
-    let mut body = json!({"name": "Helper", "provider": "script", "model": "m", "tools": [{"ref": "host:look"}, {"ref": "host:pay"}]});
+    let mut body = json!({"name": "Helper", "provider": "script", "model": "m", "tools": [{"ref": "host:look"}]});
     crate::support::merge(&mut body, more);
     story.bench.agent(body).await
+}
+
+/// An agent whose payments wait for a person.
+async fn payer(story: &Story) -> String {
+    agent(story, json!({"tools": [{"ref": "host:look"}, {"ref": "host:pay"}]})).await
 }
 
 /// Replies of a model that pays when it is told to, and tells what came of it.

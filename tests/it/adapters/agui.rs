@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{agent, asked, input, pays, post, read_until};
+use super::{agent, asked, input, payer, pays, post, read_until};
 use crate::support::story::Story;
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_chat_is_told_with_all_of_its_messages() {
 #[tokio::test]
 async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
     let story = Story::scripted(pays());
-    let agent = agent(&story, json!({})).await;
+    let agent = payer(&story).await;
     let path = format!("/agents/{agent}/stream/agui");
     let asked = post(&story, &path, input("chat", "r1", "pay")).await;
     let outcome = asked.find("RUN_FINISHED")["outcome"].clone();
@@ -67,7 +67,7 @@ async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
     );
     assert_eq!(story.hands.calls(), ["pay {\"sum\":6}"]);
     let messages = done.find("MESSAGES_SNAPSHOT")["messages"].to_string();
-    assert!(messages.contains("I will.") && messages.contains(calls[1].as_str().expect("an id")), "{messages}");
+    assert!(messages.contains("\"pay\"") && messages.contains(calls[1].as_str().expect("an id")), "{messages}");
     assert_eq!(post(&story, &path, body.clone()).await.text, done.text, "the same run is told the same");
     body["runId"] = json!("r4");
     assert_eq!(post(&story, &path, body.clone()).await.code(), "409 pause_not_pending");

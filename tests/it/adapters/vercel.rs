@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{agent, asked, chat, get, pays, post, post_with_key, read_until, user, whole};
+use super::{agent, asked, chat, get, payer, pays, post, post_with_key, read_until, user, whole};
 use crate::support::story::Story;
 
 #[tokio::test]
@@ -57,7 +57,7 @@ fn decided(answer: &super::Answer, approved: &[bool]) -> Value {
 #[tokio::test]
 async fn approvals_go_there_and_back() {
     let story = Story::scripted(pays());
-    let agent = agent(&story, json!({})).await;
+    let agent = payer(&story).await;
     let path = format!("/agents/{agent}/stream/vercel");
     let asked = post(&story, &path, chat("c", json!([user("pay")]))).await;
     let requests = asked.frames().iter().filter(|part| part["type"] == "tool-approval-request").count();
@@ -79,7 +79,7 @@ async fn approvals_go_there_and_back() {
 #[tokio::test]
 async fn version_five_answers_through_the_resume_route() {
     let story = Story::scripted(pays());
-    let agent = agent(&story, json!({})).await;
+    let agent = payer(&story).await;
     let asked = post(&story, &format!("/agents/{agent}/stream/vercel?ui=5"), chat("c", json!([user("pay")]))).await;
     assert!(!asked.text.contains("tool-approval-request"), "{}", asked.text);
     let waiting = asked.find("data-awaiting_input")["data"].clone();
