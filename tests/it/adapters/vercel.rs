@@ -185,6 +185,7 @@ async fn a_turn_that_lost_its_reader_is_told_again_from_its_beginning() {
     let id = again.find("start")["messageId"].as_str().expect("an id").to_owned();
     assert!(heard.contains(&id), "it is the same message: {heard}");
     assert_eq!(again.types(), "start text-start text-delta text-end finish");
+    assert!(again.find("finish")["messageMetadata"]["total_tokens"].is_number(), "{}", again.text);
     assert_eq!(get(&story, &format!("{path}/c/stream")).await.status, 204);
 }
 

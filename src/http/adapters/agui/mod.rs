@@ -70,7 +70,7 @@ impl Translator {
 
     pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
         if let Some(end) = End::of(&told) {
-            self.end = Some(end);
+            self.end.get_or_insert(end);
             return;
         }
         match told.event {
