@@ -64,7 +64,20 @@ fn a_run_is_told_with_steps_state_and_text() {
             ("rag_query", json!({"query": "q"})),
             ("trace_completed", json!({"reply": "Hello", "output": {"a": 1}})),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+            {"type":"STATE_SNAPSHOT","snapshot":{"input":"hi"}}
+            {"type":"CUSTOM","name":"studio.trace","value":{"trace_id":"R","thread_id":"T","workflow_id":"W"}}
+            {"type":"STEP_STARTED","stepName":"Answer"}
+            {"type":"TEXT_MESSAGE_START","messageId":"R-4","role":"assistant"}
+            {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-4","delta":"Hel"}
+            {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-4","delta":"lo"}
+            {"type":"TEXT_MESSAGE_END","messageId":"R-4"}
+            {"type":"STEP_FINISHED","stepName":"Answer"}
+            {"type":"STATE_DELTA","delta":[{"op":"add","path":"/a~1b~0c","value":1},{"op":"replace","path":"/input","value":"x"}]}
+            {"type":"CUSTOM","name":"studio.rag_query","value":{"query":"q"}}
+            {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"success"},"usage":[{"provider":"script","model":"m","inputTokens":1}],"result":{"trace_id":"R","reply":"Hello","output":{"a":1}}}
+        "#]],
     );
 }
 
@@ -114,13 +127,39 @@ fn a_chat_is_told_with_its_messages_and_calls() {
             ("done", json!({"reply": "Done.", "output": "no"})),
         ],
     );
-    expect![[r#""#]].assert_eq(&text);
+    expect![[r#"
+        {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+        {"type":"MESSAGES_SNAPSHOT","messages":[{"id":"R-user","role":"user","content":"hi"}]}
+        {"type":"CUSTOM","name":"studio.trace","value":{"thread_id":"T","trace_id":"R","agent_id":"A"}}
+        {"type":"TEXT_MESSAGE_START","messageId":"R-2","role":"assistant"}
+        {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-2","delta":"Let me see."}
+        {"type":"TEXT_MESSAGE_END","messageId":"R-2"}
+        {"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"look","parentMessageId":"R-2"}
+        {"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"n\":1}"}
+        {"type":"TOOL_CALL_END","toolCallId":"c1"}
+        {"type":"TOOL_CALL_RESULT","messageId":"R-c1","toolCallId":"c1","role":"tool","content":"seen"}
+        {"type":"TEXT_MESSAGE_START","messageId":"R-5","role":"assistant"}
+        {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-5","delta":"Done."}
+        {"type":"TEXT_MESSAGE_END","messageId":"R-5"}
+        {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"success"},"usage":[{"provider":"script","model":"m","inputTokens":1}],"result":{"trace_id":"R","reply":"Done."}}
+    "#]].assert_eq(&text);
 }
 
 #[test]
 fn pauses_are_interrupts() {
     let question = json!({"trace_id": "R", "step_id": "s", "node_id": "ask", "pause_id": "Q", "prompt": "Name?"});
-    check(&[("step_started", step("s", "ask", None)), ("human_input_required", question), approval("P")], expect![[r#""#]]);
+    check(&[("step_started", step("s", "ask", None)), ("human_input_required", question), approval("P")], expect![[r#"
+        {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+        {"type":"STATE_SNAPSHOT","snapshot":{"input":"hi"}}
+        {"type":"STEP_STARTED","stepName":"ask"}
+        {"type":"TOOL_CALL_START","toolCallId":"c1","toolCallName":"pay"}
+        {"type":"TOOL_CALL_ARGS","toolCallId":"c1","delta":"{\"sum\":5}"}
+        {"type":"TOOL_CALL_END","toolCallId":"c1"}
+        {"type":"STEP_FINISHED","stepName":"ask"}
+        {"type":"CUSTOM","name":"awaiting_input","value":{"status":"awaiting_input","trace_id":"R","node_id":"ask","pause_id":"Q","prompt":"Name?"}}
+        {"type":"CUSTOM","name":"awaiting_input","value":{"status":"awaiting_tool_approval","trace_id":"R","node_id":"n","pause_id":"P","message":"1 waits.","pending_tools":[{"name":"pay","arguments":{"sum":5},"call_id":"c1"}]}}
+        {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"interrupt","interrupts":[{"id":"Q","reason":"input_required","message":"Name?","responseSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}},{"id":"P","reason":"tool_call","message":"1 waits.","responseSchema":{"type":"object","properties":{"approval":{"type":"string","enum":["approve","reject"]},"message":{"type":"string"},"decisions":{"type":"array","items":{"type":"object","required":["call_id","approval"],"properties":{"call_id":{"type":"string"},"approval":{"type":"string","enum":["approve","reject"]},"arguments":{"type":"object"},"message":{"type":"string"}}}}}},"toolCallId":"c1"}]},"usage":[{"provider":"script","model":"m","inputTokens":1}]}
+    "#]]);
 }
 
 #[test]
@@ -141,7 +180,16 @@ fn a_run_that_goes_on_remembers_state_messages_and_calls() {
             ("done", json!({"reply": "Paid."})),
         ],
     );
-    expect![[r#""#]].assert_eq(&text);
+    expect![[r#"
+        {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+        {"type":"MESSAGES_SNAPSHOT","messages":[{"id":"R-user","role":"user","content":"hi"},{"id":"R-2","role":"assistant","content":"I will.","toolCalls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{\"sum\":5}"}}]}]}
+        {"type":"CUSTOM","name":"studio.tool_approval_resolved","value":{"pause_id":"P","approved":true,"decisions":[]}}
+        {"type":"TOOL_CALL_RESULT","messageId":"R-c1","toolCallId":"c1","role":"tool","content":"paid"}
+        {"type":"TEXT_MESSAGE_START","messageId":"R-4","role":"assistant"}
+        {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-4","delta":"Paid."}
+        {"type":"TEXT_MESSAGE_END","messageId":"R-4"}
+        {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"success"},"usage":[{"provider":"script","model":"m","inputTokens":1}],"result":{"trace_id":"R","reply":"Paid."}}
+    "#]].assert_eq(&text);
     let mut workflow = workflow();
     workflow.remember(vec![Told::made("step_completed", 1, json!({"step_id": "s", "node_id": "n", "changes": {"name": "Ada"}}))]);
     let text = told(&mut workflow, &[]);
@@ -150,8 +198,22 @@ fn a_run_that_goes_on_remembers_state_messages_and_calls() {
 
 #[test]
 fn every_end_is_said() {
-    check(&[("token", json!({"delta": "He"})), ("trace_failed", json!({"code": "provider_auth", "message": "no key"}))], expect![[r#""#]]);
-    check(&[("token", json!({"delta": "He"}))], expect![[r#""#]]);
+    check(&[("token", json!({"delta": "He"})), ("trace_failed", json!({"code": "provider_auth", "message": "no key"}))], expect![[r#"
+        {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+        {"type":"STATE_SNAPSHOT","snapshot":{"input":"hi"}}
+        {"type":"TEXT_MESSAGE_START","messageId":"R-1","role":"assistant"}
+        {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-1","delta":"He"}
+        {"type":"TEXT_MESSAGE_END","messageId":"R-1"}
+        {"type":"RUN_ERROR","message":"no key","code":"provider_auth"}
+    "#]]);
+    check(&[("token", json!({"delta": "He"}))], expect![[r#"
+        {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+        {"type":"STATE_SNAPSHOT","snapshot":{"input":"hi"}}
+        {"type":"TEXT_MESSAGE_START","messageId":"R-1","role":"assistant"}
+        {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-1","delta":"He"}
+        {"type":"TEXT_MESSAGE_END","messageId":"R-1"}
+        {"type":"RUN_ERROR","message":"the stream broke off before the run ended; the run goes on","code":"interrupted"}
+    "#]]);
 }
 
 #[test]
@@ -160,7 +222,12 @@ fn a_thread_is_shown_with_its_calls() {
         json!({"id": "1", "role": "user", "content": "hi", "tool_calls": []}),
         json!({"id": "2", "role": "assistant", "content": "Seen.", "tool_calls": [{"call_id": "c", "name": "look", "inputs": {"n": 1}, "result": "ok", "is_error": false}]}),
     ];
-    expect![[r#""#]].assert_eq(&lines(&of_thread(&shown)));
+    expect![[r#"
+        {"id":"1","role":"user","content":"hi"}
+        {"id":"2-calls","role":"assistant","toolCalls":[{"id":"c","type":"function","function":{"name":"look","arguments":"{\"n\":1}"}}]}
+        {"id":"2-result-0","role":"tool","toolCallId":"c","content":"ok"}
+        {"id":"2","role":"assistant","content":"Seen."}
+    "#]].assert_eq(&lines(&of_thread(&shown)));
 }
 
 #[test]

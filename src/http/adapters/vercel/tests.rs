@@ -48,7 +48,18 @@ fn a_linear_run_is_one_message_of_text_steps_and_transient_data() {
             ("step_started", step("stop")),
             ("trace_completed", json!({"reply": "Hello", "output": {"a": 1}, "total_tokens": 3, "estimated_cost": "0.000001"})),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            {"type":"start","messageId":"R-0"}
+            {"type":"data-studio","data":{"event":"thread","trace_id":"R","thread_id":"T"},"transient":true}
+            {"type":"start-step"}
+            {"type":"text-start","id":"text-3"}
+            {"type":"text-delta","id":"text-3","delta":"Hel"}
+            {"type":"text-delta","id":"text-3","delta":"lo"}
+            {"type":"text-end","id":"text-3"}
+            {"type":"finish-step"}
+            {"type":"data-studio","data":{"event":"step_started","step_id":"s","node_id":"n","node_type":"stop"},"transient":true}
+            {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed","total_tokens":3,"estimated_cost":"0.000001"}}
+        "#]],
     );
 }
 
@@ -56,7 +67,16 @@ fn a_linear_run_is_one_message_of_text_steps_and_transient_data() {
 fn a_reply_that_was_not_streamed_is_one_more_block() {
     check(
         &[("token", json!({"delta": "Thinking"})), ("done", json!({"trace_id": "R", "reply": "Done.", "message_id": "m"}))],
-        expect![[r#""#]],
+        expect![[r#"
+            {"type":"start","messageId":"R-0"}
+            {"type":"text-start","id":"text-1"}
+            {"type":"text-delta","id":"text-1","delta":"Thinking"}
+            {"type":"text-end","id":"text-1"}
+            {"type":"text-start","id":"text-2"}
+            {"type":"text-delta","id":"text-2","delta":"Done."}
+            {"type":"text-end","id":"text-2"}
+            {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
+        "#]],
     );
 }
 
@@ -78,7 +98,19 @@ fn calls_and_results_are_told_outside_of_text() {
             ),
             ("done", json!({"reply": ""})),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            {"type":"start","messageId":"R-0"}
+            {"type":"text-start","id":"text-1"}
+            {"type":"text-delta","id":"text-1","delta":"Let me see."}
+            {"type":"text-end","id":"text-1"}
+            {"type":"tool-input-available","toolCallId":"c1","toolName":"look","input":{"n":1},"dynamic":true}
+            {"type":"tool-input-available","toolCallId":"c2","toolName":"look","input":{},"dynamic":true}
+            {"type":"tool-output-available","toolCallId":"c1","output":"{\"a\":1}","dynamic":true}
+            {"type":"tool-output-error","toolCallId":"c2","errorText":"it broke","dynamic":true}
+            {"type":"tool-input-available","toolCallId":"c3","toolName":"pay","input":{"sum":1},"dynamic":true}
+            {"type":"tool-output-denied","toolCallId":"c3"}
+            {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
+        "#]],
     );
 }
 
@@ -96,13 +128,32 @@ fn sources_of_a_search_are_told_up_to_twenty() {
 #[test]
 fn a_question_ends_the_message_with_its_prompt() {
     let question = json!({"trace_id": "R", "step_id": "s", "node_id": "ask", "pause_id": "P", "prompt": "Name?", "output_key": "name"});
-    check(&[("step_started", step("human")), ("human_input_required", question)], expect![[r#""#]]);
+    check(&[("step_started", step("human")), ("human_input_required", question)], expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"data-studio","data":{"event":"step_started","step_id":"s","node_id":"n","node_type":"human"},"transient":true}
+        {"type":"data-awaiting_input","id":"P","data":{"status":"awaiting_input","trace_id":"R","node_id":"ask","pause_id":"P","prompt":"Name?"}}
+        {"type":"text-start","id":"text-2"}
+        {"type":"text-delta","id":"text-2","delta":"Name?"}
+        {"type":"text-end","id":"text-2"}
+        {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"awaiting_input"}}
+    "#]]);
 }
 
 #[test]
 fn an_approval_ends_the_message_with_requests_for_each_call() {
     let events = [("step_started", step("agent")), ("token", json!({"delta": "I will."})), approval("P", "c1")];
-    check(&events, expect![[r#""#]]);
+    check(&events, expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"start-step"}
+        {"type":"text-start","id":"text-2"}
+        {"type":"text-delta","id":"text-2","delta":"I will."}
+        {"type":"text-end","id":"text-2"}
+        {"type":"tool-input-available","toolCallId":"c1","toolName":"pay","input":{"sum":5},"dynamic":true}
+        {"type":"tool-approval-request","approvalId":"P.c1","toolCallId":"c1"}
+        {"type":"data-awaiting_input","id":"P","data":{"status":"awaiting_tool_approval","trace_id":"R","node_id":"n","pause_id":"P","message":"1 waits.","pending_tools":[{"name":"pay","arguments":{"sum":5},"call_id":"c1"}]}}
+        {"type":"finish-step"}
+        {"type":"finish","finishReason":"tool-calls","messageMetadata":{"trace_id":"R","thread_id":"T","status":"awaiting_tool_approval"}}
+    "#]]);
     let mut old = Translator { no_approvals: true, ..new() };
     let text = told(&mut old, &events);
     assert!(!text.contains("tool-approval-request") && text.contains("data-awaiting_input"), "{text}");
@@ -138,7 +189,16 @@ fn a_message_that_goes_on_is_not_told_its_calls_again_unless_they_were_edited() 
         result("c3", true),
         ("trace_completed", json!({"reply": null})),
     ];
-    expect![[r#""#]].assert_eq(&told(&mut translator, &events));
+    expect![[r#"
+        {"type":"start"}
+        {"type":"start-step"}
+        {"type":"tool-input-available","toolCallId":"c2","toolName":"pay","input":{"sum":9},"dynamic":true}
+        {"type":"tool-output-available","toolCallId":"c1","output":"ok","dynamic":true}
+        {"type":"tool-output-available","toolCallId":"c2","output":"ok","dynamic":true}
+        {"type":"tool-output-denied","toolCallId":"c3"}
+        {"type":"finish-step"}
+        {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
+    "#]].assert_eq(&told(&mut translator, &events));
 }
 
 #[test]
@@ -150,12 +210,41 @@ fn every_end_is_said() {
             ("step_failed", step("llm")),
             ("trace_failed", json!({"code": "provider_auth", "message": "no key"})),
         ],
-        expect![[r#""#]],
+        expect![[r#"
+            {"type":"start","messageId":"R-0"}
+            {"type":"start-step"}
+            {"type":"text-start","id":"text-2"}
+            {"type":"text-delta","id":"text-2","delta":"He"}
+            {"type":"text-end","id":"text-2"}
+            {"type":"finish-step"}
+            {"type":"error","errorText":"no key"}
+            {"type":"finish","finishReason":"error","messageMetadata":{"trace_id":"R","code":"provider_auth","status":"failed"}}
+        "#]],
     );
-    check(&[("token", json!({"delta": "He"})), ("trace_cancelled", json!({"trace_id": "R"}))], expect![[r#""#]]);
-    check(&[("error", json!({"trace_id": "R", "code": "cancelled", "message": "the turn was cancelled"}))], expect![[r#""#]]);
-    check(&[("run_terminal", json!({"status": "failed", "error": {"code": "tool_error", "message": "broken"}}))], expect![[r#""#]]);
-    check(&[("token", json!({"delta": "He"}))], expect![[r#""#]]);
+    check(&[("token", json!({"delta": "He"})), ("trace_cancelled", json!({"trace_id": "R"}))], expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"text-start","id":"text-1"}
+        {"type":"text-delta","id":"text-1","delta":"He"}
+        {"type":"text-end","id":"text-1"}
+        {"type":"abort","reason":"cancelled"}
+    "#]]);
+    check(&[("error", json!({"trace_id": "R", "code": "cancelled", "message": "the turn was cancelled"}))], expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"abort","reason":"cancelled"}
+    "#]]);
+    check(&[("run_terminal", json!({"status": "failed", "error": {"code": "tool_error", "message": "broken"}}))], expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"error","errorText":"broken"}
+        {"type":"finish","finishReason":"error","messageMetadata":{"trace_id":"R","code":"tool_error","status":"failed"}}
+    "#]]);
+    check(&[("token", json!({"delta": "He"}))], expect![[r#"
+        {"type":"start","messageId":"R-0"}
+        {"type":"text-start","id":"text-1"}
+        {"type":"text-delta","id":"text-1","delta":"He"}
+        {"type":"text-end","id":"text-1"}
+        {"type":"error","errorText":"the stream broke off before the run ended; the run goes on"}
+        {"type":"finish","finishReason":"error","messageMetadata":{"trace_id":"R","code":"interrupted","status":"failed"}}
+    "#]]);
 }
 
 #[test]
