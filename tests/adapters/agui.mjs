@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { HttpAgent } from "@ag-ui/client";
-import { adapters, asker, cutting, payer, talker, until } from "./host.mjs";
+import { adapters, asker, payer, talker, until } from "./host.mjs";
 
 let number = 0;
 const agentOf = (api, more = {}) => {
@@ -59,25 +59,6 @@ for (const approved of [true, false]) {
     assert.match(said(agent), /^Result: /);
   });
 }
-
-named("a stream that a proxy cuts is an error, and the run posted again goes on", async () => {
-  const proxy = await cutting("two ");
-  const agent = agentOf(`agents/${talker}`, { base: proxy.url });
-  say(agent, "slow");
-  const first = agent.messages.slice();
-  const cut = await agent.runAgent({ runId: "run-1" }).then(() => null, (error) => error);
-  assert.match(String(cut), /terminated/);
-  const again = agentOf(`agents/${talker}`, { threadId: agent.threadId });
-  again.setMessages(first);
-  await again.runAgent({ runId: "run-1" });
-  assert.equal(said(again), "One two three four five six.");
-  assert.equal(again.events.at(-1).type, "RUN_FINISHED");
-  // The client that was cut, with all it has heard, may do the same.
-  agent.url = agent.url.replace(proxy.url, adapters);
-  await agent.runAgent({ runId: "run-1" });
-  assert.equal(said(agent), "One two three four five six.");
-  proxy.end();
-});
 
 named("a client may stop listening", async () => {
   const agent = agentOf(`agents/${talker}`);
