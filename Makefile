@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-api fuzz generate prices install
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -16,12 +16,16 @@ run:
 test:
 	@scripts/test.sh
 
-# Providers, knowledge, MCP and prices against programs that others wrote, a line for each; they come from PyPI and npm.
+# Providers, knowledge, MCP, prices and stream adapters against programs that others wrote, a line for each; they come from PyPI and npm.
 test-peers:
 	@scripts/test-peers.sh
 
 test-providers:
 	@scripts/test-peers.sh prices providers
+
+# The stream adapters with the clients that others wrote: the AI SDK's `Chat` and AG-UI's `HttpAgent`.
+test-adapters:
+	@scripts/test-peers.sh adapters
 
 # The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
 test-pages:

@@ -7,7 +7,7 @@ export STUDIO_FEATURES="${STUDIO_FEATURES-header,bindgen}" RUST_BACKTRACE=0
 logs="${CARGO_TARGET_DIR:-target}/peers/logs"
 mkdir -p "$logs"
 suites=("$@")
-[ ${#suites[@]} -gt 0 ] || suites=(prices knowledge mcp providers)
+[ ${#suites[@]} -gt 0 ] || suites=(prices knowledge mcp adapters providers)
 
 scripts/prepare.sh peers
 failed=()

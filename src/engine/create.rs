@@ -78,6 +78,8 @@ pub struct NewRun {
     pub parameters: Option<Parameters>,
     /// The key of a request that may be sent again.
     pub key: Option<RequestKey>,
+    /// The run whose turn on the thread this one replaces.
+    pub replaces: Option<Id>,
 }
 
 /// Makes a run; a sync one goes to work at once.
@@ -120,11 +122,13 @@ struct Fresh {
     tenure: Tenure,
     pinned: Pinned,
     key: Option<RequestKey>,
+    replaces: Option<Id>,
 }
 
 impl Fresh {
     fn make(world: &World, new: NewRun) -> Result<Self> {
         let (tenant, pinned, key, queued) = (Arc::clone(&new.tenant), new.pinned.clone(), new.key.clone(), new.queued);
+        let replaces = new.replaces;
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
         let created = Arc::new(created(world, new));
@@ -144,7 +148,7 @@ impl Fresh {
             queue: queued.then(|| world.config.queue.as_str().into()),
             tries: 0,
         };
-        Ok(Self { run, entries, tenant, tenure, pinned, key })
+        Ok(Self { run, entries, tenant, tenure, pinned, key, replaces })
     }
 
     fn started(&self) -> Started {
@@ -177,7 +181,7 @@ impl Fresh {
 
     fn made(&self, world: &World, started: &Started) -> Made {
         let key = self.key.clone().map(|key| (key, started.told()));
-        Made { row: self.row(world), reply: None, message: self.message(world), key }
+        Made { row: self.row(world), reply: None, message: self.message(world), key, replaces: self.replaces }
     }
 
     fn parts(&self) -> Vec<(PartHash, Arc<str>)> {

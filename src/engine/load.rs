@@ -8,7 +8,7 @@ use super::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::agent::Definitions;
-use crate::model::event::{Created, Entry, Event, Fault, PureOutcome, Seq};
+use crate::model::event::{Answer, Created, Entry, Event, Fault, PureOutcome, Seq};
 use crate::model::plan::Plan;
 use crate::model::run::Run;
 use crate::model::telling::{Telling, Told, Tokens};
@@ -201,6 +201,22 @@ impl Loaded {
         }
         failed.reverse();
         failed
+    }
+
+    /// The number before the newest part of the run that answers a message: its first one, what came after the newest answer to a
+    /// question, or after a retry. Decisions on tool calls go on with the part that asked for them.
+    #[must_use]
+    pub fn newest_part(&self, world: &World) -> u64 {
+        let begins = |entry: &Arc<Entry>| {
+            let answers = matches!(&entry.event, Event::Resumed(resumed) if !matches!(resumed.answer, Answer::Approval { .. }));
+            answers || matches!(entry.event, Event::Retried(_))
+        };
+        let Some(at) = self.entries.iter().rposition(begins) else { return 0 };
+        let id = self.row.parent.unwrap_or(self.row.id);
+        let mut telling = Telling::new(id, &self.created, &self.plan, world.wire(), false);
+        let before = self.tokens.partition_point(|tokens| tokens.after < self.entries[at].seq);
+        tell_all(&mut telling, &self.entries[..at], &self.tokens[..before]);
+        telling.ordered.last
     }
 
     /// The teller of the run, with everything stored told.

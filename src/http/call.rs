@@ -47,7 +47,7 @@ impl Call {
         let room = Room::of(route, visit.studio.config(), &headers);
         let (body, upload) = match route.reads {
             Reads::Nothing => (Value::Object(Map::new()), None),
-            Reads::Json(_) => (read_json(room, request).await?, None),
+            Reads::Json(_) | Reads::JsonWithFiles(_) => (read_json(room, request).await?, None),
             Reads::Upload(_) | Reads::JsonOrUpload(..) => (Value::Object(Map::new()), Some((request, room))),
         };
         let base = format!("{}{}", visit.outside(), visit.area.prefix);

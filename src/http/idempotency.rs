@@ -20,6 +20,11 @@ pub(super) fn key_of(headers: &HeaderMap, route: &'static str, asked: &str, body
     Ok(Some(RequestKey { route, key, request: hash(asked, body).into() }))
 }
 
+/// The key of a request whose body names itself.
+pub(super) fn named(route: &'static str, name: &str, asked: &str, said: &Value) -> RequestKey {
+    RequestKey { route, key: name.into(), request: hash(asked, said).into() }
+}
+
 /// The answer that was given to the first request with the key, if there was one.
 pub(super) async fn answer_of(studio: &Studio, scope: &Scope, key: &RequestKey) -> Result<Option<Value>> {
     match seen(studio, scope, key).await? {

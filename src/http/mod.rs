@@ -9,6 +9,7 @@
 //! What the host knows of a request (user, tenant, gate) travels as [`HostMarks`] in the request's extensions.
 
 mod accept;
+mod adapters;
 mod answer;
 mod area;
 mod at_home;

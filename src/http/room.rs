@@ -44,6 +44,8 @@ impl Room {
         let document_kb = settings::document_kb(config);
         match route.reads {
             Reads::Nothing | Reads::Json(_) => json(settings::body_kb(config)),
+            // Three bytes are four letters.
+            Reads::JsonWithFiles(_) => json((settings::attachment_kb(config).saturating_mul(4) / 3).saturating_add(settings::body_kb(config))),
             Reads::Upload(_) => form(settings::attachment_kb(config), Kind::AttachmentTooLarge),
             Reads::JsonOrUpload(..) if is_form() => form(document_kb, Kind::BodyTooLarge),
             Reads::JsonOrUpload(..) => json(document_kb.saturating_mul(SPELLING).saturating_add(settings::body_kb(config))),

@@ -42,7 +42,7 @@ pub fn encode(frames: &[Frame], into: &mut Vec<u8>) {
 /// The answer that tells a run. The leash cancels the run when the answer is dropped before its end.
 pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>, silence: Silence) -> Response {
     let chunks = Box::pin(encoded(events.cut_when_behind()));
-    let mut response = Response::new(Body::new(EventBody { chunks, silence, opened: false, leash, _slot: slot }));
+    let mut response = Response::new(Body::new(EventBody { opened: false, ..EventBody::new(chunks, slot, leash, silence) }));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
@@ -78,7 +78,7 @@ impl Silence {
 }
 
 /// The reader fell too far behind; what it missed it can ask for again.
-struct Cut;
+pub(super) struct Cut;
 
 /// A reader's batches as bytes; the last item says so when the reader was cut.
 fn encoded(events: EventStream) -> impl Stream<Item = Result<Bytes, Cut>> + Send {
@@ -95,12 +95,20 @@ fn encoded(events: EventStream) -> impl Stream<Item = Result<Bytes, Cut>> + Send
 
 type Part = http_body::Frame<Bytes>;
 
-struct EventBody<S> {
+/// The body of an answer that tells a run.
+pub(super) struct EventBody<S> {
     chunks: S,
     silence: Silence,
     opened: bool,
     leash: Option<Leash>,
     _slot: StreamSlot,
+}
+
+impl<S> EventBody<S> {
+    /// Of chunks that are told as they are, without an opening.
+    pub(super) const fn new(chunks: S, slot: StreamSlot, leash: Option<Leash>, silence: Silence) -> Self {
+        Self { chunks, silence, opened: true, leash, _slot: slot }
+    }
 }
 
 impl<S: Stream<Item = Result<Bytes, Cut>> + Unpin> http_body::Body for EventBody<S> {

@@ -22,6 +22,8 @@ use crate::error::{Error, Kind, Result};
 pub(super) enum Reads {
     Nothing,
     Json(&'static str),
+    /// JSON that may hold files as text.
+    JsonWithFiles(&'static str),
     Upload(&'static str),
     /// Either; the handler looks which.
     JsonOrUpload(&'static str, &'static str),

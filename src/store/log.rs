@@ -96,6 +96,8 @@ pub struct Made {
     pub message: Option<MessageRow>,
     /// The key of a request that may be sent again, and its answer.
     pub key: Option<(RequestKey, Value)>,
+    /// The run whose turn on the thread this one replaces.
+    pub replaces: Option<Id>,
 }
 
 /// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
@@ -179,6 +181,9 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
     match threads::begin(tx, tenant, &row.thread, &begun, row.created_at) {
         Err(StoreError::Conflict(_)) => return Err(StoreError::OtherThread),
         touched => touched?,
+    }
+    if let Some(replaced) = &made.replaces {
+        threads::replace_turn(tx, tenant, &row.thread, replaced)?;
     }
     if let Some((key, answer)) = &made.key {
         idempotency::keep(tx, tenant, key, answer, row.created_at)?;

@@ -17,6 +17,9 @@ use crate::model::{Id, Timestamp};
 /// Where the stored form of a summary says which messages it stands for.
 const COVERS: &str = "covers";
 
+/// What is told of a message whose turn was replaced.
+const REPLACED: &str = r#"{"replaced":true}"#;
+
 /// A message that is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MessageRow {
@@ -342,6 +345,37 @@ pub fn open_pause(tx: &mut Tx<'_>, tenant: &str, thread: &Id) -> Result<Option<O
         params![tenant, &thread.text()],
         |row| Ok(OpenPause { run: row.id(0)?, pause: row.id(1)?, status: row.text(2)?.to_owned() }),
     )
+}
+
+/// The newest top-level run of an agent or workflow on a thread, and its status.
+pub fn newest_run(tx: &mut Tx<'_>, tenant: &str, thread: &Id, entity: &Id) -> Result<Option<(Id, String)>, StoreError> {
+    tx.query_one(
+        "SELECT id, status FROM #runs WHERE tenant = $1 AND thread = $2 AND entity_id = $3 AND parent IS NULL \
+         ORDER BY created_at DESC, no DESC LIMIT 1",
+        params![tenant, &thread.text(), &entity.text()],
+        |row| Ok((row.id(0)?, row.text(1)?.to_owned())),
+    )
+}
+
+/// Marks the turn that a run added to a thread as replaced: people no longer read it, and models are no longer sent it. A summary that
+/// was made in that turn stands for older turns, and stays.
+pub(super) fn replace_turn(tx: &mut Tx<'_>, tenant: &str, thread: &Id, run: &Id) -> Result<(), StoreError> {
+    let (thread, run) = (thread.text(), run.text());
+    let shown = tx.query_one(
+        "SELECT COUNT(*) FROM #messages WHERE tenant = $1 AND thread = $2 AND run = $3 AND shown = 1 AND role <> 'system'",
+        params![tenant, &thread, &run],
+        |row| row.int(0),
+    )?;
+    tx.execute(
+        "UPDATE #messages SET shown = 0, history = '', meta = $4 \
+         WHERE tenant = $1 AND thread = $2 AND run = $3 AND role <> 'system'",
+        params![tenant, &thread, &run, REPLACED],
+    )?;
+    tx.execute(
+        "UPDATE #threads SET message_count = message_count - $3 WHERE tenant = $1 AND id = $2",
+        params![tenant, &thread, shown.unwrap_or(0)],
+    )?;
+    Ok(())
 }
 
 /// The top-level run on a thread that is queued or running, if there is one; until this transaction ends, nobody else asks.

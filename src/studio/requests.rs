@@ -48,6 +48,8 @@ pub struct RunRequest {
     pub model: Option<ChosenModel>,
     /// Kept with the answer, when the request may be sent again; no part of the body.
     pub key: Option<RequestKey>,
+    /// The run whose turn on the thread this one replaces; no part of the body.
+    pub replaces: Option<Id>,
 }
 
 /// The model that one chat turn asks for.

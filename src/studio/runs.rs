@@ -44,6 +44,7 @@ impl Studio {
                 context: body.context,
                 parameters: body.parameters,
                 key: body.key,
+                replaces: body.replaces,
             };
             crate::engine::create(studio.world(), new).await
         });

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod adapters;
 mod agents;
 mod earlier;
 mod api;

@@ -12,7 +12,7 @@ use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 7] = [
+const SCHEMAS: [&str; 8] = [
     include_str!("runs.json"),
     include_str!("threads.json"),
     include_str!("definitions.json"),
@@ -20,6 +20,7 @@ const SCHEMAS: [&str; 7] = [
     include_str!("knowledge.json"),
     include_str!("templates.json"),
     include_str!("usage.json"),
+    include_str!("adapters.json"),
 ];
 /// Parameters of queries, by name.
 const PARAMETERS: &str = include_str!("parameters.json");
@@ -48,15 +49,17 @@ async fn describe(call: Call) -> Result<Response> {
         members.insert("servers".into(), json!([{ "url": server }]));
         if let Some(Value::Object(paths)) = members.get_mut("paths") {
             let origin = call.visit.base_url.as_deref().unwrap_or_default().trim_end_matches('/');
-            export_paths(&settings::usage_prefix(call.studio.config()), if origin.is_empty() { "/" } else { origin }, paths);
+            let (usage, adapters) = (settings::usage_prefix(call.studio.config()), settings::adapters_prefix(call.studio.config()));
+            export_paths([&usage, &adapters], if origin.is_empty() { "/" } else { origin }, paths);
         }
     }
     Ok(answer::ok(&document))
 }
 
 /// Routes below the export prefix are served beside the studio's: their paths are whole, and so is their server.
-fn export_paths(prefix: &str, server: &str, paths: &mut Map<String, Value>) {
+fn export_paths([usage, adapters]: [&str; 2], server: &str, paths: &mut Map<String, Value>) {
     for path in EXPORT.iter().flat_map(|route| &route.paths) {
+        let prefix = if path.starts_with("/usage") { usage } else { adapters };
         let Some(mut item) = paths.shift_remove(&format!("{EXPORT_PREFIX}{path}")) else { continue };
         item["servers"] = json!([{ "url": server }]);
         paths.insert(format!("{prefix}{path}"), item);
@@ -111,7 +114,7 @@ fn paths() -> Map<String, Value> {
     for route in EXPORT.iter() {
         add_paths(&mut paths, route, EXPORT_PREFIX);
     }
-    export_paths(EXPORT_PREFIX, "/", &mut paths);
+    export_paths([EXPORT_PREFIX, EXPORT_PREFIX], "/", &mut paths);
     paths
 }
 
@@ -142,7 +145,7 @@ fn operation(route: &Route, at: usize) -> Value {
     members.insert("parameters".into(), references.collect());
     let (json, form) = match route.reads {
         Reads::Nothing => return operation,
-        Reads::Json(schema) => (Some(schema), None),
+        Reads::Json(schema) | Reads::JsonWithFiles(schema) => (Some(schema), None),
         Reads::Upload(schema) => (None, Some(schema)),
         Reads::JsonOrUpload(json, form) => (Some(json), Some(form)),
     };

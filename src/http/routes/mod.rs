@@ -17,7 +17,13 @@ use super::openapi;
 use super::table::Route;
 
 pub(crate) use runs::LIST as RUN_FILTERS;
-pub(super) use usage::exported;
+
+/// All of them below the export prefix.
+pub(super) fn exported() -> Vec<Route> {
+    let mut exported = usage::exported();
+    exported.extend(super::adapters::routes());
+    exported
+}
 
 /// All of them below the studio's prefix.
 pub(super) fn all() -> Vec<Route> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::event::{Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
+use super::super::event::{CallOutcome, Created, EntityKind, Entry, Event, Pause, PauseReason, PureOutcome, Warning};
 use super::super::plan::{NodeIndex, Plan};
 use super::super::run::Status;
 use super::super::usage::Usage;
@@ -97,6 +97,7 @@ pub(super) struct Written {
     begins: Option<Id>,
     terminal: bool,
     data: Vec<u8>,
+    sources: Option<Value>,
 }
 
 /// Entries of more bytes are not kept for readers.
@@ -160,7 +161,7 @@ impl Frame {
         let mut data = Vec::new();
         self.write_data(&mut data);
         data.shrink_to_fit();
-        let written = Written { event: self.event(), begins: self.begins_step(), terminal: self.is_terminal(), data };
+        let written = Written { event: self.event(), begins: self.begins_step(), terminal: self.is_terminal(), data, sources: self.sources().cloned() };
         Self { body: Body::Written(Arc::new(written)), ..self }
     }
 
@@ -206,6 +207,17 @@ impl Frame {
         }
         let Event::StepStarted(started) = &entry.event else { return None };
         (!started.resumed).then_some(started.step)
+    }
+
+    /// What a search of a knowledge base found: `[{n, chunk_id, document_id, source_name}]`. No part of its data.
+    #[must_use]
+    pub fn sources(&self) -> Option<&Value> {
+        if let Body::Written(written) = &self.body {
+            return written.sources.as_ref();
+        }
+        let Body::RagQuery(entry) = &self.body else { return None };
+        let Event::CallFinished(call) = &entry.event else { return None };
+        if let CallOutcome::Value(value) = &call.outcome { value.get("citations") } else { None }
     }
 
     /// The event's name.

@@ -1,0 +1,333 @@
+//! Owns how posts are accepted: understood, made once per key, and then told.
+
+use axum::response::Response;
+use serde_json::{Map, Value, json};
+
+use super::ask::Ask;
+use super::course::{self, Course};
+use super::decide::{self, Answer, Meaning};
+use super::{Protocol, Translator, agui, files, vercel};
+use crate::engine::{Follow, From};
+use crate::error::{Error, Kind, Result};
+use crate::http::call::Call;
+use crate::http::leash::Leash;
+use crate::http::{answer, idempotency};
+use crate::model::Id;
+use crate::model::event::EntityKind;
+use crate::store::idempotency::RequestKey;
+use crate::studio::requests::{ResumeRequest, RunRequest};
+use crate::studio::{Scope, Standing, Studio};
+
+/// What a post is for.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    Entity(EntityKind, String),
+    Run(String),
+}
+
+impl Target {
+    /// As keys are kept under.
+    const fn route(&self, protocol: Protocol) -> &'static str {
+        match (self, protocol) {
+            (Self::Entity(EntityKind::Agent, _), Protocol::Vercel) => "agents/stream/vercel",
+            (Self::Entity(EntityKind::Agent, _), Protocol::AgUi) => "agents/stream/agui",
+            (Self::Entity(EntityKind::Workflow, _), Protocol::Vercel) => "workflows/stream/vercel",
+            (Self::Entity(EntityKind::Workflow, _), Protocol::AgUi) => "workflows/stream/agui",
+            (Self::Run(_), Protocol::Vercel) => "resume/vercel",
+            (Self::Run(_), Protocol::AgUi) => "resume/agui",
+        }
+    }
+
+    fn name(&self) -> &str {
+        let (Self::Entity(_, name) | Self::Run(name)) = self;
+        name
+    }
+
+    /// Refuses what is asked of something that there is not; the id of an agent or a workflow.
+    async fn must_be_there(&self, studio: &Studio, scope: &Scope) -> Result<Option<Id>> {
+        match self {
+            Self::Entity(entity, id) => studio.entity_id(scope, *entity, id).await.map(Some),
+            Self::Run(run) => studio.must_know_run(scope, run).await.map(|()| None),
+        }
+    }
+}
+
+/// The thread of a chat: its id when that is a UUID, else one that is made of tenant, agent or workflow, and id.
+pub(super) fn thread_of(tenant: &str, entity: &Id, chat: &str) -> Id {
+    if let (36, Ok(id)) = (chat.len(), chat.parse()) {
+        return id;
+    }
+    let name = json!([tenant, entity, chat]).to_string();
+    Id(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, name.as_bytes()))
+}
+
+/// A post on its way to being accepted; it goes on when its client leaves.
+struct Wish {
+    studio: Studio,
+    scope: Scope,
+    target: Target,
+    ask: Result<Ask>,
+    key: Option<RequestKey>,
+}
+
+/// A run that begins or goes on.
+pub(super) struct Accepted {
+    ask: Ask,
+    /// As [`crate::studio::Started::told`] says it.
+    told: Value,
+    /// Answers that are still to be given, in order.
+    more: Vec<Answer>,
+    leash: Option<Leash>,
+}
+
+impl Accepted {
+    fn text(&self, name: &str) -> String {
+        self.told.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
+    fn after(&self) -> u64 {
+        self.told.get("after").and_then(Value::as_u64).unwrap_or(0)
+    }
+}
+
+/// Does what a post asks for, and tells it as it happens.
+pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
+    let name = call.part("protocol");
+    let protocol = Protocol::named(name).ok_or_else(|| Error::not_found("protocol", name))?;
+    let no_approvals = call.query("ui") == Some("5");
+    let ask = protocol.read(&call.body);
+    let key = key(&call, protocol, &target, ask.as_ref().ok())?;
+    let slot = call.studio.stream_slot()?;
+    let wish = Wish { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
+    let accepted = call.studio.on_runtime(wish.accept()).await?;
+    let run = accepted.text("trace_id");
+    let from = From { after: accepted.after(), ..From::default() };
+    let translator = match protocol {
+        Protocol::Vercel => of_vercel(&accepted, no_approvals),
+        Protocol::AgUi => Box::pin(of_agui(&call.studio, &call.scope, &accepted)).await?,
+    };
+    let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
+    let Some(events) = events else { return Ok(answer::nothing()) };
+    let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
+    let course = course.then_answers(from, accepted.more)?;
+    course::answer(course, protocol, slot, accepted.leash)
+}
+
+/// The key of a post. The client's name of its run is one: a client that lost a stream posts that run again, with what it has heard of it,
+/// so only what the user said counts then.
+fn key(call: &Call, protocol: Protocol, target: &Target, ask: Option<&Ask>) -> Result<Option<RequestKey>> {
+    let route = target.route(protocol);
+    if let Some(key) = idempotency::key_of(&call.headers, route, target.name(), &call.body)? {
+        return Ok(Some(key));
+    }
+    let named = ask.and_then(|ask| Some((ask, ask.run.as_deref()?)));
+    Ok(named.map(|(ask, run)| {
+        let files: Vec<&str> = ask.said.files.iter().map(|file| file.url.as_str()).collect();
+        let answers: Vec<Value> = ask.interrupts.iter().map(|one| json!([one.pause, one.payload])).collect();
+        idempotency::named(route, run, target.name(), &json!([ask.chat, ask.said.text, files, answers, ask.native]))
+    }))
+}
+
+fn of_vercel(accepted: &Accepted, no_approvals: bool) -> Translator {
+    let (run, goes_on) = (accepted.text("trace_id"), !accepted.ask.verdicts.is_empty());
+    let message_id = (!goes_on).then(|| message_id(&run, accepted.after()));
+    Translator::Vercel(Box::new(vercel::Translator::new(run, accepted.text("thread_id"), message_id, no_approvals)))
+}
+
+/// The same for everybody who is told this part of the run.
+pub(super) fn message_id(run: &str, after: u64) -> String {
+    format!("{run}-{after}")
+}
+
+async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<Translator> {
+    let (run, thread) = (accepted.text("trace_id"), accepted.text("thread_id"));
+    let thread_id = accepted.ask.chat.clone().unwrap_or(thread);
+    let run_id = accepted.ask.run.clone().unwrap_or_else(|| run.clone());
+    let mut translator = agui::Translator::new(run.clone(), thread_id, run_id);
+    let standing = match studio.standing(scope, &run).await {
+        Ok(standing) => standing,
+        // A studio that keeps nothing.
+        Err(error) if error.kind == Kind::NotFound => return Ok(Translator::AgUi(Box::new(translator))),
+        Err(error) => return Err(error),
+    };
+    match standing.entity {
+        EntityKind::Workflow => translator.state = Some(standing.state.clone()),
+        EntityKind::Agent => {
+            translator.messages = agui::of_thread(&course::older_messages(studio, scope, &standing).await?);
+            translator.messages.push(json!({"id": format!("{run}-user"), "role": "user", "content": standing.message}));
+        }
+    }
+    translator.remember(course::past(studio, scope, &run, accepted.after()).await?);
+    Ok(Translator::AgUi(Box::new(translator)))
+}
+
+impl Wish {
+    async fn accept(self) -> Result<Accepted> {
+        let Self { studio, scope, target, ask, key } = self;
+        // What is not there is told before what is wrong with the body.
+        let entity = target.must_be_there(&studio, &scope).await?;
+        let ask = ask?;
+        if let Some(key) = &key
+            && let Some(told) = idempotency::answer_of(&studio, &scope, key).await?
+        {
+            return replayed(&studio, &scope, ask, told).await;
+        }
+        let (kept, by_key) = (key.clone(), key);
+        match begin(&studio, &scope, &target, entity, ask, kept).await {
+            Ok(accepted) => Ok(accepted),
+            Err(error) => Err(match &by_key {
+                Some(key) => idempotency::refusal(&studio, &scope, key, error).await,
+                None => error,
+            }),
+        }
+    }
+}
+
+/// The answer to a post that is sent again: the same part of the run. Of several answers, those that were not given yet are given.
+async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, told: Value) -> Result<Accepted> {
+    let first = told.get("pause_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut more = Vec::new();
+    if ask.interrupts.len() + ask.verdicts.len() > 1 {
+        let run = told.get("trace_id").and_then(Value::as_str).unwrap_or_default();
+        more = decide::rest(&ask, &studio.standing(scope, run).await?, &first);
+    }
+    Ok(Accepted { ask, told, more, leash: None })
+}
+
+async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<Id>, ask: Ask, key: Option<RequestKey>) -> Result<Accepted> {
+    let (meaning, thread) = match (target, entity) {
+        (Target::Entity(..), Some(entity)) => {
+            let thread = ask.chat.as_deref().map(|chat| thread_of(&scope.tenant, &entity, chat));
+            let newest = match &thread {
+                Some(thread) => studio.newest_on(scope, &entity, thread).await?,
+                None => None,
+            };
+            (decide::meaning(&ask, newest.as_ref())?, thread)
+        }
+        (Target::Entity(..) | Target::Run(_), _) => {
+            let standing = studio.standing(scope, target.name()).await?;
+            // A child run is answered for through its parent.
+            if target.name().parse() != Ok(standing.run) {
+                return Err(Error::not_found("run", target.name()));
+            }
+            (decide::meaning_for(&ask, &standing)?, None)
+        }
+    };
+    match (meaning, target) {
+        (Meaning::Begin { replaces }, Target::Entity(kind, id)) => start(studio, scope, *kind, id, ask, thread, replaces, key).await,
+        (Meaning::Begin { .. }, Target::Run(run)) => Err(Error::not_found("run", run)),
+        (Meaning::Tell { run, pause }, _) => {
+            let mut body = json!({"pause_id": pause, "message": ask.said.text});
+            if let Some(files) = files::attachments(studio, scope, &ask.said).await? {
+                body["attachments"] = files;
+            }
+            give(studio, scope, ask, run, vec![Answer::Resume(body)], key).await
+        }
+        (Meaning::Answer { run, answers }, _) => give(studio, scope, ask, run, answers, key).await,
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "what a turn is made of, each from another place")]
+async fn start(
+    studio: &Studio,
+    scope: &Scope,
+    kind: EntityKind,
+    id: &str,
+    ask: Ask,
+    thread: Option<Id>,
+    replaces: Option<Id>,
+    key: Option<RequestKey>,
+) -> Result<Accepted> {
+    let mut body = Map::new();
+    body.insert("message".into(), ask.said.text.clone());
+    body.extend(thread.map(|thread| ("thread_id".to_owned(), json!(thread))));
+    body.extend(ask.on_disconnect.clone().map(|word| ("on_disconnect".to_owned(), word)));
+    body.extend(files::attachments(studio, scope, &ask.said).await?.map(|files| ("attachments".to_owned(), files)));
+    match kind {
+        EntityKind::Workflow => {
+            let mut state = ask.state.clone().unwrap_or_else(|| json!({}));
+            if let Some(context) = &ask.context {
+                state["context"] = context.clone();
+            }
+            body.insert("state".into(), state);
+        }
+        EntityKind::Agent if ask.run.is_none() => body.extend(ask.state.clone().map(|state| ("context".to_owned(), state))),
+        EntityKind::Agent => {}
+    }
+    let mut request = RunRequest::parse(&body.into(), kind)?;
+    if kind == EntityKind::Agent && ask.context.is_some() {
+        request.context.clone_from(&ask.context);
+    }
+    request.key = key;
+    request.replaces = replaces.filter(|_| kind == EntityKind::Agent);
+    let cancels = request.cancel_on_disconnect;
+    let started = studio.start(scope, kind, id, request, false).await?;
+    let leash = cancels.then(|| Leash::new(studio.clone(), scope.clone(), started.run.to_string()));
+    Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash })
+}
+
+/// Gives the first of several answers; the others follow when the run rests again.
+async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Vec<Answer>, key: Option<RequestKey>) -> Result<Accepted> {
+    let mut answers = answers.into_iter();
+    let cancels = ask.on_disconnect.as_ref().is_some_and(|word| word == "cancel");
+    let told = match answers.next() {
+        Some(Answer::Resume(body)) => {
+            let request = ResumeRequest { key, ..resume_request(body, ask.on_disconnect.as_ref())? };
+            studio.resume(scope, &run, request, false).await?.told()
+        }
+        Some(Answer::Cancel) => {
+            let standing = studio.standing(scope, &run).await?;
+            studio.cancel(scope, &run).await?;
+            json!({"trace_id": run, "thread_id": standing.thread, "after": standing.last})
+        }
+        Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
+    };
+    let leash = cancels.then(|| Leash::new(studio.clone(), scope.clone(), run));
+    Ok(Accepted { ask, told, more: answers.collect(), leash })
+}
+
+/// The request of an answer.
+pub(super) fn resume_request(mut body: Value, on_disconnect: Option<&Value>) -> Result<ResumeRequest> {
+    if let (Value::Object(members), Some(word)) = (&mut body, on_disconnect) {
+        members.insert("on_disconnect".into(), word.clone());
+    }
+    ResumeRequest::parse(&body)
+}
+
+/// The turn of a chat that is being told, from its beginning; nothing when none is at work.
+pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
+    let entity = call.studio.entity_id(&call.scope, kind, call.part("id")).await?;
+    let thread = thread_of(&call.scope.tenant, &entity, call.part("chat"));
+    let newest: Option<Standing> = call.studio.newest_on(&call.scope, &entity, &thread).await?;
+    let Some(standing) = newest.filter(|run| !run.status.at_rest()) else { return Ok(answer::nothing()) };
+    let slot = call.studio.stream_slot()?;
+    let run = standing.run.to_string();
+    let from = From { after: standing.newest_part, ..From::default() };
+    let Some(events) = call.studio.events(&call.scope, &run, from, Follow::Tail).await? else { return Ok(answer::nothing()) };
+    let (message_id, thread) = (message_id(&run, standing.newest_part), standing.thread.to_string());
+    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5"));
+    let translator = Translator::Vercel(Box::new(translator));
+    let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
+    course::answer(course, Protocol::Vercel, slot, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chats_of_other_tenants_and_agents_have_other_threads() {
+        let (one, two) = (Id::v7(1, 2, 3), Id::v7(4, 5, 6));
+        let thread = thread_of("a", &one, "chat");
+        assert_eq!(thread, thread_of("a", &one, "chat"));
+        assert_eq!(thread.0.get_version_num(), 5);
+        for other in
+            [thread_of("b", &one, "chat"), thread_of("a", &two, "chat"), thread_of("a", &one, "chat2"), thread_of("", &one, "achat")]
+        {
+            assert_ne!(thread, other);
+        }
+        assert_eq!(thread_of("a", &one, &two.to_string()), two, "a UUID is the thread itself");
+        let bare = two.to_string().replace('-', "");
+        assert_ne!(thread_of("a", &one, &bare), two, "in its usual form only");
+    }
+}

@@ -1,0 +1,68 @@
+//! Owns the messages of a snapshot: those of a thread, and those that events of the turn at work make.
+
+use serde_json::{Value, json};
+
+use crate::http::adapters::told::as_text;
+
+/// Messages of a thread, as [`crate::studio::Studio::chat_messages`] shows them with their calls.
+pub(in crate::http::adapters) fn of_thread(shown: &[Value]) -> Vec<Value> {
+    let mut messages = Vec::with_capacity(shown.len());
+    for message in shown {
+        let (id, content) = (as_text(&message["id"]), as_text(&message["content"]));
+        let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+        if !calls.is_empty() {
+            let told: Vec<Value> = calls
+                .iter()
+                .map(|call| tool_call(&as_text(&call["call_id"]), &as_text(&call["name"]), call["inputs"].to_string()))
+                .collect();
+            messages.push(json!({"id": format!("{id}-calls"), "role": "assistant", "toolCalls": told}));
+            messages.extend(calls.iter().filter(|call| !call["result"].is_null()).enumerate().map(|(at, call)| {
+                json!({"id": format!("{id}-result-{at}"), "role": "tool", "toolCallId": call["call_id"], "content": as_text(&call["result"])})
+            }));
+        }
+        messages.push(json!({"id": id, "role": message["role"], "content": content}));
+    }
+    messages
+}
+
+fn tool_call(id: &str, name: &str, arguments: String) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// Adds what a client makes of events to its messages.
+pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
+    for event in events {
+        let at = |messages: &[Value], id: &Value| messages.iter().rposition(|message| &message["id"] == id);
+        match event["type"].as_str().unwrap_or_default() {
+            "TEXT_MESSAGE_START" => messages.push(json!({"id": event["messageId"], "role": "assistant", "content": ""})),
+            "TEXT_MESSAGE_CONTENT" => {
+                if let Some(at) = at(messages, &event["messageId"]) {
+                    let text = as_text(&messages[at]["content"]) + &as_text(&event["delta"]);
+                    messages[at]["content"] = text.into();
+                }
+            }
+            "TOOL_CALL_START" => {
+                let owner = event.get("parentMessageId").unwrap_or(&event["toolCallId"]);
+                let call = tool_call(&as_text(&event["toolCallId"]), &as_text(&event["toolCallName"]), String::new());
+                match at(messages, owner) {
+                    Some(at) => {
+                        let mut calls = messages[at]["toolCalls"].as_array().cloned().unwrap_or_default();
+                        calls.push(call);
+                        messages[at]["toolCalls"] = calls.into();
+                    }
+                    None => messages.push(json!({"id": owner, "role": "assistant", "toolCalls": [call]})),
+                }
+            }
+            "TOOL_CALL_ARGS" => {
+                let calls = messages.iter_mut().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut()).flatten();
+                if let Some(call) = calls.filter(|call| call["id"] == event["toolCallId"]).last() {
+                    call["function"]["arguments"] = event["delta"].clone();
+                }
+            }
+            "TOOL_CALL_RESULT" => messages.push(json!({
+                "id": event["messageId"], "role": "tool", "toolCallId": event["toolCallId"], "content": event["content"],
+            })),
+            _ => {}
+        }
+    }
+}

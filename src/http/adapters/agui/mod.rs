@@ -1,0 +1,269 @@
+//! Owns the AG-UI 1.0 events that events are told as. Pure: events in, events out.
+
+mod messages;
+pub(super) mod request;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub(super) use messages::of_thread;
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::End;
+use super::told::{Told, as_text};
+use steps::Steps;
+
+/// Tells one AG-UI run.
+#[derive(Debug, Default)]
+pub(super) struct Translator {
+    run: String,
+    /// As the client names them.
+    thread_id: String,
+    run_id: String,
+    /// Of a workflow: what it knows so far.
+    pub(super) state: Option<Map<String, Value>>,
+    /// Of an agent: what was said so far, older turns first.
+    pub(super) messages: Vec<Value>,
+    pub(super) end: Option<End>,
+    /// The message that is open, and what the last one said.
+    message: Option<String>,
+    said: String,
+    /// The message of this turn of the model that calls belong to.
+    parent: Option<String>,
+    steps: Steps,
+    calls: HashSet<String>,
+    pauses: Vec<Told>,
+}
+
+impl Translator {
+    /// Of a run, and the names that the client has for thread and run.
+    pub(super) fn new(run: String, thread_id: String, run_id: String) -> Self {
+        Self { run, thread_id, run_id, ..Self::default() }
+    }
+
+    /// Takes in what was told before this stream.
+    pub(super) fn remember(&mut self, past: Vec<Told>) {
+        let mut told = Vec::new();
+        for event in past {
+            self.tell(event, &mut told);
+        }
+        self.end_message(&mut told);
+        self.steps.forget();
+        self.pauses.clear();
+        (self.end, self.parent) = (None, None);
+        self.said.clear();
+        if self.state.is_none() {
+            messages::add(&mut self.messages, &told);
+        }
+    }
+
+    pub(super) fn open(&self, out: &mut Vec<Value>) {
+        out.push(json!({"type": "RUN_STARTED", "threadId": self.thread_id, "runId": self.run_id, "protocolVersion": "1.0"}));
+        out.push(match &self.state {
+            Some(state) => json!({"type": "STATE_SNAPSHOT", "snapshot": state}),
+            None => json!({"type": "MESSAGES_SNAPSHOT", "messages": self.messages}),
+        });
+    }
+
+    pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
+        if let Some(end) = End::of(&told) {
+            self.end.get_or_insert(end);
+            return;
+        }
+        match told.event {
+            "thread" if self.state.is_none() => out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": told.data()})),
+            "trace_started" => {
+                let value = json!({"trace_id": told.value("trace_id"), "thread_id": told.value("thread_id"), "workflow_id": told.value("workflow_id")});
+                out.push(json!({"type": "CUSTOM", "name": "studio.trace", "value": value}));
+            }
+            "thread" | "run_terminal" => {}
+            "token" => self.token(&told, out),
+            "step_started" => {
+                self.end_turn(out);
+                out.push(self.steps.begin(&told));
+            }
+            "step_completed" | "step_failed" => self.end_step(&told, out),
+            "tool_call" => self.call(told.text("call_id"), told.text("name"), &told.object("inputs").into(), out),
+            "tool_result" => self.result(&told, out),
+            "human_input_required" => {
+                self.end_turn(out);
+                self.pause(told);
+            }
+            "tool_approval_required" => {
+                for call in told.list("pending_tools") {
+                    self.call(&as_text(&call["call_id"]), &as_text(&call["name"]), &call["arguments"], out);
+                }
+                self.end_turn(out);
+                self.pause(told);
+            }
+            event => {
+                self.end_message(out);
+                self.pauses.retain(|open| event != "tool_approval_resolved" || open.text("pause_id") != told.text("pause_id"));
+                out.push(json!({"type": "CUSTOM", "name": format!("studio.{event}"), "value": told.data()}));
+            }
+        }
+    }
+
+    fn token(&mut self, told: &Told, out: &mut Vec<Value>) {
+        if let Some(text) = told.shown_text() {
+            self.say(text, told.number, out);
+        }
+    }
+
+    fn say(&mut self, text: &str, number: u64, out: &mut Vec<Value>) {
+        if self.message.is_none() {
+            let id = format!("{}-{number}", self.run);
+            out.push(json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}));
+            self.parent = Some(id.clone());
+            self.message = Some(id);
+            self.said.clear();
+        }
+        self.said.push_str(text);
+        out.push(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.message, "delta": text}));
+    }
+
+    fn end_message(&mut self, out: &mut Vec<Value>) {
+        if let Some(id) = self.message.take() {
+            out.push(json!({"type": "TEXT_MESSAGE_END", "messageId": id}));
+        }
+    }
+
+    fn end_turn(&mut self, out: &mut Vec<Value>) {
+        self.end_message(out);
+        self.parent = None;
+    }
+
+    fn end_step(&mut self, told: &Told, out: &mut Vec<Value>) {
+        self.end_turn(out);
+        out.extend(self.steps.end(told));
+        let Some(state) = self.state.as_mut().filter(|_| !told.in_branch()) else { return };
+        let changed = told.object("changes");
+        if changed.is_empty() {
+            return;
+        }
+        let patch: Vec<Value> = changed
+            .into_iter()
+            .map(|(key, value)| {
+                let path = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+                let known = state.insert(key, value.clone()).is_some();
+                json!({"op": if known { "replace" } else { "add" }, "path": path, "value": value})
+            })
+            .collect();
+        out.push(json!({"type": "STATE_DELTA", "delta": patch}));
+    }
+
+    fn call(&mut self, id: &str, name: &str, arguments: &Value, out: &mut Vec<Value>) {
+        self.end_message(out);
+        if !self.calls.insert(id.to_owned()) {
+            return;
+        }
+        let mut start = json!({"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": name});
+        if let Some(parent) = &self.parent {
+            start["parentMessageId"] = parent.as_str().into();
+        }
+        out.push(start);
+        out.push(json!({"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": arguments.to_string()}));
+        out.push(json!({"type": "TOOL_CALL_END", "toolCallId": id}));
+    }
+
+    fn result(&mut self, told: &Told, out: &mut Vec<Value>) {
+        let id = told.text("call_id").to_owned();
+        self.call(&id, told.text("name"), &told.object("inputs").into(), out);
+        self.parent = None;
+        let message = format!("{}-{id}", self.run);
+        out.push(json!({"type": "TOOL_CALL_RESULT", "messageId": message, "toolCallId": id, "role": "tool", "content": as_text(&told.value("result"))}));
+    }
+
+    fn pause(&mut self, told: Told) {
+        self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
+        self.pauses.push(told);
+    }
+
+    /// Tells how the run ends; after this there is nothing to tell.
+    pub(super) fn close(&mut self, usage: Vec<Value>, out: &mut Vec<Value>) {
+        let pauses = std::mem::take(&mut self.pauses);
+        let end = match self.end.take() {
+            None if pauses.is_empty() => Some(End::broken()),
+            end => end,
+        };
+        match end {
+            Some(End::Completed(told)) => self.completed(&told, usage, out),
+            Some(End::Failed { code, message }) => {
+                self.close_all(out);
+                out.push(json!({"type": "RUN_ERROR", "message": message, "code": code}));
+            }
+            Some(End::Cancelled) => {
+                self.close_all(out);
+                out.push(self.finished(json!({"type": "cancelled"}), usage));
+            }
+            None => {
+                self.close_all(out);
+                out.extend(pauses.iter().map(|pause| json!({"type": "CUSTOM", "name": "awaiting_input", "value": self.awaiting(pause)})));
+                let interrupts: Vec<Value> = pauses.iter().map(interrupt).collect();
+                out.push(self.finished(json!({"type": "interrupt", "interrupts": interrupts}), usage));
+            }
+        }
+    }
+
+    fn close_all(&mut self, out: &mut Vec<Value>) {
+        self.end_turn(out);
+        out.extend(self.steps.end_all());
+    }
+
+    fn completed(&mut self, told: &Told, usage: Vec<Value>, out: &mut Vec<Value>) {
+        let reply = told.text("reply");
+        if !reply.is_empty() && reply != self.said {
+            self.end_message(out);
+            self.say(reply, told.number, out);
+        }
+        self.close_all(out);
+        let mut result = json!({"trace_id": self.run, "reply": told.value("reply")});
+        if self.state.is_some() {
+            result["output"] = told.value("output");
+        }
+        let mut finished = self.finished(json!({"type": "success"}), usage);
+        finished["result"] = result;
+        out.push(finished);
+    }
+
+    fn finished(&self, outcome: Value, usage: Vec<Value>) -> Value {
+        json!({"type": "RUN_FINISHED", "threadId": self.thread_id, "runId": self.run_id, "outcome": outcome, "usage": usage})
+    }
+
+    fn awaiting(&self, pause: &Told) -> Value {
+        let human = pause.event == "human_input_required";
+        let status = if human { "awaiting_input" } else { "awaiting_tool_approval" };
+        let mut value =
+            json!({"status": status, "trace_id": self.run, "node_id": pause.value("node_id"), "pause_id": pause.value("pause_id")});
+        for key in if human { &["prompt"][..] } else { &["message", "pending_tools"][..] } {
+            value[*key] = pause.value(key);
+        }
+        value
+    }
+}
+
+/// A pause as the client is asked to answer it.
+fn interrupt(pause: &Told) -> Value {
+    let id = pause.value("pause_id");
+    if pause.event == "human_input_required" {
+        let schema = json!({"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]});
+        return json!({"id": id, "reason": "input_required", "message": pause.text("prompt"), "responseSchema": schema});
+    }
+    let word = json!({"type": "string", "enum": ["approve", "reject"]});
+    let decision = json!({
+        "type": "object", "required": ["call_id", "approval"],
+        "properties": {"call_id": {"type": "string"}, "approval": word, "arguments": {"type": "object"}, "message": {"type": "string"}},
+    });
+    let schema = json!({
+        "type": "object",
+        "properties": {"approval": word, "message": {"type": "string"}, "decisions": {"type": "array", "items": decision}},
+    });
+    let mut asked = json!({"id": id, "reason": "tool_call", "message": pause.text("message"), "responseSchema": schema});
+    if let [only] = pause.list("pending_tools") {
+        asked["toolCallId"] = only["call_id"].clone();
+    }
+    asked
+}

@@ -1,0 +1,105 @@
+//! Owns the files of a message: bytes that come with it are stored, files that were uploaded before are named.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use super::ask::{File, Said};
+use crate::error::{Error, Result};
+use crate::http::settings;
+use crate::studio::{Scope, Studio, Upload};
+
+/// Where files that were uploaded are read.
+const PATH: &str = "/api/attachments/file";
+/// Files of one message.
+const MOST: usize = 20;
+
+/// The files of a message as a run body names them; stores what is not stored yet.
+pub(super) async fn attachments(studio: &Studio, scope: &Scope, said: &Said) -> Result<Option<Value>> {
+    if said.files.is_empty() {
+        return Ok(said.attachments.clone());
+    }
+    if said.files.len() > MOST {
+        return Err(Error::field(said.field, format!("the message must have at most {MOST} files")));
+    }
+    let sources: Vec<Source> = said.files.iter().map(|file| source(studio, file, said.field)).collect::<Result<_>>()?;
+    let mut named = Vec::with_capacity(sources.len());
+    for (source, file) in sources.into_iter().zip(&said.files) {
+        named.push(match source {
+            Source::Kept(key) => json!({"type": "document", "storage_key": key, "name": file.name}),
+            Source::Bytes { mime_type, bytes } => {
+                let upload = Upload { name: file.name.clone(), mime_type, kind: None, bytes };
+                let stored = studio.upload(scope, upload).await?;
+                json!({"type": stored["type"], "storage_key": stored["storage_key"], "mime_type": stored["mime_type"], "name": stored["name"]})
+            }
+        });
+    }
+    Ok(Some(named.into()))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Source {
+    Kept(String),
+    Bytes { mime_type: Option<String>, bytes: Bytes },
+}
+
+fn source(studio: &Studio, file: &File, field: &str) -> Result<Source> {
+    let prefix = settings::studio_prefix(studio.config());
+    let found = match file.url.strip_prefix("data:") {
+        Some(data) => inline(data, file.mime_type.as_deref()),
+        None => kept(&file.url, &prefix).map(Source::Kept),
+    };
+    found.ok_or_else(|| Error::field(field, "a file must come as a `data:` URL, or be the URL of an attachment of this studio"))
+}
+
+/// The storage key in the address of an attachment; nothing is fetched from there.
+fn kept(url: &str, prefix: &str) -> Option<String> {
+    let (path, query) = url.split_once('?')?;
+    if !path.ends_with(&format!("{prefix}{PATH}")) {
+        return None;
+    }
+    let pairs = query.split('#').next()?.split('&').filter_map(|pair| pair.split_once('='));
+    let key =
+        pairs.into_iter().find(|(name, _)| *name == "storage_key").map(|(_, key)| percent_decode_str(key).decode_utf8_lossy().into_owned());
+    key.filter(|key| !key.is_empty())
+}
+
+/// What follows `data:`.
+fn inline(data: &str, mime_type: Option<&str>) -> Option<Source> {
+    let (head, body) = data.split_once(',')?;
+    let (kind, encoded) = head.strip_suffix(";base64").map_or((head, false), |kind| (kind, true));
+    let unescaped = percent_decode_str(body).collect::<Vec<u8>>();
+    let bytes = if encoded { STANDARD.decode(unescaped.trim_ascii()).ok()? } else { unescaped };
+    let mime_type = Some(kind).filter(|kind| !kind.is_empty()).or(mime_type).map(str::to_owned);
+    Some(Source::Bytes { mime_type, bytes: bytes.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_urls_are_read_whole_and_others_only_where_they_name_an_attachment() {
+        let bytes = |kind: Option<&str>, text: &str| {
+            Some(Source::Bytes { mime_type: kind.map(str::to_owned), bytes: Bytes::from(text.to_owned()) })
+        };
+        assert_eq!(inline("text/plain;base64,aGk=", None), bytes(Some("text/plain"), "hi"));
+        assert_eq!(inline("text/plain;charset=utf-8,h%20i", None), bytes(Some("text/plain;charset=utf-8"), "h i"));
+        assert_eq!(inline(",hi", Some("text/markdown")), bytes(Some("text/markdown"), "hi"));
+        assert_eq!(inline("text/plain;base64,%%%", None), None);
+        assert_eq!(inline("text/plain", None), None);
+        let key = |url| kept(url, "/studio");
+        assert_eq!(key("https://shop.example/ai/studio/api/attachments/file?storage_key=abc"), Some("abc".to_owned()));
+        assert_eq!(key("/studio/api/attachments/file?x=1&storage_key=a%2Db#page"), Some("a-b".to_owned()));
+        for url in [
+            "https://evil.example/file.png",
+            "/studio/api/attachments/file",
+            "/studio/api/attachments/file?storage_key=",
+            "file:///etc/passwd?storage_key=a",
+        ] {
+            assert_eq!(key(url), None, "{url}");
+        }
+    }
+}

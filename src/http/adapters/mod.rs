@@ -1,0 +1,137 @@
+//! Owns the stream adapters: the routes by which chat clients of other protocols speak to agents and workflows.
+//!
+//! Each protocol has a reader of requests and a translator of events, both pure. What they share is here: what is asked ([`ask`]), how it
+//! is accepted ([`accept`]), and the body that tells it ([`course`]).
+
+mod accept;
+mod agui;
+mod ask;
+mod course;
+mod decide;
+mod files;
+mod routes;
+mod told;
+mod vercel;
+
+pub(super) use routes::routes;
+
+use serde_json::Value;
+
+use ask::Ask;
+use told::Told;
+
+/// A protocol that clients speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Vercel,
+    AgUi,
+}
+
+impl Protocol {
+    /// By its name in paths.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "vercel" => Some(Self::Vercel),
+            "agui" => Some(Self::AgUi),
+            _ => None,
+        }
+    }
+
+    /// What a body asks for.
+    fn read(self, body: &Value) -> crate::error::Result<Ask> {
+        match self {
+            Self::Vercel => vercel::request::read(body),
+            Self::AgUi => agui::request::read(body),
+        }
+    }
+}
+
+/// How a stream ended, as far as its events told.
+#[derive(Debug)]
+enum End {
+    Completed(Told),
+    Failed { code: String, message: String },
+    Cancelled,
+}
+
+impl End {
+    /// The end that an event tells, if it does.
+    fn of(told: &Told) -> Option<Self> {
+        match told.event {
+            "trace_completed" | "done" => Some(Self::Completed(told.clone())),
+            "error" if told.text("code") == "cancelled" => Some(Self::Cancelled),
+            "trace_cancelled" => Some(Self::Cancelled),
+            "trace_failed" | "error" => Some(Self::failed(told.text("code"), told.text("message"))),
+            "run_terminal" => match told.text("status") {
+                "completed" => Some(Self::Completed(told.clone())),
+                "cancelled" => Some(Self::Cancelled),
+                "failed" => {
+                    let part = |key| told.get("error").and_then(|error| error.get(key)?.as_str()).unwrap_or_default();
+                    Some(Self::failed(part("code"), part("message")))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The events broke off.
+    fn broken() -> Self {
+        Self::failed("interrupted", "the stream broke off before the run ended; the run goes on")
+    }
+
+    fn failed(code: &str, message: &str) -> Self {
+        Self::Failed { code: code.to_owned(), message: message.to_owned() }
+    }
+}
+
+/// A translator of either protocol.
+enum Translator {
+    Vercel(Box<vercel::Translator>),
+    AgUi(Box<agui::Translator>),
+}
+
+impl Translator {
+    fn open(&mut self, out: &mut Vec<Value>) {
+        match self {
+            Self::Vercel(one) => one.open(out),
+            Self::AgUi(one) => one.open(out),
+        }
+    }
+
+    fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
+        match self {
+            Self::Vercel(one) => one.tell(told, out),
+            Self::AgUi(one) => one.tell(told, out),
+        }
+    }
+
+    /// Why the stream ends without an event that says so.
+    fn fail(&mut self, code: &str, message: &str) {
+        let end = match self {
+            Self::Vercel(one) => &mut one.end,
+            Self::AgUi(one) => &mut one.end,
+        };
+        end.get_or_insert_with(|| End::failed(code, message));
+    }
+
+    /// Whether the usage of the run is told at the end.
+    const fn tells_usage(&self) -> bool {
+        matches!(self, Self::AgUi(_))
+    }
+
+    fn close(&mut self, usage: Vec<Value>, out: &mut Vec<Value>) {
+        match self {
+            Self::Vercel(one) => one.close(out),
+            Self::AgUi(one) => one.close(usage, out),
+        }
+    }
+
+    /// What follows the last frame.
+    const fn farewell(&self) -> &'static [u8] {
+        match self {
+            Self::Vercel(_) => b"data: [DONE]\n\n",
+            Self::AgUi(_) => b"",
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Owns one event as translators read it: its name, its number, its data without internal keys.
+
+use serde_json::{Map, Value};
+
+use crate::model::telling::Frame;
+
+/// One told event.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub(super) event: &'static str,
+    /// Its number in the run.
+    pub(super) number: u64,
+    data: Map<String, Value>,
+    /// What a search found.
+    pub(super) sources: Vec<Value>,
+}
+
+impl Told {
+    pub(super) fn of(frame: &Frame) -> Self {
+        let mut text = Vec::new();
+        frame.write_data(&mut text);
+        let data = serde_json::from_slice(&text).unwrap_or_default();
+        let sources = frame.sources().and_then(Value::as_array).cloned().unwrap_or_default();
+        Self { event: frame.event(), number: frame.number(), data, sources }
+    }
+
+    #[cfg(test)]
+    pub(super) fn made(event: &'static str, number: u64, data: Value) -> Self {
+        let Value::Object(data) = data else { panic!("an object") };
+        Self { event, number, data, sources: Vec::new() }
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Value> {
+        self.data.get(key)
+    }
+
+    /// A member, or null.
+    pub(super) fn value(&self, key: &str) -> Value {
+        self.data.get(key).cloned().unwrap_or_default()
+    }
+
+    /// A text, or nothing.
+    pub(super) fn text(&self, key: &str) -> &str {
+        self.data.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn flag(&self, key: &str) -> bool {
+        self.data.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    /// An object; empty where there is none.
+    pub(super) fn object(&self, key: &str) -> Map<String, Value> {
+        self.data.get(key).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+
+    pub(super) fn list(&self, key: &str) -> &[Value] {
+        self.data.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// All of its data.
+    pub(super) const fn data(&self) -> &Map<String, Value> {
+        &self.data
+    }
+
+    /// The text of a token that the user of a chat sees. Agents' chats tell no other.
+    pub(super) fn shown_text(&self) -> Option<&str> {
+        let shown = self.data.get("publish_reply").is_none_or(|flag| flag == &Value::Bool(true));
+        Some(self.text("delta")).filter(|text| shown && !text.is_empty())
+    }
+
+    /// It is of a node that asks a model.
+    pub(super) fn of_model(&self) -> bool {
+        matches!(self.text("node_type"), "agent" | "llm")
+    }
+
+    /// It happened inside a branch.
+    pub(super) fn in_branch(&self) -> bool {
+        self.data.contains_key("branch_id")
+    }
+}
+
+/// A value as the text that models are given: strings as they are, other values as compact JSON.
+pub(super) fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| if value.is_null() { String::new() } else { value.to_string() }, str::to_owned)
+}

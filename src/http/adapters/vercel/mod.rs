@@ -1,0 +1,265 @@
+//! Owns the parts of the UI message stream (version 1) that events are told as. Pure: events in, parts out.
+
+pub(super) mod request;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::End;
+use super::told::{Told, as_text};
+
+/// Sources of one search that are told.
+const SOURCES: usize = 20;
+/// Figures of the run that the end of a message carries.
+const FIGURES: [&str; 9] = [
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "estimated_cost",
+    "currency",
+    "unpriced",
+];
+
+/// Tells one message.
+#[derive(Debug, Default)]
+pub(super) struct Translator {
+    run: String,
+    thread: String,
+    /// Of the message that begins; none when the client goes on with its last one.
+    message_id: Option<String>,
+    /// The client knows no approvals (major version 5).
+    no_approvals: bool,
+    pub(super) end: Option<End>,
+    /// The text block that is open, and what the last one said.
+    block: Option<String>,
+    said: String,
+    in_step: bool,
+    /// Calls that the client has in the message.
+    calls: HashSet<String>,
+    /// Calls that it may not be told again.
+    decided: HashSet<String>,
+    pauses: Vec<Told>,
+}
+
+impl Translator {
+    /// Of a run on a thread. Without an id, the client goes on with its last message.
+    pub(super) fn new(run: String, thread: String, message_id: Option<String>, no_approvals: bool) -> Self {
+        Self { run, thread, message_id, no_approvals, ..Self::default() }
+    }
+
+    pub(super) fn open(&self, out: &mut Vec<Value>) {
+        out.push(self.message_id.as_ref().map_or_else(|| json!({"type": "start"}), |id| json!({"type": "start", "messageId": id})));
+    }
+
+    pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {
+        if let Some(end) = End::of(&told) {
+            self.end.get_or_insert(end);
+            return;
+        }
+        match told.event {
+            "token" => self.token(&told, out),
+            "step_started" if told.of_model() => self.begin_step(out),
+            "step_completed" | "step_failed" if told.of_model() => self.end_step(out),
+            "tool_call" => {
+                let call = told.text("call_id");
+                if !self.decided.contains(call) {
+                    self.call(call, told.text("name"), told.object("inputs").into(), out);
+                }
+            }
+            "tool_result" => self.result(&told, out),
+            "rag_query" => self.sources(&told, out),
+            "human_input_required" | "tool_approval_required" => {
+                self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
+                self.pauses.push(told);
+            }
+            "tool_approval_resolved" => self.resolved(&told),
+            "run_terminal" => {}
+            event => {
+                self.end_block(out);
+                let mut data = Map::new();
+                data.insert("event".into(), event.into());
+                data.extend(told.data().clone());
+                out.push(json!({"type": "data-studio", "data": data, "transient": true}));
+            }
+        }
+    }
+
+    fn token(&mut self, told: &Told, out: &mut Vec<Value>) {
+        let Some(text) = told.shown_text() else { return };
+        self.say(text, told.number, out);
+    }
+
+    fn say(&mut self, text: &str, number: u64, out: &mut Vec<Value>) {
+        if self.block.is_none() {
+            let id = format!("text-{number}");
+            out.push(json!({"type": "text-start", "id": id}));
+            self.block = Some(id);
+            self.said.clear();
+        }
+        self.said.push_str(text);
+        out.push(json!({"type": "text-delta", "id": self.block, "delta": text}));
+    }
+
+    fn end_block(&mut self, out: &mut Vec<Value>) {
+        if let Some(id) = self.block.take() {
+            out.push(json!({"type": "text-end", "id": id}));
+        }
+    }
+
+    fn begin_step(&mut self, out: &mut Vec<Value>) {
+        self.end_step(out);
+        self.in_step = true;
+        out.push(json!({"type": "start-step"}));
+    }
+
+    fn end_step(&mut self, out: &mut Vec<Value>) {
+        self.end_block(out);
+        if std::mem::take(&mut self.in_step) {
+            out.push(json!({"type": "finish-step"}));
+        }
+    }
+
+    fn call(&mut self, id: &str, name: &str, input: Value, out: &mut Vec<Value>) {
+        self.end_block(out);
+        self.calls.insert(id.to_owned());
+        out.push(json!({"type": "tool-input-available", "toolCallId": id, "toolName": name, "input": input, "dynamic": true}));
+    }
+
+    fn result(&mut self, told: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        let (id, result) = (told.text("call_id").to_owned(), told.value("result"));
+        if !self.calls.contains(&id) && !self.decided.contains(&id) {
+            self.call(&id, told.text("name"), told.object("inputs").into(), out);
+        }
+        out.push(if told.flag("skipped") && !self.no_approvals {
+            json!({"type": "tool-output-denied", "toolCallId": id})
+        } else if told.flag("skipped") || told.flag("is_error") {
+            json!({"type": "tool-output-error", "toolCallId": id, "errorText": as_text(&result), "dynamic": true})
+        } else {
+            json!({"type": "tool-output-available", "toolCallId": id, "output": result, "dynamic": true})
+        });
+    }
+
+    fn sources(&mut self, told: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        let text = |source: &Value, key: &str| as_text(source.get(key).unwrap_or(&Value::Null));
+        out.extend(told.sources.iter().take(SOURCES).map(|source| {
+            json!({"type": "source-document", "sourceId": text(source, "chunk_id"), "mediaType": "text/plain", "title": text(source, "source_name")})
+        }));
+    }
+
+    /// The client that goes on with its message has the decided calls in it; edited ones it is told again.
+    fn resolved(&mut self, told: &Told) {
+        self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
+        if self.message_id.is_some() {
+            return;
+        }
+        for decision in told.list("decisions") {
+            if decision["edited"] != Value::Bool(true) {
+                self.decided.insert(as_text(&decision["call_id"]));
+            }
+        }
+    }
+
+    /// Tells how the message ends; after this there is nothing to tell.
+    pub(super) fn close(&mut self, out: &mut Vec<Value>) {
+        let pauses = std::mem::take(&mut self.pauses);
+        match self.end.take() {
+            Some(End::Completed(told)) => self.completed(&told, out),
+            Some(End::Failed { code, message }) => self.failed(&code, &message, out),
+            Some(End::Cancelled) => {
+                self.end_step(out);
+                out.push(json!({"type": "abort", "reason": "cancelled"}));
+            }
+            None if pauses.is_empty() => {
+                self.end = Some(End::broken());
+                self.close(out);
+            }
+            None => self.paused(&pauses, out),
+        }
+    }
+
+    fn completed(&mut self, told: &Told, out: &mut Vec<Value>) {
+        let reply = told.text("reply");
+        if !reply.is_empty() && reply != self.said {
+            self.end_block(out);
+            self.say(reply, told.number, out);
+        }
+        self.end_step(out);
+        let mut about = self.about("completed");
+        about.extend(FIGURES.iter().filter_map(|name| Some(((*name).to_owned(), told.get(name)?.clone()))));
+        out.push(json!({"type": "finish", "finishReason": "stop", "messageMetadata": about}));
+    }
+
+    fn failed(&mut self, code: &str, message: &str, out: &mut Vec<Value>) {
+        self.end_step(out);
+        out.push(json!({"type": "error", "errorText": message}));
+        let about = json!({"trace_id": self.run, "code": code, "status": "failed"});
+        out.push(json!({"type": "finish", "finishReason": "error", "messageMetadata": about}));
+    }
+
+    fn about(&self, status: &str) -> Map<String, Value> {
+        let members = [("trace_id", self.run.as_str()), ("thread_id", self.thread.as_str()), ("status", status)];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
+    }
+
+    fn paused(&mut self, pauses: &[Told], out: &mut Vec<Value>) {
+        let mut reason = "stop";
+        for pause in pauses {
+            if pause.event == "human_input_required" {
+                self.question(pause, out);
+            } else {
+                reason = "tool-calls";
+                self.approval(pause, out);
+            }
+        }
+        self.end_step(out);
+        let status = if reason == "stop" { "awaiting_input" } else { "awaiting_tool_approval" };
+        out.push(json!({"type": "finish", "finishReason": reason, "messageMetadata": self.about(status)}));
+    }
+
+    fn question(&mut self, pause: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        let mut data = self.awaiting("awaiting_input", pause);
+        data.insert("prompt".into(), pause.value("prompt"));
+        out.push(json!({"type": "data-awaiting_input", "id": pause.text("pause_id"), "data": data}));
+        let prompt = pause.text("prompt");
+        if !prompt.is_empty() {
+            self.say(prompt, pause.number, out);
+            self.end_block(out);
+        }
+    }
+
+    fn approval(&mut self, pause: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        for call in pause.list("pending_tools") {
+            let id = as_text(&call["call_id"]);
+            if !self.calls.contains(&id) {
+                self.call(&id, &as_text(&call["name"]), call["arguments"].clone(), out);
+            }
+            if !self.no_approvals {
+                let approval = format!("{}.{id}", pause.text("pause_id"));
+                out.push(json!({"type": "tool-approval-request", "approvalId": approval, "toolCallId": id}));
+            }
+        }
+        let mut data = self.awaiting("awaiting_tool_approval", pause);
+        data.insert("message".into(), pause.value("message"));
+        data.insert("pending_tools".into(), pause.value("pending_tools"));
+        out.push(json!({"type": "data-awaiting_input", "id": pause.text("pause_id"), "data": data}));
+    }
+
+    fn awaiting(&self, status: &str, pause: &Told) -> Map<String, Value> {
+        let mut data = Map::new();
+        data.insert("status".into(), status.into());
+        data.insert("trace_id".into(), self.run.as_str().into());
+        data.insert("node_id".into(), pause.value("node_id"));
+        data.insert("pause_id".into(), pause.value("pause_id"));
+        data
+    }
+}

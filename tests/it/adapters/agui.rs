@@ -1,0 +1,142 @@
+//! What AG-UI clients post, and what they are told.
+
+use serde_json::{Value, json};
+
+use super::{agent, asked, input, payer, pays, post, read_until};
+use crate::support::story::Story;
+
+#[tokio::test]
+async fn a_run_is_told_with_state_and_an_outcome() {
+    let story = Story::scripted(pays());
+    let workflow =
+        story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
+    let mut body = input("chat", "r1", "hi");
+    body["state"] = json!({"a": "x", "input": "of an earlier run"});
+    body["context"] = json!([{"description": "shop", "value": "open"}]);
+    let answer = post(&story, &format!("/workflows/{workflow}/stream/agui"), body).await;
+    assert_eq!(
+        answer.types(),
+        "RUN_STARTED STATE_SNAPSHOT STEP_STARTED TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END STEP_FINISHED STATE_DELTA STEP_STARTED STEP_FINISHED STATE_DELTA STEP_STARTED STEP_FINISHED RUN_FINISHED"
+    );
+    assert_eq!(answer.find("RUN_STARTED"), json!({"type": "RUN_STARTED", "threadId": "chat", "runId": "r1", "protocolVersion": "1.0"}));
+    assert_eq!(
+        answer.find("STATE_SNAPSHOT")["snapshot"],
+        json!({"a": "x", "context": [{"description": "shop", "value": "open"}], "input": "hi"})
+    );
+    let finished = answer.find("RUN_FINISHED");
+    assert_eq!((&finished["outcome"], &finished["result"]["reply"]), (&json!({"type": "success"}), &json!("Hello.")));
+    assert_eq!((&finished["usage"][0]["model"], finished["usage"][0]["inputTokens"].is_number()), (&json!("m"), true));
+    assert!(!answer.text.contains("__"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn a_chat_is_told_with_all_of_its_messages() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/agui");
+    post(&story, &path, input("chat", "r1", "hi")).await;
+    let second = post(&story, &path, input("chat", "r2", "you")).await;
+    let messages = second.find("MESSAGES_SNAPSHOT")["messages"].clone();
+    let said: Vec<&str> = messages.as_array().expect("messages").iter().map(|message| message["content"].as_str().expect("text")).collect();
+    assert_eq!(said, ["hi", "Hello.", "you"]);
+}
+
+#[tokio::test]
+async fn an_interrupt_is_resolved_with_edited_arguments_and_a_reason() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let path = format!("/agents/{agent}/stream/agui");
+    let asked = post(&story, &path, input("chat", "r1", "pay")).await;
+    let outcome = asked.find("RUN_FINISHED")["outcome"].clone();
+    let interrupt = &outcome["interrupts"][0];
+    assert_eq!(
+        (&outcome["type"], &interrupt["reason"], &interrupt["toolCallId"]),
+        (&json!("interrupt"), &json!("tool_call"), &Value::Null)
+    );
+    let calls: Vec<Value> =
+        asked.frames().iter().filter(|event| event["type"] == "TOOL_CALL_START").map(|event| event["toolCallId"].clone()).collect();
+    let plain = post(&story, &path, input("chat", "r2", "well?")).await;
+    assert_eq!(plain.code(), "422 wrong_answer_kind");
+    let decisions = json!([{"call_id": calls[0], "approval": "approve", "arguments": {"sum": 6}}, {"call_id": calls[1], "approval": "reject", "message": "too much"}]);
+    let mut body = input("chat", "r3", "pay");
+    body["resume"] = json!([{"interruptId": interrupt["id"], "status": "resolved", "payload": {"decisions": decisions}}]);
+    let done = post(&story, &path, body.clone()).await;
+    assert_eq!(
+        done.types(),
+        "RUN_STARTED MESSAGES_SNAPSHOT TOOL_CALL_RESULT TEXT_MESSAGE_START TEXT_MESSAGE_CONTENT TEXT_MESSAGE_END RUN_FINISHED"
+    );
+    assert_eq!(story.hands.calls(), ["pay {\"sum\":6}"]);
+    let messages = done.find("MESSAGES_SNAPSHOT")["messages"].to_string();
+    assert!(messages.contains("\"pay\"") && messages.contains(calls[1].as_str().expect("an id")), "{messages}");
+    assert_eq!(post(&story, &path, body.clone()).await.text, done.text, "the same run is told the same");
+    body["runId"] = json!("r4");
+    assert_eq!(post(&story, &path, body.clone()).await.code(), "409 pause_not_pending");
+    body["resume"][0]["interruptId"] = json!("0199a000-0000-7000-8000-000000000000");
+    assert_eq!(post(&story, &path, body).await.code(), "404 not_found");
+}
+
+#[tokio::test]
+async fn several_pauses_are_answered_in_one_post() {
+    let story = Story::scripted(pays());
+    let workflow = story
+        .workflow(
+            "start -> fork_1{branches: [a, b]} -> join_1{output_key: got} -> stop
+            fork_1.a -> human_1{prompt: \"Name?\", output_key: name} -> join_1
+            fork_1.b -> agent_1{provider: script, model: m, tools: [{ref: \"host:pay\"}]} -> join_1",
+        )
+        .await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    let asked = post(&story, &path, input("chat", "r1", "pay")).await;
+    let interrupts = asked.find("RUN_FINISHED")["outcome"]["interrupts"].clone();
+    assert_eq!(
+        (interrupts[0]["reason"].as_str(), interrupts[1]["reason"].as_str()),
+        (Some("input_required"), Some("tool_call")),
+        "{}",
+        asked.text
+    );
+    let mut body = input("chat", "r2", "pay");
+    body["resume"] = json!([{"interruptId": interrupts[1]["id"], "status": "cancelled"}, {"interruptId": interrupts[0]["id"], "status": "resolved", "payload": "Ada"}]);
+    let done = post(&story, &path, body.clone()).await;
+    assert_eq!(done.find("RUN_FINISHED")["outcome"], json!({"type": "success"}), "{}", done.text);
+    assert_eq!(done.text.matches("RUN_FINISHED").count(), 1);
+    assert!(story.hands.calls().is_empty(), "what was cancelled is not done");
+    assert!(done.text.contains("Ada"), "{}", done.text);
+    assert_eq!(post(&story, &path, body).await.types(), done.types(), "a repeat goes through both answers again");
+}
+
+#[tokio::test]
+async fn a_cancelled_question_cancels_the_run() {
+    let story = Story::plain();
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop").await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    let asked = post(&story, &path, input("chat", "r1", "hi")).await;
+    let mut body = input("chat", "r2", "hi");
+    body["resume"] = json!([{"interruptId": asked.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "cancelled"}]);
+    let done = post(&story, &path, body).await;
+    assert_eq!(done.find("RUN_FINISHED")["outcome"], json!({"type": "cancelled"}), "{}", done.text);
+}
+
+#[tokio::test]
+async fn a_run_that_lost_its_reader_is_posted_again() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/agui");
+    let response = asked(&story, "", "POST", &path, None, Some(&input("chat", "r1", "slow"))).await;
+    read_until(response, "One ").await;
+    let mut again = input("chat", "r1", "slow");
+    again["messages"].as_array_mut().expect("messages").push(json!({"id": "x", "role": "assistant", "content": "One "}));
+    again["state"] = json!({"heard": true});
+    let rest = post(&story, &path, again).await;
+    assert_eq!((rest.said().as_str(), rest.find("RUN_FINISHED")["outcome"]["type"].as_str()), ("One two three four.", Some("success")));
+    let other = post(&story, &path, input("chat", "r1", "something else")).await;
+    assert_eq!(other.code(), "422 idempotency_key_reused");
+}
+
+#[tokio::test]
+async fn failures_end_with_an_error() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let failed = post(&story, &format!("/agents/{agent}/stream/agui"), input("chat", "r1", "fail")).await;
+    assert_eq!(failed.types(), "RUN_STARTED MESSAGES_SNAPSHOT RUN_ERROR");
+    assert_eq!(failed.find("RUN_ERROR")["code"], "provider_auth");
+}

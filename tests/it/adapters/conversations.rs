@@ -1,0 +1,132 @@
+//! Conversations whatever the protocol: two posts at once, restarts, tenants, readers who leave.
+
+use serde_json::{Value, json};
+
+use super::{agent, asked, chat, input, pays, post, read_until, user, whole};
+use crate::support::story::Story;
+
+#[tokio::test]
+async fn of_two_posts_on_one_chat_one_is_busy() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let (one, two) =
+        tokio::join!(post(&story, &path, chat("c", json!([user("slow")]))), post(&story, &path, chat("c", json!([user("slow")]))));
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409], "{} {}", one.text, two.text);
+    let refused = if one.status == 409 { &one } else { &two };
+    assert_eq!(refused.code(), "409 thread_busy");
+}
+
+#[tokio::test]
+async fn of_two_answers_to_one_pause_one_wins() {
+    let story = Story::plain();
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+    let path = format!("/workflows/{workflow}/stream/agui");
+    let paused = post(&story, &path, input("chat", "r1", "hi")).await;
+    let answer = |run: &str, name: &str| {
+        let mut body = input("chat", run, "hi");
+        body["resume"] =
+            json!([{"interruptId": paused.find("RUN_FINISHED")["outcome"]["interrupts"][0]["id"], "status": "resolved", "payload": name}]);
+        body
+    };
+    let (one, two) = tokio::join!(post(&story, &path, answer("r2", "Ada")), post(&story, &path, answer("r3", "Bob")));
+    let mut statuses = [one.status, two.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409], "{} {}", one.text, two.text);
+}
+
+#[tokio::test]
+async fn an_answer_after_a_restart_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (workflow, paused) = {
+        let story = Story::on_disk(folder.path(), pays());
+        let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+        let paused = post(&story, &format!("/workflows/{workflow}/stream/vercel"), chat("not a UUID", json!([user("hi")]))).await;
+        story.bench.studio.shutdown(std::time::Duration::from_secs(2)).await;
+        (workflow, paused)
+    };
+    let story = Story::on_disk(folder.path(), pays());
+    let done = post(&story, &format!("/workflows/{workflow}/stream/vercel"), chat("not a UUID", json!([user("hi"), user("Ada")]))).await;
+    assert_eq!(done.said(), "Hello Ada", "{}", done.text);
+    let run = |answer: &super::Answer| answer.find("finish")["messageMetadata"]["trace_id"].clone();
+    assert_eq!(run(&done), run(&paused));
+    let last = post(&story, &format!("/workflows/{workflow}/stream/vercel"), chat("not a UUID", json!([user("again")]))).await;
+    assert_ne!(run(&last), run(&paused), "what is over is not gone on with");
+}
+
+#[tokio::test]
+async fn a_chat_of_another_tenant_is_not_reached() {
+    let story = Story::plain();
+    let graph = studio::model::sketch::graph("start -> human_1{prompt: \"Secret?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}")
+        .expect("a sketch");
+    let mut workflows = Vec::new();
+    for tenant in ["a", "b"] {
+        let scope = studio::studio::Scope { tenant: tenant.into(), user: None };
+        let body = json!({"name": "Test", "slug": "same", "graph": graph});
+        let made = story.bench.studio.create(&scope, studio::studio::Resource::Workflow, &body).await.expect("a workflow");
+        workflows.push(made["id"].as_str().expect("an id").to_owned());
+    }
+    for chat_id in ["one chat", "0199a000-0000-7000-8000-00000000000a"] {
+        let first =
+            whole(asked(&story, "a", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("hi")])))).await).await;
+        let waiting = first.find("data-awaiting_input")["data"].clone();
+        let other =
+            whole(asked(&story, "b", "POST", "/workflows/same/stream/vercel", None, Some(&chat(chat_id, json!([user("mine")])))).await)
+                .await;
+        assert_eq!(other.said(), "Secret?", "a run of its own, not an answer to the other: {}", other.text);
+        assert_ne!(other.find("data-awaiting_input")["data"]["trace_id"], waiting["trace_id"]);
+        let mut body = input(chat_id, "r", "hi");
+        body["resume"] = json!([{"interruptId": waiting["pause_id"], "status": "resolved", "payload": "stolen"}]);
+        for path in [
+            "/workflows/same/stream/agui".to_owned(),
+            format!("/workflows/traces/{}/resume/agui", waiting["trace_id"].as_str().expect("a run")),
+            format!("/workflows/{}/stream/agui", workflows[0]),
+        ] {
+            let refused = whole(asked(&story, "b", "POST", &path, None, Some(&body)).await).await;
+            assert_eq!(refused.code(), "404 not_found", "{path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_chat_of_another_agent_is_not_reached() {
+    let story = Story::scripted(pays());
+    let (one, two) = (agent(&story, json!({})).await, agent(&story, json!({"name": "Other"})).await);
+    let id = "0199a000-0000-7000-8000-00000000000b";
+    post(&story, &format!("/agents/{one}/stream/vercel"), chat(id, json!([user("hi")]))).await;
+    assert_eq!(post(&story, &format!("/agents/{two}/stream/vercel"), chat(id, json!([user("hi")]))).await.code(), "422 validation_failed");
+}
+
+#[tokio::test]
+async fn who_asked_for_it_cancels_by_leaving() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    for (word, wanted) in [("cancel", "cancelled"), ("continue", "completed")] {
+        let mut body = chat(word, json!([user("slow")]));
+        body["on_disconnect"] = json!(word);
+        let heard = read_until(asked(&story, "", "POST", &format!("/agents/{agent}/stream/vercel"), None, Some(&body)).await, "One ").await;
+        let run = heard.split("\"messageId\":\"").nth(1).expect("an id")[..36].to_owned();
+        story.settle(&run).await;
+        let status = story.trace(&run).await["trace"]["status"].clone();
+        assert_eq!(status, Value::from(wanted), "{word}");
+    }
+}
+
+#[tokio::test]
+async fn the_host_lets_in() {
+    let story = Story::with(json!({"environment": "production"}), pays());
+    let agent = agent(&story, json!({})).await;
+    let request = |authorized| {
+        let request = http::Request::builder()
+            .method("POST")
+            .uri(format!("/api/studio/agents/{agent}/stream/vercel"))
+            .header("content-type", "application/json");
+        let marks = studio::http::HostMarks { authorized, ..studio::http::HostMarks::default() };
+        let body = bytes::Bytes::from(chat("c", json!([user("hi")])).to_string());
+        studio::http::dispatch(&story.bench.studio, request.body(body).expect("a request"), marks)
+    };
+    assert_eq!(request(false).await.status().as_u16(), 401);
+    assert_eq!(whole(request(true).await).await.said(), "Hello.");
+}

@@ -1,0 +1,213 @@
+//! What the AI SDK's transport posts, and what it is told.
+
+use serde_json::{Value, json};
+
+use super::{agent, asked, chat, get, payer, pays, post, post_with_key, read_until, user, whole};
+use crate::support::story::Story;
+
+#[tokio::test]
+async fn a_turn_is_told_with_the_headers_of_the_protocol() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let response = asked(&story, "", "POST", &format!("/agents/{agent}/stream/vercel"), None, Some(&chat("c", json!([user("hi")])))).await;
+    let header = |name: &str| response.headers().get(name).map_or("", |value| value.to_str().expect("text")).to_owned();
+    assert_eq!(
+        [header("content-type"), header("cache-control"), header("x-accel-buffering"), header("x-vercel-ai-ui-message-stream")],
+        ["text/event-stream", "no-cache", "no", "v1"]
+    );
+    let answer = whole(response).await;
+    assert_eq!(answer.types(), "start text-start text-delta text-end finish");
+    assert_eq!(answer.said(), "Hello.");
+    assert!(answer.text.ends_with("data: [DONE]\n\n") && !answer.text.contains("__"), "{}", answer.text);
+    let about = &answer.find("finish")["messageMetadata"];
+    assert!(
+        about["trace_id"].is_string()
+            && about["thread_id"].is_string()
+            && about["total_tokens"].is_number()
+            && about["status"] == "completed",
+        "{about}"
+    );
+    let again = post(&story, &format!("/agents/{agent}/stream/vercel"), chat("c", json!([user("hi"), user("you")]))).await;
+    assert_eq!(again.find("finish")["messageMetadata"]["thread_id"], about["thread_id"], "a chat is a thread");
+}
+
+#[tokio::test]
+async fn a_workflow_is_told_with_steps_and_state() {
+    let story = Story::scripted(pays());
+    let workflow =
+        story.workflow("start -> agent_1{provider: script, model: m, stream: true} -> set_1{key: k, value: \"{{a}}!\"} -> stop").await;
+    let mut body = chat("c", json!([user("hi")]));
+    body["state"] = json!({"a": "x"});
+    let answer = post(&story, &format!("/workflows/{workflow}/stream/vercel"), body).await;
+    assert_eq!(answer.types(), "start start-step text-start text-delta text-end finish-step finish");
+    let data: Vec<Value> = answer.frames().into_iter().filter(|part| part["type"] == "data-studio").collect();
+    assert!(data.iter().all(|part| part["transient"] == true) && data.iter().any(|part| part["data"]["changes"]["k"] == "x!"), "{data:?}");
+}
+
+/// The assistant's message of an answer, with decisions: `approved` by call, in order.
+fn decided(answer: &super::Answer, approved: &[bool]) -> Value {
+    let requests = answer.frames().into_iter().filter(|part| part["type"] == "tool-approval-request");
+    let parts: Vec<Value> = requests.zip(approved).map(|(request, approved)| {
+        json!({"type": "dynamic-tool", "toolName": "pay", "toolCallId": request["toolCallId"], "state": "approval-responded", "input": {},
+            "approval": {"id": request["approvalId"], "approved": approved, "reason": "as I said"}})
+    }).collect();
+    json!({"id": answer.find("start")["messageId"], "role": "assistant", "parts": parts})
+}
+
+#[tokio::test]
+async fn approvals_go_there_and_back() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let asked = post(&story, &path, chat("c", json!([user("pay")]))).await;
+    let requests = asked.frames().iter().filter(|part| part["type"] == "tool-approval-request").count();
+    assert_eq!((requests, asked.find("finish")["finishReason"].as_str()), (2, Some("tool-calls")), "{}", asked.text);
+    let partly = post(&story, &path, chat("c", json!([user("pay"), decided(&asked, &[true])]))).await;
+    assert!(partly.code() == "422 validation_failed" && partly.text.contains("\"messages\""), "{}", partly.text);
+    let plain = post(&story, &path, chat("c", json!([user("pay"), user("well?")]))).await;
+    assert_eq!(plain.code(), "422 wrong_answer_kind");
+    let body = chat("c", json!([user("pay"), decided(&asked, &[true, false])]));
+    let done = post_with_key(&story, &path, "k", body.clone()).await;
+    assert_eq!(done.frames()[0], json!({"type": "start"}), "the client goes on in its message");
+    assert!(!done.text.contains("tool-input-available"), "{}", done.text);
+    assert_eq!(done.types(), "start tool-output-available tool-output-denied text-start text-delta text-end finish");
+    assert_eq!(story.hands.calls(), ["pay {\"sum\":5}"]);
+    assert_eq!(post_with_key(&story, &path, "k", body.clone()).await.text, done.text, "a repeat is told the same");
+    assert_eq!(post(&story, &path, body).await.code(), "409 pause_not_pending", "and without a key nothing is done twice");
+}
+
+#[tokio::test]
+async fn version_five_answers_through_the_resume_route() {
+    let story = Story::scripted(pays());
+    let agent = payer(&story).await;
+    let asked = post(&story, &format!("/agents/{agent}/stream/vercel?ui=5"), chat("c", json!([user("pay")]))).await;
+    assert!(!asked.text.contains("tool-approval-request"), "{}", asked.text);
+    let waiting = asked.find("data-awaiting_input")["data"].clone();
+    assert_eq!((&waiting["status"], waiting["pending_tools"].as_array().map(Vec::len)), (&json!("awaiting_tool_approval"), Some(2)));
+    let path = format!("/workflows/traces/{}/resume/vercel?ui=5", waiting["trace_id"].as_str().expect("a run"));
+    let calls: Vec<&str> =
+        waiting["pending_tools"].as_array().expect("tools").iter().map(|tool| tool["call_id"].as_str().expect("an id")).collect();
+    let decisions = json!([{"call_id": calls[0], "approval": "approve", "arguments": {"sum": 6}}, {"call_id": calls[1], "approval": "reject", "message": "no"}]);
+    let done = post(&story, &path, json!({"pause_id": waiting["pause_id"], "decisions": decisions})).await;
+    assert!(done.text.contains("tool-output-error") && !done.text.contains("denied"), "{}", done.text);
+    assert_eq!(story.hands.calls(), ["pay {\"sum\":6}"]);
+    assert_eq!(post(&story, &path, json!({"approval": "approve"})).await.code(), "409 invalid_state");
+    assert_eq!(post(&story, "/workflows/traces/none/resume/vercel", json!({"approval": "approve"})).await.code(), "404 not_found");
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_the_next_message() {
+    let story = Story::plain();
+    let workflow = story.workflow("start -> human_1{prompt: \"Name?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}").await;
+    let path = format!("/workflows/{workflow}/stream/vercel");
+    let asked = post(&story, &path, chat("c", json!([user("hi")]))).await;
+    assert_eq!(asked.types(), "start data-awaiting_input text-start text-delta text-end finish");
+    assert_eq!(asked.said(), "Name?");
+    let done = post(&story, &path, chat("c", json!([user("hi"), user("Ada")]))).await;
+    assert_eq!((done.said().as_str(), done.types().as_str()), ("Hello Ada", "start text-start text-delta text-end finish"));
+    assert_ne!(done.find("start")["messageId"], asked.find("start")["messageId"]);
+}
+
+#[tokio::test]
+async fn a_regenerated_answer_takes_the_place_of_the_last_one() {
+    let story = Story::scripted(json!([{"text": "First."}, {"text": "Second."}, {"text": "Third."}]));
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let first = post(&story, &path, chat("c", json!([user("hi")]))).await;
+    let mut body = chat("c", json!([user("hi")]));
+    body["trigger"] = json!("regenerate-message");
+    let second = post(&story, &path, body.clone()).await;
+    assert_eq!((first.said(), second.said()), ("First.".to_owned(), "First.".to_owned()), "each run counts its replies");
+    let thread = second.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
+    let shown = story.bench.studio.thread(&story.bench.scope, &thread, studio::studio::ListQuery::default()).await.expect("a thread");
+    let messages: Vec<&str> =
+        shown["messages"].as_array().expect("messages").iter().map(|message| message["trace_id"].as_str().expect("a run")).collect();
+    let run = second.find("finish")["messageMetadata"]["trace_id"].clone();
+    assert_eq!(messages, [run.as_str().expect("a run"); 2], "only the new turn is read");
+    assert_eq!((&shown["message_count"], &shown["run_count"]), (&json!(2), &json!(2)));
+}
+
+#[tokio::test]
+async fn errors_and_cancels_are_said() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let failed = post(&story, &path, chat("c", json!([user("fail")]))).await;
+    assert_eq!(failed.types(), "start error finish");
+    assert_eq!(failed.find("finish")["messageMetadata"]["code"], "provider_auth");
+    let response = asked(&story, "", "POST", &path, None, Some(&chat("d", json!([user("slow")])))).await;
+    let told = story.bench.studio.clone();
+    let scope = story.bench.scope.clone();
+    let mut body = response.into_body();
+    let mut text = String::new();
+    while !text.contains("One ") {
+        use http_body_util::BodyExt as _;
+        text.push_str(std::str::from_utf8(body.frame().await.expect("more").expect("a frame").data_ref().expect("data")).expect("text"));
+    }
+    let run = text.split("\"messageId\":\"").nth(1).expect("an id")[..36].to_owned();
+    told.cancel(&scope, &run).await.expect("a cancel");
+    use http_body_util::BodyExt as _;
+    let rest = String::from_utf8(body.collect().await.expect("a body").to_bytes().to_vec()).expect("text");
+    assert!(rest.contains("{\"type\":\"abort\",\"reason\":\"cancelled\"}") && rest.ends_with("data: [DONE]\n\n"), "{rest}");
+}
+
+#[tokio::test]
+async fn wrong_posts_are_problems() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    for (path, body, code) in [
+        (format!("/agents/{agent}/stream/vercel"), chat("c", json!([user("")])), "422 validation_failed"),
+        (format!("/agents/{agent}/stream/vercel"), json!({}), "422 validation_failed"),
+        (format!("/agents/{agent}/stream/vercel"), json!({"message": "hi", "on_disconnect": "stay"}), "422 validation_failed"),
+        (format!("/agents/{agent}/stream/other"), chat("c", json!([user("hi")])), "404 not_found"),
+        ("/agents/none/stream/vercel".to_owned(), json!({"trigger": "wrong"}), "404 not_found"),
+        ("/workflows/none/stream/agui".to_owned(), json!({}), "404 not_found"),
+    ] {
+        assert_eq!(post(&story, &path, body.clone()).await.code(), code, "{path} {body}");
+    }
+    assert_eq!(get(&story, &format!("/agents/{agent}/stream/vercel/none/stream")).await.status, 204);
+    assert_eq!(get(&story, "/agents/none/stream/vercel/none/stream").await.code(), "404 not_found");
+}
+
+#[tokio::test]
+async fn a_turn_that_lost_its_reader_is_told_again_from_its_beginning() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let response = asked(&story, "", "POST", &path, None, Some(&chat("c", json!([user("slow")])))).await;
+    let heard = read_until(response, "One ").await;
+    let again = get(&story, &format!("{path}/c/stream")).await;
+    assert_eq!((again.status, again.said().as_str()), (200, "One two three four."));
+    let id = again.find("start")["messageId"].as_str().expect("an id").to_owned();
+    assert!(heard.contains(&id), "it is the same message: {heard}");
+    assert_eq!(again.types(), "start text-start text-delta text-end finish");
+    assert!(again.find("finish")["messageMetadata"]["total_tokens"].is_number(), "{}", again.text);
+    assert_eq!(get(&story, &format!("{path}/c/stream")).await.status, 204);
+}
+
+#[tokio::test]
+async fn files_are_stored_or_named() {
+    let story = Story::scripted(pays());
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let with = |url: &str| {
+        let parts =
+            json!([{"type": "text", "text": "see"}, {"type": "file", "mediaType": "text/plain", "filename": "note.txt", "url": url}]);
+        chat("c", json!([{"id": "u", "role": "user", "parts": parts}]))
+    };
+    let sent = post(&story, &path, with("data:text/plain;base64,aGVsbG8=")).await;
+    let run = sent.find("finish")["messageMetadata"]["trace_id"].as_str().expect("a run").to_owned();
+    let file = story.trace(&run).await["trace"]["input"]["attachments"][0].clone();
+    assert_eq!((&file["name"], &file["mime_type"]), (&json!("note.txt"), &json!("text/plain")));
+    let key = file["storage_key"].as_str().expect("a key");
+    let named = post(&story, &path, with(&format!("/studio/api/attachments/file?storage_key={key}"))).await;
+    assert_eq!(named.status, 200, "{}", named.text);
+    for url in [
+        "https://evil.example/a.png",
+        "http://127.0.0.1/",
+        "data:text/plain;base64,%%%",
+        "/studio/api/attachments/file?storage_key=unknown",
+    ] {
+        assert_eq!(post(&story, &path, with(url)).await.status, 422, "{url}");
+    }
+}
