@@ -1,6 +1,7 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
 pub mod clock;
+pub mod codegen;
 pub mod command;
 pub mod config;
 pub mod engine;

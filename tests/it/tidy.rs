@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 13] = [
     ("model", &[]),
+    ("codegen", &["model"]),
     ("config", &["model"]),
     ("store", &["model"]),
     ("providers", &["model", "host", "secrets"]),
@@ -15,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("observe", &["model", "providers", "secrets"]),
     ("knowledge", &["model", "store", "providers", "tools"]),
     ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe"]),
-    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine"]),
+    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine", "codegen"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
     ("command", &["model", "store", "host", "observe", "engine", "studio", "http"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
