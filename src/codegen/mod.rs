@@ -18,7 +18,7 @@ mod write;
 
 pub use read::{list, read};
 pub use target::{ClassKind, Target};
-pub use write::{WriteError, write};
+pub use write::{WriteError, ordered, skeleton, write};
 
 use serde_json::Value;
 
