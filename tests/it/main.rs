@@ -5,6 +5,7 @@ mod support;
 mod agents;
 mod earlier;
 mod api;
+mod codegen;
 mod endings;
 mod knowledge;
 mod mcp;

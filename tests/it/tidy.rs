@@ -18,7 +18,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe"]),
     ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine", "codegen"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
-    ("command", &["model", "store", "host", "observe", "engine", "studio", "http"]),
+    ("command", &["model", "store", "host", "observe", "engine", "codegen", "studio", "http"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
 ];
 const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];

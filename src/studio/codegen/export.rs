@@ -41,7 +41,7 @@ pub struct Exported {
     pub root: PathBuf,
     /// The file.
     pub file: SourceFile,
-    /// What the definition keeps; none for a JSON file.
+    /// What the definition keeps; none for a JSON file, and below another folder than `export_path`.
     pub class_path: Option<String>,
 }
 
@@ -137,7 +137,8 @@ impl Studio {
         self.code_gate(Deed::Export)?;
         let Drawn { file, id, locked, .. } = self.drawn(scope, &request).await?;
         let root = self.write_code(&file, &request).await?;
-        let class_path = (!request.json_file).then(|| format!("{}#{}", file.path, file.class));
+        // Below another folder than `export_path` it is not found again by its path.
+        let class_path = (!request.json_file && request.folder.is_none()).then(|| format!("{}#{}", file.path, file.class));
         if let Some(path) = class_path.clone().filter(|_| !locked) {
             let (tenant, kind) = (scope.tenant.clone(), resource_of(request.kind).kind());
             self.writing(move |tx| keep(tx, &tenant, kind, id, &path)).await?;

@@ -29,7 +29,7 @@ pub(super) fn write(place: &Place<'_>, text: &str) -> Result<()> {
         There::Nothing => {}
         There::Folder => return Err(taken(place, "is a folder")),
         There::Same(_) | There::Other if place.overwrite => {}
-        There::Same(_) | There::Other => return Err(taken(place, "is there with another content; nothing was written; `overwrite` replaces it")),
+        There::Same(_) | There::Other => return Err(taken(place, "is there with another content; nothing was written; `overwrite` (`--force`) replaces it")),
     }
     let beside = target.with_file_name(format!(".{}.tmp", uuid::Uuid::new_v4()));
     let done = put(&beside, text).and_then(|()| settle(&beside, &target, place.overwrite));
