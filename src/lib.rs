@@ -1,5 +1,6 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
+pub mod classes;
 pub mod clock;
 pub mod codegen;
 pub mod command;
@@ -29,6 +30,7 @@ pub mod fuzzing {
     pub use crate::providers::fuzzing::{FAMILIES, read};
 }
 
+pub use classes::{StudioAgent, StudioTool, StudioWorkflow, serde_json};
 pub use error::{Error, Kind, Result};
 pub use studio::{Scope, Studio};
 

@@ -41,7 +41,7 @@ impl Origin {
 impl Writer {
     /// Is a slug in use, by the configuration, by a path of the studio's or by a definition other than `own`?
     fn taken(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str, own: Option<Id>) -> Result<bool, StoreError> {
-        if self.catalog.find(resource, slug).is_some() {
+        if self.catalog.find(resource, slug).or_else(|| self.catalog.of_class(resource, slug)).is_some_and(|found| Some(found.id) != own) {
             return Ok(true);
         }
         let found = table::by_slug(tx, &self.tenant, resource.kind(), slug)?;

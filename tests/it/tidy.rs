@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 13] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("model", &[]),
+    ("classes", &[]),
     ("codegen", &["model"]),
     ("config", &["model"]),
     ("store", &["model"]),
@@ -16,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 13] = [
     ("observe", &["model", "providers", "secrets"]),
     ("knowledge", &["model", "store", "providers", "tools"]),
     ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe"]),
-    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine", "codegen"]),
+    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine", "codegen", "classes"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
     ("command", &["model", "store", "host", "observe", "engine", "codegen", "studio", "http"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),

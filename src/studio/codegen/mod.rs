@@ -6,6 +6,7 @@ mod export;
 mod files;
 mod import;
 mod incoming;
+pub(super) mod registered;
 mod walk;
 #[cfg(test)]
 mod tests;
