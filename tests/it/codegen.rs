@@ -1,10 +1,12 @@
 //! Code: definitions as classes, classes and JSON files as definitions, over HTTP and on the command line.
 
+mod checkers;
 mod commands;
 mod exports;
 mod flags;
 mod imports;
-
+mod registered;
+mod round_trips;
 
 use bytes::Bytes;
 use http::Request;
