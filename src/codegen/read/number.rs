@@ -50,7 +50,7 @@ fn without_suffix(target: Target, written: &str) -> &str {
         Target::Php | Target::Python | Target::TypeScript | Target::Swift | Target::Ruby => &[],
     };
     let bare = known.iter().find_map(|suffix| written.strip_suffix(suffix)).unwrap_or(written);
-    bare.strip_suffix('_').filter(|_| target == Target::Rust).unwrap_or(bare)
+    if target == Target::Rust { bare.trim_end_matches('_') } else { bare }
 }
 
 /// The base of a number and its digits.

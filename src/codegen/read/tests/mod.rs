@@ -1,5 +1,6 @@
 //! Tests of reading classes: shapes and rules of each language, strings, hostile files, what is written is read.
 
+mod exports;
 mod hostile;
 mod mutations;
 mod round_trips;

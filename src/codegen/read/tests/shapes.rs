@@ -272,7 +272,7 @@ fn classes_are_found_among_other_code() {
             json!({"slug": "a$bA", "list": floats(&[json!(5), json!(u64::MAX), json!(0.5), large.clone(), t.clone(), n.clone(), json!({}), json!([])]), "text": "two\nlines \"\" and $ 5"})),
         (Target::Swift, SWIFT, "LeadTriage", ClassKind::Workflow, 6,
             json!({"slug": "a\\b\"c", "list": floats(&[json!(15), large.clone(), t.clone(), n.clone(), json!({}), json!(["a"])]), "large": u64::MAX, "text": "two words\n  and \"more\""})),
-        (Target::Ruby, RUBY, "App::Studio::Workflows::LeadTriage", ClassKind::Workflow, 27,
+        (Target::Ruby, RUBY, "App::Studio::Workflows::LeadTriage", ClassKind::Workflow, 28,
             json!({"slug": "it's", "list": floats(&[json!(15), json!(15), large.clone(), t.clone(), n.clone(), json!({})]), "text": "two\n  lines\n", "raw": "a (b) \\n"})),
         (Target::Rust, RUST, "workflows::LeadTriage", ClassKind::Tool, 10,
             json!({"slug": "aAB b", "list": floats(&[json!(15), json!(u64::MAX), large, t.clone(), n.clone(), json!({})]), "raw": "a\\b\"#", "group": "a"})),
