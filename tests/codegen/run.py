@@ -7,7 +7,8 @@ import sys
 import studio
 
 files = sys.argv[1]
-index = json.load(open(f"{files}/index.json"))
+with open(f"{files}/index.json", encoding="utf-8") as file:
+    index = json.load(file)
 classes = {}
 for entry in index["classes"]:
     name = entry["path"].replace("/", "_")[:-3]

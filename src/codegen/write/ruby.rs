@@ -34,8 +34,8 @@ pub(super) fn within(modules: &[String], body: &str) -> String {
 
 pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
-    let contract = kind.contract();
-    let base = if names.collides { format!("::{contract}") } else { contract.to_owned() };
+    // A class beside this one may be called like the contract.
+    let base = format!("::{}", kind.contract());
     let (class, literal) = (&names.class, SYNTAX.literal(definition, "    "));
     let body = format!("class {class}\n  include {base}\n\n  def self.definition\n    {literal}\n  end\nend");
     format!("# {header}\n\n{}", within(&names.parts, &body))

@@ -209,7 +209,7 @@ fn a_workflow_in_ruby() {
           module Studio
             module Workflows
               class LeadTriageWorkflow
-                include StudioWorkflow
+                include ::StudioWorkflow
 
                 def self.definition
                   {
