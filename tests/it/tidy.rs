@@ -8,7 +8,7 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
 const LAYERS: [(&str, &[&str]); 14] = [
     ("model", &[]),
-    ("classes", &[]),
+    ("classes", &["serde_json", "json"]),
     ("codegen", &["model"]),
     ("config", &["model"]),
     ("store", &["model"]),

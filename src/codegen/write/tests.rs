@@ -14,7 +14,6 @@ fn check(target: Target, wanted: &Expect) {
     let file = write(target, ClassKind::Workflow, &small(), "App\\Studio").expect("a file");
     wanted.assert_eq(&format!("{}\n{}", file.path, file.text));
 }
-
 #[test]
 fn a_workflow_in_php() {
     check(Target::Php, &expect![[r#"
@@ -55,7 +54,6 @@ fn a_workflow_in_php() {
         }
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_python() {
     check(Target::Python, &expect![[r#"
@@ -90,7 +88,6 @@ fn a_workflow_in_python() {
                 }
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_typescript() {
     check(Target::TypeScript, &expect![[r#"
@@ -125,7 +122,6 @@ fn a_workflow_in_typescript() {
         }
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_kotlin() {
     check(Target::Kotlin, &expect![[r#"
@@ -163,7 +159,6 @@ fn a_workflow_in_kotlin() {
         }
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_swift() {
     check(Target::Swift, &expect![[r#"
@@ -198,7 +193,6 @@ fn a_workflow_in_swift() {
         }
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_ruby() {
     check(Target::Ruby, &expect![[r#"
@@ -239,7 +233,6 @@ fn a_workflow_in_ruby() {
         end
     "#]]);
 }
-
 #[test]
 fn a_workflow_in_rust() {
     check(Target::Rust, &expect![[r#"

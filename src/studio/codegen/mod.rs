@@ -8,8 +8,6 @@ mod import;
 mod incoming;
 pub(super) mod registered;
 mod walk;
-#[cfg(test)]
-mod tests;
 
 pub use export::{ExportRequest, Exported};
 

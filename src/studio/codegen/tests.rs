@@ -1,1 +1,0 @@
-//! Code in the facade.
