@@ -6,6 +6,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 .PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
+.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-codegen fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -62,6 +63,10 @@ test-api:
 # Hostile definitions in an optimised build: memory, stack and time of every interpreter.
 test-hostile:
 	@scripts/test-hostile.sh
+
+# Exported classes under the compilers and checkers of PHP, Python, Ruby, TypeScript, Rust and Kotlin; needs npm and Maven Central.
+test-codegen:
+	@scripts/test-codegen.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the machine lacks to build (`build`), to test (`test`), to test against programs of others (`peers`), or to test the pages (`ui`):
+# Installs what the machine lacks to build (`build`), to test (`test`), to test against programs of others (`peers`), to test the pages (`ui`),
+# or to check exported classes (`codegen`):
 # Debian packages; the Rust toolchain must be there.
 set -euo pipefail
 command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs)" >&2; exit 1; }
@@ -19,6 +20,13 @@ if [ "${1:-build}" = test ] || [ "${1:-build}" = peers ]; then
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3 python3-venv)
 fi
 [ "${1:-build}" != peers ] || need npm npm
+if [ "${1:-build}" = codegen ]; then
+    need php php-cli
+    need ruby ruby
+    need npm npm
+    need java default-jre-headless
+    need mvn maven
+fi
 if [ "${1:-build}" = ui ]; then
     need chromium chromium
     need nginx nginx-light

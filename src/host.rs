@@ -138,12 +138,27 @@ pub struct HostDoor(std::sync::Arc<crate::sync::RwLock<Embedded>>);
 struct Embedded {
     host: Option<std::sync::Arc<dyn Host>>,
     declaration: std::sync::Arc<HostDeclaration>,
+    /// Classes that were registered one by one: they stay when a host is set.
+    registered: BTreeMap<String, Value>,
 }
 
 impl HostDoor {
     /// Sets the host and what it declares; replaces the one before.
-    pub fn set(&self, host: std::sync::Arc<dyn Host>, declaration: HostDeclaration) {
-        *self.0.write() = Embedded { host: Some(host), declaration: std::sync::Arc::new(declaration) };
+    pub fn set(&self, host: std::sync::Arc<dyn Host>, mut declaration: HostDeclaration) {
+        let mut embedded = self.0.write();
+        for (class, definition) in &embedded.registered {
+            declaration.classes.entry(class.clone()).or_insert_with(|| definition.clone());
+        }
+        (embedded.host, embedded.declaration) = (Some(host), std::sync::Arc::new(declaration));
+    }
+
+    /// Adds a class to what is declared.
+    pub fn register(&self, class: &str, definition: Value) {
+        let mut embedded = self.0.write();
+        let mut declaration = HostDeclaration::clone(&embedded.declaration);
+        declaration.classes.insert(class.to_owned(), definition.clone());
+        embedded.registered.insert(class.to_owned(), definition);
+        embedded.declaration = std::sync::Arc::new(declaration);
     }
 
     /// What the host declares.

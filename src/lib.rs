@@ -1,6 +1,8 @@
 //! Workflow Studio: build, test and run AI agents and graph workflows inside a web application.
 
+pub mod classes;
 pub mod clock;
+pub mod codegen;
 pub mod command;
 pub mod config;
 pub mod engine;
@@ -28,6 +30,7 @@ pub mod fuzzing {
     pub use crate::providers::fuzzing::{FAMILIES, read};
 }
 
+pub use classes::{StudioAgent, StudioTool, StudioWorkflow, serde_json};
 pub use error::{Error, Kind, Result};
 pub use studio::{Scope, Studio};
 

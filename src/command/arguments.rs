@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::error::Error;
 
 /// Options that take no value, of all commands.
-const SWITCHES: [&str; 11] =
-    ["json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "all", "online", "verify", "force", "with-views"];
+const SWITCHES: [&str; 13] = [
+    "json", "quiet", "once", "stop-when-empty", "pretend", "dry-run", "all", "online", "verify", "force", "with-views", "json-file", "stdout",
+];
 
 /// What a command was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

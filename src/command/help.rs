@@ -23,7 +23,7 @@ const GLOBAL: [(&str, &str); 5] = [
 
 const EXITS: &str = "Exit codes: 0 done, 1 failed, 2 bad usage or configuration, 3 refused by a flag, 4 not found.";
 
-const TOPICS: [Topic; 7] = [
+const TOPICS: [Topic; 9] = [
     Topic {
         name: "install",
         about: "writes configuration, migrations and assets into a project",
@@ -90,6 +90,33 @@ const TOPICS: [Topic; 7] = [
             ("--verify", "also verify the hash chain of every run's log"),
         ],
         examples: &["studio doctor", "studio doctor --online --json"],
+    },
+    Topic {
+        name: "export",
+        about: "writes an agent or a workflow as a class",
+        arguments: "agent|workflow ID",
+        text: "Writes the definition as a class below `export_path` and prints the path. A file with another content is kept. \
+               Needs `codegen.enabled` and `codegen.export`; off, it is exit code 3. Tools are exported from their form or the API.",
+        options: &[
+            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default `codegen.target`"),
+            ("--path DIR", "write below this folder instead of `export_path`"),
+            ("--force", "replace a file with another content"),
+            ("--json-file", "write a JSON file instead of a class"),
+            ("--stdout", "print the file instead of writing it"),
+        ],
+        examples: &["studio export workflow lead-triage --target python", "studio export agent support-assistant --json-file --path exports"],
+    },
+    Topic {
+        name: "make-tool",
+        about: "writes the beginning of a tool of the application",
+        arguments: "NAME",
+        text: "Writes a class with name, description, input schema and an `invoke` to be written. Needs `codegen.enabled`; off, it is exit code 3.",
+        options: &[
+            ("--target T", "php, python, typescript, kotlin, swift, ruby or rust; default `codegen.target`"),
+            ("--path DIR", "write below this folder instead of `export_path`"),
+            ("--force", "replace a file with another content"),
+        ],
+        examples: &["studio make-tool lookup_order --target kotlin"],
     },
     Topic {
         name: "install-observability",

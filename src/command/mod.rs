@@ -2,6 +2,7 @@
 
 mod arguments;
 mod doctor;
+mod export;
 mod help;
 mod install;
 mod migrate;
@@ -186,6 +187,8 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
         "work" => work::run(call, arguments).await,
         "migrate" => migrate::run(call, arguments).await,
         "doctor" => doctor::run(call, arguments).await,
+        "export" => export::run(call, arguments).await,
+        "make-tool" => export::make_tool(call, arguments).await,
         "purge" => purge::run(call, arguments).await,
         "install-observability" => observability::run(call, arguments).await,
         "checkpoints:purge" => purge::checkpoints(call, arguments).await,

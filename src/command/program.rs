@@ -68,6 +68,10 @@ fn look_for_database(config: &Config, command: &str, console: &dyn Console) -> R
             let told = format!("there is no database `{}`; nothing was removed; `--database` or the configuration names another", file.display());
             Err(Error::new(Kind::NotFound, told))
         }
+        "export" => {
+            let told = format!("there is no database `{}`, so there is nothing to export; `--database` or the configuration names another", file.display());
+            Err(Error::new(Kind::NotFound, told))
+        }
         _ => Ok(()),
     }
 }

@@ -160,7 +160,7 @@ keys! {
     "codegen.enabled" "STUDIO_CODEGEN_ENABLED" Kind::Switch, only_local, gates "code export, preview and import";
     "codegen.export" "STUDIO_CODEGEN_EXPORT" Kind::Switch, only_local, gates "code export";
     "codegen.preview" "STUDIO_CODEGEN_PREVIEW" Kind::Switch, only_local, gates "code preview";
-    "codegen.target" "STUDIO_CODEGEN_TARGET" Kind::Text, always!("php");
+    "codegen.target" "STUDIO_CODEGEN_TARGET" Kind::OneOf(&["php", "python", "typescript", "kotlin", "swift", "ruby", "rust"]), always!("php");
     "export_namespace" "STUDIO_EXPORT_NAMESPACE" Kind::Text, always!("App\\Studio");
     "export_path" "STUDIO_EXPORT_PATH" Kind::Text, always!("app/Studio");
     "workflow_scan_paths" "STUDIO_WORKFLOW_SCAN_PATHS" Kind::List, |context: &Context<'_>| json!([context.export_path]);

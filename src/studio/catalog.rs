@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::codegen::registered::{Registered, all_of};
 use super::resource::{Definition, Resource};
 use super::{Studio, mcp_servers};
 use crate::config::Config;
@@ -30,6 +31,7 @@ pub struct Catalog {
     mcp: Arc<McpServers>,
     host_has_openai: bool,
     locale: Locale,
+    registered: Arc<Vec<Registered>>,
 }
 
 impl Studio {
@@ -38,14 +40,20 @@ impl Studio {
     pub fn catalog(&self) -> Catalog {
         let world = self.world();
         let toolkits = Toolkits::new(&world.config.tools.toolkits, Arc::clone(&world.clock), &world.config.timezone);
-        Catalog {
+        let declaration = world.host.declaration();
+        let mut catalog = Catalog {
             config: Arc::clone(&world.config),
-            declaration: world.host.declaration(),
+            declaration: Arc::clone(&declaration),
             toolkits: Arc::new(toolkits),
             mcp: Arc::clone(self.mcp()),
             host_has_openai: false,
             locale: self.locale(),
+            registered: Arc::default(),
+        };
+        if !declaration.classes.is_empty() {
+            catalog.registered = self.registered(&declaration, || all_of(&catalog, &declaration));
         }
+        catalog
     }
 
     /// Same, with the host asked for what decides the default model.
@@ -152,6 +160,24 @@ impl Catalog {
     /// The tools of an MCP server, as far as it told them.
     pub(super) fn server_tools(&self, tenant: &str, slug: &str) -> Vec<String> {
         self.mcp.known(tenant, slug).map(|names| names.to_vec()).unwrap_or_default()
+    }
+
+    /// What the configuration and the host define of a kind, by slug from the last to the first.
+    pub(super) fn configured(&self, resource: Resource) -> Vec<Definition> {
+        if resource == Resource::McpServer {
+            return self.servers();
+        }
+        let shown = self.registered.iter().filter(|one| one.resource == resource && !one.inner);
+        let mut all: Vec<Definition> = shown.map(|one| one.definition.clone()).collect();
+        all.sort_by(|one, other| other.slug.cmp(&one.slug));
+        all.dedup_by(|one, other| one.slug == other.slug);
+        all
+    }
+
+    /// What a class that the host registered defines under an id or a slug.
+    pub(super) fn of_class(&self, resource: Resource, id: &str) -> Option<Definition> {
+        let fits = |one: &&Registered| one.resource == resource && ((!one.inner && one.definition.slug == id) || one.definition.id.to_string() == id);
+        self.registered.iter().find(fits).map(|one| one.definition.clone())
     }
 
     /// What the configuration defines under an id or a slug.

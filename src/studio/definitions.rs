@@ -37,7 +37,8 @@ pub(super) fn find(
 ) -> Result<Option<Definition>, StoreError> {
     match catalog.find(resource, id) {
         Some(found) => Ok(Some(found)),
-        None => stored(tx, tenant, resource, id),
+        // A slug is that of the stored one, when there is one.
+        None => Ok(stored(tx, tenant, resource, id)?.or_else(|| catalog.of_class(resource, &id.to_ascii_lowercase()))),
     }
 }
 

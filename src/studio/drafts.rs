@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
 use super::definitions::must_find;
-use super::edits::Edit;
+use super::edits::{Edit, must_be_open};
 use super::fields::{Fields, Problems, object_of};
 use super::reach::Refusal;
 use super::resource::{Definition, Resource, expected_revision};
@@ -133,6 +133,7 @@ impl Studio {
         let reader = writer.clone();
         let stored = self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
+            must_be_open(&workflow)?;
             let before = writer.draft(tx, &workflow)?;
             must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
             if table::put_draft(tx, &writer.tenant, &workflow.id, &graph, expected, Some(workflow.revision), writer.now)?.is_none() {

@@ -11,6 +11,7 @@ use crate::sync::Mutex;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
+use super::codegen::registered;
 use super::sources::Sources;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
@@ -48,6 +49,8 @@ struct Inner {
     streams: Arc<AtomicU64>,
     sources: Sources,
     mcp: Arc<McpServers>,
+    /// What the classes are that the host registered.
+    registered: Mutex<registered::Kept>,
 }
 
 /// What is told of a panic.
@@ -153,6 +156,7 @@ impl Studio {
             streams: Arc::default(),
             sources: Sources::default(),
             mcp,
+            registered: Mutex::default(),
         };
         Ok(Self(Arc::new(inner), locale))
     }
@@ -186,6 +190,18 @@ impl Studio {
 
     pub(super) fn mcp(&self) -> &Arc<McpServers> {
         &self.0.mcp
+    }
+
+    /// The classes that the host registered, read once for each declaration.
+    pub(super) fn registered(&self, declaration: &Arc<HostDeclaration>, read: impl FnOnce() -> Vec<registered::Registered>) -> Arc<Vec<registered::Registered>> {
+        if let Some((of, kept)) = &*self.0.registered.lock()
+            && Arc::ptr_eq(of, declaration)
+        {
+            return Arc::clone(kept);
+        }
+        let read = Arc::new(read());
+        *self.0.registered.lock() = Some((Arc::clone(declaration), Arc::clone(&read)));
+        read
     }
 
     pub(super) fn sources(&self) -> &Sources {

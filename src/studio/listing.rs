@@ -29,15 +29,12 @@ fn place_of(key: Option<&str>) -> Result<Place> {
 
 /// The definitions of the configuration that fit, behind the one with the slug `after`.
 fn configured(catalog: &Catalog, resource: Resource, q: Option<&str>, after: Option<&str>) -> Vec<(String, Definition)> {
-    if resource != Resource::McpServer {
-        return Vec::new();
-    }
     let wanted = q.map(str::to_lowercase);
     let fits = |server: &Definition| {
         let told = format!("{}\n{}\n{}", server.name, server.slug, server.body.get("description").and_then(Value::as_str).unwrap_or(""));
         wanted.as_ref().is_none_or(|wanted| told.to_lowercase().contains(wanted))
     };
-    let servers = catalog.servers().into_iter().filter(|server| after.is_none_or(|after| server.slug.as_str() < after));
+    let servers = catalog.configured(resource).into_iter().filter(|server| after.is_none_or(|after| server.slug.as_str() < after));
     servers.filter(fits).map(|server| (format!("c{}", server.slug), server)).collect()
 }
 

@@ -4,6 +4,7 @@ mod agents;
 pub mod attachments;
 pub mod catalog;
 mod checkpoints;
+mod codegen;
 mod cutting;
 mod definitions;
 mod doctor;
@@ -12,6 +13,7 @@ mod drafts;
 mod edits;
 mod facade;
 mod fields;
+mod installing;
 mod known;
 mod knowledge;
 mod listing;
@@ -52,6 +54,7 @@ mod writing;
 #[cfg(test)]
 mod tests;
 
+pub use codegen::{Exported, ExportRequest};
 pub use attachments::{StoredFile, Upload};
 pub use doctor::{Check, Diagnosis, Examination, Level};
 pub use lists::{ListQuery, Page};

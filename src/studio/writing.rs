@@ -25,21 +25,23 @@ pub(super) struct Writer {
 /// Where a new definition comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
-    /// `studio` or `template`.
+    /// `studio`, `template` or `code`.
     pub(crate) source: &'static str,
     /// The template.
     pub(crate) template_id: Option<String>,
+    /// The class.
+    pub(crate) class_path: Option<String>,
 }
 
 impl Origin {
     /// A person made it here.
-    pub(crate) const STUDIO: Self = Self { source: "studio", template_id: None };
+    pub(crate) const STUDIO: Self = Self { source: "studio", template_id: None, class_path: None };
 }
 
 impl Writer {
     /// Is a slug in use, by the configuration, by a path of the studio's or by a definition other than `own`?
     fn taken(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str, own: Option<Id>) -> Result<bool, StoreError> {
-        if self.catalog.find(resource, slug).is_some() {
+        if self.catalog.find(resource, slug).or_else(|| self.catalog.of_class(resource, slug)).is_some_and(|found| Some(found.id) != own) {
             return Ok(true);
         }
         let found = table::by_slug(tx, &self.tenant, resource.kind(), slug)?;
@@ -59,6 +61,12 @@ impl Writer {
         Ok(slugs::first_free(&written.usual_slug(resource), |slug| self.taken(tx, resource, slug, own))?)
     }
 
+    /// The slug, or the first one after it that is free.
+    pub(super) fn free_slug(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str) -> Result<String, Refusal> {
+        table::hold(tx, &self.tenant)?;
+        Ok(slugs::first_free(slug, |slug| self.taken(tx, resource, slug, None))?)
+    }
+
     /// Stores a new definition.
     pub(super) fn insert(
         &self,
@@ -71,8 +79,13 @@ impl Writer {
         let slug = self.slug(tx, resource, &written, None)?;
         let mut body = written.body;
         for key in resource.kept() {
-            let value = if *key == "locked" { false.into() } else { Value::Null };
-            body.insert((*key).into(), if *key == "template_id" { origin.template_id.clone().into() } else { value });
+            let value = match *key {
+                "template_id" => origin.template_id.clone().into(),
+                "class_path" => origin.class_path.clone().into(),
+                "locked" => false.into(),
+                _ => Value::Null,
+            };
+            body.insert((*key).into(), value);
         }
         let made = Definition {
             id,

@@ -6,6 +6,7 @@ mod adapters;
 mod agents;
 mod earlier;
 mod api;
+mod codegen;
 mod endings;
 mod knowledge;
 mod mcp;

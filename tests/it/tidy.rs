@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Who may know whom; arrows point down only. Time, locks, configuration and errors are everybody's.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("model", &[]),
+    ("classes", &["serde_json", "json"]),
+    ("codegen", &["model"]),
     ("config", &["model"]),
     ("store", &["model"]),
     ("providers", &["model", "host", "secrets"]),
@@ -15,9 +17,9 @@ const LAYERS: [(&str, &[&str]); 12] = [
     ("observe", &["model", "providers", "secrets"]),
     ("knowledge", &["model", "store", "providers", "tools"]),
     ("engine", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe"]),
-    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine"]),
+    ("studio", &["model", "store", "providers", "tools", "host", "secrets", "knowledge", "observe", "engine", "codegen", "classes"]),
     ("http", &["model", "store", "host", "engine", "studio"]),
-    ("command", &["model", "store", "host", "observe", "engine", "studio", "http"]),
+    ("command", &["model", "store", "host", "observe", "engine", "codegen", "studio", "http"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
 ];
 const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];

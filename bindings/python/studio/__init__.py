@@ -8,10 +8,22 @@ import atexit
 import json
 
 from . import native
+from .classes import StudioAgent, StudioTool, StudioWorkflow
 from .host import Host
 from .native import EventStream, HttpResponse, StudioEngine, StudioError
 
-__all__ = ["EventStream", "Host", "HttpResponse", "Studio", "StudioEngine", "StudioError", "events_of"]
+__all__ = [
+    "EventStream",
+    "Host",
+    "HttpResponse",
+    "Studio",
+    "StudioAgent",
+    "StudioEngine",
+    "StudioError",
+    "StudioTool",
+    "StudioWorkflow",
+    "events_of",
+]
 
 # Threads of the library must not call into an interpreter that has ended.
 atexit.register(native.shutdown_all, 10_000)
@@ -44,6 +56,12 @@ class Studio:
         """Declares what the host answers; see ``Host``."""
         host.engine = self.engine
         self.engine.set_host(json.dumps(host.declaration()), host)
+
+    def register(self, *classes):
+        """Registers classes with the contract ``StudioWorkflow``, ``StudioAgent`` or ``StudioTool``: they are listed and run, and nobody
+        can write them in the studio."""
+        for cls in classes:
+            self.call("class.register", **{"class": f"{cls.__module__}.{cls.__qualname__}", "definition": cls.definition()})
 
     def call(self, op, **request):
         """One operation, such as ``trace.list``; ``ops`` lists them."""

@@ -25,7 +25,7 @@ class Host(native.HostCalls):
         self._declared = []
         self._answers = {}
         self._schemas = schemas or {}
-        self._classes = classes or {}
+        self._classes = classes or {}  # definitions by class name; ``Studio.register`` takes classes
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="studio-host")
         # Who may enter, secrets and cancels are not to wait behind tools that take their time.
         self._quick = ThreadPoolExecutor(4, thread_name_prefix="studio-host-quick")

@@ -39,6 +39,7 @@ pub(in crate::ffi) enum Op {
     TemplateList,
     TemplateGet,
     TemplateInstall,
+    ClassRegister,
     WorkerStep,
     Command,
 }
@@ -60,6 +61,7 @@ enum Way {
     Save(&'static str),
     UsageQuery,
     UsageRun,
+    ClassRegister,
     WorkerStep,
     Command,
     UsageRebuild,
@@ -77,7 +79,7 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 21] = [
+    pub(in crate::ffi) const ALL: [Self; 22] = [
         Self::Ops,
         Self::Start,
         Self::Health,
@@ -97,6 +99,7 @@ impl Op {
         Self::TemplateList,
         Self::TemplateGet,
         Self::TemplateInstall,
+        Self::ClassRegister,
         Self::WorkerStep,
         Self::Command,
     ];
@@ -122,6 +125,7 @@ impl Op {
             Self::TemplateList => ("template.list", get("/api/templates", &["type", "complexity", "category", "tag", "q"])),
             Self::TemplateGet => ("template.get", get("/api/templates/{type}/{id}", &[])),
             Self::TemplateInstall => ("template.install", post("/api/templates/{type}/{id}/install")),
+            Self::ClassRegister => ("class.register", Way::ClassRegister),
             Self::WorkerStep => ("worker.step", Way::WorkerStep),
             Self::Command => ("command", Way::Command),
         }
@@ -156,6 +160,7 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
         Way::Save(path) => save(studio, path, &request).await,
         Way::UsageQuery => usage_query(studio, &request).await,
         Way::UsageRun => usage_run(studio, &request).await,
+        Way::ClassRegister => class_register(studio, &request),
         Way::WorkerStep => worker_step(studio, &request).await,
         Way::Command => command(studio, &request).await,
         Way::UsageRebuild => {
@@ -206,6 +211,12 @@ async fn worker_step(studio: &Studio, request: &Map<String, Value>) -> Result<Ve
         None => json!({"trace_id": null}),
     };
     Ok(answer.to_string().into_bytes())
+}
+
+/// Registers a class of the host under its name, with what its `definition` returns.
+fn class_register(studio: &Studio, request: &Map<String, Value>) -> Result<Vec<u8>, Fault> {
+    studio.register_class(required(request, "class")?, request.get("definition").cloned().unwrap_or_default())?;
+    Ok(b"{}".to_vec())
 }
 
 /// Runs a command of the command line; what it prints is the answer.

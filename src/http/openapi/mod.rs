@@ -12,13 +12,14 @@ use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 8] = [
+const SCHEMAS: [&str; 9] = [
     include_str!("runs.json"),
     include_str!("threads.json"),
     include_str!("definitions.json"),
     include_str!("facts.json"),
     include_str!("knowledge.json"),
     include_str!("templates.json"),
+    include_str!("codegen.json"),
     include_str!("usage.json"),
     include_str!("adapters.json"),
 ];

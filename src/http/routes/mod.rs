@@ -2,6 +2,7 @@
 
 mod attachments;
 mod chat;
+mod codegen;
 mod definitions;
 mod drafts;
 mod facts;
@@ -36,6 +37,7 @@ pub(super) fn all() -> Vec<Route> {
     all.extend(facts::routes());
     all.extend(knowledge::routes());
     all.extend(templates::routes());
+    all.extend(codegen::routes());
     all.extend(threads::routes());
     all.extend(usage::routes());
     all.extend(openapi::routes());

@@ -110,6 +110,8 @@ fn every_schema_is_one() {
 #[tokio::test]
 async fn what_is_answered_fits_its_schema() {
     let studio = asking(json!({})).await;
+    let coded = json!({"name": "Coded", "instructions": "Hi", "provider": "script", "model": "echo"});
+    studio.register_class("Coded", coded).expect("registered");
     let posts = [
         ("agents", json!({"name": "Helper", "slug": "known"})),
         ("tools", json!({"name": "known", "kind": "webhook", "config": {"method": "GET", "url": "https://shop.example/"}})),
@@ -141,6 +143,7 @@ async fn what_is_answered_fits_its_schema() {
             (_, true) => "?from=2026-11-20&to=2027-11-20&group_by=entity".to_owned(),
             (false, false) => String::new(),
         };
+        let query = if path == "/api/registry/class" { "?class=Coded".to_owned() } else { query };
         let items = match gives {
             Gives::Json(_) | Gives::List(_) | Gives::Table(_) => ask(&studio, request("GET", &format!("/studio{path}{query}"), "")).await,
             Gives::Nothing | Gives::Events | Gives::Bytes | Gives::Page => continue,

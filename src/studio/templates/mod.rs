@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(super) use file::Folder;
 use file::{COMPLEXITIES, Template, TemplateKind};
 
-use super::{Resource, Scope, Studio};
+use super::{Resource, Scope, Studio, installing};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
@@ -89,8 +89,7 @@ fn node_types(graph: &Value) -> Vec<&str> {
 /// The slugs of the agents that a template needs: those that it names, then others that its graph refers to.
 fn required(template: &Template) -> Vec<String> {
     let mut slugs: Vec<String> = Vec::new();
-    let nodes = template.graph()["nodes"].as_array().into_iter().flatten();
-    let referred = nodes.filter_map(|node| install::reference(node)).map(str::to_owned);
+    let referred = installing::references(template.graph()).map(str::to_owned);
     let named = template.texts("agents").into_iter().map(str::to_owned);
     let own = Some(template.id.clone()).filter(|_| template.kind == TemplateKind::Agent);
     for slug in own.into_iter().chain(named).chain(referred) {

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Exported classes under the checkers and compilers of their languages, and run where they can be: PHP, Ruby (Debian), Python (with the package of
+# bindings/python), TypeScript (npm), Rust (against the crate), Kotlin (Maven Central). What `definition()` returns must be what was exported.
+# Swift has no compiler in Debian: where `swiftc` is installed its files are type-checked, otherwise that is said.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+scripts/prepare.sh codegen
+target=${CARGO_TARGET_DIR:-$root/target}
+work=$target/codegen
+files=$work/files
+stubs=$root/tests/codegen/stubs
+features=${STUDIO_FEATURES:-header,bindgen}
+rm -rf "$files"
+mkdir -p "$files"
+
+cargo build --quiet --lib --features "$features"
+STUDIO_CODEGEN_FILES=$files cargo test --quiet --features "$features" --test it codegen::checkers -- --ignored >/dev/null
+
+# Compares `{class: definition}` on stdin with what was exported.
+compare() {
+    python3 "$root/tests/codegen/compare.py" "$files/$1/expected.json" "$1"
+}
+each() { # files of a language with this extension
+    find "$files/$1" -name "*.$2" | sort
+}
+
+echo "php: $(php -r 'echo PHP_VERSION;')"
+each php php | while read -r file; do php -l "$file" >/dev/null; done
+php "$root/tests/codegen/run.php" "$stubs" "$files/php" | compare php
+
+echo "python: $(python3 -V)"
+package=$work/python
+mkdir -p "$package"
+cp -r bindings/python/studio "$package/"
+cp "$target/debug/libstudio.so" "$package/studio/native/"
+each python py | xargs python3 -W error -m py_compile
+PYTHONPATH=$package python3 -W error "$root/tests/codegen/run.py" "$files/python" | compare python
+
+echo "ruby: $(ruby -e 'print RUBY_VERSION')"
+each ruby rb | while read -r file; do
+    told=$(ruby -wc "$file" 2>&1)
+    [ "$told" = "Syntax OK" ] || { echo "$file: $told" >&2; exit 1; }
+done
+ruby -w "$root/tests/codegen/run.rb" "$stubs" "$files/ruby" | compare ruby
+
+typescript=$work/typescript
+[ -x "$typescript/node_modules/.bin/tsc" ] || npm install --silent --no-fund --no-audit --prefix "$typescript" typescript@5.9.3
+echo "typescript: $("$typescript/node_modules/.bin/tsc" --version)"
+mapfile -t sources < <(each typescript ts)
+"$typescript/node_modules/.bin/tsc" --strict --target es2022 --module es2022 --moduleResolution bundler \
+    --outDir "$typescript/out" --rootDir "$files/typescript" "$stubs/studio.d.ts" "${sources[@]}"
+echo '{"type":"module"}' >"$typescript/out/package.json"
+node "$root/tests/codegen/run.mjs" "$files/typescript" "$typescript/out" | compare typescript
+
+echo "rust: $(rustc --version)"
+python3 "$root/tests/codegen/rust_main.py" "$files/rust" >"$work/main.rs"
+rustc --edition 2024 -D warnings -A dead_code -C debuginfo=0 --extern "studio=$target/debug/libstudio.rlib" \
+    -L "dependency=$target/debug/deps" -o "$work/rust-classes" "$work/main.rs"
+"$work/rust-classes" | compare rust
+
+kotlin=$work/kotlin
+kotlin_version=2.1.20
+[ -e "$kotlin/lib/kotlin-compiler-embeddable-$kotlin_version.jar" ] || {
+    mkdir -p "$kotlin"
+    sed "s/@VERSION@/$kotlin_version/" "$root/tests/codegen/kotlin.pom.xml" >"$kotlin/pom.xml"
+    (cd "$kotlin" && mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$kotlin/lib")
+}
+echo "kotlin: $kotlin_version"
+python3 "$root/tests/codegen/kotlin_main.py" "$files/kotlin" >"$files/kotlin/Main.kt"
+mapfile -t sources < <(each kotlin kt)
+java -Xmx1500m -Xss16m -cp "$kotlin/lib/*" org.jetbrains.kotlin.cli.jvm.K2JVMCompiler -no-stdlib -no-reflect -Werror -nowarn \
+    -classpath "$kotlin/lib/kotlin-stdlib-$kotlin_version.jar" -d "$kotlin/out" "$stubs/StudioContracts.kt" "${sources[@]}"
+java -cp "$kotlin/out:$kotlin/lib/kotlin-stdlib-$kotlin_version.jar" checks.MainKt | compare kotlin
+
+if command -v swiftc >/dev/null 2>&1; then
+    echo "swift: $(swiftc --version 2>&1 | head -n 1)"
+    mkdir -p "$work/swift"
+    swiftc -emit-module -module-name Studio -o "$work/swift/Studio.swiftmodule" "$stubs/StudioContracts.swift"
+    mapfile -t sources < <(each swift swift)
+    swiftc -typecheck -I "$work/swift" "${sources[@]}"
+else
+    echo "swift: no compiler here; $(each swift swift | wc -l) files were written and not checked"
+fi

@@ -1,0 +1,38 @@
+//! Owns files in Python.
+
+use super::escape::{Numbered, quoted};
+use super::literal::{Syntax, no_cast, plain_number};
+use super::Parts;
+
+pub(super) const SYNTAX: Syntax = Syntax {
+    map: ("{", "}"),
+    list: ("[", "]"),
+    empty: ("{}", "[]"),
+    typed: ("", ""),
+    pair: ": ",
+    words: ["None", "True", "False"],
+    step: "    ",
+    string,
+    key: string,
+    number: plain_number,
+    cast: no_cast,
+};
+
+fn string(text: &str) -> String {
+    quoted(text, &[], Numbered::Long)
+}
+
+pub(super) fn file(parts: &Parts<'_>) -> String {
+    let Parts { names, kind, header, definition } = parts;
+    let contract = kind.contract();
+    let (import, base) = if names.collides {
+        ("import studio".to_owned(), format!("studio.{contract}"))
+    } else {
+        (format!("from studio import {contract}"), contract.to_owned())
+    };
+    format!(
+        "# {header}\n\n{import}\n\n\nclass {}({base}):\n    @staticmethod\n    def definition() -> dict:\n        return {}\n",
+        names.class,
+        SYNTAX.literal(definition, "        "),
+    )
+}

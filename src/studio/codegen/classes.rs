@@ -1,0 +1,247 @@
+//! Owns finding what can be imported: classes that the host registered, classes in source files, JSON files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::super::Studio;
+use super::incoming::{Incoming, Spot, kind_of};
+use super::walk::{Files, Folder};
+use crate::codegen::{ClassKind, FoundClass, Target, list, read};
+use crate::config::Config;
+use crate::error::{Error, Kind, Result};
+use crate::host::HostDeclaration;
+
+/// Bytes of one file.
+pub(super) const BYTES: usize = 2 << 20;
+/// Words one of which a file with a class must have.
+const CONTRACTS: [&str; 3] = ["StudioWorkflow", "StudioAgent", "StudioTool"];
+
+/// Something that can be imported.
+#[derive(Clone, Debug)]
+pub(super) struct Importable {
+    /// What imports name it by.
+    pub(super) reference: String,
+    kind: ClassKind,
+    label: String,
+    description: String,
+    /// The class, with its namespace.
+    class: Option<String>,
+    class_path: Option<String>,
+    json_path: Option<String>,
+    language: Option<Target>,
+    /// Where it is read; none for what the host registered.
+    file: Option<PathBuf>,
+}
+
+/// Something that was read.
+pub(super) struct Read {
+    pub(super) incoming: Incoming,
+    importable: Importable,
+    /// The text of its file.
+    source: String,
+}
+
+impl Importable {
+    fn told(&self) -> Value {
+        json!({
+            "ref": self.reference, "label": self.label, "kind": self.kind.name(), "description": self.description,
+            "class_path": self.class_path, "json_path": self.json_path, "language": self.language.map(Target::name),
+        })
+    }
+
+    fn describe(&mut self, definition: &Map<String, Value>) {
+        let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.description = text("description");
+        let name = text("name");
+        if !name.is_empty() {
+            self.label = name;
+        }
+    }
+}
+
+/// The last part of a class name.
+fn short(class: &str) -> &str {
+    class.rsplit(['\\', '.', ':']).next().unwrap_or(class)
+}
+
+fn of_host(declaration: &HostDeclaration) -> Vec<Importable> {
+    let made = |(class, definition): (&String, &Value)| {
+        let empty = Map::new();
+        let definition = definition.as_object().unwrap_or(&empty);
+        let mut found = Importable {
+            reference: format!("class:{class}"),
+            kind: kind_of(definition),
+            label: short(class).to_owned(),
+            description: String::new(),
+            class: Some(class.clone()),
+            class_path: Some(class.clone()),
+            json_path: None,
+            language: None,
+            file: None,
+        };
+        found.describe(definition);
+        found
+    };
+    declaration.classes.iter().map(made).collect()
+}
+
+/// The classes of the folders that are scanned.
+fn of_source(config: &Config) -> Vec<Importable> {
+    let mut files = Files::default();
+    let mut found = Vec::new();
+    for folder in config.workflow_scan_paths.iter().filter_map(|path| Folder::at(path)) {
+        let wanted = |extension: &str| Target::of_extension(extension).is_some();
+        for (file, path) in files.below(&folder, &wanted) {
+            let Some(target) = file.extension().and_then(|end| end.to_str()).and_then(Target::of_extension) else { continue };
+            let Some(text) = files.text(&file).filter(|text| CONTRACTS.iter().any(|word| text.contains(word))) else { continue };
+            for (class, kind, _) in list(target, &text) {
+                let mut one = Importable {
+                    reference: format!("class:{class}"),
+                    kind,
+                    label: short(&class).to_owned(),
+                    description: String::new(),
+                    class_path: Some(format!("{path}#{}", short(&class))),
+                    json_path: None,
+                    language: Some(target),
+                    file: Some(file.clone()),
+                    class: Some(class),
+                };
+                if let Ok(Value::Object(definition)) = read(target, &text, one.class.as_deref()).map(|found| found.definition) {
+                    one.describe(&definition);
+                }
+                found.push(one);
+            }
+        }
+    }
+    found
+}
+
+/// The JSON files of the folders that are looked through.
+fn of_json(config: &Config) -> Vec<Importable> {
+    let mut files = Files::default();
+    let mut found: Vec<Importable> = Vec::new();
+    for folder in config.workflow_json_paths.iter().filter_map(|path| Folder::at(path)) {
+        for (file, path) in files.below(&folder, &|extension: &str| extension == "json") {
+            let reference = format!("json:{path}");
+            if found.iter().any(|known| known.reference == reference) {
+                continue;
+            }
+            let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+            let read = files.text(&file).and_then(|text| serde_json::from_str::<Value>(&text).ok());
+            let Some(Ok(incoming)) = read.map(|read| Incoming::of_json(&read, name, Spot::new(path.clone(), 1))) else { continue };
+            let mut one = Importable {
+                reference,
+                kind: incoming.kind,
+                label: name.to_owned(),
+                description: String::new(),
+                class: None,
+                class_path: None,
+                json_path: Some(path),
+                language: None,
+                file: Some(file),
+            };
+            one.describe(&incoming.definition);
+            found.push(one);
+        }
+    }
+    found
+}
+
+/// The one that a class name means: exactly, or without its namespace when that is unique.
+fn named(all: Vec<Importable>, name: &str) -> Result<Option<Importable>> {
+    let fits = |one: &&Importable, exactly: bool| {
+        let class = one.class.as_deref().unwrap_or_default();
+        class == name || (!exactly && !name.contains(['\\', '.', ':']) && short(class) == name)
+    };
+    for exactly in [true, false] {
+        let fitting: Vec<&Importable> = all.iter().filter(|one| fits(one, exactly)).collect();
+        match fitting[..] {
+            [] => {}
+            [one] => return Ok(Some(one.clone())),
+            [..] => {
+                let places = fitting.iter().map(|one| {
+                    let place = one.class_path.clone().unwrap_or_default();
+                    json!({"file": place, "line": 1, "message": format!("`{name}` is here too: {}", one.class.as_deref().unwrap_or_default())})
+                });
+                let told = format!("several classes are called `{name}`; name it with its namespace, or remove the others");
+                return Err(Error::new(Kind::ImportInvalid, told).with("issues", places.collect::<Vec<_>>()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn read_one(config: &Config, declaration: &HostDeclaration, reference: &str) -> Result<Read> {
+    let unknown = || Error::not_found("class", reference);
+    if let Some(path) = reference.strip_prefix("json:") {
+        let found = of_json(config).into_iter().find(|one| one.reference == reference).ok_or_else(unknown)?;
+        return read_json(found, path);
+    }
+    let name = reference.strip_prefix("class:").unwrap_or(reference).trim_start_matches('\\');
+    let found = match named(of_host(declaration), name)? {
+        Some(found) => Some(found),
+        None => named(of_source(config), name)?,
+    };
+    let found = found.ok_or_else(unknown)?;
+    let class = found.class.clone().unwrap_or_default();
+    let (Some(file), Some(target)) = (&found.file, found.language) else {
+        let definition = declaration.classes.get(&class).cloned().unwrap_or_default();
+        let source = serde_json::to_string_pretty(&definition).unwrap_or_default();
+        let registered = FoundClass { class: class.clone(), kind: found.kind, line: 1, definition };
+        let incoming = Incoming::of_class(registered, None, found.class_path.clone(), Spot::new(class, 1))?;
+        return Ok(Read { incoming, importable: found, source });
+    };
+    let path = found.class_path.as_deref().and_then(|path| path.split('#').next()).unwrap_or_default();
+    let spot = Spot::new(path, 1);
+    let text = Files::default().text(file).ok_or_else(|| spot.invalid(["the file cannot be read, or has more than 2 MiB"]))?;
+    let read = read(target, &text, Some(&class)).map_err(|error| spot.unreadable(&error))?;
+    let spot = Spot::new(path, read.line);
+    let incoming = Incoming::of_class(read, Some(target), found.class_path.clone(), spot)?;
+    Ok(Read { incoming, importable: found, source: text })
+}
+
+fn read_json(found: Importable, path: &str) -> Result<Read> {
+    let spot = Spot::new(path, 1);
+    let file = found.file.clone().unwrap_or_default();
+    let text = Files::default().text(&file).ok_or_else(|| spot.invalid(["the file cannot be read, or has more than 2 MiB"]))?;
+    let read: Value = serde_json::from_str(&text).map_err(|error| {
+        Spot::new(path, u32::try_from(error.line()).unwrap_or(1)).invalid([format!("it is no JSON: {error}")])
+    })?;
+    let name = file.file_stem().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    Ok(Read { incoming: Incoming::of_json(&read, &name, spot)?, importable: found, source: text })
+}
+
+impl Studio {
+    /// Reads what a reference of the registry names: `class:<name>`, `json:<file>`, or the name of a class alone.
+    pub(super) async fn incoming_of(&self, reference: &str) -> Result<Read> {
+        let (config, declaration, reference) = (Arc::clone(&self.world().config), self.world().host.declaration(), reference.to_owned());
+        let reading = self.runtime()?.spawn_blocking(move || read_one(&config, &declaration, &reference));
+        reading.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?
+    }
+
+    /// What can be imported: `{data}`.
+    pub async fn registry_classes(&self) -> Result<Value> {
+        let (config, declaration) = (Arc::clone(&self.world().config), self.world().host.declaration());
+        let looking = self.runtime()?.spawn_blocking(move || {
+            let host = of_host(&declaration);
+            let scanned = of_source(&config).into_iter().filter(|one| !host.iter().any(|known| known.reference == one.reference));
+            let mut all: Vec<Importable> = host.iter().cloned().chain(scanned).collect();
+            all.extend(of_json(&config));
+            all.iter().map(Importable::told).collect::<Vec<_>>()
+        });
+        let found = looking.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?;
+        Ok(json!({"data": found}))
+    }
+
+    /// One thing that can be imported, as it would be: `{ref, label, kind, …, locked, definition, source}`. Nothing is stored.
+    pub async fn registry_class(&self, reference: &str) -> Result<Value> {
+        let Read { incoming, importable, source } = self.incoming_of(reference).await?;
+        let mut shown = importable.told();
+        shown["locked"] = true.into();
+        shown["definition"] = Value::Object(incoming.definition);
+        shown["source"] = source.into();
+        Ok(shown)
+    }
+}

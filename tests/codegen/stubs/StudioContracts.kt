@@ -1,0 +1,9 @@
+// The contracts of exported classes, for checks without the binding: `definition` is that of the companion.
+
+package studio
+
+interface StudioWorkflow
+
+interface StudioAgent
+
+interface StudioTool

@@ -1,0 +1,6 @@
+// The contracts of exported classes, for checks without the binding: `definition` is static, which an interface cannot say.
+declare module "studio" {
+  export interface StudioWorkflow {}
+  export interface StudioAgent {}
+  export interface StudioTool {}
+}

@@ -1,0 +1,7 @@
+# The contracts of exported classes, for checks without the binding.
+
+module StudioWorkflow; end
+
+module StudioAgent; end
+
+module StudioTool; end
