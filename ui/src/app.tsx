@@ -1,7 +1,9 @@
 /** Owns the frame and which page answers which address. */
 import { lazy, Suspense, useEffect, type ComponentType, type ReactElement } from 'react';
 import { matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
+import { Part } from './parts/part';
 import { Guard } from './parts/states';
+import { LeaveDialog } from './parts/leave-dialog';
 import { TipLayer } from './parts/tip';
 import { Toasts } from './parts/toast';
 import { sawTrace } from './pages/start/seen';
@@ -113,10 +115,11 @@ export function App(): ReactElement {
       </main>
       {width === 'phone' && <PhoneBar />}
       {paletteOpen && (
-        <Suspense>
+        <Part>
           <Palette />
-        </Suspense>
+        </Part>
       )}
+      <LeaveDialog />
       <Toasts />
       <TipLayer />
     </div>

@@ -25,9 +25,8 @@ import { useMounted } from './mounted';
 import { Card } from './node';
 import { NoteNode } from './note';
 import { DRAG } from './palette';
-import { usePanels } from './panel';
 import { show } from './shown';
-import { act, useEditor } from './store';
+import { act, useEditable, useEditor } from './store';
 
 const nodeTypes = { card: Card, note: NoteNode };
 const edgeTypes = { studio: StudioEdge };
@@ -55,10 +54,8 @@ export function Canvas({
   const edgeSelection = useEditor((s) => s.edgeSelection);
   const highlight = useEditor((s) => s.highlight);
   const mode = useEditor((s) => s.mode);
-  const readOnly = useEditor((s) => s.readOnly);
-  const locked = usePanels((s) => s.locked);
   const run = useRun((s) => (mode === 'run' ? s.view : null));
-  const editable = mode === 'design' && readOnly === null && !locked;
+  const editable = useEditable();
   const flow = useReactFlow();
   const faces = useMemo(() => graph.nodes.map((n) => faceOf(n, run)).join(), [graph, run]);
   const scene = useMemo(() => sceneOf(graph, schema, (node) => faceOf(node, run)), [graph, schema, faces]);

@@ -4,7 +4,7 @@ import type { Graph, Issue, Providers, Validation } from '../api/types';
 import { freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
 import { joinOf } from '../graph/order';
 import { t } from '../i18n';
-import { onChange, tell, useEditor } from './store';
+import { tell, useEditor } from './store';
 
 const PAUSE = 250;
 
@@ -27,7 +27,9 @@ export function startChecking(): () => void {
     timer = window.setTimeout(() => void check(), PAUSE);
   };
   void check();
-  const leave = onChange(later);
+  const leave = useEditor.subscribe((s, before) => {
+    if (s.graph !== before.graph) later();
+  });
   return () => {
     leave();
     clearTimeout(timer);
