@@ -115,7 +115,7 @@ export function App(): ReactElement {
       </main>
       {width === 'phone' && <PhoneBar />}
       {paletteOpen && (
-        <Part>
+        <Part loose>
           <Palette />
         </Part>
       )}

@@ -109,7 +109,7 @@ export function useCanvasKeys(
       switch (event.key) {
         case 'Tab': {
           // The buttons on the canvas are left as anywhere; after two Escapes so is the canvas.
-          if (target.id !== 'canvas' && !target.closest('.react-flow__node')) return;
+          if (target.id !== 'canvas') return;
           if (leaving.current) {
             leaving.current = false;
             if (!event.shiftKey && leaveCanvas()) done();

@@ -224,12 +224,12 @@ export function Workbench({
       </div>
       <QuickAddPanel schema={schema} providers={providers} />
       {(conflict || panels.help || panels.find) && (
-        <Part>
+        <Part loose>
           <EditorDialogs />
         </Part>
       )}
       {panels.trial && (
-        <Part>
+        <Part loose>
           <TrialDialog onRunOnly={(node, message, state) => onRun(message, { node, state })} />
         </Part>
       )}

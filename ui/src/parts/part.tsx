@@ -2,8 +2,16 @@
 import { Suspense, type ReactElement, type ReactNode } from 'react';
 import { Guard } from './states';
 
-export const Part = ({ children, fallback, resetKey }: { children: ReactNode; fallback?: ReactNode; resetKey?: string }): ReactElement => (
-  <Guard resetKey={resetKey} part>
+interface Props {
+  children: ReactNode;
+  fallback?: ReactNode;
+  resetKey?: string;
+  /** Has no place of its own on the page, as a dialog: a notice tells that it did not come. */
+  loose?: boolean;
+}
+
+export const Part = ({ children, fallback, resetKey, loose }: Props): ReactElement => (
+  <Guard resetKey={resetKey} part={loose ? 'loose' : 'panel'}>
     <Suspense fallback={fallback}>{children}</Suspense>
   </Guard>
 );

@@ -6,7 +6,7 @@ import { isProblem } from '../api/problem';
 import { t } from '../i18n';
 import { Button, LinkButton } from './button';
 import { Icon, type IconType } from './icons';
-import { textOf } from './toast';
+import { textOf, toast } from './toast';
 
 /** True once `ms` have passed; keeps skeletons from flashing. */
 function useLate(ms: number): boolean {
@@ -172,7 +172,7 @@ function Gone(): ReactElement {
 interface Guarded {
   children: ReactNode;
   resetKey?: string;
-  part?: boolean;
+  part?: 'panel' | 'loose';
 }
 
 export class Guard extends Component<Guarded, { error: unknown }> {
@@ -183,9 +183,17 @@ export class Guard extends Component<Guarded, { error: unknown }> {
   override componentDidUpdate(before: Guarded): void {
     if (before.resetKey !== this.props.resetKey && this.state.error) this.setState({ error: null });
   }
+  override componentDidCatch(error: unknown): void {
+    if (this.props.part === 'loose')
+      toast(isGone(error) ? t('updated') : `${t('error.crash')}: ${textOf(error)}`, {
+        fail: true,
+        action: { label: t('reload'), run: () => location.reload() },
+      });
+  }
   override render(): ReactNode {
     const { error } = this.state;
     if (!error) return this.props.children;
+    if (this.props.part === 'loose') return null;
     const told = isGone(error) ? (
       <Gone />
     ) : (
