@@ -70,7 +70,7 @@ export function App(): ReactElement {
   useEffect(() => {
     if (routes.some(([path]) => matchRoute(parser, path, location)[0])) sessionStorage.setItem(LAST, location);
     if (/\/(traces|runs)\/(?!compare)[^/]+$/.test(location)) sawTrace();
-  }, [location]);
+  }, [location, parser]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && !event.shiftKey && event.key.toLowerCase() === 'k') {
@@ -81,7 +81,7 @@ export function App(): ReactElement {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, []);
-  const wide = (width === 'full' || width === 'medium') && !/\/edit$/.test(location);
+  const wide = (width === 'full' || width === 'medium') && !location.endsWith('/edit');
   return (
     <div className="app">
       <a

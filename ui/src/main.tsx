@@ -19,7 +19,7 @@ startSignIn();
 // A tab that was open over an update asks for parts that are gone.
 window.addEventListener('vite:preloadError', () => tellConnection({ updated: true }));
 // The page's address changes while the page stays, and with it what a relative address means.
-for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.href = icon.href;
+for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.setAttribute('href', icon.href);
 const root = document.getElementById('studio');
 if (root) {
   askEarly();
