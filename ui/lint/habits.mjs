@@ -52,7 +52,7 @@ const lateWrites = {
     /** Writes in a plain callback, such as one of `forEach`, happen where it is given. */
     const late = ({ node, inside }) => {
       for (let fn = inside, at = node; fn; at = fn, fn = functionOf(fn)) {
-        const first = waits.filter((w) => w.inside === fn && (w.node.range[1] <= at.range[0] || together(w.node, at, fn)));
+        const first = waits.filter((w) => w.inside === fn && (w.node.range[1] <= at.range[1] || together(w.node, at, fn)));
         const since = first.at(-1)?.node.range[1] ?? null;
         const from = since ?? (isCallback(fn) ? fn.body.range[0] : null);
         if (from !== null) return !asks.some((a) => a.inside === fn && a.range[0] >= from && a.range[1] <= node.range[0]);
