@@ -18,6 +18,7 @@ npm ci --silent --no-fund --no-audit
 say "types and units"
 npm run --silent format
 npm run --silent check
+npm run --silent lint
 npm run --silent test
 say "the committed build"
 npm run --silent build >/dev/null

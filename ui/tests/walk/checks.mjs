@@ -15,6 +15,14 @@ async function soon(look, ms = 8000) {
   }
 }
 
+/** A page that could not be read says so, and may be asked for again. */
+const again = (tab) =>
+  tab.page
+    .locator('#page .btn', { hasText: /^Retry$/ })
+    .first()
+    .click({ timeout: 300 })
+    .catch(() => undefined);
+
 const running = (tab) =>
   tab.page.evaluate(() =>
     [
@@ -55,10 +63,11 @@ async function belongs(walk, tab) {
   if (at.kind === 'play' && at.thread) {
     const wrong = await soon(async () => {
       const said = await tab.page.locator('.msgcol > .um').allTextContents();
-      const { messages } = await walk.world.api(`/agents/${at.id}/chat/threads/${at.thread}`);
-      const kept = messages.filter((m) => m.role === 'user').map((m) => m.content);
-      const alien = said.filter((text) => !kept.some((k) => text.includes(k)));
-      return alien.length ? `“${alien.join(', ')}” is shown in session ${at.thread}, which has “${kept.join(', ')}”` : null;
+      const alien = said.filter((text) => {
+        const meant = [...walk.world.sent].find(([message]) => text.includes(message))?.[1];
+        return meant?.thread && meant.thread !== at.thread;
+      });
+      return alien.length ? `“${alien.join(', ')}” is shown in session ${at.thread}, but was written in another` : null;
     }, 6000);
     if (wrong) walk.finding('another thread', `tab ${tab.n}: ${wrong}`);
   }
@@ -75,6 +84,7 @@ async function forms(walk, tab) {
       await tab.page.evaluate((to) => history.pushState(null, '', to), `/studio/${kind}/${form.id}`);
     }
     const wrong = await soon(async () => {
+      if (!(await formField(tab, kind).isVisible())) await again(tab);
       const value = await formField(tab, kind).inputValue();
       if (!form.may.includes(value)) return `shows “${value}”, typed was “${form.may.join('” or “')}”`;
       const now = await walk.world.api(`/api/${kind}/${form.id}`);
@@ -94,7 +104,8 @@ async function open(walk, tab) {
   if (!flow) return;
   for (let n = 0; n < 3 && (await tab.page.locator('dialog[open]').count()); n++) {
     const mine = tab.page.locator('dialog[open] .foot .btn.pri').last();
-    walk.note(`conflict in ${flow.mark} at rest`);
+    if (/Someone else/.test(await tab.page.locator('dialog[open]').last().textContent()))
+      walk.finding('conflict', `at rest one is asked about another hand in ${flow.mark}, and there is none`);
     await mine.click().catch(() => tab.page.keyboard.press('Escape'));
     await pause(400);
   }
@@ -104,6 +115,7 @@ async function open(walk, tab) {
     .catch(() => undefined);
   const wrong = await soon(async () => {
     const now = await shown(tab);
+    if (!now.ready) await again(tab);
     if (!now.ready || (await hidden(tab)) !== flow.id) return `${flow.mark} does not open`;
     if (now.reading || now.far) return null;
     if (!agrees(flow.doc, now.doc)) return `tab ${tab.n} shows ${flow.mark} otherwise: ${differ(flow.doc, now.doc, now.doc)}`;
@@ -125,7 +137,7 @@ async function reopened(walk, context) {
       const now = await shown(tab);
       if (!now.ready) return `${flow.mark} does not open`;
       if (now.dialog) {
-        walk.note(`conflict in ${flow.mark} opened again`);
+        walk.finding('conflict', `opened again, ${flow.mark} asks about another hand, and there is none`);
         await tab.page.locator('dialog[open] .foot .btn.pri').last().click();
         return 'a conflict with oneself';
       }

@@ -1,7 +1,7 @@
 /** Owns what a person or an accident may do at any time; each takes three numbers by which it chooses, and says what it did, or null. */
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
-import { differ, hidden, shown, where, WORDS } from './tab.mjs';
+import { differ, hidden, shown, still, where, WORDS } from './tab.mjs';
 import { agrees, same } from './world.mjs';
 
 const editorOf = async (walk, tab) => {
@@ -14,15 +14,17 @@ const editorOf = async (walk, tab) => {
 };
 
 /** What one is about to change has to be what was there before. */
-function before(walk, tab, { flow, now }) {
-  if (now.far || now.reading || !now.design) return;
-  if (!agrees(flow.doc, now.doc))
-    walk.finding('another document', `tab ${tab.n} shows ${flow.mark} otherwise: ${differ(flow.doc, now.doc, now.doc)}`);
+async function before(walk, tab, { flow, now }) {
+  if (now.far || now.reading || !now.design || agrees(flow.doc, now.doc)) return;
+  const then = await still(tab, (s) => agrees(flow.doc, s.doc));
+  if (then.far || then.reading || !then.design || !then.ready || (await hidden(tab)) !== flow.id) return;
+  if (!agrees(flow.doc, then.doc))
+    walk.finding('another document', `tab ${tab.n} shows ${flow.mark} otherwise: ${differ(flow.doc, then.doc, then.doc)}`);
 }
 
 /** What was done to the drawn nodes was done to the document. */
 async function learn(walk, tab, flow, was) {
-  const after = await shown(tab);
+  const after = await still(tab);
   if (!after.ready || after.far || after.reading || (await hidden(tab)) !== flow.id) return;
   const doc = { ...flow.doc, ...after.doc };
   for (const id of Object.keys(was.doc)) if (!(id in after.doc)) delete doc[id];
@@ -33,10 +35,9 @@ async function learn(walk, tab, flow, was) {
   tab.edited.add(flow.id);
 }
 
-async function rename(walk, tab, [a, b, c]) {
-  const at = await editorOf(walk, tab);
+async function rename(walk, tab, [a, b, c], at) {
   if (!at || !at.now.design || at.now.reading) return null;
-  before(walk, tab, at);
+  await before(walk, tab, at);
   const { flow } = at;
   const id = pick(Object.keys(at.now.doc), a);
   const title = `T${walk.word()}`;
@@ -47,25 +48,22 @@ async function rename(walk, tab, [a, b, c]) {
     .click({ position: { x: 20, y: 8 } });
   // Before the first letter: what is sent from now on was typed.
   flow.touched = true;
-  flow.unsure = true;
   if (b < 0.6) await input.fill(title);
   else {
     await input.fill('');
-    await input.pressSequentially(title, { delay: c * 60 });
+    await input.pressSequentially(title, { delay: c * 60, timeout: 10_000 });
   }
-  const after = await shown(tab);
-  flow.unsure = false;
-  if (after.reading || !after.ready) return null;
+  const after = await still(tab, (s) => s.doc[id] === title);
+  if (after.reading || !after.ready || after.dialog) return null;
   if (after.doc[id] !== title && where(tab).id === flow.id && !after.far)
     walk.finding('typed', `${title} was typed as the name of ${id}, which shows ${after.doc[id]}`);
   await learn(walk, tab, flow, at.now);
   return `named ${id} ${title}`;
 }
 
-async function keys(walk, tab, [a, b]) {
-  const at = await editorOf(walk, tab);
+async function keys(walk, tab, [a, b], at) {
   if (!at) return null;
-  before(walk, tab, at);
+  await before(walk, tab, at);
   const names = Object.keys(at.now.doc);
   const key = pick(['Control+d', 'Control+d', 'Delete', 'Backspace', 'Control+x', 'Control+v', 'Alt+ArrowDown', 'Control+z'], b);
   const keeps = names.length > 5 ? names.filter((n) => !/_[ab]$/.test(n)) : names;
@@ -82,10 +80,9 @@ async function keys(walk, tab, [a, b]) {
   return `${key} on ${id}${at.now.design ? '' : ', not in design'}`;
 }
 
-async function history(walk, tab, [a]) {
-  const at = await editorOf(walk, tab);
+async function history(walk, tab, [a], at) {
   if (!at || at.now.reading || !at.now.design) return null;
-  before(walk, tab, at);
+  await before(walk, tab, at);
   const name = a < 0.65 ? WORDS.undo : WORDS.redo;
   const button = tab.page.locator(`.top [aria-label^="${name}"]`);
   if (await button.isDisabled()) return null;
@@ -105,7 +102,7 @@ async function mode(walk, tab, [a]) {
 async function version(walk, tab) {
   const at = await editorOf(walk, tab);
   if (!at || at.now.reading) return null;
-  before(walk, tab, at);
+  await before(walk, tab, at);
   at.flow.presses.push(at.flow.log.length - 1);
   await tab.page.keyboard.press('Control+s');
   return 'save version';
@@ -256,6 +253,7 @@ async function theirs(walk, tab, [a]) {
   return `${kind} changed by somebody else`;
 }
 
+const aboutConflict = async (box) => /Someone else/.test(await box.textContent());
 async function dialog(walk, tab, [a]) {
   const box = tab.page.locator('dialog[open]').last();
   if (!(await box.count())) return null;
@@ -270,7 +268,8 @@ async function dialog(walk, tab, [a]) {
   const name = (await button.textContent()).trim();
   const editor = where(tab).kind === 'editor' ? walk.world.flows.find((f) => f.id === where(tab).id) : null;
   if (at && /theirs|Discard/i.test(name)) at.form.may = [...at.form.may, at.form.theirs ?? 'begin', at.form.stored ?? 'begin'];
-  if (editor) walk.note(`conflict in ${editor.mark}`);
+  if (editor && (await aboutConflict(box)))
+    walk.finding('conflict', `one is asked about another hand in ${editor.mark}, and there is none`);
   await button.click();
   if (editor && /theirs|copy/i.test(name)) editor.adopt = true;
   return `dialog: ${name}`;
@@ -333,6 +332,17 @@ const any = [
   [1, 'reload'],
   [1.5, 'back'],
 ];
+/** What was half done when it could not go on was done too. */
+const changing = (deed) => async (walk, tab, by) => {
+  const at = await editorOf(walk, tab);
+  try {
+    return await deed(walk, tab, by, at);
+  } catch (error) {
+    if (at?.now.design && !at.now.reading) await learn(walk, tab, at.flow, at.now).catch(() => undefined);
+    throw error;
+  }
+};
+
 /** How often each is done where a tab is. */
 export const WEIGHTS = {
   editor: [
@@ -356,9 +366,9 @@ export const WEIGHTS = {
   other: [[6, 'openFlow'], [3, 'openForm'], [2, 'openChat'], [1, 'go'], ...any],
 };
 export const DEEDS = {
-  rename,
-  keys,
-  history,
+  rename: changing(rename),
+  keys: changing(keys),
+  history: changing(history),
   mode,
   version,
   takeOver,

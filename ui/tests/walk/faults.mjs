@@ -1,6 +1,7 @@
 /** Owns the line between the pages and the host: passes everything on, and by a seed delays, refuses or cuts what carries data. */
 import { createServer, request } from 'node:http';
 import { lot } from './chance.mjs';
+import { asset, page } from './pages.mjs';
 
 const DATA = /\/api\/|\/stream$|\/chat\/|\/traces\/[^/]+\/(cancel|resume|retry)/;
 const isData = (req) => !/text\/html/.test(req.headers.accept ?? '') && DATA.test(req.url.split('?')[0]);
@@ -24,9 +25,11 @@ const WAYS = {
 };
 export const LINES = Object.keys(WAYS);
 
-export async function faultyLine() {
-  const line = { how: 'fine', seed: 0, port: 0, upstream: 0, seen: new Map(), step: 0, told: [] };
+/** `folder`: where the pages are, if not in the host. */
+export async function faultyLine(folder) {
+  const line = { how: 'fine', seed: 0, port: 0, upstream: 0, seen: new Map(), step: 0, told: [], folder };
   const server = createServer((req, res) => {
+    if (asset(folder, req, res)) return;
     const key = `${line.how} ${req.method} ${req.url.replace(/[0-9a-f-]{36}|[0-9A-Z]{26}/g, '*')}`;
     const nth = (line.seen.get(key) ?? 0) + 1;
     line.seen.set(key, nth);
@@ -61,6 +64,7 @@ function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
       reply.resume();
       return req.socket.destroy();
     }
+    if (line.folder && /text\/html/.test(reply.headers['content-type'] ?? '')) return whole(line, reply, res);
     setTimeout(() => {
       res.writeHead(reply.statusCode, reply.headers);
       res.flushHeaders();
@@ -79,4 +83,14 @@ function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
   });
   req.pipe(onward);
   res.on('close', () => onward.destroy());
+}
+
+function whole(line, reply, res) {
+  const parts = [];
+  reply.on('data', (part) => parts.push(part));
+  reply.on('end', () => {
+    const { 'content-length': _, ...headers } = reply.headers;
+    res.writeHead(reply.statusCode, headers);
+    res.end(page(line.folder, Buffer.concat(parts).toString()));
+  });
 }

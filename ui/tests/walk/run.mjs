@@ -1,4 +1,4 @@
-/** Walks by chance through two tabs of the studio: SEED, STEPS or SECONDS say what and how long, PROGRAM is the example host, SHOTS a folder for pictures. */
+/** Walks by chance through two tabs of the studio: SEED, STEPS or SECONDS say what and how long, PROGRAM is the example host, DIST a folder with other pages than its own, SHOTS a folder for pictures, IGNORE the kinds of findings that are not counted, GO_ON=1 goes on after one. */
 import { launch } from '../e2e/browser.mjs';
 import { faultyLine } from './faults.mjs';
 import { startHost } from './host.mjs';
@@ -6,15 +6,16 @@ import { plan, play, shrink } from './walk.mjs';
 
 const { env } = process;
 const program = env.PROGRAM ?? new URL('../../../target/debug/examples/axum', import.meta.url).pathname;
-const LENGTH = Number(env.LENGTH ?? 60);
+const LENGTH = Number(env.LENGTH ?? 100);
 const most = env.STEPS ? Number(env.STEPS) : Infinity;
 const until = Date.now() + (env.SECONDS ? Number(env.SECONDS) : env.STEPS ? 1e9 : env.SEED ? 0 : 180) * 1000;
 const picture = env.SHOTS ?? null;
+const ignore = env.IGNORE ? new RegExp(env.IGNORE) : null;
 const goOn = env.GO_ON === '1';
 
 const began = Date.now();
 const host = await startHost(program);
-const line = await faultyLine();
+const line = await faultyLine(env.DIST);
 let browser = await launch();
 let seed = env.SEED ? Number(env.SEED) : Math.floor(Math.random() * 1e9);
 let steps = 0;
@@ -22,7 +23,7 @@ let walks = 0;
 const wrong = [];
 const notes = new Map();
 do {
-  const options = { browser, host, line, seed, steps: plan(seed, LENGTH), picture };
+  const options = { browser, host, line, seed, steps: plan(seed, LENGTH), picture, ignore };
   const result = await play(options);
   steps += result.did;
   walks++;

@@ -117,9 +117,21 @@ export const shown = (tab) =>
           });
         };
         requestAnimationFrame(() => requestAnimationFrame(look));
-        setTimeout(look, 300);
+        setTimeout(look, 2000);
       }),
     WORDS.reading,
   );
+
+/** What the editor shows once it shows the same twice. */
+export async function still(tab, as = () => true) {
+  let last = await shown(tab);
+  for (let n = 0; n < 12; n++) {
+    await new Promise((done) => setTimeout(done, n ? 100 : 40));
+    const next = await shown(tab);
+    if (same(next.doc, last.doc) && as(next)) return next;
+    last = next;
+  }
+  return last;
+}
 
 export const hidden = (tab) => tab.page.evaluate(() => document.querySelector('main span[hidden]')?.textContent ?? '').catch(() => '');
