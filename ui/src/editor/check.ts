@@ -13,11 +13,12 @@ export function startChecking(): () => void {
   let running: AbortController | null = null;
   const check = async (): Promise<void> => {
     running?.abort();
-    running = new AbortController();
+    const mine = new AbortController();
+    running = mine;
     const { graph, workflow } = useEditor.getState();
     try {
-      const answer = await post<Validation>('/api/graph/validate', { graph, workflow_id: workflow?.id }, { signal: running.signal });
-      if (useEditor.getState().graph === graph) tell({ issues: answer.issues });
+      const answer = await post<Validation>('/api/graph/validate', { graph, workflow_id: workflow?.id }, { signal: mine.signal });
+      if (!mine.signal.aborted && useEditor.getState().graph === graph) tell({ issues: answer.issues });
     } catch {
       /* the next change asks again; the strip tells when the line is gone */
     }

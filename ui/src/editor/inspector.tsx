@@ -43,8 +43,7 @@ export function Inspector({
   const broken = useTrials((s) => s.breaks.includes(node.id));
   const pinned = useTrials((s) => node.id in s.pins);
   useEffect(() => {
-    if (mode === 'run') setTab('run');
-    else if (tab === 'run' || tab === 'state') setTab('configure');
+    setTab((before) => (mode === 'run' ? 'run' : before === 'run' || before === 'state' ? 'configure' : before));
   }, [mode, node.id]);
   return (
     <aside className="insp" id="inspector" aria-label={t('editor.inspector')}>

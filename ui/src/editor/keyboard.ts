@@ -18,8 +18,6 @@ import { act, mayEdit, redoStep, select, tell, undoStep, useEditor } from './sto
 import { panel, usePanels } from './panel';
 import { canBreak, toggleBreak, useTrials } from './trials';
 
-type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
-
 export function describe(graph: Graph, id: string): string {
   const node = findNode(graph, id);
   if (!node) return '';
@@ -46,7 +44,7 @@ export function describe(graph: Graph, id: string): string {
 export function useCanvasKeys(
   schema: GraphSchema,
   _providers: Providers | undefined,
-  flow: Flow,
+  flow: ReactFlowInstance,
   also: { onMinimap: () => void },
 ): (event: KeyboardEvent<HTMLElement>) => void {
   /** Escape was pressed with nothing left to put away: Tab leaves now. */
@@ -59,7 +57,7 @@ export function useCanvasKeys(
         (target.closest('button') && (event.key === 'Enter' || event.key === ' '))
       )
         return;
-      const rf = flow as ReactFlowInstance;
+      const rf = flow;
       const s = useEditor.getState();
       const one = s.selection.length === 1 ? (s.selection[0] as string) : null;
       const command = event.metaKey || event.ctrlKey;

@@ -80,8 +80,9 @@ export function Workbench({
   const save = async (): Promise<void> => {
     try {
       commitField();
-      const result = await useEditor.getState().session?.saveVersion();
-      if (!result) return;
+      const { session } = useEditor.getState();
+      const result = await session?.saveVersion();
+      if (!result || !session?.here) return;
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
       else if ('issues' in result) {
         tell({ issues: result.issues });
@@ -438,6 +439,11 @@ function usePaste(agents: string[], toFlow: (p: { x: number; y: number }) => { x
   });
 }
 
+const SPOKEN: Record<string, 'status.paused' | 'status.failed' | 'status.completed'> = {
+  waiting: 'status.paused',
+  failed: 'status.failed',
+  done: 'status.completed',
+};
 /** Tells steps, not tokens, to screen readers. */
 function useRunVoice(): void {
   const status = useRun((s) => s.view.status);
@@ -447,10 +453,7 @@ function useRunVoice(): void {
   });
   useEffect(() => {
     const [name, state] = last.split('\n');
-    if (name && state !== 'streaming')
-      say(
-        `${name}: ${state === 'waiting' ? t('status.paused') : state === 'failed' ? t('status.failed') : state === 'done' ? t('status.completed') : t('status.running')}`,
-      );
+    if (name && state !== 'streaming') say(`${name}: ${t(SPOKEN[state ?? ''] ?? 'status.running')}`);
   }, [last]);
   useEffect(() => {
     if (status !== 'idle' && status !== 'running') say(t(`status.${status}`));

@@ -1,6 +1,6 @@
 /** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
 import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
-import { useCallback, useEffect, useState, type ReactElement } from 'react';
+import { useCallback, useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
 import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
@@ -104,27 +104,28 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
   useEffect(() => {
     if (!trace || trace === useRun.getState().view.traceId) return;
     tell({ mode: 'run' });
-    useRun
-      .getState()
-      .session?.open(trace)
-      .then(
-        (answer) =>
-          answer &&
-          useComposer.setState({
-            said: answer.trace.input?.message ?? answer.trace.input_preview,
-            sentFiles: answer.trace.input?.attachments ?? [],
-          }),
-      )
+    const { session } = useRun.getState();
+    session
+      ?.open(trace)
+      .then((answer) => {
+        if (!answer || !session.here) return;
+        useComposer.setState({
+          said: answer.trace.input?.message ?? answer.trace.input_preview,
+          sentFiles: answer.trace.input?.attachments ?? [],
+        });
+      })
       .catch(toastError);
   }, [trace]);
-  useEffect(() => {
-    if (current && current !== trace) setParams({ trace: current });
-  }, [current]);
+  const tellAddress = useEffectEvent((id: string | null) => {
+    if (id && id !== trace) setParams({ trace: id });
+  });
+  useEffect(() => tellAddress(current), [current]);
   const waiting = useRun((s) => s.view.pauses[0]?.node_id);
   const flow = useReactFlow();
-  useEffect(() => {
+  const choose = useEffectEvent(() => {
     if (node) select([node]);
-  }, []);
+  });
+  useEffect(() => choose(), []);
   useEffect(() => {
     const { selection, graph } = useEditor.getState();
     if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return;
@@ -137,9 +138,10 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
     if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true });
   }, [waiting]);
   const again = params.get('again');
+  const taken = useEffectEvent(() => setParams({ again: null }));
   useEffect(() => {
     if (!again) return;
-    setParams({ again: null });
+    taken();
     const { session } = useRun.getState();
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
       .then(({ trace: t0 }) => {
@@ -163,10 +165,10 @@ function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Provid
       return toastError(error);
     }
     const { workflow, hasDraft, graph, conflict } = useEditor.getState();
+    if (!workflow || !session?.here) return;
     // What would run is not what is shown.
     if (conflict) return tell({ asking: true });
     const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
-    if (!workflow || !session?.here) return;
     const { said, sentFiles } = useComposer.getState();
     tell({ mode: 'run' });
     panel({ dock: 'timeline' });
