@@ -1,4 +1,8 @@
-/** Walks by chance through two tabs of the studio: SEED, STEPS or SECONDS say what and how long, PROGRAM is the example host, DIST a folder with other pages than its own, SHOTS a folder for pictures, IGNORE the kinds of findings that are not counted, GO_ON=1 goes on after one. */
+/**
+ * Walks by chance through two tabs of the studio. SEED repeats one walk, STEPS or SECONDS say how long, LENGTH how many steps a walk has.
+ * PROGRAM is the example host, DIST a folder with other pages than its own, SHOTS a folder for pictures. ONLY names the deeds that are done,
+ * IGNORE the kinds of findings that are not counted; GO_ON=1 goes on after one, SHRINK says for how many seconds steps are dropped, TELL=1 tells all.
+ */
 import { launch } from '../e2e/browser.mjs';
 import { faultyLine } from './faults.mjs';
 import { startHost } from './host.mjs';
@@ -11,6 +15,7 @@ const most = env.STEPS ? Number(env.STEPS) : Infinity;
 const until = Date.now() + (env.SECONDS ? Number(env.SECONDS) : env.STEPS ? 1e9 : env.SEED ? 0 : 180) * 1000;
 const picture = env.SHOTS ?? null;
 const ignore = env.IGNORE ? new RegExp(env.IGNORE) : null;
+const only = env.ONLY ? new RegExp(env.ONLY) : null;
 const goOn = env.GO_ON === '1';
 
 const began = Date.now();
@@ -23,12 +28,13 @@ let walks = 0;
 const wrong = [];
 const notes = new Map();
 do {
-  const options = { browser, host, line, seed, steps: plan(seed, LENGTH), picture, ignore };
+  const options = { browser, host, line, seed, steps: plan(seed, LENGTH), picture, ignore, only };
   const result = await play(options);
   steps += result.did;
   walks++;
   for (const note of result.notes) notes.set(note.replace(/ [ab] ?/, ' '), (notes.get(note.replace(/ [ab] ?/, ' ')) ?? 0) + 1);
   if (env.TELL === '1') for (const text of result.done) console.log(`  ${text}`);
+  else if (!result.findings.length) console.log(`SEED=${seed}: ${result.did} steps`);
   if (result.findings.length) {
     wrong.push(seed);
     console.log(`✗ SEED=${seed}, after ${result.findings[0].at} steps`);

@@ -21,9 +21,11 @@ export function plan(seed, many) {
 }
 
 /** Of what makes sense where the tab is; a dialog is answered first. */
-async function deedOf(tab, step) {
+async function deedOf(tab, step, only) {
   if (await tab.page.locator('dialog[open]').count()) return 'dialog';
-  return weighted(WEIGHTS[where(tab).kind] ?? WEIGHTS.other, step.deed)[1];
+  const all = WEIGHTS[where(tab).kind] ?? WEIGHTS.other;
+  const some = only ? all.filter(([, name]) => only.test(name)) : all;
+  return weighted(some.length ? some : all, step.deed)[1];
 }
 
 const short = (error) =>
@@ -32,7 +34,7 @@ const short = (error) =>
     .slice(0, 140);
 
 /** Gives what was found, what was done, and how many steps that were. */
-export async function play({ browser, host, line, seed, steps, picture, ignore }) {
+export async function play({ browser, host, line, seed, steps, picture, ignore, only }) {
   const world = await makeWorld(host.base);
   const front = `http://127.0.0.1:${line.port}/studio`;
   let words = 0;
@@ -57,15 +59,15 @@ export async function play({ browser, host, line, seed, steps, picture, ignore }
     for (const n of [0, 1]) {
       const tab = await openTab(context, world, front, n, (kind, text) => walk.finding(kind, text));
       tabs.push(tab);
-      await tab.page.goto(`${front}/workflows`, { waitUntil: 'commit', timeout: 15_000 });
+      await tab.page.goto(`${front}/workflows`, { waitUntil: 'commit', timeout: 60_000 });
     }
-    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 10_000 });
+    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 60_000 });
     for (const step of steps) {
       const tab = tabs[step.tab];
       line.step = step.n;
       if (walk.front !== tab) await tab.page.bringToFront();
       walk.front = tab;
-      const deed = await deedOf(tab, step);
+      const deed = await deedOf(tab, step, only);
       const what = await DEEDS[deed](walk, tab, step.by).catch((error) => `${deed} could not: ${short(error)}`);
       if (what) {
         did++;
