@@ -65,6 +65,12 @@ export async function startHost(program) {
       one.once('exit', () => done());
       one.kill(signal);
     });
+  // Also when the walk itself is ended.
+  process.once('exit', () => {
+    child?.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   await up();
   return {
     port,
