@@ -51,6 +51,9 @@ gates=(routes keyboard chat welcome forms loss editor)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
 
+say "three minutes by chance"
+PROGRAM=$(cd "$target" && pwd)/debug/examples/axum SECONDS=180 node ui/tests/walk/run.mjs
+
 say "the routes at /a/b/c, and behind a proxy that takes a prefix away"
 deep=$(free_port)
 host "$deep" a/b/c
