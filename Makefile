@@ -6,7 +6,6 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
 .PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
-.PHONY: run test test-peers test-pages test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-codegen fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -31,6 +30,10 @@ test-adapters:
 # The pages in a real browser: a few minutes, with Chromium, nginx, Node.js; `SCALE=1` adds large graphs and traces.
 test-pages:
 	@scripts/test-ui.sh
+
+# Two tabs of the pages by chance, over a bad line, with a host that dies; SEED, STEPS, SECONDS say what and how long.
+test-walk:
+	@scripts/test-walk.sh
 
 # The suites on PostgreSQL, in a private cluster that is removed afterwards. Run by CI too.
 test-postgres:

@@ -18,6 +18,7 @@ npm ci --silent --no-fund --no-audit
 say "types and units"
 npm run --silent format
 npm run --silent check
+npm run --silent lint
 npm run --silent test
 say "the committed build"
 npm run --silent build >/dev/null
@@ -49,6 +50,9 @@ host "$port" studio
 gates=(routes keyboard chat welcome forms loss editor)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
+
+say "three minutes by chance"
+PROGRAM=$(cd "$target" && pwd)/debug/examples/axum SECONDS=180 node ui/tests/walk/run.mjs
 
 say "the routes at /a/b/c, and behind a proxy that takes a prefix away"
 deep=$(free_port)

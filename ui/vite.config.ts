@@ -4,15 +4,22 @@ import { defineConfig } from 'vitest/config';
 /** What every page begins with comes in one file, what several pages share in another: they compress better than many small ones. */
 const SHELL = new RegExp(
   [
-    'src/api/(client|connection|early|problem|queries|pages|whole|root)[.]',
+    'src/api/(client|connection|early|problem|queries|pages|whole|root|sign-in)[.]',
     'src/i18n/(index|figures)[.]',
     'src/shell/(commands|mark|nav|place|strips|theme|top)[.]',
-    'src/parts/(button|icons|menu|states|tip|toast)[.]',
+    'src/parts/(button|dialog|icons|layers|leave-dialog|menu|part|states|tip|toast|unsaved)[.]',
     'src/pages/start/seen[.]',
     'node_modules/(react|react-dom|scheduler|wouter|regexparam|@tanstack|zustand|use-sync-external-store)/',
   ].join('|'),
 );
-const COMMON = new RegExp(['src/(parts|run|api|shell)/', 'src/pages/agents/tabs[.]', 'lucide-react/dist/esm/icons'].join('|'));
+/** What only lists and forms use stays with them. */
+const COMMON = new RegExp(
+  [
+    'src/(parts/(?!definition|form-session|conflict|copy[.]|range|listing|sparkline|miniature)|run/|api/|shell/)',
+    'src/pages/agents/tabs[.]',
+    'lucide-react/dist/esm/icons',
+  ].join('|'),
+);
 
 export default defineConfig({
   base: './',
@@ -36,5 +43,5 @@ export default defineConfig({
       },
     },
   },
-  test: { environment: 'node', include: ['tests/unit/**/*.test.ts'], watch: false },
+  test: { environment: 'node', include: ['tests/unit/**/*.test.{ts,tsx}'], watch: false },
 });

@@ -1,7 +1,9 @@
 /** Owns the frame and which page answers which address. */
 import { lazy, Suspense, useEffect, type ComponentType, type ReactElement } from 'react';
 import { matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
+import { Part } from './parts/part';
 import { Guard } from './parts/states';
+import { LeaveDialog } from './parts/leave-dialog';
 import { TipLayer } from './parts/tip';
 import { Toasts } from './parts/toast';
 import { sawTrace } from './pages/start/seen';
@@ -68,7 +70,7 @@ export function App(): ReactElement {
   useEffect(() => {
     if (routes.some(([path]) => matchRoute(parser, path, location)[0])) sessionStorage.setItem(LAST, location);
     if (/\/(traces|runs)\/(?!compare)[^/]+$/.test(location)) sawTrace();
-  }, [location]);
+  }, [location, parser]);
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && !event.shiftKey && event.key.toLowerCase() === 'k') {
@@ -79,7 +81,7 @@ export function App(): ReactElement {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, []);
-  const wide = (width === 'full' || width === 'medium') && !/\/edit$/.test(location);
+  const wide = (width === 'full' || width === 'medium') && !location.endsWith('/edit');
   return (
     <div className="app">
       <a
@@ -113,10 +115,11 @@ export function App(): ReactElement {
       </main>
       {width === 'phone' && <PhoneBar />}
       {paletteOpen && (
-        <Suspense>
+        <Part loose>
           <Palette />
-        </Suspense>
+        </Part>
       )}
+      <LeaveDialog />
       <Toasts />
       <TipLayer />
     </div>

@@ -6,14 +6,20 @@ import './styles/base.css';
 import './styles/parts.css';
 import './styles/shell.css';
 import { askEarly } from './api/early';
+import { tellConnection } from './api/connection';
 import { queries } from './api/queries';
 import { mount } from './api/root';
 import { chosenLocale, loadLocale } from './i18n';
+import { startSignIn } from './api/sign-in';
+import { leave } from './parts/unsaved';
 import { startTheme } from './shell/theme';
 
 startTheme();
+startSignIn();
+// A tab that was open over an update asks for parts that are gone.
+window.addEventListener('vite:preloadError', () => tellConnection({ updated: true }));
 // The page's address changes while the page stays, and with it what a relative address means.
-for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.href = icon.href;
+for (const icon of document.querySelectorAll<HTMLLinkElement>('link[rel=icon]')) icon.setAttribute('href', icon.href);
 const root = document.getElementById('studio');
 if (root) {
   askEarly();
@@ -21,7 +27,14 @@ if (root) {
   const { App } = await import('./app');
   createRoot(root).render(
     <QueryClientProvider client={queries}>
-      <Router base={mount}>
+      <Router
+        base={mount}
+        aroundNav={(navigate, to, options) => {
+          const go = (): void => navigate(to, options);
+          if (to.split(/[?#]/)[0] === location.pathname) go();
+          else leave(go);
+        }}
+      >
         <App />
       </Router>
     </QueryClientProvider>,

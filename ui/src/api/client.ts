@@ -3,6 +3,7 @@ import { tellConnection } from './connection';
 import { early } from './early';
 import { offline, problemFrom } from './problem';
 import { apiUrl, csrfHeaders } from './root';
+import { renew } from './sign-in';
 import { locale } from '../i18n';
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
@@ -26,14 +27,32 @@ export function withQuery(path: string, query: Query = {}): string {
 }
 
 export async function send(method: string, path: string, options: Options = {}): Promise<Response> {
+  let response = await once(method, path, options);
+  // Refused before anything was done: a page that is let in has a newer token.
+  if (staleToken(method, response) && (await newerToken())) response = await once(method, path, options);
+  if (response.status === 401 || response.status === 419) tellConnection({ signedOut: true });
+  if (!response.ok) throw await problemFrom(response);
+  tellConnection({ signedOut: false });
+  return response;
+}
+
+/** Frameworks refuse a stale token with 419, or with a page of their own. */
+const staleToken = (method: string, { status, headers }: Response): boolean =>
+  method !== 'GET' && (status === 419 || ((status === 403 || status === 422) && !/json/.test(headers.get('content-type') ?? '')));
+
+async function newerToken(): Promise<boolean> {
+  const before = Object.values(csrfHeaders())[0];
+  return before !== undefined && (await renew()) && Object.values(csrfHeaders())[0] !== before;
+}
+
+async function once(method: string, path: string, options: Options): Promise<Response> {
   const headers: Record<string, string> = { Accept: 'application/json', 'X-Studio-Locale': locale, ...options.headers };
   if (method !== 'GET') Object.assign(headers, csrfHeaders(), { 'X-Requested-With': 'XMLHttpRequest' });
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;
-  let response: Response;
   try {
     const url = apiUrl(withQuery(path, options.query));
-    response = await ((method === 'GET' && early(url)) ||
+    const response = await ((method === 'GET' && early(url)) ||
       fetch(url, {
         method,
         headers,
@@ -41,16 +60,13 @@ export async function send(method: string, path: string, options: Options = {}):
         signal: options.signal,
         credentials: 'same-origin',
       }));
+    tellConnection({ offline: false });
+    return response;
   } catch (error) {
     if (options.signal?.aborted) throw error;
     tellConnection({ offline: true });
     throw offline();
   }
-  tellConnection({ offline: false });
-  if (response.status === 401 || response.status === 419) tellConnection({ signedOut: true });
-  if (!response.ok) throw await problemFrom(response);
-  tellConnection({ signedOut: false });
-  return response;
 }
 
 async function json<T>(method: string, path: string, options?: Options): Promise<T> {

@@ -4,11 +4,13 @@ import { create } from 'zustand';
 interface Connection {
   signedOut: boolean;
   offline: boolean;
+  /** The studio was updated while this tab was open: parts of it that were not loaded yet are gone. */
+  updated: boolean;
   /** How often each stream that is cut has tried to go on. */
   cut: Record<string, number>;
 }
 
-export const useConnection = create<Connection>(() => ({ signedOut: false, offline: false, cut: {} }));
+export const useConnection = create<Connection>(() => ({ signedOut: false, offline: false, updated: false, cut: {} }));
 
 export function tellConnection(change: Partial<Connection>): void {
   const now = useConnection.getState();

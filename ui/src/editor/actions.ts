@@ -7,17 +7,15 @@ import { measure } from '../graph/measure';
 import { t } from '../i18n';
 import { say, toast } from '../parts/toast';
 import { glideTo } from './glide';
-import { usePanels } from './panel';
 import { act, select, useEditor } from './store';
 
 const now = useEditor.getState;
 
 export function removeSelection(): void {
   const { selection, edgeSelection } = now();
-  if (usePanels.getState().locked) return say(t('editor.locked'));
   if (selection.length + edgeSelection.length === 0) return;
-  act({ kind: 'remove', nodes: selection, edges: edgeSelection }, { select: [] });
-  say(t('editor.removed', { n: selection.length + edgeSelection.length }));
+  if (act({ kind: 'remove', nodes: selection, edges: edgeSelection }, { select: [] }))
+    say(t('editor.removed', { n: selection.length + edgeSelection.length }));
 }
 
 export function copySelection(): void {
@@ -42,10 +40,10 @@ export function duplicateSelection(): void {
 
 export function pasteText(text: string, at: { x: number; y: number } | null, knownAgents: (id: string) => boolean): boolean {
   const clip = readClip(text);
-  if (!clip || now().readOnly) return false;
+  if (!clip) return false;
   const { graph } = now();
   const made = placed(graph, clip, at);
-  act({ kind: 'paste', ...made }, { select: made.nodes.map((n) => n.id) });
+  if (!act({ kind: 'paste', ...made }, { select: made.nodes.map((n) => n.id) })) return true;
   const left = clip.nodes.filter((n) => n.type === 'start').length;
   const lost = made.nodes.filter((n) => typeof n.data.agent_id === 'string' && !knownAgents(n.data.agent_id));
   if (left > 0) toast(t('paste.start'));

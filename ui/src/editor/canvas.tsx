@@ -1,7 +1,7 @@
 /** Owns the canvas: what is mounted in React Flow, what is drawn beneath it, and what floats above. */
 import { Background, BackgroundVariant, ReactFlow, SelectionMode, useKeyPress, useReactFlow, useStore } from '@xyflow/react';
 import '@xyflow/react/dist/base.css';
-import { useEffect, useMemo, useRef, useState, type DragEvent, type ReactElement } from 'react';
+import { useEffect, useEffectEvent, useMemo, useRef, useState, type DragEvent, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { FAR } from '../graph/crowd';
 import { around, sceneOf } from '../graph/scene';
@@ -25,9 +25,8 @@ import { useMounted } from './mounted';
 import { Card } from './node';
 import { NoteNode } from './note';
 import { DRAG } from './palette';
-import { usePanels } from './panel';
 import { show } from './shown';
-import { act, useEditor } from './store';
+import { act, useEditable, useEditor } from './store';
 
 const nodeTypes = { card: Card, note: NoteNode };
 const edgeTypes = { studio: StudioEdge };
@@ -55,13 +54,15 @@ export function Canvas({
   const edgeSelection = useEditor((s) => s.edgeSelection);
   const highlight = useEditor((s) => s.highlight);
   const mode = useEditor((s) => s.mode);
-  const readOnly = useEditor((s) => s.readOnly);
-  const locked = usePanels((s) => s.locked);
   const run = useRun((s) => (mode === 'run' ? s.view : null));
-  const editable = mode === 'design' && readOnly === null && !locked;
+  const editable = useEditable();
   const flow = useReactFlow();
   const faces = useMemo(() => graph.nodes.map((n) => faceOf(n, run)).join(), [graph, run]);
-  const scene = useMemo(() => sceneOf(graph, schema, (node) => faceOf(node, run)), [graph, schema, faces]);
+  const scene = useMemo(() => {
+    const list = faces.split(',');
+    const of = new Map(graph.nodes.map((n, at) => [n.id, list[at] as ReturnType<typeof faceOf>]));
+    return sceneOf(graph, schema, (node) => of.get(node.id) ?? faceOf(node, null));
+  }, [graph, schema, faces]);
   const { moved: dragged, why, guides, hover, held, on, onPointerMove, onDoubleClick } = useGestures(schema, scene, editable);
   const moved = useGlide((s) => s.moved) ?? dragged;
   const [fitted, setFitted] = useState(false);
@@ -115,9 +116,10 @@ export function Canvas({
   const busy = useStore((s) => s.userSelectionActive) || held !== null;
   const size = useStore((s) => `${s.width} ${s.height}`);
   const one = selection.length === 1 ? selection[0] : undefined;
-  useEffect(() => {
+  const keepSeen = useEffectEvent(() => {
     if (!busy) keepInView(flow);
-  }, [flow, size, beside]);
+  });
+  useEffect(() => keepSeen(), [flow, size, beside]);
   useEffect(() => {
     if (!busy && one) reveal(flow, one);
   }, [flow, one, busy]);

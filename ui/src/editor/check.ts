@@ -4,7 +4,7 @@ import type { Graph, Issue, Providers, Validation } from '../api/types';
 import { freshEdgeId, freshNodeId, freshTitle, type Command } from '../graph/document';
 import { joinOf } from '../graph/order';
 import { t } from '../i18n';
-import { onChange, tell, useEditor } from './store';
+import { tell, useEditor } from './store';
 
 const PAUSE = 250;
 
@@ -13,11 +13,12 @@ export function startChecking(): () => void {
   let running: AbortController | null = null;
   const check = async (): Promise<void> => {
     running?.abort();
-    running = new AbortController();
+    const mine = new AbortController();
+    running = mine;
     const { graph, workflow } = useEditor.getState();
     try {
-      const answer = await post<Validation>('/api/graph/validate', { graph, workflow_id: workflow?.id }, { signal: running.signal });
-      if (useEditor.getState().graph === graph) tell({ issues: answer.issues });
+      const answer = await post<Validation>('/api/graph/validate', { graph, workflow_id: workflow?.id }, { signal: mine.signal });
+      if (!mine.signal.aborted && useEditor.getState().graph === graph) tell({ issues: answer.issues });
     } catch {
       /* the next change asks again; the strip tells when the line is gone */
     }
@@ -27,7 +28,9 @@ export function startChecking(): () => void {
     timer = window.setTimeout(() => void check(), PAUSE);
   };
   void check();
-  const leave = onChange(later);
+  const leave = useEditor.subscribe((s, before) => {
+    if (s.graph !== before.graph) later();
+  });
   return () => {
     leave();
     clearTimeout(timer);

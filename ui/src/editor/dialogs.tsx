@@ -6,11 +6,10 @@ import { allNodes, titleOf } from '../graph/document';
 import { whereUsed } from '../graph/order';
 import { t } from '../i18n';
 import { Button } from '../parts/button';
+import { ConflictDialog } from '../parts/conflict';
 import { Dialog } from '../parts/dialog';
 import { NodeTile } from '../parts/icons';
-import { toastError } from '../parts/toast';
 import { isMac } from '../shell/place';
-import { settle } from './draft';
 import { centre } from './fit';
 import { DiffText } from './diff-text';
 import { panel, usePanels } from './panel';
@@ -19,44 +18,33 @@ import { select, tell, useEditor } from './store';
 export default function EditorDialogs(): ReactElement {
   return (
     <>
-      <ConflictDialog />
+      <Conflict />
       <HelpDialog />
       <FindDialog />
     </>
   );
 }
 
-function ConflictDialog(): ReactElement | null {
-  const { conflict, graph, workflow } = useEditor();
+function Conflict(): ReactElement | null {
+  const { conflict, asking, graph, workflow, session } = useEditor();
   const [, go] = useLocation();
-  if (!conflict || !workflow) return null;
-  const pick = (choice: 'mine' | 'theirs' | 'copy'): void =>
-    void settle(choice)
-      .then((copy) => {
-        if (copy) go(`/workflows/${copy}/edit`);
-      })
-      .catch(toastError);
+  if (!conflict || !workflow || !session) return null;
+  const copied = async (): Promise<void> => {
+    const copy = await session.settle('copy');
+    if (copy) go(`/workflows/${copy}/edit`);
+  };
   return (
-    <Dialog open title={t('error.conflict')} wide>
-      <p className="ink2">{t('draft.conflict')}</p>
-      <div className="grid2">
-        <section>
-          <h3>{t('draft.mine')}</h3>
-          <DiffText before={workflow.graph} after={graph} />
-        </section>
-        <section>
-          <h3>{t('draft.theirs')}</h3>
-          <DiffText before={workflow.graph} after={conflict.graph} />
-        </section>
-      </div>
-      <div className="foot">
-        <Button onClick={() => pick('copy')}>{t('draft.copy')}</Button>
-        <Button onClick={() => pick('theirs')}>{t('draft.usetheirs')}</Button>
-        <Button look="pri" onClick={() => pick('mine')}>
-          {t('draft.usemine')}
-        </Button>
-      </div>
-    </Dialog>
+    <ConflictDialog
+      open={asking}
+      text={t('draft.conflict')}
+      mine={<DiffText before={workflow.graph} after={graph} />}
+      theirs={<DiffText before={workflow.graph} after={conflict.graph} />}
+      copyLabel={t('draft.copy')}
+      onMine={() => session.settle('mine')}
+      onTheirs={() => session.settle('theirs')}
+      onCopy={copied}
+      onLater={() => tell({ asking: false })}
+    />
   );
 }
 

@@ -1,10 +1,11 @@
 /** Owns what lies under the canvas: the chat that starts runs, and what the run tells. */
 import { ArrowRight, ChevronDown, ChevronUp } from 'lucide-react';
-import { lazy, Suspense, useMemo, type ReactElement } from 'react';
+import { lazy, useMemo, type ReactElement } from 'react';
 import { t } from '../i18n';
 import { count, duration, money } from '../i18n/figures';
 import { Button, LinkButton } from '../parts/button';
 import { Code } from '../parts/code';
+import { Part } from '../parts/part';
 import { Tabs } from '../parts/tabs';
 import { startName } from '../run/rows';
 import { useRun } from '../run/store';
@@ -70,9 +71,9 @@ export function Dock({ providers, onRun }: { providers?: Providers; onRun: (mess
           <Timeline chosen={chosen} start={start} startLabel={startLabel} onChoose={(id) => select([id])} />
         )}
         {dockOpen && dock === 'events' && (
-          <Suspense>
+          <Part>
             <Events />
-          </Suspense>
+          </Part>
         )}
         {dockOpen && dock === 'state' && (
           <div className="scroll" style={{ padding: 12 }}>

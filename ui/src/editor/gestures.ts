@@ -65,7 +65,7 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
       }
       return spots;
     };
-    const onConnect = (c: Connection): void =>
+    const onConnect = (c: Connection): boolean =>
       act({
         kind: 'connect',
         edge: {
@@ -165,7 +165,7 @@ export function useGestures(schema: GraphSchema, scene: Scene, editable: boolean
         if (over && handle) onConnect({ source: from.node, sourceHandle: from.handle, target: over.id, targetHandle: handle });
         else if (!over) openQuickAdd({ x: point.clientX, y: point.clientY, at: spot, from });
       },
-      onReconnect: (edge: Edge, c: Connection): void =>
+      onReconnect: (edge: Edge, c: Connection): boolean =>
         act({
           kind: 'reconnect',
           edge: edge.id,

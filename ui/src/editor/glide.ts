@@ -34,7 +34,7 @@ export function glideTo(positions: Moved): void {
   const ms = calm();
   cancelAnimationFrame(frame);
   useGlide.setState({ moved: ms > 0 ? from : null });
-  act({ kind: 'move', positions });
+  if (!act({ kind: 'move', positions })) return useGlide.setState({ moved: null });
   if (ms === 0) return;
   let began = 0;
   const step = (now: number): void => {

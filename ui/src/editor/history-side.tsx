@@ -2,8 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { X } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
-import { get, post } from '../api/client';
-import { refresh } from '../api/queries';
+import { get } from '../api/client';
 import type { Revision, Workflow } from '../api/types';
 import { graphDiff } from '../graph/diff';
 import { tidy } from '../graph/document';
@@ -14,11 +13,10 @@ import { Dialog } from '../parts/dialog';
 import { Failure, SkeletonRows } from '../parts/states';
 import { toast, toastError } from '../parts/toast';
 import { DiffText } from './diff-text';
-import { discardDraft } from './draft';
-import { act, tell, useEditor } from './store';
+import { replaceGraph, tell, useEditor } from './store';
 
 export default function HistorySide(): ReactElement {
-  const { workflow, hasDraft, graph } = useEditor();
+  const { workflow, hasDraft, graph, session, readOnly } = useEditor();
   const id = workflow?.id ?? '';
   const list = useQuery({
     queryKey: ['/api/workflows', id, 'revisions', workflow?.revision],
@@ -40,11 +38,7 @@ export default function HistorySide(): ReactElement {
   const [discarding, setDiscarding] = useState(false);
   const restore = async (): Promise<void> => {
     try {
-      const made = await post<Workflow>(`/api/workflows/${id}/revisions/${chosen}/restore`);
-      const next = made?.graph ? made : await get<Workflow>(`/api/workflows/${id}`);
-      refresh('/api/workflows');
-      tell({ workflow: next, basedOn: next.revision });
-      act({ kind: 'replace', graph: tidy(next.graph) });
+      await session?.restore(chosen ?? 0);
       toast(t('history.restored', { n: chosen ?? 0 }));
     } catch (error) {
       toastError(error);
@@ -89,8 +83,12 @@ export default function HistorySide(): ReactElement {
           <>
             <DiffText before={tidy(old.data.graph)} after={graph} />
             <div className="row wrap">
-              <Button onClick={() => act({ kind: 'replace', graph: tidy(old.data.graph) })}>{t('history.load')}</Button>
-              <Button onClick={() => void restore()}>{t('history.restore')}</Button>
+              <Button reason={readOnly && t('editor.readonly')} onClick={() => replaceGraph(old.data.graph)}>
+                {t('history.load')}
+              </Button>
+              <Button reason={readOnly && t('editor.readonly')} onClick={() => void restore()}>
+                {t('history.restore')}
+              </Button>
             </div>
           </>
         )}
@@ -98,7 +96,7 @@ export default function HistorySide(): ReactElement {
           <>
             <DiffText before={workflow.graph} after={graph} />
             <div>
-              <Button look="dng" onClick={() => setDiscarding(true)}>
+              <Button look="dng" reason={readOnly && t('editor.readonly')} onClick={() => setDiscarding(true)}>
                 {t('history.discard')}
               </Button>
             </div>
@@ -113,7 +111,7 @@ export default function HistorySide(): ReactElement {
             look="dng"
             onClick={() => {
               setDiscarding(false);
-              void discardDraft().catch(toastError);
+              void session?.discard().catch(toastError);
             }}
           >
             {t('history.discard')}

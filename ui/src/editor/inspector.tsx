@@ -18,7 +18,7 @@ import { useStepOf } from './node';
 import { TINTS } from './note';
 import { RunTab, StateTab } from './run-tabs';
 import { panel } from './panel';
-import { act, select, useEditor } from './store';
+import { act, select, useEditable, useEditor } from './store';
 import { canBreak, canPin, canRunAlone, toggleBreak, unpin, useTrials } from './trials';
 
 type TabId = 'configure' | 'run' | 'state' | 'json';
@@ -36,15 +36,14 @@ export function Inspector({
 }): ReactElement {
   const mode = useEditor((s) => s.mode);
   const [tab, setTab] = useState<TabId>(mode === 'run' ? 'run' : 'configure');
-  const readOnly = useEditor((s) => s.readOnly !== null);
+  const readOnly = !useEditable();
   const step = useStepOf(node.id);
   const waiting = step?.state === 'waiting';
   const graph = useEditor((s) => s.graph);
   const broken = useTrials((s) => s.breaks.includes(node.id));
   const pinned = useTrials((s) => node.id in s.pins);
   useEffect(() => {
-    if (mode === 'run') setTab('run');
-    else if (tab === 'run' || tab === 'state') setTab('configure');
+    setTab((before) => (mode === 'run' ? 'run' : before === 'run' || before === 'state' ? 'configure' : before));
   }, [mode, node.id]);
   return (
     <aside className="insp" id="inspector" aria-label={t('editor.inspector')}>
@@ -108,12 +107,10 @@ export function Inspector({
         ]}
       />
       <div className="ib" id="insp-panel" role="tabpanel" tabIndex={-1}>
-        {tab === 'configure' && (
-          <Configure node={node} schema={schema} stock={stock} providers={providers} disabled={readOnly || mode !== 'design'} />
-        )}
+        {tab === 'configure' && <Configure node={node} schema={schema} stock={stock} providers={providers} disabled={readOnly} />}
         {tab === 'run' && <RunTab node={node} step={step} />}
         {tab === 'state' && <StateTab node={node} step={step} />}
-        {tab === 'json' && <NodeJson node={node} disabled={readOnly || mode !== 'design'} />}
+        {tab === 'json' && <NodeJson node={node} disabled={readOnly} />}
       </div>
     </aside>
   );
@@ -147,7 +144,7 @@ function Configure({
   const keys = schema.node_types.find((x) => x.type === node.type)?.keys ?? [];
   const inline = isInline(node);
   const last = useLastStep(node.id);
-  const set = (data: Record<string, unknown>, group?: string): void =>
+  const set = (data: Record<string, unknown>, group?: string): boolean =>
     act({ kind: 'data', id: node.id, data }, { group: group ?? `data-${node.id}-${Object.keys(data).join()}` });
   const errorOf = (name: string): string | undefined =>
     issues.find((i) => i.node_id === node.id && (i.field === `data.${name}` || i.field === name || i.field?.startsWith(`data.${name}.`)))

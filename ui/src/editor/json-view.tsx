@@ -6,7 +6,7 @@ import { t } from '../i18n';
 import { Button } from '../parts/button';
 import type { CodeBox } from './codemirror';
 import { panel } from './panel';
-import { act, useEditor } from './store';
+import { act, useEditable, useEditor } from './store';
 
 const shown = (graph: Graph): string =>
   JSON.stringify({ version: graph.version, nodes: graph.nodes, edges: graph.edges, annotations: graph.annotations }, null, 2);
@@ -32,7 +32,7 @@ export default function JsonView(): ReactElement {
   const mine = useRef<Graph | null>(null);
   const [wrong, setWrong] = useState<string | null>(null);
   const graph = useEditor((s) => s.graph);
-  const readOnly = useEditor((s) => s.readOnly !== null || s.mode !== 'design');
+  const readOnly = !useEditable();
   useEffect(() => {
     let live = true;
     void import('./codemirror').then(({ codeBox }) => {

@@ -1,6 +1,6 @@
 /** Owns the keys of the canvas: walking, moving, connecting, editing without a pointer. */
 import type { ReactFlowInstance } from '@xyflow/react';
-import { useCallback, type KeyboardEvent } from 'react';
+import { useCallback, useRef, type KeyboardEvent } from 'react';
 import type { Graph, GraphSchema, Providers } from '../api/types';
 import { refusal, sourceHandles } from '../graph/connect';
 import { allNodes, findNode, freshEdgeId, titleOf } from '../graph/document';
@@ -14,11 +14,9 @@ import { fitAll, fitNodes } from './fit';
 import { touchView } from './follow';
 import { landing, typeLabel } from './make';
 import { openQuickAdd } from './quick-add-state';
-import { act, redoStep, select, tell, undoStep, useEditor } from './store';
+import { act, mayEdit, redoStep, select, tell, undoStep, useEditor } from './store';
 import { panel, usePanels } from './panel';
 import { canBreak, toggleBreak, useTrials } from './trials';
-
-type Flow = ReactFlowInstance<never, never> | ReturnType<typeof Object>;
 
 export function describe(graph: Graph, id: string): string {
   const node = findNode(graph, id);
@@ -46,9 +44,11 @@ export function describe(graph: Graph, id: string): string {
 export function useCanvasKeys(
   schema: GraphSchema,
   _providers: Providers | undefined,
-  flow: Flow,
+  flow: ReactFlowInstance,
   also: { onMinimap: () => void },
 ): (event: KeyboardEvent<HTMLElement>) => void {
+  /** Escape was pressed with nothing left to put away: Tab leaves now. */
+  const leaving = useRef(false);
   return useCallback(
     (event) => {
       const target = event.target as HTMLElement;
@@ -57,7 +57,7 @@ export function useCanvasKeys(
         (target.closest('button') && (event.key === 'Enter' || event.key === ' '))
       )
         return;
-      const rf = flow as ReactFlowInstance;
+      const rf = flow;
       const s = useEditor.getState();
       const one = s.selection.length === 1 ? (s.selection[0] as string) : null;
       const command = event.metaKey || event.ctrlKey;
@@ -71,6 +71,7 @@ export function useCanvasKeys(
         event.stopPropagation();
       };
 
+      if (event.key !== 'Tab' && event.key !== 'Shift' && event.key !== 'Escape') leaving.current = false;
       if (command) {
         const key = event.key.toLowerCase();
         if (key === 'z') {
@@ -105,6 +106,13 @@ export function useCanvasKeys(
       }
       switch (event.key) {
         case 'Tab': {
+          // The buttons on the canvas are left as anywhere; after two Escapes so is the canvas.
+          if (target.id !== 'canvas') return;
+          if (leaving.current) {
+            leaving.current = false;
+            if (!event.shiftKey && leaveCanvas()) done();
+            return;
+          }
           const order = outline(s.graph)
             .filter((r) => !r.again)
             .map((r) => r.node.id);
@@ -139,15 +147,21 @@ export function useCanvasKeys(
         case 'Enter':
           done();
           if (s.connecting && one) finishConnect(schema, one);
-          else if (one)
-            document.querySelector<HTMLElement>('#inspector input, #inspector textarea, #inspector select, #inspector button')?.focus();
+          else if (one) {
+            if (usePanels.getState().side !== 'inspector') panel({ side: 'inspector' });
+            intoInspector();
+          }
           return;
         case 'Escape':
           done();
           if (s.connecting) {
             tell({ connecting: null });
             say(t('connect.off'));
-          } else select([]);
+          } else if (s.selection.length + s.edgeSelection.length > 0) select([]);
+          else {
+            leaving.current = true;
+            say(t('canvas.leave'));
+          }
           return;
         case 'Delete':
         case 'Backspace':
@@ -161,7 +175,7 @@ export function useCanvasKeys(
             ? sourceHandles(node, s.graph, schema).find((h) => !s.graph.edges.some((e) => e.source === node.id && e.sourceHandle === h))
             : undefined;
           const box = document.getElementById('canvas')?.getBoundingClientRect();
-          if (!box || s.readOnly || s.mode !== 'design') return;
+          if (!box || !mayEdit()) return;
           const at = node
             ? { x: node.position.x + 320, y: node.position.y }
             : rf.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 });
@@ -254,6 +268,31 @@ export function useCanvasKeys(
   );
 }
 
+const REACHED = 'a[href], button, input, select, textarea, [tabindex="0"]';
+
+/** What comes after the canvas; false when there is nothing. */
+export function leaveCanvas(): boolean {
+  const canvas = document.getElementById('canvas');
+  const after = [...document.querySelectorAll<HTMLElement>(REACHED)].find(
+    (e) =>
+      canvas &&
+      canvas.compareDocumentPosition(e) & Node.DOCUMENT_POSITION_FOLLOWING &&
+      !canvas.contains(e) &&
+      !e.hasAttribute('disabled') &&
+      e.tabIndex >= 0 &&
+      e.checkVisibility(),
+  );
+  after?.focus();
+  return after !== undefined;
+}
+
+/** Its first field, once it is there. */
+function intoInspector(tries = 20): void {
+  const field = document.querySelector<HTMLElement>('#inspector :is(input, textarea, select, button):not([disabled])');
+  if (field) field.focus();
+  else if (tries > 0) requestAnimationFrame(() => intoInspector(tries - 1));
+}
+
 function nudge(key: string, by: number): void {
   const s = useEditor.getState();
   const dx = key === 'ArrowLeft' ? -by : key === 'ArrowRight' ? by : 0;
@@ -275,9 +314,9 @@ function beside(graph: Graph, one: string | null, step: number): string | undefi
 }
 
 function startConnect(schema: GraphSchema, id: string): void {
-  const { graph, connecting, readOnly } = useEditor.getState();
+  const { graph, connecting } = useEditor.getState();
   const node = findNode(graph, id);
-  if (!node || readOnly) return;
+  if (!node || !mayEdit()) return;
   const handles = sourceHandles(node, graph, schema);
   const at = connecting?.node === id ? handles.indexOf(connecting.handle) + 1 : 0;
   const handle = handles[at % Math.max(1, handles.length)];
@@ -295,10 +334,10 @@ function finishConnect(schema: GraphSchema, target: string): void {
     const reason = refusal(schema, graph, connecting, { node: target, handle: 'default' }) ?? 'handles';
     return say(t(`refuse.${reason}`));
   }
-  act({
+  const made = act({
     kind: 'connect',
     edge: { id: freshEdgeId(graph), source: connecting.node, sourceHandle: connecting.handle, target, targetHandle: handle },
   });
   tell({ connecting: null });
-  say(t('connect.done', { name: titleOf(node) }));
+  if (made) say(t('connect.done', { name: titleOf(node) }));
 }

@@ -4,14 +4,14 @@ import { memo, useState, type ReactElement } from 'react';
 import { t } from '../i18n';
 import { Markdown } from '../parts/markdown';
 import type { CardData } from './node';
-import { act, useEditor } from './store';
+import { act, useEditable } from './store';
 
 export const TINTS = ['sand', 'sage', 'sky', 'rose', 'paper'] as const;
 
 export const NoteNode = memo(function NoteNode({ data, selected }: NodeProps & { data: CardData }): ReactElement {
   const { node } = data;
   const [editing, setEditing] = useState(false);
-  const readOnly = useEditor((s) => s.readOnly !== null);
+  const readOnly = !useEditable();
   const text = String(node.data.text ?? '');
   return (
     <div

@@ -16,16 +16,16 @@ import { useRun } from '../run/store';
 import { addCommand, landing, makePlaced, TYPE_GROUPS, typeLabel } from './make';
 import { describe } from './keyboard';
 import { panel } from './panel';
-import { act, select, useEditor } from './store';
+import { act, select, useEditable, useEditor } from './store';
 
 export default function Outline({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement {
-  const { graph, selection, readOnly, mode } = useEditor();
+  const { graph, selection, mode } = useEditor();
   const view = useRun((s) => s.view);
   const rows = useMemo(() => outline(graph), [graph]);
   const [connecting, setConnecting] = useState<GraphNode | null>(null);
   const [adding, setAdding] = useState<GraphNode | null | undefined>(undefined);
   const list = useRef<HTMLUListElement>(null);
-  const off = readOnly !== null || mode !== 'design';
+  const off = !useEditable();
   const onKey = (event: KeyboardEvent): void => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     if (!step) return;

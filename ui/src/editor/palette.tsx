@@ -6,7 +6,7 @@ import { t, type Key } from '../i18n';
 import { Button } from '../parts/button';
 import { Icon, NodeTile } from '../parts/icons';
 import { TYPE_GROUPS, typeLabel } from './make';
-import { useEditor } from './store';
+import { useEditable, useEditor } from './store';
 
 export const DRAG = 'application/x-studio-node';
 
@@ -21,7 +21,7 @@ export function NodePalette({
   providers?: Providers;
 }): ReactElement {
   const hasStart = useEditor((s) => s.graph.nodes.some((n) => n.type === 'start'));
-  const readOnly = useEditor((s) => s.readOnly !== null);
+  const readOnly = !useEditable();
   return (
     <aside className="pal" aria-label={t('editor.palette')}>
       <div className="row" style={{ gap: 2 }}>

@@ -9,7 +9,7 @@ import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 import { fixFor } from './check';
 import { centre } from './fit';
-import { panel } from './panel';
+import { panel, usePanels } from './panel';
 import { act, select, tell, useEditor } from './store';
 
 export function useGoTo(): (issue: Issue) => void {
@@ -29,6 +29,7 @@ export function useGoTo(): (issue: Issue) => void {
 
 export function Problems({ providers }: { providers?: Providers }): ReactElement {
   const { issues, graph, readOnly } = useEditor();
+  const locked = usePanels((s) => s.locked);
   const goTo = useGoTo();
   if (issues.length === 0)
     return (
@@ -42,7 +43,7 @@ export function Problems({ providers }: { providers?: Providers }): ReactElement
     <ul className="scroll problems" aria-label={t('tab.problems')}>
       {sorted.map((issue, n) => {
         const node = issue.node_id ? findNode(graph, issue.node_id) : undefined;
-        const fix = readOnly ? null : fixFor(issue, graph, providers);
+        const fix = readOnly || locked ? null : fixFor(issue, graph, providers);
         return (
           <li key={`${issue.code}${issue.node_id}${issue.edge_id}${n}`} className="row">
             <button type="button" className="prob" onClick={() => goTo(issue)}>
@@ -58,6 +59,7 @@ export function Problems({ providers }: { providers?: Providers }): ReactElement
                 small
                 icon={WandSparkles}
                 onClick={() => {
+                  tell({ mode: 'design' });
                   for (const command of fix.commands) act(command, { group: `fix-${issue.code}-${issue.node_id ?? ''}` });
                 }}
               >

@@ -14,13 +14,15 @@ import {
   Keyboard,
   X,
 } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
+import { lazy, useEffect, useState, type ReactElement } from 'react';
 import type { GraphSchema, Providers } from '../api/types';
 import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';
 import { Button } from '../parts/button';
+import { commitField } from '../parts/field';
 import { NODE_LOOK } from '../parts/icons';
+import { Part } from '../parts/part';
 import { Segments } from '../parts/tabs';
 import { say, toast, toastError } from '../parts/toast';
 import { useRun } from '../run/store';
@@ -31,7 +33,6 @@ import { Top } from '../shell/top';
 import { align, pasteText, tidySelection, type Align } from './actions';
 import { Canvas } from './canvas';
 import { Dock } from './dock';
-import { saveVersion } from './draft';
 import { centre, fitAll } from './fit';
 import { makePlaced } from './make';
 import { useStock } from './names';
@@ -56,14 +57,12 @@ export function Workbench({
   schema,
   providers,
   onRun,
-  onTakeOver,
 }: {
   schema: GraphSchema;
   providers?: Providers;
   onRun: (message: string, only?: { node: string; state: Record<string, unknown> }) => void;
-  onTakeOver: () => void;
 }): ReactElement {
-  const { workflow, graph, selection, mode, readOnly, conflict } = useEditor();
+  const { workflow, graph, selection, mode, conflict } = useEditor();
   const panels = usePanels();
   const stock = useStock();
   const flow = useReactFlow();
@@ -80,7 +79,10 @@ export function Workbench({
 
   const save = async (): Promise<void> => {
     try {
-      const result = await saveVersion();
+      commitField();
+      const { session } = useEditor.getState();
+      const result = await session?.saveVersion();
+      if (!result || !session?.here) return;
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
       else if ('issues' in result) {
         tell({ issues: result.issues });
@@ -170,50 +172,40 @@ export function Workbench({
         {!phone && <Button look="ghost" small icon={X} label={t('close')} onClick={() => panel({ side: 'inspector' })} />}
       </div>
       <div className="ib">
-        <Suspense>
+        <Part>
           <Outline schema={schema} providers={providers} />
-        </Suspense>
+        </Part>
       </div>
     </aside>
   );
   const side =
     mode === 'history' ? (
-      <Suspense fallback={<aside className="insp" />}>
+      <Part fallback={<aside className="insp" />} resetKey={[mode, panels.side, ...selection].join()}>
         <HistorySide />
-      </Suspense>
+      </Part>
     ) : panels.side === 'json' ? (
-      <Suspense fallback={<aside className="insp" />}>
+      <Part fallback={<aside className="insp" />} resetKey={[mode, panels.side, ...selection].join()}>
         <JsonView />
-      </Suspense>
+      </Part>
     ) : panels.side === 'outline' ? (
       outlineSide
     ) : chosen ? (
-      <Suspense fallback={<aside className="insp" />}>
+      <Part fallback={<aside className="insp" />} resetKey={[mode, panels.side, ...selection].join()}>
         <Inspector key={chosen.id} node={chosen} schema={schema} stock={stock} providers={providers} />
-      </Suspense>
+      </Part>
     ) : phone ? (
       outlineSide
     ) : selection.length > 1 ? (
-      <Suspense fallback={<aside className="insp" />}>
+      <Part fallback={<aside className="insp" />} resetKey={[mode, panels.side, ...selection].join()}>
         <Several count={selection.length}>
           <Aligner schema={schema} onTidy={tidy} />
         </Several>
-      </Suspense>
+      </Part>
     ) : null;
   return (
     <Names.Provider value={stock.nameOf}>
       <Bar onSave={() => void save()} onRun={focusComposer} onTidy={tidy} />
-      {readOnly && (
-        <div className="strip" role="status">
-          {readOnly === 'locked' ? t('locked') : t('draft.other')}
-          <span className="sp" />
-          {readOnly === 'other' && (
-            <Button small onClick={onTakeOver}>
-              {t('draft.takeover')}
-            </Button>
-          )}
-        </div>
-      )}
+      <Standing />
       <div className={`ed${panels.palette && !phone ? '' : ' nopal'}${side ? '' : ' noside'}${panels.dockOpen ? '' : ' shut'}`}>
         {panels.palette && !phone ? <NodePalette onAdd={addAtCentre} onSearch={search} onClose={() => panel({ palette: false })} /> : null}
         {!panels.palette && !phone && (
@@ -233,17 +225,52 @@ export function Workbench({
       </div>
       <QuickAddPanel schema={schema} providers={providers} />
       {(conflict || panels.help || panels.find) && (
-        <Suspense>
+        <Part loose>
           <EditorDialogs />
-        </Suspense>
+        </Part>
       )}
       {panels.trial && (
-        <Suspense>
+        <Part loose>
           <TrialDialog onRunOnly={(node, message, state) => onRun(message, { node, state })} />
-        </Suspense>
+        </Part>
       )}
       <span hidden>{workflow?.id}</span>
     </Names.Provider>
+  );
+}
+
+/** Why nothing is written here just now, and what to do about it. */
+function Standing(): ReactElement | null {
+  const { readOnly, conflict, asking, session } = useEditor();
+  const [busy, setBusy] = useState(false);
+  const takeOver = (): void => {
+    setBusy(true);
+    void session
+      ?.takeOver()
+      .catch(toastError)
+      .finally(() => setBusy(false));
+  };
+  if (readOnly)
+    return (
+      <div className="strip" role="status">
+        {readOnly === 'locked' ? t('locked') : t('draft.other')}
+        <span className="sp" />
+        {readOnly === 'other' && (
+          <Button small disabled={busy} onClick={takeOver}>
+            {t(busy ? 'draft.taking' : 'draft.takeover')}
+          </Button>
+        )}
+      </div>
+    );
+  if (!conflict || asking) return null;
+  return (
+    <div className="strip" role="status">
+      {t('draft.conflict')}
+      <span className="sp" />
+      <Button small onClick={() => tell({ asking: true })}>
+        {t('conflict.choose')}
+      </Button>
+    </div>
   );
 }
 
@@ -412,6 +439,11 @@ function usePaste(agents: string[], toFlow: (p: { x: number; y: number }) => { x
   });
 }
 
+const SPOKEN: Record<string, 'status.paused' | 'status.failed' | 'status.completed'> = {
+  waiting: 'status.paused',
+  failed: 'status.failed',
+  done: 'status.completed',
+};
 /** Tells steps, not tokens, to screen readers. */
 function useRunVoice(): void {
   const status = useRun((s) => s.view.status);
@@ -421,10 +453,7 @@ function useRunVoice(): void {
   });
   useEffect(() => {
     const [name, state] = last.split('\n');
-    if (name && state !== 'streaming')
-      say(
-        `${name}: ${state === 'waiting' ? t('status.paused') : state === 'failed' ? t('status.failed') : state === 'done' ? t('status.completed') : t('status.running')}`,
-      );
+    if (name && state !== 'streaming') say(`${name}: ${t(SPOKEN[state ?? ''] ?? 'status.running')}`);
   }, [last]);
   useEffect(() => {
     if (status !== 'idle' && status !== 'running') say(t(`status.${status}`));

@@ -21,7 +21,11 @@ export function chosenLocale(): Locale {
 }
 
 export async function loadLocale(next: Locale): Promise<void> {
-  catalog = next === 'pt_BR' ? (await import('./pt_BR.json')).default : (await import('./en.json')).default;
+  speak(next, next === 'pt_BR' ? (await import('./pt_BR.json')).default : (await import('./en.json')).default);
+}
+
+function speak(next: Locale, texts: Catalog): void {
+  catalog = texts;
   locale = next;
   tag = next === 'pt_BR' ? 'pt-BR' : 'en-GB';
   plural = new Intl.PluralRules(tag);

@@ -4,9 +4,9 @@ import { Link } from 'wouter';
 import { Icon, type IconType } from './icons';
 import { Tip } from './tip';
 
-type Look = 'pri' | 'ghost' | '';
 interface Props extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'title'> {
-  look?: Look | string;
+  /** `pri`, `ghost`, and further classes. */
+  look?: string;
   icon?: IconType;
   small?: boolean;
   label?: string;

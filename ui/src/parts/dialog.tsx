@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { useEffect, useId, useRef, type ReactElement, type ReactNode } from 'react';
 import { t } from '../i18n';
 import { Button } from './button';
+import { layer } from './layers';
 
 /** Without `onClose` there is no way out but an answer. */
 interface Props {
@@ -26,9 +27,11 @@ function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactEle
     const element = box.current;
     const before = document.activeElement as HTMLElement | null;
     element?.showModal();
+    const gone = element && layer(element);
     // Where nothing asks for it, the dialog itself: else the first button has it, and tells its name in a tip.
     (element?.querySelector<HTMLElement>('[data-autofocus]') ?? element)?.focus();
     return () => {
+      gone?.();
       if (before?.isConnected) before.focus();
     };
   }, []);

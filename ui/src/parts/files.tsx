@@ -8,8 +8,10 @@ import { bytes } from '../i18n/figures';
 import { Button } from './button';
 import { toast } from './toast';
 
-export const ACCEPTED =
-  'image/jpeg,image/png,image/gif,image/webp,audio/mpeg,audio/wav,audio/ogg,video/mp4,video/webm,application/pdf,text/plain,text/markdown,text/csv,.md,.csv,.txt';
+export const ACCEPTED = [
+  'image/jpeg,image/png,image/gif,image/webp,audio/mpeg,audio/wav,audio/ogg,video/mp4,video/webm',
+  'application/pdf,text/plain,text/markdown,text/csv,.md,.csv,.txt',
+].join();
 const TYPES = new Set(ACCEPTED.split(','));
 const LIMIT = 25 * 1024 * 1024;
 

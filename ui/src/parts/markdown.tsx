@@ -2,14 +2,22 @@
 import { lazy, Suspense, type ComponentType, type ReactElement } from 'react';
 import { unmarked } from './one-line';
 
+const Plain = ({ text }: { text: string }): ReactElement => (
+  <div className="md" style={{ whiteSpace: 'pre-wrap' }}>
+    {unmarked(text)}
+  </div>
+);
+
 type Blocks = ComponentType<{ text: string; cursor?: boolean }>;
 let Ready: Blocks | null = null;
 const load = (): Promise<{ default: Blocks }> =>
   import('./markdown-blocks').then((module) => {
+    // oxlint-disable-next-line habits/late-writes -- the same for whoever asks
     Ready = module.default;
     return module;
   });
-const Later = lazy(load);
+/** Where the parser does not come, the text is there all the same. */
+const Later = lazy(() => load().catch(() => ({ default: Plain })));
 
 /** Fetches the parser before there is something to parse. */
 export const readyMarkdown = async (): Promise<void> => {
@@ -19,13 +27,7 @@ export const readyMarkdown = async (): Promise<void> => {
 export function Markdown({ text, cursor }: { text: string; cursor?: boolean }): ReactElement {
   if (Ready) return <Ready text={text} cursor={cursor} />;
   return (
-    <Suspense
-      fallback={
-        <div className="md" style={{ whiteSpace: 'pre-wrap' }}>
-          {unmarked(text)}
-        </div>
-      }
-    >
+    <Suspense fallback={<Plain text={text} />}>
       <Later text={text} cursor={cursor} />
     </Suspense>
   );

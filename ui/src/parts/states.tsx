@@ -1,11 +1,12 @@
 /** Owns what a page shows when it has no data yet, none at all, or an error. */
-import { CircleAlert, CircleSlash, Lock, SearchX } from 'lucide-react';
+import { CircleAlert, CircleSlash, Lock, RefreshCw, SearchX } from 'lucide-react';
 import { Component, useEffect, useState, type ReactElement, type ReactNode } from 'react';
+import { useConnection } from '../api/connection';
 import { isProblem } from '../api/problem';
 import { t } from '../i18n';
 import { Button, LinkButton } from './button';
 import { Icon, type IconType } from './icons';
-import { textOf } from './toast';
+import { textOf, toast } from './toast';
 
 /** True once `ms` have passed; keeps skeletons from flashing. */
 function useLate(ms: number): boolean {
@@ -151,25 +152,66 @@ export function Failure({
   );
 }
 
-export class Guard extends Component<{ children: ReactNode; resetKey?: string }, { error: unknown }> {
+/** What browsers say when a part of the pages could not be fetched. */
+const GONE = /dynamically imported module|importing a module script failed|unable to preload/i;
+export const isGone = (error: unknown): boolean => GONE.test(String((error as Error)?.message ?? error));
+
+/** A part of the pages did not come: most likely there are newer pages by now. */
+function Gone(): ReactElement {
+  const offline = useConnection((s) => s.offline);
+  return (
+    <Empty icon={RefreshCw} title={t(offline ? 'error.title' : 'updated')} text={t(offline ? 'error.offline' : 'updated.text')}>
+      <Button look="pri" onClick={() => location.reload()}>
+        {t('reload')}
+      </Button>
+    </Empty>
+  );
+}
+
+/** `part`: of a page, beside others that go on. */
+interface Guarded {
+  children: ReactNode;
+  resetKey?: string;
+  part?: 'panel' | 'loose';
+}
+
+export class Guard extends Component<Guarded, { error: unknown }> {
   override state: { error: unknown } = { error: null };
   static getDerivedStateFromError(error: unknown): { error: unknown } {
     return { error };
   }
-  override componentDidUpdate(before: { resetKey?: string }): void {
+  override componentDidUpdate(before: Guarded): void {
     if (before.resetKey !== this.props.resetKey && this.state.error) this.setState({ error: null });
   }
+  override componentDidCatch(error: unknown): void {
+    if (this.props.part === 'loose')
+      toast(isGone(error) ? t('updated') : `${t('error.crash')}: ${textOf(error)}`, {
+        fail: true,
+        action: { label: t('reload'), run: () => location.reload() },
+      });
+  }
   override render(): ReactNode {
-    if (!this.state.error) return this.props.children;
-    return (
+    const { error } = this.state;
+    if (!error) return this.props.children;
+    if (this.props.part === 'loose') return null;
+    const told = isGone(error) ? (
+      <Gone />
+    ) : (
       <Empty
         failed
         icon={CircleAlert}
         title={t('error.crash')}
-        text={<span className="mono">{String((this.state.error as Error)?.message ?? this.state.error)}</span>}
+        text={<span className="mono">{String((error as Error)?.message ?? error)}</span>}
       >
         <Button onClick={() => this.setState({ error: null })}>{t('retry')}</Button>
       </Empty>
+    );
+    return this.props.part ? (
+      <div className="insp broken" role="alert">
+        {told}
+      </div>
+    ) : (
+      told
     );
   }
 }

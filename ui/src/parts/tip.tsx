@@ -1,5 +1,15 @@
 /** Owns the one tooltip of the application: shown on hover and focus, above everything. */
-import { cloneElement, useEffect, useId, useRef, type FocusEvent, type PointerEvent, type ReactElement, type ReactNode } from 'react';
+import {
+  cloneElement,
+  useEffect,
+  useEffectEvent,
+  useId,
+  useRef,
+  type FocusEvent,
+  type PointerEvent,
+  type ReactElement,
+  type ReactNode,
+} from 'react';
 import { create } from 'zustand';
 
 interface Shown {
@@ -20,7 +30,8 @@ export function Tip({ text, children }: { text: ReactNode; children: ReactElemen
     clearTimeout(timer);
     if (useTip.getState().shown?.id === id) useTip.setState({ shown: null });
   };
-  useEffect(() => hide, []);
+  const leave = useEffectEvent(hide);
+  useEffect(() => () => leave(), []);
   const props = children.props as Record<string, ((e: never) => void) | undefined>;
   return cloneElement(children as ReactElement<Record<string, unknown>>, {
     onPointerEnter: (e: PointerEvent) => {

@@ -1,11 +1,13 @@
 /** Owns short notices and the polite voice for screen readers. */
 import { CircleAlert, Info, X } from 'lucide-react';
 import type { ReactElement } from 'react';
+import { createPortal } from 'react-dom';
 import { create } from 'zustand';
 import { isProblem } from '../api/problem';
 import { t } from '../i18n';
 import { Button } from './button';
 import { Icon } from './icons';
+import { useLayers } from './layers';
 
 interface Toast {
   id: number;
@@ -18,7 +20,9 @@ let next = 1;
 
 export function toast(text: string, options: { fail?: boolean; action?: Toast['action'] } = {}): void {
   const id = next++;
-  useToasts.setState((s) => ({ toasts: [...s.toasts.slice(-2), { id, text, fail: !!options.fail, action: options.action }] }));
+  useToasts.setState((s) => ({
+    toasts: [...s.toasts.filter((x) => x.text !== text).slice(-2), { id, text, fail: !!options.fail, action: options.action }],
+  }));
   setTimeout(() => drop(id), options.fail || options.action ? 9000 : 4000);
 }
 const drop = (id: number): void => useToasts.setState((s) => ({ toasts: s.toasts.filter((x) => x.id !== id) }));
@@ -28,9 +32,11 @@ export const textOf = (error: unknown): string =>
 export const toastError = (error: unknown): void => toast(t('error.action', { message: textOf(error) }), { fail: true });
 export const say = (text: string): void => useToasts.setState({ said: text });
 
+/** Everything outside of a modal dialog is out of reach: while one is open, they are in it. */
 export function Toasts(): ReactElement {
   const { toasts, said } = useToasts();
-  return (
+  const top = useLayers((s) => s.open.at(-1));
+  const shown = (
     <>
       <div className="sr" role="status" aria-live="polite">
         {said}
@@ -57,4 +63,5 @@ export function Toasts(): ReactElement {
       </div>
     </>
   );
+  return top ? createPortal(shown, top) : shown;
 }

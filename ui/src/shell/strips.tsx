@@ -1,5 +1,5 @@
 /** Owns the strips that say the line or the session is gone. */
-import { WifiOff } from 'lucide-react';
+import { RefreshCw, WifiOff } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { useConnection } from '../api/connection';
 import { refresh } from '../api/queries';
@@ -8,7 +8,7 @@ import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
 
 export function Strips(): ReactElement | null {
-  const { signedOut, offline, cut } = useConnection();
+  const { signedOut, offline, updated, cut } = useConnection();
   const reconnecting = Math.max(0, ...Object.values(cut));
   if (signedOut) {
     return (
@@ -22,6 +22,17 @@ export function Strips(): ReactElement | null {
       </div>
     );
   }
+  if (updated)
+    return (
+      <div className="strip" role="status">
+        <Icon as={RefreshCw} />
+        {t('updated')}
+        <span className="sp" />
+        <Button small onClick={() => location.reload()}>
+          {t('reload')}
+        </Button>
+      </div>
+    );
   if (reconnecting > 0)
     return (
       <div className="strip" role="status">

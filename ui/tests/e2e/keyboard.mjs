@@ -67,8 +67,14 @@ export async function keyboard() {
     said.push('connected start, agent and stop');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    if (await page.evaluate(() => !!document.activeElement?.closest('#canvas')))
+      throw new Error('Escape twice and Tab do not leave the canvas');
+    await page.locator('#canvas').focus();
     await walkTo(page, 'agent_1');
     await page.keyboard.press('Enter');
+    await page.waitForFunction(() => !!document.activeElement?.closest('#inspector'));
+    said.push('left the canvas with three keys, reached the inspector with one');
     await tabTo(page, "document.activeElement?.getAttribute('role') === 'radio' && !!document.activeElement.closest('#insp-panel')");
     await page.keyboard.press('ArrowLeft');
     await tabTo(page, "!!document.activeElement?.closest('[data-field=agent_id]')");

@@ -1,25 +1,12 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+// @vitest-environment jsdom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Draft, Graph, Workflow } from '../../src/api/types';
 
-vi.stubGlobal('document', {
-  querySelector: () => null,
-  documentElement: { dataset: {}, lang: 'en' },
-  addEventListener: () => undefined,
-  removeEventListener: () => undefined,
-});
-vi.stubGlobal('location', { href: 'http://x/studio/' });
-vi.stubGlobal('localStorage', { getItem: () => null });
-vi.stubGlobal('window', globalThis);
-vi.mock('../../src/editor/journal', () => ({
-  dropJournal: async () => undefined,
-  readJournal: async () => null,
-  writeJournal: async () => undefined,
-}));
 vi.mock('../../src/api/queries', () => ({ refresh: () => undefined }));
 
 const { emptyGraph } = await import('../../src/graph/document');
 const { useEditor } = await import('../../src/editor/store');
-const draft = await import('../../src/editor/draft');
+const { DocumentSession } = await import('../../src/editor/session');
 
 const graph = (x: number): Graph => ({ ...emptyGraph(), nodes: [{ id: 'start', type: 'start', position: { x, y: 0 }, data: {} }] });
 const at = (g: Graph | undefined): number | undefined => g?.nodes[0]?.position.x;
@@ -68,12 +55,15 @@ const theirs = (): void => {
 };
 
 describe('a draft that somebody else works on too', () => {
+  let draft: InstanceType<typeof DocumentSession>;
   beforeEach(async () => {
     server.workflow = { ...server.workflow, revision: 1, graph: graph(0) };
     server.draft = { graph: graph(5), draft_revision: 3, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
-    (await draft.openWorkflow('w'))();
+    draft = new DocumentSession('w');
+    await draft.open();
     server.asked = [];
   });
+  afterEach(() => draft.dispose());
 
   it('is saved when it is the one that is shown', async () => {
     expect(await draft.saveVersion()).toEqual({ ok: true });
@@ -91,14 +81,14 @@ describe('a draft that somebody else works on too', () => {
 
   it('is shown before it is thrown away', async () => {
     theirs();
-    await draft.discardDraft();
+    await draft.discard();
     expect([at(server.draft?.graph), at(useEditor.getState().conflict?.graph)]).toEqual([77, 77]);
     await draft.settle('theirs');
     expect([at(server.draft?.graph), at(useEditor.getState().graph)]).toEqual([77, 77]);
   });
 
   it('is thrown away when it is the one that is shown', async () => {
-    await draft.discardDraft();
+    await draft.discard();
     expect([server.draft, at(useEditor.getState().graph), useEditor.getState().hasDraft]).toEqual([null, 0, false]);
     expect(server.asked[0]).toBe('DELETE /draft 3');
   });
@@ -113,7 +103,7 @@ describe('a draft that somebody else works on too', () => {
   it('that is gone is no trouble for one who throws it away', async () => {
     server.workflow = { ...server.workflow, revision: 2, graph: graph(42) };
     server.draft = null;
-    await draft.discardDraft();
+    await draft.discard();
     expect([at(useEditor.getState().graph), useEditor.getState().basedOn, useEditor.getState().save]).toEqual([42, 2, 'clean']);
   });
 });

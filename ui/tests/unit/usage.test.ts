@@ -5,15 +5,21 @@ vi.stubGlobal('location', { href: 'http://localhost/studio' });
 const { before, csv, delta, quantile } = await import('../../src/pages/usage/data');
 const { niceTop } = await import('../../src/pages/usage/chart');
 const { dayRange } = await import('../../src/i18n/figures');
-const { daysBetween, lastDays } = await import('../../src/api/window');
+const { dayIn, daysBetween, lastDays, plusDays } = await import('../../src/api/window');
 
 describe('the window', () => {
   it('is compared with the one of the same length before it', () =>
     expect(before({ from: '2026-03-01', to: '2026-03-07' })).toEqual({ from: '2026-02-22', to: '2026-02-28' }));
   it('keeps its filters', () =>
     expect(before({ from: '2026-03-01', to: '2026-03-01', model: 'm' })).toEqual({ from: '2026-02-28', to: '2026-02-28', model: 'm' }));
-  it('counts both ends', () =>
-    expect(daysBetween(...(Object.values(lastDays(30, new Date('2026-03-02T12:00:00Z'))) as [string, string]))).toHaveLength(30));
+  it('counts both ends', () => expect(daysBetween(...(Object.values(lastDays(30, '2026-03-02')) as [string, string]))).toHaveLength(30));
+  it('ends with the day that it is in the configured zone', () => {
+    const at = new Date('2026-11-23T23:00:00Z');
+    expect([dayIn('Asia/Tokyo', at), dayIn('America/Sao_Paulo', at), dayIn('UTC', at)]).toEqual(['2026-11-24', '2026-11-23', '2026-11-23']);
+    expect(lastDays(7, dayIn('Asia/Tokyo', at))).toEqual({ from: '2026-11-18', to: '2026-11-24' });
+    expect(dayIn('Mars/Base', at)).toBe('2026-11-23');
+    expect(plusDays('2028-02-28', 2)).toBe('2028-03-01');
+  });
   it('reads as people write it', () =>
     expect(dayRange('2026-10-22', '2026-11-20').replace(/\s/g, ' ')).toMatch(/22.*Oct.*20.*Nov.*2026|Oct 22.*Nov 20, 2026/));
 });

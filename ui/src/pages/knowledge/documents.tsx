@@ -1,7 +1,8 @@
 /** Owns the documents of a base: adding, watching them being read, removing. */
 import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
-import { useRef, useState, type ReactElement } from 'react';
+import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { post, remove, upload } from '../../api/client';
+import { isProblem } from '../../api/problem';
 import { refresh, rows, useList } from '../../api/queries';
 import type { KnowledgeDocument } from '../../api/types';
 import { t } from '../../i18n';
@@ -12,7 +13,8 @@ import { MenuButton } from '../../parts/menu';
 import { TextField } from '../../parts/form';
 import { Empty, Failure, SkeletonRows } from '../../parts/states';
 import { Status } from '../../parts/status';
-import { toastError } from '../../parts/toast';
+import { textOf, toast, toastError } from '../../parts/toast';
+import { markUnsaved, watchLeaving } from '../../parts/unsaved';
 import { useAddress } from '../../shell/place';
 import { Ellipsis } from 'lucide-react';
 import { SearchField } from '../../parts/listing';
@@ -160,45 +162,87 @@ export function Documents({ id }: { id: string }): ReactElement {
           <Button onClick={() => void list.fetchNextPage()}>{t('load.more')}</Button>
         </div>
       )}
-      <WriteDialog
-        open={writing}
-        onClose={() => setWriting(false)}
-        onSave={(name, text) => {
-          setWriting(false);
-          act(post(path, { name, text }));
-        }}
-      />
+      <WriteDialog base={id} open={writing} onClose={() => setWriting(false)} onAdded={changed} />
     </div>
   );
 }
 
+interface Written {
+  name: string;
+  text: string;
+}
+const EMPTY: Written = { name: '', text: '' };
+/** What is written for a base and not added yet, as long as the tab. */
+const written = new Map<string, Written>();
+
 function WriteDialog({
+  base,
   open,
   onClose,
-  onSave,
+  onAdded,
 }: {
+  base: string;
   open: boolean;
   onClose: () => void;
-  onSave: (name: string, text: string) => void;
+  onAdded: () => void;
 }): ReactElement {
-  const [name, setName] = useState('');
-  const [text, setText] = useState('');
+  const [shown, setShown] = useState(() => written.get(base) ?? EMPTY);
+  const [busy, setBusy] = useState(false);
+  const [refused, setRefused] = useState<unknown>(null);
+  const latest = useRef(shown);
+  const put = (next: Written): void => {
+    latest.current = next;
+    setShown(next);
+    if (next.name || next.text) written.set(base, next);
+    else written.delete(base);
+    markUnsaved(written, written.size > 0);
+  };
+  useEffect(() => watchLeaving(() => written.has(base)), [base]);
+  const { name, text } = shown;
+  const add = async (): Promise<void> => {
+    setBusy(true);
+    setRefused(null);
+    try {
+      await post(`/api/knowledge-bases/${base}/documents`, { name: name.trim(), text });
+      onAdded();
+      toast(t('kb.added', { name: name.trim() }));
+      // What is written on meanwhile stays.
+      if (latest.current !== shown) return;
+      put(EMPTY);
+      onClose();
+    } catch (error) {
+      setRefused(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const field = (key: string): string | undefined => (isProblem(refused) ? refused.field(key) : undefined);
   return (
     <Dialog open={open} onClose={onClose} title={t('kb.write')}>
-      <TextField label={t('name')} value={name} onChange={setName} placeholder="faq.md" autoFocus />
-      <TextField label={t('key.text')} rows={10} value={text} onChange={setText} />
+      <TextField
+        label={t('name')}
+        value={name}
+        onChange={(next) => put({ ...latest.current, name: next })}
+        placeholder="faq.md"
+        autoFocus
+        error={field('name')}
+      />
+      <TextField
+        label={t('key.text')}
+        rows={10}
+        value={text}
+        onChange={(next) => put({ ...latest.current, text: next })}
+        error={field('text')}
+      />
+      {refused !== null && (
+        <div className="note-box fail" role="alert">
+          {t('error.save', { message: textOf(refused) })}
+        </div>
+      )}
       <div className="foot">
         <Button onClick={onClose}>{t('cancel')}</Button>
-        <Button
-          look="pri"
-          disabled={!name.trim() || !text.trim()}
-          onClick={() => {
-            onSave(name.trim(), text);
-            setName('');
-            setText('');
-          }}
-        >
-          {t('add')}
+        <Button look="pri" disabled={busy || !name.trim() || !text.trim()} onClick={() => void add()}>
+          {busy ? t('saving') : t('add')}
         </Button>
       </div>
     </Dialog>

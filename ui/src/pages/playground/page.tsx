@@ -1,6 +1,6 @@
 /** Owns the playground of one agent: sessions, conversation, what this run used. */
 import { Columns2, MessagesSquare, PanelRight, Plus } from 'lucide-react';
-import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { useEffect, useEffectEvent, useRef, useState, type ReactElement } from 'react';
 import { useStore, type StoreApi } from 'zustand';
 import { useItem, useList } from '../../api/queries';
 import type { Agent, Thread } from '../../api/types';
@@ -45,16 +45,18 @@ export default function Playground({ id }: { id: string }): ReactElement {
     });
     return () => session.dispose();
   }, [session]);
-  useEffect(() => {
-    if (wanted !== session.store.getState().thread) show(wanted);
-  }, [wanted]);
+  const follow = useEffectEvent((thread: string | null) => {
+    if (thread !== session.store.getState().thread) show(thread);
+  });
+  useEffect(() => follow(wanted), [wanted]);
   // The address follows the conversation, unless another one was chosen meanwhile.
   const followed = useRef(wanted);
-  useEffect(() => {
-    if (current) boxes.current.set(current, session.box);
-    if (current && current !== wanted && wanted === followed.current) setParams({ thread: current });
-    followed.current = current;
-  }, [current, session]);
+  const tellAddress = useEffectEvent((thread: string | null, box: StoreApi<Box>) => {
+    if (thread) boxes.current.set(thread, box);
+    if (thread && thread !== wanted && wanted === followed.current) setParams({ thread });
+    followed.current = thread;
+  });
+  useEffect(() => tellAddress(current, session.box), [current, session]);
   if (agent.isError && !agent.data)
     return (
       <>

@@ -1,6 +1,6 @@
 /** Owns one message of a conversation, with its tool cards. */
 import { ChevronDown, ChevronRight, Copy, ListTree, Pencil, RotateCcw } from 'lucide-react';
-import { memo, useEffect, useState, type ReactElement } from 'react';
+import { memo, useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import type { Agent, RunSummary } from '../../api/types';
 import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
@@ -29,10 +29,11 @@ export const TurnView = memo(function TurnView({
   onSay?: (text: string) => void;
 }): ReactElement {
   const session = useSession();
-  useEffect(() => {
-    if (turn.state === 'done' && turn.text) say(turn.text.slice(0, 600));
-    if (turn.state === 'failed') say(turn.error?.message ?? '');
-  }, [turn.state]);
+  const tell = useEffectEvent((state: Turn['state']) => {
+    if (state === 'done' && turn.text) say(turn.text.slice(0, 600));
+    if (state === 'failed') say(turn.error?.message ?? '');
+  });
+  useEffect(() => tell(turn.state), [turn.state]);
   if (turn.role === 'user') return <UserTurn turn={turn} onSay={onSay} />;
   if (turn.role === 'summary')
     return (

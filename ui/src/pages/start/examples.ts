@@ -46,7 +46,8 @@ const refund = (): Example => ({
       slug: 'refund-actions-agent',
       name: t('start.refund.agent'),
       instructions:
-        'Take order id, amount and reason from the ticket and call issue_refund once. Report success only after the tool reported it; when the call was declined, say that no refund was made.',
+        'Take order id, amount and reason from the ticket and call issue_refund once. ' +
+        'Report success only after the tool reported it; when the call was declined, say that no refund was made.',
       more: { tools: [{ ref: 'toolkit:demo', only: ['issue_refund'] }], require_tool_approval: true },
     },
   ],
@@ -86,7 +87,8 @@ const triage = (model: Model): Example => {
         slug: 'support-triage-composer',
         name: t('start.triage.agent'),
         instructions:
-          'Merge the given analyses into Markdown with two headings, `## Triage` (bullets: sentiment, facts, priority, route) and `## Reply` (2-4 sentences to the customer in their language).',
+          'Merge the given analyses into Markdown with two headings, `## Triage` ' +
+          '(bullets: sentiment, facts, priority, route) and `## Reply` (2-4 sentences to the customer in their language).',
       },
     ],
     graph: graph(
@@ -148,7 +150,8 @@ const lead = (): Example => {
         slug: 'lead-qualifier',
         name: t('start.lead.agent'),
         instructions:
-          'Find name, email and interest. When an email address is there, answer with exactly three lines `Name:`, `Email:`, `Interest:`; otherwise ask one friendly question for it and write no address. Never invent data.',
+          'Find name, email and interest. When an email address is there, answer with exactly three lines `Name:`, `Email:`, `Interest:`; ' +
+          'otherwise ask one friendly question for it and write no address. Never invent data.',
       },
     ],
     graph: graph(

@@ -5,7 +5,7 @@ import { Link, useLocation } from 'wouter';
 import { get } from '../../api/client';
 import { rows, useItem, useList, useProviders } from '../../api/queries';
 import type { RunSummary, TraceAnswer, Workflow } from '../../api/types';
-import { isoDay } from '../../api/window';
+import { plusDays, useToday } from '../../api/window';
 import { t, tx } from '../../i18n';
 import { ago, compact, dateTime, decimal, duration } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
@@ -22,9 +22,9 @@ import { STATUSES } from './status-filter';
 
 const WINDOWS: Record<string, number> = { '1': 1, '7': 7, '30': 30 };
 
-function since(days: string | null): string | undefined {
+function since(days: string | null, today: string | null): string | undefined {
   const n = WINDOWS[days ?? ''];
-  return n ? isoDay(new Date(Date.now() - (n - 1) * 86_400_000)) : undefined;
+  return n && today ? plusDays(today, 1 - n) : undefined;
 }
 
 const WAITING = 'awaiting_input,awaiting_tool_approval';
@@ -44,6 +44,7 @@ export default function Traces({ id }: { id: string }): ReactElement {
   const status = params.get('status') ?? '';
   const q = params.get('q') ?? '';
   const days = params.get('days');
+  const today = useToday();
   const minCost = params.get('cost') ?? '';
   const entity = params.get('agent')
     ? { entity_type: 'agent', entity_id: params.get('agent') }
@@ -54,8 +55,8 @@ export default function Traces({ id }: { id: string }): ReactElement {
   const version = params.get('version') ?? '';
   const list = useList<RunSummary>(
     '/api/runs',
-    { ...entity, status, q, from: since(days), model, revision: version, min_cost: minCost },
-    { poll: 4000 },
+    { ...entity, status, q, from: since(days, today), model, revision: version, min_cost: minCost },
+    { poll: 4000, enabled: !WINDOWS[days ?? ''] || today !== null },
   );
   const data = rows(list);
   const filtered = !!(status || q || days || minCost || model || version);

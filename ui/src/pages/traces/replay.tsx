@@ -1,6 +1,6 @@
 /** Owns the run replayed on the graph it ran, with a scrubber. */
 import { ReactFlowProvider } from '@xyflow/react';
-import { useEffect, useMemo, useState, type ReactElement } from 'react';
+import { useEffect, useEffectEvent, useMemo, useState, type ReactElement } from 'react';
 import { useGraphSchema, useTrace } from '../../api/queries';
 import { Canvas } from '../../editor/canvas';
 import { useStock } from '../../editor/names';
@@ -62,10 +62,11 @@ export default function Replay({ id, onChoose }: { id: string; onChoose: (step: 
     if (trace.data) useRun.getState().session?.show(viewOf(at >= 1 ? trace.data : traceAt(trace.data, start + (end - start) * at)));
   }, [trace.data, at, start, end]);
   const selected = useEditor((s) => s.selection[0]);
-  useEffect(() => {
-    const step = selected && useRun.getState().view.latest[selected];
+  const choose = useEffectEvent((node: string | undefined) => {
+    const step = node && useRun.getState().view.latest[node];
     if (step) onChoose(step);
-  }, [selected]);
+  });
+  useEffect(() => choose(selected), [selected]);
   if (!schema || !trace.data)
     return (
       <div className="cv" style={{ flex: 1 }}>

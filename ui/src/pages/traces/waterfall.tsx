@@ -1,6 +1,6 @@
 /** Owns the waterfall: a treegrid of steps and spans on one time axis, of which only the rows in view are drawn. */
 import { ChevronDown, ChevronRight, Search } from 'lucide-react';
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
+import { memo, useCallback, useEffect, useEffectEvent, useMemo, useRef, useState, type KeyboardEvent, type ReactElement } from 'react';
 import { t } from '../../i18n';
 import { count, decimal } from '../../i18n/figures';
 import { Icon, NodeTile } from '../../parts/icons';
@@ -59,9 +59,10 @@ export function Waterfall({ made, chosen, zoom, onZoom, onChoose, live }: Props)
       }),
     [],
   );
-  useEffect(() => {
+  const bringIn = useEffectEvent(() => {
     if (at >= 0) scrollTo(at);
-  }, [chosen]);
+  });
+  useEffect(() => bringIn(), [chosen]);
   const onKey = (event: KeyboardEvent): void => {
     const row = rows[at];
     const go = (index: number): void => {

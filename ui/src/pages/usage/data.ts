@@ -2,7 +2,7 @@
 import { useQueries, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { get } from '../../api/client';
 import type { List, RunSummary, UsageAnswer, UsageEntry } from '../../api/types';
-import { daysBetween, isoDay } from '../../api/window';
+import { daysBetween, plusDays } from '../../api/window';
 import { t } from '../../i18n';
 import { fromMicros, micros, priceless, shortId } from '../../i18n/figures';
 
@@ -27,11 +27,7 @@ export const useUsage = (scope: Scope, group?: string): UseQueryResult<UsageAnsw
 
 export function before(scope: Scope): Scope {
   const days = daysBetween(scope.from, scope.to).length;
-  const to = new Date(`${scope.from}T00:00:00Z`);
-  to.setUTCDate(to.getUTCDate() - 1);
-  const from = new Date(to);
-  from.setUTCDate(from.getUTCDate() - days + 1);
-  return { ...scope, from: isoDay(from), to: isoDay(to) };
+  return { ...scope, from: plusDays(scope.from, -days), to: plusDays(scope.from, -1) };
 }
 
 export const nameOf = (entry: UsageEntry, by: By): string =>

@@ -5,7 +5,7 @@ import { rows, useList, useProviders } from '../../api/queries';
 import { apiUrl } from '../../api/root';
 import { withQuery } from '../../api/client';
 import type { Agent, Workflow } from '../../api/types';
-import { daysBetween, lastDays } from '../../api/window';
+import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';
 import { ago, compact, count, day, divideMoney, duration, micros, money, percent, priceless, symbol } from '../../i18n/figures';
 import { Button } from '../../parts/button';
@@ -32,12 +32,25 @@ const dated = (text: string): Intl.DateTimeFormatOptions => ({
 const WINDOWS = ['1', '7', '30', '90'] as const;
 
 export default function Usage(): ReactElement {
+  const today = useToday();
+  if (today) return <Used today={today} />;
+  return (
+    <>
+      <Top crumbs={[{ label: t('nav.usage') }]} title={t('nav.usage')} />
+      <div className="page">
+        <SkeletonFigures />
+      </div>
+    </>
+  );
+}
+
+function Used({ today }: { today: string }): ReactElement {
   const [params, setParams] = useAddress();
   const days = params.get('days') ?? (params.get('from') ? '' : '30');
   const range =
     params.get('from') && params.get('to')
       ? { from: params.get('from') as string, to: params.get('to') as string }
-      : lastDays(Number(days) || 30);
+      : lastDays(Number(days) || 30, today);
   const [type, id] = (params.get('entity') ?? '').split(':');
   const scope: Scope = {
     ...range,

@@ -1,6 +1,6 @@
 /** Owns the editor page: loading the workflow, its draft, its run, and the panels around the canvas. */
 import { ReactFlowProvider, useReactFlow } from '@xyflow/react';
-import { useCallback, useEffect, useRef, useState, type ReactElement } from 'react';
+import { useCallback, useEffect, useEffectEvent, useState, type ReactElement } from 'react';
 import { get } from '../../api/client';
 import { useGraphSchema, useProviders } from '../../api/queries';
 import type { GraphSchema, Providers, TraceAnswer } from '../../api/types';
@@ -11,12 +11,11 @@ import { toast, toastError } from '../../parts/toast';
 import { startChecking } from '../../editor/check';
 import { clearComposer, putBack, useComposer } from '../../editor/composer';
 import { findNode } from '../../graph/document';
-import { flushDraft, openWorkflow } from '../../editor/draft';
 import { fitAll } from '../../editor/fit';
 import { untouched } from '../../editor/follow';
 import { panel } from '../../editor/panel';
+import { DocumentSession } from '../../editor/session';
 import { useEditor, tell, select } from '../../editor/store';
-import { oneWriter } from '../../editor/tabs-of-one';
 import { openTrials, trialFor, useTrials } from '../../editor/trials';
 import { Workbench } from '../../editor/workbench';
 import { tellRefusal } from '../../run/refusal';
@@ -31,7 +30,6 @@ export default function EditPage({ id }: { id: string }): ReactElement {
   const providers = useProviders();
   const [state, setState] = useState<'loading' | 'ready' | { error: unknown }>('loading');
   const [attempt, setAttempt] = useState(0);
-  const writer = useRef<ReturnType<typeof oneWriter> | null>(null);
   useEffect(() => {
     new RunSession();
     return () => {
@@ -40,27 +38,23 @@ export default function EditPage({ id }: { id: string }): ReactElement {
     };
   }, [id]);
   useEffect(() => {
-    let leave: (() => void) | null = null;
+    const session = new DocumentSession(id);
     let stop: (() => void) | null = null;
-    let gone = false;
     setState('loading');
-    openWorkflow(id)
-      .then((close) => {
-        if (gone) return close();
-        leave = close;
-        const workflow = useEditor.getState().workflow?.id ?? id;
-        writer.current = oneWriter(workflow);
-        openTrials(workflow);
+    session
+      .open()
+      .then(() => {
+        if (!session.here) return;
+        openTrials(useEditor.getState().workflow?.id ?? id);
         stop = startChecking();
         setState('ready');
       })
-      .catch((error: unknown) => setState({ error }));
+      .catch((error: unknown) => {
+        if (session.here) setState({ error });
+      });
     return () => {
-      gone = true;
-      leave?.();
+      session.dispose();
       stop?.();
-      writer.current?.close();
-      writer.current = null;
     };
   }, [id, attempt]);
   const failed = typeof state === 'object' ? state.error : schema.error;
@@ -97,12 +91,12 @@ export default function EditPage({ id }: { id: string }): ReactElement {
   }
   return (
     <ReactFlowProvider>
-      <Loaded schema={schema.data} providers={providers.data} onTakeOver={() => writer.current?.takeOver()} />
+      <Loaded schema={schema.data} providers={providers.data} />
     </ReactFlowProvider>
   );
 }
 
-function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; providers?: Providers; onTakeOver: () => void }): ReactElement {
+function Loaded({ schema, providers }: { schema: GraphSchema; providers?: Providers }): ReactElement {
   const [params, setParams] = useAddress();
   const trace = params.get('trace');
   const node = params.get('node');
@@ -110,27 +104,28 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
   useEffect(() => {
     if (!trace || trace === useRun.getState().view.traceId) return;
     tell({ mode: 'run' });
-    useRun
-      .getState()
-      .session?.open(trace)
-      .then(
-        (answer) =>
-          answer &&
-          useComposer.setState({
-            said: answer.trace.input?.message ?? answer.trace.input_preview,
-            sentFiles: answer.trace.input?.attachments ?? [],
-          }),
-      )
+    const { session } = useRun.getState();
+    session
+      ?.open(trace)
+      .then((answer) => {
+        if (!answer || !session.here) return;
+        useComposer.setState({
+          said: answer.trace.input?.message ?? answer.trace.input_preview,
+          sentFiles: answer.trace.input?.attachments ?? [],
+        });
+      })
       .catch(toastError);
   }, [trace]);
-  useEffect(() => {
-    if (current && current !== trace) setParams({ trace: current });
-  }, [current]);
+  const tellAddress = useEffectEvent((id: string | null) => {
+    if (id && id !== trace) setParams({ trace: id });
+  });
+  useEffect(() => tellAddress(current), [current]);
   const waiting = useRun((s) => s.view.pauses[0]?.node_id);
   const flow = useReactFlow();
-  useEffect(() => {
+  const choose = useEffectEvent(() => {
     if (node) select([node]);
-  }, []);
+  });
+  useEffect(() => choose(), []);
   useEffect(() => {
     const { selection, graph } = useEditor.getState();
     if (!waiting || selection.length > 0 || !findNode(graph, waiting) || !matchMedia('(min-width: 1280px)').matches) return;
@@ -143,9 +138,10 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
     if (waiting && matchMedia('(max-width: 639px)').matches) panel({ dockOpen: true });
   }, [waiting]);
   const again = params.get('again');
+  const taken = useEffectEvent(() => setParams({ again: null }));
   useEffect(() => {
     if (!again) return;
-    setParams({ again: null });
+    taken();
     const { session } = useRun.getState();
     get<TraceAnswer>(`/api/runs/${again}`, { payloads: 'none' })
       .then(({ trace: t0 }) => {
@@ -164,13 +160,15 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
     const state = only?.state ?? useComposer.getState().state;
     const { session } = useRun.getState();
     try {
-      await flushDraft();
+      await useEditor.getState().session?.flush();
     } catch (error) {
       return toastError(error);
     }
-    const { workflow, hasDraft, graph } = useEditor.getState();
-    const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
+    const { workflow, hasDraft, graph, conflict } = useEditor.getState();
     if (!workflow || !session?.here) return;
+    // What would run is not what is shown.
+    if (conflict) return tell({ asking: true });
+    const trial = only ? { only: only.node } : trialFor(graph, useTrials.getState());
     const { said, sentFiles } = useComposer.getState();
     tell({ mode: 'run' });
     panel({ dock: 'timeline' });
@@ -194,5 +192,5 @@ function Loaded({ schema, providers, onTakeOver }: { schema: GraphSchema; provid
       tellRefusal(end);
     }
   }, []);
-  return <Workbench schema={schema} providers={providers} onRun={(m, only) => void run(m, only)} onTakeOver={onTakeOver} />;
+  return <Workbench schema={schema} providers={providers} onRun={(m, only) => void run(m, only)} />;
 }

@@ -6,7 +6,7 @@ import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useSettings } from '../../api/queries';
 import type { UsageAnswer, Workflow } from '../../api/types';
-import { daysBetween, lastDays } from '../../api/window';
+import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';
 import { ago, count, money, priceless } from '../../i18n/figures';
 import { Button } from '../../parts/button';
@@ -26,10 +26,12 @@ export default function Workflows(): ReactElement {
   const [naming, setNaming] = useState(false);
   const [, go] = useLocation();
   const canExport = useSettings().data?.flags.canImport ?? true;
-  const month = lastDays(30);
+  const today = useToday();
+  const month = lastDays(30, today ?? '1970-01-01');
   const costs = useQuery({
     queryKey: ['/api/usage', month, 'entity'],
     queryFn: () => get<UsageAnswer>('/api/usage', { ...month, group_by: 'entity', entity_type: 'workflow' }),
+    enabled: !!today,
     staleTime: 60_000,
   });
   const costOf = (id: string): string => {
@@ -82,10 +84,12 @@ export default function Workflows(): ReactElement {
 }
 
 function Week({ id }: { id: string }): ReactElement {
-  const week = lastDays(7);
+  const today = useToday();
+  const week = lastDays(7, today ?? '1970-01-01');
   const usage = useQuery({
     queryKey: ['/api/usage', week, 'day', id],
     queryFn: () => get<UsageAnswer>('/api/usage', { ...week, group_by: 'day', entity_type: 'workflow', entity_id: id }),
+    enabled: !!today,
     staleTime: 300_000,
   });
   const byDay = new Map(usage.data?.breakdown.map((e) => [e.date, e.run_count ?? 0]));

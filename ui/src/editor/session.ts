@@ -1,0 +1,347 @@
+/** Owns the open document of one page: made when it mounts, and what a disposed one still hears changes no other. */
+import { post } from '../api/client';
+import { useConnection } from '../api/connection';
+import { isProblem } from '../api/problem';
+import { refresh } from '../api/queries';
+import type { Graph, Issue, Workflow } from '../api/types';
+import { same } from '../graph/diff';
+import { tidy } from '../graph/document';
+import { noHistory } from '../graph/history';
+import { commitField } from '../parts/field';
+import { copyOf, dropDraft, isConflict, leftBy, readDraft, readWorkflow, saveDraft, storeDraft } from './draft';
+import { Journal } from './journal';
+import { Queue } from '../api/queue';
+import { blank, present, replaceGraph, useEditor, type EditorState } from './store';
+import { Writer } from './writer';
+
+export type Choice = 'mine' | 'theirs' | 'copy';
+export type Saved = { ok: true } | { ok: false; issues: Issue[]; message: string } | { ok: false; conflict: true };
+
+const PAUSE = 800;
+const AGAIN = 4000;
+/** A page of this tab that was just left may still send its last change. */
+const LEAVING = 400;
+
+const passing = (status: number): boolean => status === 0 || [401, 419, 429, 502, 503, 504].includes(status);
+const unsent = (s: EditorState): boolean => s.save === 'dirty' || s.save === 'failed';
+
+export class DocumentSession {
+  /** All that is asked of the server for this document, one after another. */
+  private readonly queue = new Queue();
+  private journal: Journal | null = null;
+  private writer: Writer | null = null;
+  private writing = false;
+  private kept = true;
+  private timer = 0;
+  private historyTimer = 0;
+  /** The state as it was left; from then on this session's own. */
+  private final: EditorState | null = null;
+  private readonly undo: (() => void)[] = [];
+
+  constructor(private readonly address: string) {
+    useEditor.getState().session?.dispose();
+    useEditor.setState({ ...blank(), session: this }, true);
+    this.listen(document, 'visibilitychange', () => {
+      if (!document.hidden) return;
+      this.keepHistory();
+      this.send();
+    });
+    this.listen(window, 'pagehide', () => this.keepHistory());
+    this.listen(window, 'beforeunload', (event) => {
+      if (unsent(this.state()) && !this.kept) event.preventDefault();
+    });
+    this.undo.push(
+      useConnection.subscribe((now, before) => {
+        if ((before.signedOut && !now.signedOut) || (before.offline && !now.offline)) this.schedule(0);
+      }),
+    );
+  }
+
+  get here(): boolean {
+    return this.final === null;
+  }
+
+  async open(): Promise<void> {
+    let workflow = await readWorkflow(this.address);
+    if (!this.here) return;
+    this.journal = new Journal(workflow.id);
+    if (!workflow.locked) {
+      this.writer = new Writer(workflow.id, {
+        granted: () => void this.reload().catch(() => undefined),
+        give: () => this.give(),
+        lost: () => this.read(),
+      });
+      const began = performance.now();
+      this.writing = await this.writer.begin(LEAVING);
+      if (performance.now() - began > 50) workflow = await readWorkflow(workflow.id);
+    }
+    await this.load(workflow);
+  }
+
+  /** Called after every command that changed the document. */
+  edited(): void {
+    this.keep(true);
+    this.schedule(PAUSE);
+  }
+
+  /** Sends what is unsent; resolves when the server has what the document was when its turn came. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer);
+    return this.queue.add(async () => {
+      const s = this.state();
+      if (this.writing && !s.conflict && unsent(s)) await this.store(s.graph);
+    });
+  }
+
+  /** Makes what is on screen a version; what is edited meanwhile stays a draft. */
+  saveVersion(): Promise<Saved> {
+    clearTimeout(this.timer);
+    return this.queue.add(async () => {
+      const s = this.state();
+      const { graph, workflow } = s;
+      if (s.conflict) this.put({ asking: true });
+      if (s.conflict || (this.writing && unsent(s) && !(await this.store(graph)))) return { ok: false, conflict: true };
+      if (!workflow || !this.writing || !this.state().hasDraft) return { ok: true };
+      return this.version(workflow, graph);
+    });
+  }
+
+  /** Ends a conflict; the id of the copy where one was made. */
+  async settle(choice: Choice): Promise<string | null> {
+    const { conflict, graph, workflow } = this.state();
+    if (!conflict || !workflow) return null;
+    const copy = choice === 'copy' ? await copyOf(`${workflow.name} (2)`, graph) : null;
+    if (copy) refresh('/api/workflows');
+    this.put({
+      conflict: null,
+      asking: false,
+      draftRevision: conflict.draft_revision,
+      seen: conflict.based_on_revision,
+      save: 'dirty',
+    });
+    if (choice !== 'mine' && this.here) replaceGraph(conflict.graph);
+    this.keep(true);
+    await this.flush();
+    return copy;
+  }
+
+  discard(): Promise<void> {
+    clearTimeout(this.timer);
+    return this.queue.add(async () => {
+      const { workflow: known, draftRevision } = this.state();
+      if (!known) return;
+      const theirs = await dropDraft(known.id, draftRevision);
+      if (theirs) return this.put({ save: 'dirty', conflict: theirs, asking: true });
+      const workflow = await readWorkflow(known.id);
+      this.put({
+        workflow,
+        basedOn: workflow.revision,
+        graph: tidy(workflow.graph),
+        history: noHistory(),
+        draftRevision: null,
+        hasDraft: false,
+        save: 'clean',
+        savedAt: null,
+        conflict: null,
+        selection: [],
+        edgeSelection: [],
+      });
+      this.keep(false);
+    });
+  }
+
+  /** Makes an old version the newest one, and shows it. */
+  async restore(revision: number): Promise<void> {
+    await this.queue.add(async () => {
+      const { workflow } = this.state();
+      if (!workflow) return;
+      const made = await post<Workflow>(`/api/workflows/${workflow.id}/revisions/${revision}/restore`);
+      const next = made?.graph ? made : await readWorkflow(workflow.id);
+      refresh('/api/workflows');
+      this.put({ workflow: next, basedOn: next.revision, seen: next.revision });
+      if (this.here) replaceGraph(next.graph);
+    });
+  }
+
+  /** Writes here from now on; the tab that wrote has sent what it had. */
+  async takeOver(): Promise<void> {
+    await this.writer?.take();
+    await this.reload();
+  }
+
+  /** What is unsent is sent all the same, and nothing of this document is asked by another page of the tab before. */
+  dispose(): void {
+    if (!this.here) return;
+    this.keepHistory();
+    this.final = useEditor.getState();
+    if (this.final.session === this) useEditor.setState(blank(), true);
+    for (const undo of this.undo) undo();
+    clearTimeout(this.timer);
+    const close = (): void => this.writer?.close();
+    this.flush().then(close, close);
+  }
+
+  private state(): EditorState {
+    return this.final ?? useEditor.getState();
+  }
+
+  private put(change: Partial<EditorState>): void {
+    if (this.final) this.final = { ...this.final, ...change };
+    else useEditor.setState(change);
+  }
+
+  private listen<E extends Event>(target: EventTarget, name: string, hear: (event: E) => void): void {
+    target.addEventListener(name, hear as EventListener);
+    this.undo.push(() => target.removeEventListener(name, hear as EventListener));
+  }
+
+  private async load(workflow: Workflow): Promise<void> {
+    const [draft, journal] = await Promise.all([readDraft(workflow.id), this.journal?.read()]);
+    if (!this.here) return;
+    // What another tab has not sent yet is for that tab to send.
+    const mine = journal?.unsent && this.writing ? journal : null;
+    const known =
+      journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
+    const { selection, edgeSelection } = this.state();
+    const graph = tidy(mine ? mine.graph : (draft?.graph ?? workflow.graph));
+    this.put({
+      workflow,
+      graph,
+      history: mine?.history ?? (known ? journal.history : noHistory()),
+      draftRevision: mine ? mine.draftRevision : (draft?.draft_revision ?? null),
+      basedOn: draft?.based_on_revision ?? workflow.revision,
+      seen: null,
+      hasDraft: !!draft || !!mine,
+      save: mine ? 'dirty' : draft ? 'saved' : 'clean',
+      savedAt: draft ? new Date(draft.updated_at).getTime() : null,
+      readOnly: workflow.locked ? 'locked' : this.writing ? null : 'other',
+      conflict: null,
+      asking: false,
+      ...present(graph, selection, edgeSelection),
+    });
+    if (mine) this.schedule(0);
+  }
+
+  private reload(): Promise<void> {
+    return this.queue.add(async () => {
+      const { workflow } = this.state();
+      if (!workflow || !this.here) return;
+      this.writing = true;
+      await this.load(await readWorkflow(workflow.id));
+    });
+  }
+
+  private async give(): Promise<void> {
+    commitField();
+    this.put({ readOnly: 'other' });
+    await this.flush().catch(() => undefined);
+    this.keepHistory();
+    this.writing = false;
+  }
+
+  private read(): void {
+    this.writing = false;
+    clearTimeout(this.timer);
+    this.put({ readOnly: 'other', conflict: null, asking: false });
+  }
+
+  private schedule(ms: number): void {
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.send(), ms);
+  }
+
+  /** A refusal is in the state; whoever waits for the answer asks for a flush. */
+  private send(): void {
+    void this.flush().catch(() => undefined);
+  }
+
+  /** False when another hand was faster. */
+  private async store(graph: Graph): Promise<boolean> {
+    const { workflow, draftRevision } = this.state();
+    if (!workflow) return true;
+    this.put({ save: 'saving' });
+    try {
+      const answer = await storeDraft(workflow.id, graph, draftRevision);
+      if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
+      const moved = this.state().graph !== graph;
+      this.put({
+        draftRevision: answer.draft_revision,
+        basedOn: draftRevision === null ? this.state().basedOn : answer.based_on_revision,
+        hasDraft: true,
+        savedAt: Date.now(),
+        save: moved ? 'dirty' : 'saved',
+      });
+      this.keep(moved);
+      return true;
+    } catch (error) {
+      if (await this.met(error)) return false;
+      this.put({ save: 'failed' });
+      if (isProblem(error) && passing(error.status) && this.here) this.schedule(Math.max(error.retryAfter ?? 0, AGAIN));
+      throw error;
+    }
+  }
+
+  /** A draft that was begun on an older version than there is by now does not go over that one unseen. */
+  private async begun(known: Workflow, on: number): Promise<void> {
+    if (on === known.revision || this.state().seen !== null) return;
+    const workflow = await readWorkflow(known.id);
+    if (same(workflow.graph, known.graph)) this.put({ workflow, basedOn: workflow.revision });
+    else this.put({ seen: known.revision });
+  }
+
+  private async version(workflow: Workflow, graph: Graph): Promise<Saved> {
+    const { draftRevision, seen } = this.state();
+    try {
+      const answer = await saveDraft(workflow.id, draftRevision, seen);
+      const moved = this.state().graph !== graph;
+      this.put({
+        workflow: { ...workflow, ...answer },
+        draftRevision: null,
+        seen: null,
+        basedOn: answer.revision,
+        hasDraft: false,
+        save: moved ? 'dirty' : 'clean',
+        savedAt: null,
+      });
+      this.keep(moved);
+      if (moved && this.here) this.schedule(PAUSE);
+      refresh('/api/workflows');
+      return { ok: true };
+    } catch (error) {
+      if (await this.met(error)) return { ok: false, conflict: true };
+      if (isProblem(error) && error.code === 'graph_invalid')
+        return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
+      throw error;
+    }
+  }
+
+  /** Shows what another hand made of the draft beside one's own; false when something else was refused. */
+  private async met(error: unknown): Promise<boolean> {
+    const { workflow, draftRevision } = this.state();
+    if (!workflow || !isConflict(error)) return false;
+    const theirs = await leftBy(workflow.id, error, { draft: draftRevision, version: workflow.revision });
+    if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });
+    else {
+      this.put({ save: 'dirty', draftRevision: null });
+      if (this.here) this.schedule(0);
+    }
+    return true;
+  }
+
+  private keep(unsentNow: boolean): void {
+    const s = this.state();
+    if (!s.workflow || !this.journal || !this.writing) return;
+    clearTimeout(this.historyTimer);
+    if (this.here) this.historyTimer = window.setTimeout(() => this.keepHistory(), PAUSE);
+    const { graph, draftRevision, basedOn } = s;
+    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow }).then((kept) => {
+      this.kept = kept;
+    });
+    if (!this.here) void this.journal.writeHistory(s.history);
+  }
+
+  private keepHistory(): void {
+    clearTimeout(this.historyTimer);
+    if (this.writing) void this.journal?.writeHistory(this.state().history);
+  }
+}

@@ -1,0 +1,302 @@
+// @vitest-environment jsdom
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Draft, Graph, Workflow } from '../../src/api/types';
+import { Journal } from '../../src/editor/journal';
+import { DocumentSession } from '../../src/editor/session';
+import { act, useEditor } from '../../src/editor/store';
+import { emptyGraph } from '../../src/graph/document';
+import { noHistory } from '../../src/graph/history';
+import { json, offline, pass, refusal, Server, type Asked } from './fake-server';
+
+const graph = (x: number): Graph => ({ ...emptyGraph(), nodes: [{ id: 'start', type: 'start', position: { x, y: 0 }, data: {} }] });
+const at = (g: Graph | null | undefined): number | undefined => g?.nodes[0]?.position.x;
+const move = (x: number): void => void act({ kind: 'move', positions: { start: { x, y: 0 } } });
+const shown = (): number | undefined => at(useEditor.getState().graph);
+
+/** Workflows with drafts as the engine keeps them; requests can be held. */
+class Documents extends Server {
+  held: (() => void)[] = [];
+  hold: (asked: Asked) => boolean = () => false;
+  under = 0;
+  most = 0;
+  readonly all: Record<string, { workflow: Workflow; draft: Draft | null; count: number }> = {};
+
+  constructor(...ids: string[]) {
+    super();
+    for (const id of ids) this.all[id] = { workflow: { id, name: id, revision: 1, graph: graph(0) } as Workflow, draft: null, count: 0 };
+    for (const method of ['GET', 'PUT', 'POST', 'DELETE']) this.on(method, /\/api\/workflows\//, (asked) => this.answer(asked));
+  }
+
+  private async answer(asked: Asked): Promise<Response> {
+    const write = asked.method !== 'GET';
+    if (write) this.most = Math.max(this.most, ++this.under);
+    if (this.hold(asked)) await new Promise<void>((go) => this.held.push(go));
+    if (write) this.under -= 1;
+    const [, id = '', rest = ''] = /workflows\/(\w+)(.*)$/.exec(asked.path) ?? [];
+    const one = this.all[id];
+    if (!one) return refusal(404, 'not_found');
+    if (rest === '') return json(one.workflow);
+    if (asked.method === 'GET') return one.draft ? json(one.draft) : json(null, 204);
+    const known = asked.body.draft_revision as number | undefined;
+    if (known !== undefined && known !== (one.draft?.draft_revision ?? 0))
+      return json({ status: 409, code: 'revision_conflict', title: 'c', detail: 'c', current: one.draft }, 409);
+    if (asked.method === 'PUT') {
+      one.count += 1;
+      one.draft = {
+        graph: asked.body.graph as Graph,
+        draft_revision: one.count,
+        based_on_revision: one.draft?.based_on_revision ?? one.workflow.revision,
+        updated_at: '2026-11-20T20:00:00Z',
+      };
+      return json(one.draft);
+    }
+    one.workflow = { ...one.workflow, graph: one.draft?.graph as Graph, revision: one.workflow.revision + 1 };
+    one.draft = null;
+    return json(one.workflow);
+  }
+
+  let(): void {
+    this.hold = () => false;
+    for (const go of this.held.splice(0)) go();
+  }
+}
+
+describe('the document of a page', () => {
+  let server: Documents;
+  const sessions: DocumentSession[] = [];
+  const open = async (id: string): Promise<DocumentSession> => {
+    const session = new DocumentSession(id);
+    sessions.push(session);
+    const opened = session.open();
+    await pass(1);
+    await opened;
+    return session;
+  };
+  const disk = new Map<string, unknown>();
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    server = new Documents('A', 'B');
+    disk.clear();
+    vi.spyOn(Journal.prototype, 'write').mockImplementation(function (this: Journal, kept) {
+      disk.set((this as unknown as { key: string }).key, kept);
+      return Promise.resolve(true);
+    });
+    vi.spyOn(Journal.prototype, 'read').mockImplementation(function (this: Journal) {
+      const kept = disk.get((this as unknown as { key: string }).key);
+      return Promise.resolve((kept ? { ...kept, history: noHistory() } : null) as never);
+    });
+  });
+  afterEach(async () => {
+    server.let();
+    for (const session of sessions.splice(0)) session.dispose();
+    await pass(1000);
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+
+  it('is saved with the edit that was made while an older draft was on its way', async () => {
+    const session = await open('A');
+    server.hold = (a) => a.method === 'PUT';
+    move(10);
+    await pass(850);
+    move(20);
+    const saved = session.saveVersion();
+    await pass(10);
+    expect(server.of('POST', /save/)).toHaveLength(0);
+    server.let();
+    await pass(10);
+    expect([await saved, at(server.all.A?.workflow.graph), server.most]).toEqual([{ ok: true }, 20, 1]);
+  });
+
+  it('keeps what is edited while a version is saved, as a draft', async () => {
+    const session = await open('A');
+    move(5);
+    server.hold = (a) => a.path.endsWith('/save');
+    const saved = session.saveVersion();
+    await pass(10);
+    move(111);
+    await pass(1000);
+    server.let();
+    await pass(10);
+    await saved;
+    expect([useEditor.getState().save, (disk.values().next().value as { unsent: boolean }).unsent]).not.toContain('clean');
+    await pass(1000);
+    expect([at(server.all.A?.workflow.graph), at(server.all.A?.draft?.graph), shown()]).toEqual([5, 111, 111]);
+  });
+
+  it('never has two requests under way, nor an older text after a newer one', async () => {
+    const session = await open('A');
+    server.hold = (a) => a.method !== 'GET';
+    for (let n = 1; n <= 6; n++) {
+      move(n);
+      void session.flush();
+      if (n === 3) void session.saveVersion();
+      await pass(900);
+    }
+    while (server.held.length > 0) {
+      for (const go of server.held.splice(0)) go();
+      await pass(900);
+    }
+    const sent = server.of('PUT', /draft/).map((a) => at(a.body.graph as Graph) ?? 0);
+    expect([server.most, [...sent].sort((a, b) => a - b)]).toEqual([1, sent]);
+    expect(at(server.all.A?.draft?.graph ?? server.all.A?.workflow.graph)).toBe(6);
+  });
+
+  it('that opens late is not shown on the page that was opened meanwhile', async () => {
+    server.hold = (a) => a.path.endsWith('/A');
+    const slow = new DocumentSession('A');
+    const opened = slow.open();
+    await pass(1);
+    slow.dispose();
+    await open('B');
+    server.let();
+    await pass(10);
+    await opened;
+    expect([useEditor.getState().workflow?.id, useEditor.getState().save]).toEqual(['B', 'clean']);
+    move(7);
+    await pass(900);
+    expect([at(server.all.B?.draft?.graph), server.all.A?.draft]).toEqual([7, null]);
+  });
+
+  it('that is saved late changes nothing on the next page', async () => {
+    const first = await open('A');
+    server.hold = (a) => a.method === 'PUT';
+    move(10);
+    await pass(850);
+    move(11);
+    first.dispose();
+    await open('B');
+    server.let();
+    await pass(2000);
+    expect([useEditor.getState().workflow?.id, useEditor.getState().save, useEditor.getState().draftRevision]).toEqual([
+      'B',
+      'clean',
+      null,
+    ]);
+    expect([server.all.B?.draft, at(server.all.A?.draft?.graph)]).toEqual([null, 11]);
+  });
+
+  it('is opened again only when the page before has sent its last edit', async () => {
+    const first = await open('A');
+    server.hold = (a) => a.method === 'PUT';
+    move(10);
+    first.dispose();
+    const again = new DocumentSession('A');
+    sessions.push(again);
+    const opened = again.open();
+    await pass(100);
+    server.let();
+    await pass(10);
+    await opened;
+    expect([shown(), useEditor.getState().readOnly, useEditor.getState().draftRevision]).toEqual([10, null, 1]);
+    move(12);
+    await pass(900);
+    expect([at(server.all.A?.draft?.graph), useEditor.getState().conflict]).toEqual([12, null]);
+  });
+
+  it('is tried again when the line or the session comes back', async () => {
+    await open('A');
+    let down = true;
+    server.on('PUT', /draft/, (asked) => (down ? offline() : (server as unknown as { answer(a: Asked): Promise<Response> }).answer(asked)));
+    move(3);
+    await pass(900);
+    expect(useEditor.getState().save).toBe('failed');
+    down = false;
+    await pass(5000);
+    expect([useEditor.getState().save, at(server.all.A?.draft?.graph)]).toEqual(['saved', 3]);
+  });
+
+  it('is not sent while a conflict waits, and Escape settles nothing', async () => {
+    const session = await open('A');
+    server.all.A!.draft = { graph: graph(77), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    move(10);
+    await pass(900);
+    expect([at(useEditor.getState().conflict?.graph), useEditor.getState().asking]).toEqual([77, true]);
+    useEditor.setState({ asking: false });
+    move(20);
+    await pass(900);
+    expect([shown(), at(server.all.A?.draft?.graph)]).toEqual([20, 77]);
+    expect([await session.saveVersion(), useEditor.getState().asking]).toEqual([{ ok: false, conflict: true }, true]);
+    await session.settle('mine');
+    expect(at(server.all.A?.draft?.graph)).toBe(20);
+  });
+
+  it('that was begun on an older version does not go over a newer one unseen', async () => {
+    const session = await open('A');
+    server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
+    move(10);
+    await pass(900);
+    void session.saveVersion();
+    await pass(10);
+    expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
+  });
+});
+
+describe('one writer among tabs', () => {
+  let server: Documents;
+  beforeEach(() => {
+    vi.useFakeTimers();
+    server = new Documents('A');
+  });
+  afterEach(() => vi.useRealTimers());
+
+  /** Two pages share the locks; the store shows the one that was made last. */
+  it('sends what it has before another takes over, and that one begins with it', async () => {
+    const { PageLocks } = await import('../../src/editor/locks');
+    const locks = new PageLocks();
+    const told: string[] = [];
+    const hold = (name: string) => (): Promise<void> => {
+      told.push(`${name} has it`);
+      return new Promise(() => undefined);
+    };
+    void locks.request('x', {}, hold('one')).catch(() => told.push('one lost it'));
+    await pass(1);
+    const stop = new AbortController();
+    void locks.request('x', { signal: stop.signal }, hold('two')).catch(() => told.push('two left the line'));
+    void locks.request('x', {}, hold('three'));
+    await pass(1);
+    stop.abort();
+    void locks.request('x', { steal: true }, hold('two'));
+    await pass(1);
+    expect(told).toEqual(['one has it', 'two left the line', 'one lost it', 'two has it']);
+  });
+
+  it('tells the other, reads while another writes, and takes over its last edit with the selection kept', async () => {
+    const { Writer } = await import('../../src/editor/writer');
+    const heard: string[] = [];
+    const session = new DocumentSession('A');
+    // Another tab holds the lock.
+    const other = new Writer('A', {
+      granted: () => undefined,
+      give: () => {
+        server.all.A!.draft = { graph: graph(9), draft_revision: 9, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+        heard.push('asked');
+        return Promise.resolve();
+      },
+      lost: () => heard.push('lost'),
+    });
+    expect(await other.begin(10)).toBe(true);
+    const opened = session.open();
+    await pass(500);
+    await opened;
+    expect([useEditor.getState().readOnly, shown()]).toEqual(['other', 0]);
+    useEditor.setState({ selection: ['start'] });
+    move(1);
+    expect(shown()).toBe(0);
+    vi.useRealTimers();
+    await session.takeOver();
+    expect([useEditor.getState().readOnly, shown(), useEditor.getState().draftRevision, heard.slice(0, 2)]).toEqual([
+      null,
+      9,
+      9,
+      ['asked', 'lost'],
+    ]);
+    expect(useEditor.getState().selection).toEqual(['start']);
+    move(12);
+    await session.flush();
+    expect(at(server.all.A?.draft?.graph)).toBe(12);
+    session.dispose();
+    other.close();
+  });
+});

@@ -1,0 +1,96 @@
+/** Owns the line between the pages and the host: passes everything on, and by a seed delays, refuses or cuts what carries data. */
+import { createServer, request } from 'node:http';
+import { lot } from './chance.mjs';
+import { asset, page } from './pages.mjs';
+
+const DATA = /\/api\/|\/stream$|\/chat\/|\/traces\/[^/]+\/(cancel|resume|retry)/;
+const isData = (req) => !/text\/html/.test(req.headers.accept ?? '') && DATA.test(req.url.split('?')[0]);
+
+const refuse = (res, status, code, headers = {}) => {
+  res.writeHead(status, { 'Content-Type': 'application/problem+json', 'Cache-Control': 'no-store', ...headers });
+  res.end(JSON.stringify({ status, code, title: code, detail: code, message: code }));
+};
+
+/** What happens to one request while the line is `how`. */
+const WAYS = {
+  fine: () => ({}),
+  slow: (x) => ({ before: 150 + x * 1500 }),
+  late: (x) => ({ after: 150 + x * 1500 }),
+  busy: (x) => (x < 0.4 ? { status: 429, code: 'too_many_requests', headers: { 'Retry-After': '1' } } : {}),
+  ill: (x) => (x < 0.4 ? { status: 503, code: 'unavailable' } : { before: x * 300 }),
+  cut: (x) => (x < 0.25 ? { gone: true } : x < 0.5 ? { bytes: Math.floor(x * 1200) } : {}),
+  deaf: (x) => (x < 0.3 ? { lost: true } : {}),
+  out: () => ({ status: 401, code: 'unauthenticated' }),
+  off: () => ({ gone: true }),
+};
+export const LINES = Object.keys(WAYS);
+
+/** `folder`: where the pages are, if not in the host. */
+export async function faultyLine(folder) {
+  const line = { how: 'fine', seed: 0, port: 0, upstream: 0, seen: new Map(), step: 0, told: [], folder };
+  const server = createServer((req, res) => {
+    if (asset(folder, req, res)) return;
+    const key = `${line.how} ${req.method} ${req.url.replace(/[0-9a-f-]{36}|[0-9A-Z]{26}/g, '*')}`;
+    const nth = (line.seen.get(key) ?? 0) + 1;
+    line.seen.set(key, nth);
+    const fault = isData(req) ? WAYS[line.how](lot(line.seed, line.step, key, nth)) : {};
+    if (Object.keys(fault).length) line.told.push(`${req.method} ${req.url.slice(0, 90)} ${JSON.stringify(fault)}`);
+    if (fault.gone) return req.socket.destroy();
+    if (fault.status) {
+      req.resume();
+      return refuse(res, fault.status, fault.code, fault.headers);
+    }
+    setTimeout(() => pass(line, req, res, fault), fault.before ?? 0);
+  });
+  server.keepAliveTimeout = 60_000;
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  line.port = server.address().port;
+  line.close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  /** Also what is under way ends when the network goes. */
+  line.set = (how) => {
+    line.how = how;
+    if (how === 'off') server.closeAllConnections();
+  };
+  return line;
+}
+
+function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
+  const onward = request({ host: '127.0.0.1', port: line.upstream, path: req.url, method: req.method, headers: req.headers }, (reply) => {
+    let left = bytes;
+    if (lost) {
+      reply.resume();
+      return req.socket.destroy();
+    }
+    if (line.folder && /text\/html/.test(reply.headers['content-type'] ?? '')) return whole(line, reply, res);
+    setTimeout(() => {
+      res.writeHead(reply.statusCode, reply.headers);
+      res.flushHeaders();
+      reply.on('data', (chunk) => {
+        res.write(chunk);
+        left -= chunk.length;
+        if (left <= 0) req.socket.destroy();
+      });
+      reply.on('end', () => res.end());
+      reply.on('error', () => req.socket.destroy());
+    }, after);
+  });
+  onward.on('error', () => {
+    if (!res.headersSent) refuse(res, 502, 'bad_gateway');
+    else req.socket.destroy();
+  });
+  req.pipe(onward);
+  res.on('close', () => onward.destroy());
+}
+
+function whole(line, reply, res) {
+  const parts = [];
+  reply.on('data', (part) => parts.push(part));
+  reply.on('end', () => {
+    const { 'content-length': _, ...headers } = reply.headers;
+    res.writeHead(reply.statusCode, headers);
+    res.end(page(line.folder, Buffer.concat(parts).toString()));
+  });
+}

@@ -1,0 +1,109 @@
+/** Owns one walk: its steps by chance, played in two tabs, then looked over. */
+import { join } from 'node:path';
+import { chance, pick, weighted } from './chance.mjs';
+import { check } from './checks.mjs';
+import { DEEDS, WEIGHTS } from './deeds.mjs';
+import { openTab, where } from './tab.mjs';
+import { makeWorld, tidyWorld } from './world.mjs';
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
+/** A step has its own numbers, so that it is the same where others are dropped. */
+export function plan(seed, many) {
+  const next = chance(seed);
+  return Array.from({ length: many }, (_, n) => ({
+    n,
+    deed: next(),
+    tab: next() < 0.7 ? 0 : 1,
+    by: [next(), next(), next()],
+    wait: pick([0, 0, 0, 0, 0, 40, 120, 350, 900], next()),
+  }));
+}
+
+/** Of what makes sense where the tab is; a dialog is answered first. */
+async function deedOf(tab, step, only) {
+  if (await tab.page.locator('dialog[open]').count()) return 'dialog';
+  const all = WEIGHTS[where(tab).kind] ?? WEIGHTS.other;
+  const some = only ? all.filter(([, name]) => only.test(name)) : all;
+  return weighted(some.length ? some : all, step.deed)[1];
+}
+
+const short = (error) =>
+  String(error?.message ?? error)
+    .split('\n')[0]
+    .slice(0, 140);
+
+/** Gives what was found, what was done, and how many steps that were. */
+export async function play({ browser, host, line, seed, steps, picture, ignore, only }) {
+  const world = await makeWorld(host.base);
+  const front = `http://127.0.0.1:${line.port}/studio`;
+  let words = 0;
+  const walk = { world, host, line, address: front, front: null, findings: [], done: [], notes: [], hostDown: false };
+  const began = Date.now();
+  walk.word = () => `${seed.toString(36)}x${(words++).toString(36)}`;
+  walk.note = (text) => void walk.notes.push(text);
+  walk.finding = (kind, text) => {
+    if (ignore?.test(kind)) return walk.note(kind);
+    if (walk.findings.length < 8) walk.findings.push({ kind, text, at: walk.done.length, ms: Date.now() - began });
+  };
+  line.seed = seed;
+  line.upstream = host.port;
+  line.seen.clear();
+  line.told = [];
+  line.set('fine');
+  const context = await browser.newContext({ viewport: { width: 1600, height: 1000 }, reducedMotion: 'reduce' });
+  await context.addInitScript(() => localStorage.setItem('studio.locale', 'en'));
+  let did = 0;
+  try {
+    const tabs = [];
+    for (const n of [0, 1]) {
+      const tab = await openTab(context, world, front, n, (kind, text) => walk.finding(kind, text));
+      tabs.push(tab);
+      await tab.page.goto(`${front}/workflows`, { waitUntil: 'commit', timeout: 60_000 });
+    }
+    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 60_000 });
+    for (const step of steps) {
+      const tab = tabs[step.tab];
+      line.step = step.n;
+      if (walk.front !== tab) await tab.page.bringToFront();
+      walk.front = tab;
+      const deed = await deedOf(tab, step, only);
+      const what = await DEEDS[deed](walk, tab, step.by).catch((error) => `${deed} could not: ${short(error)}`);
+      if (what) {
+        did++;
+        walk.done.push(`${((Date.now() - began) / 1000).toFixed(1)} s, step ${step.n}, tab ${step.tab}: ${what}`);
+        if (step.wait) await pause(step.wait);
+      }
+      if (walk.findings.length) break;
+    }
+    if (!walk.findings.length) await check(walk, context, tabs);
+    if (walk.findings.length && picture)
+      for (const tab of tabs)
+        if (!tab.page.isClosed()) await tab.page.screenshot({ path: join(picture, `walk-${seed}-${tab.n}.png`) }).catch(() => undefined);
+  } catch (error) {
+    walk.finding('broken', error.stack?.split('\n').slice(0, 4).join(' ') ?? String(error));
+  }
+  line.set('fine');
+  if (walk.hostDown) await host.up();
+  await context.close().catch(() => undefined);
+  await tidyWorld(world);
+  return { findings: walk.findings, done: walk.done, notes: walk.notes, did };
+}
+
+/** Drops steps for as long as something of the same kind is found. */
+export async function shrink(options, found, seconds) {
+  const end = Date.now() + seconds * 1000;
+  let steps = options.steps.slice(0);
+  let last = found;
+  for (let size = Math.ceil(steps.length / 2); size >= 1 && Date.now() < end; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let from = 0; from < steps.length && Date.now() < end;) {
+      const fewer = [...steps.slice(0, from), ...steps.slice(from + size)];
+      const again = fewer.length ? await play({ ...options, steps: fewer, picture: null }) : null;
+      if (again?.findings.some((f) => f.kind === found.findings[0].kind)) {
+        steps = fewer;
+        last = again;
+      } else from += size;
+    }
+  }
+  return { steps, last };
+}
