@@ -20,6 +20,7 @@ import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';
 import { Button } from '../parts/button';
+import { CodeButton } from '../parts/code-button';
 import { NODE_LOOK } from '../parts/icons';
 import { Segments } from '../parts/tabs';
 import { say, toast, toastError } from '../parts/toast';
@@ -78,7 +79,7 @@ export function Workbench({
     return () => clearTimeout(timer);
   }, []);
 
-  const save = async (): Promise<void> => {
+  const save = async (): Promise<boolean> => {
     try {
       const result = await saveVersion();
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
@@ -87,8 +88,10 @@ export function Workbench({
         panel({ dock: 'problems' });
         toast(t('draft.invalid'), { fail: true });
       }
+      return result.ok;
     } catch (error) {
       toastError(error);
+      return false;
     }
   };
   const focusComposer = (): void => {
@@ -202,7 +205,7 @@ export function Workbench({
     ) : null;
   return (
     <Names.Provider value={stock.nameOf}>
-      <Bar onSave={() => void save()} onRun={focusComposer} onTidy={tidy} />
+      <Bar onSave={save} onRun={focusComposer} onTidy={tidy} />
       {readOnly && (
         <div className="strip" role="status">
           {readOnly === 'locked' ? t('locked') : t('draft.other')}
@@ -247,7 +250,7 @@ export function Workbench({
   );
 }
 
-function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void; onTidy: () => void }): ReactElement {
+function Bar({ onSave, onRun, onTidy }: { onSave: () => Promise<boolean>; onRun: () => void; onTidy: () => void }): ReactElement {
   const { workflow, mode, history, issues, save, savedAt, hasDraft, readOnly } = useEditor();
   const view = useRun((s) => s.view);
   const side = usePanels((s) => s.side);
@@ -335,6 +338,19 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
           aria-pressed={side === 'json'}
           onClick={() => panel({ side: 'json' })}
         />
+        {workflow && (
+          <CodeButton
+            icon
+            kind="workflow"
+            id={workflow.id}
+            revision={workflow.revision}
+            classPath={workflow.class_path}
+            unsaved={hasDraft || save !== 'clean'}
+            unsavable={readOnly && t('editor.readonly')}
+            onSave={onSave}
+            onExported={(path) => tell({ workflow: { ...workflow, class_path: path } })}
+          />
+        )}
       </span>
       {errors > 0 ? (
         <Button look="ghost failc" icon={CircleAlert} onClick={() => panel({ dock: 'problems' })}>
@@ -345,7 +361,7 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
           {t('problems.warnings', { n: warnings })}
         </Button>
       ) : null}
-      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={onSave}>
+      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={() => void onSave()}>
         {t('draft.save')}
       </Button>
       <Button look="pri" icon={Play} onClick={onRun}>
