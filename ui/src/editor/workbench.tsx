@@ -20,7 +20,7 @@ import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';
 import { Button } from '../parts/button';
-import { CodeButton } from '../parts/code-button';
+import { CodeButton } from '../code/button';
 import { NODE_LOOK } from '../parts/icons';
 import { Segments } from '../parts/tabs';
 import { say, toast, toastError } from '../parts/toast';

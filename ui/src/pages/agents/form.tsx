@@ -6,7 +6,7 @@ import { JsonField } from '../../editor/json-field';
 import { useStock } from '../../editor/names';
 import { ModelSelect, ToolsField } from '../../editor/pickers';
 import { t } from '../../i18n';
-import { CodeButton } from '../../parts/code-button';
+import { CodeButton } from '../../code/button';
 import { SaveButton, useDefinition } from '../../parts/definition';
 import { Check, ChoiceField, ListField, NumberField, TextField } from '../../parts/form';
 import { Failure, SkeletonRows } from '../../parts/states';

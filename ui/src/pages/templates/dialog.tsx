@@ -11,7 +11,7 @@ import { t, tx } from '../../i18n';
 import { Button } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { TextField } from '../../parts/form';
-import { GraphPicture } from '../../parts/graph-picture';
+import { GraphPicture } from './picture';
 import { Icon } from '../../parts/icons';
 import { Said } from '../../parts/said';
 import { Failure, SkeletonRows } from '../../parts/states';

@@ -9,7 +9,7 @@ import { t } from '../../i18n';
 import { duration } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Code } from '../../parts/code';
-import { CodeButton } from '../../parts/code-button';
+import { CodeButton } from '../../code/button';
 import { SaveButton, useDefinition } from '../../parts/definition';
 import { Said } from '../../parts/said';
 import { Check, ChoiceField, NumberField, TextField } from '../../parts/form';

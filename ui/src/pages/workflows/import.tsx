@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileJson2, Import, Upload } from 'lucide-react';
 import { useRef, useState, type ReactElement } from 'react';
-import { fileForImport, previewPath, targetName } from '../../api/code';
+import { fileForImport, previewPath, targetName } from '../../code/targets';
 import { get } from '../../api/client';
 import type { Importable } from '../../api/types';
 import { t } from '../../i18n';
@@ -10,13 +10,13 @@ import { Button, LinkButton } from '../../parts/button';
 import { Dialog } from '../../parts/dialog';
 import { TextField } from '../../parts/form';
 import { EntityTile } from '../../parts/icons';
-import { ImportWrong } from '../../parts/import-wrong';
+import { ImportWrong } from '../../code/import-wrong';
 import { SearchField } from '../../parts/listing';
 import { Failure, SkeletonRows } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { toastError } from '../../parts/toast';
 import '../../styles/code.css';
-import { useImport, type Importing } from './importing';
+import { useImport, type Importing } from '../../code/importing';
 
 export type ImportFrom = 'code' | 'json';
 

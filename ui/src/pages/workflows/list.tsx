@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Download, Import, ListTree, Play, Plus } from 'lucide-react';
 import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
-import { offKey } from '../../api/code';
+import { offKey } from '../../code/targets';
 import { get, post } from '../../api/client';
 import { refresh, useSettings } from '../../api/queries';
 import type { UsageAnswer, Workflow } from '../../api/types';

@@ -3,7 +3,7 @@ import { ReactFlowProvider } from '@xyflow/react';
 import { useQuery } from '@tanstack/react-query';
 import { Copy, FileCode, Import } from 'lucide-react';
 import { useEffect, useMemo, useState, type ReactElement } from 'react';
-import { offKey, targetName } from '../../api/code';
+import { offKey, targetName } from '../../code/targets';
 import { get } from '../../api/client';
 import { isProblem } from '../../api/problem';
 import { useGraphSchema, useSettings } from '../../api/queries';
@@ -15,18 +15,18 @@ import { openDocument, useEditor } from '../../editor/store';
 import { tidy } from '../../graph/document';
 import { t } from '../../i18n';
 import { Button } from '../../parts/button';
-import { copyText } from '../../parts/copy';
+import { copyText } from '../../code/copy';
 import { Icon } from '../../parts/icons';
-import { ImportWrong, reasonsOf } from '../../parts/import-wrong';
+import { ImportWrong, reasonsOf } from '../../code/import-wrong';
 import { Said } from '../../parts/said';
-import { SourceText } from '../../parts/source';
+import { SourceText } from '../../code/source';
 import { Failure, SkeletonGraph } from '../../parts/states';
 import { Segments } from '../../parts/tabs';
 import { useAddress, useWidth } from '../../shell/place';
 import { Top } from '../../shell/top';
 import '../../styles/code.css';
 import '../../styles/editor.css';
-import { useImport } from './importing';
+import { useImport } from '../../code/importing';
 
 export default function PreviewPage(): ReactElement {
   const [params] = useAddress();
@@ -66,7 +66,7 @@ export default function PreviewPage(): ReactElement {
         )}
       </Top>
       {one && (
-        <div className="strip" role="status">
+        <div className="strip calm" role="status">
           <Icon as={FileCode} />
           <span>
             <Said text={t('import.readonly', { place: `\`${one.json_path ?? one.class_path ?? one.label}\`` })} />

@@ -1,12 +1,12 @@
 /** Owns one import: what is sent, what is told, where it leads. */
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { madePath } from '../../api/code';
-import { post } from '../../api/client';
-import { refresh } from '../../api/queries';
-import type { Imported } from '../../api/types';
-import { t } from '../../i18n';
-import { toast } from '../../parts/toast';
+import { madePath } from './targets';
+import { post } from '../api/client';
+import { refresh } from '../api/queries';
+import type { Imported } from '../api/types';
+import { t } from '../i18n';
+import { toast } from '../parts/toast';
 
 export interface Importing {
   busy: boolean;

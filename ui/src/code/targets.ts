@@ -1,5 +1,5 @@
 /** Owns what the pages know of generated code: its languages, what switches it off, where an import leads. */
-import type { DefinitionKind, Importable, Imported, Settings } from './types';
+import type { DefinitionKind, Importable, Imported, Settings } from '../api/types';
 
 export const TARGETS = ['php', 'python', 'typescript', 'kotlin', 'swift', 'ruby', 'rust'] as const;
 export type Target = (typeof TARGETS)[number];

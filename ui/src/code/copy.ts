@@ -1,6 +1,6 @@
 /** Owns putting text on the clipboard, and saying whether it is there. */
 import { t } from '../i18n';
-import { toast } from './toast';
+import { toast } from '../parts/toast';
 
 export async function copyText(text: string): Promise<void> {
   try {

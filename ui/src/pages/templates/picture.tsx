@@ -1,19 +1,21 @@
 /** Owns a graph drawn to be read: titles, types, the names of ways out; wider than its frame it is scrolled. */
 import type { ReactElement } from 'react';
-import type { Graph } from '../api/types';
-import { isBinding, titleOf } from '../graph/document';
-import { tx } from '../i18n';
-import { NODE_LOOK } from './icons';
-import { placed } from './miniature';
+import type { Graph } from '../../api/types';
+import { isBinding, titleOf } from '../../graph/document';
+import { tx } from '../../i18n';
+import { NODE_LOOK } from '../../parts/icons';
+import { placed } from '../../parts/miniature';
 
 const W = 148;
 const H = 46;
 const LETTERS = 19;
+/** No smaller than can be read; from there on it is scrolled. */
+const SMALLEST = 0.75;
 
 const short = (text: string): string => (text.length > LETTERS ? `${text.slice(0, LETTERS - 1).trimEnd()}…` : text);
 
 export function GraphPicture({ graph, label }: { graph: Graph; label: string }): ReactElement {
-  const at = placed(graph, { width: W, height: H, across: 58, down: 26 });
+  const at = placed(graph, { width: W, height: H, across: 46, down: 22 });
   const all = [...at.values()];
   const right = Math.max(0, ...all.map((n) => n.x)) + W;
   const bottom = Math.max(0, ...all.map((n) => n.y)) + H;
@@ -21,7 +23,11 @@ export function GraphPicture({ graph, label }: { graph: Graph; label: string }):
   const [width, height] = [right + 24, bottom + 24 + (backwards ? 44 : 0)];
   return (
     <div className="picture" tabIndex={0} role="group" aria-label={label}>
-      <svg width={width} height={height} viewBox={`-12 -12 ${width} ${height}`} aria-hidden="true">
+      <svg
+        style={{ width: '100%', minWidth: Math.round(width * SMALLEST), maxWidth: width }}
+        viewBox={`-12 -12 ${width} ${height}`}
+        aria-hidden="true"
+      >
         {graph.edges.map((e) => {
           const a = at.get(e.source);
           const b = at.get(e.target);

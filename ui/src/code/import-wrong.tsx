@@ -2,8 +2,8 @@
 import type { ReactElement } from 'react';
 import { isProblem } from '../api/problem';
 import { t } from '../i18n';
-import { Said } from './said';
-import { textOf } from './toast';
+import { Said } from '../parts/said';
+import { textOf } from '../parts/toast';
 
 interface Reason {
   file?: string | null;

@@ -2,23 +2,23 @@
 import { useQuery } from '@tanstack/react-query';
 import { Copy, FileCode, FileDown, Info, TriangleAlert } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { offKey, PAGE_OF, TARGET_NAMES, TARGETS, type Target } from '../api/code';
+import { offKey, PAGE_OF, TARGET_NAMES, TARGETS, type Target } from './targets';
 import { post } from '../api/client';
 import { isProblem } from '../api/problem';
 import { refresh } from '../api/queries';
 import type { CodeExported, CodePreview, Settings } from '../api/types';
 import { t } from '../i18n';
 import '../styles/code.css';
-import { Button } from './button';
-import type { Coded } from './code-button';
+import { Button } from '../parts/button';
+import type { Coded } from './button';
 import { copyText } from './copy';
-import { Dialog } from './dialog';
-import { ChoiceField } from './form';
-import { Icon } from './icons';
-import { Said } from './said';
+import { Dialog } from '../parts/dialog';
+import { ChoiceField } from '../parts/form';
+import { Icon } from '../parts/icons';
+import { Said } from '../parts/said';
 import { SourceText } from './source';
-import { Failure, SkeletonRows } from './states';
-import { textOf, toast } from './toast';
+import { Failure, SkeletonRows } from '../parts/states';
+import { textOf, toast } from '../parts/toast';
 
 interface Props extends Coded {
   settings: Settings;

@@ -1,14 +1,14 @@
 /** Owns the way to the code of a definition: a button, and whether the panel is open, in the address. */
 import { CodeXml } from 'lucide-react';
 import { lazy, Suspense, type ReactElement } from 'react';
-import { offKey, targetOf } from '../api/code';
+import { offKey, targetOf } from './targets';
 import { useSettings } from '../api/queries';
 import type { DefinitionKind } from '../api/types';
 import { t } from '../i18n';
 import { useAddress } from '../shell/place';
-import { Button } from './button';
+import { Button } from '../parts/button';
 
-const CodePanel = lazy(() => import('./code-panel'));
+const CodePanel = lazy(() => import('./panel'));
 
 export interface Coded {
   kind: DefinitionKind;
