@@ -338,20 +338,24 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => Promise<boolean>; onRun:
           aria-pressed={side === 'json'}
           onClick={() => panel({ side: 'json' })}
         />
-        {workflow && (
-          <CodeButton
-            icon
-            kind="workflow"
-            id={workflow.id}
-            revision={workflow.revision}
-            classPath={workflow.class_path}
-            unsaved={hasDraft || save !== 'clean'}
-            unsavable={readOnly && t('editor.readonly')}
-            onSave={onSave}
-            onExported={(path) => tell({ workflow: { ...workflow, class_path: path } })}
-          />
-        )}
       </span>
+      {workflow && (
+        <CodeButton
+          icon
+          kind="workflow"
+          id={workflow.id}
+          revision={workflow.revision}
+          classPath={workflow.class_path}
+          unsaved={hasDraft || save !== 'clean'}
+          unsavable={readOnly && t('editor.readonly')}
+          onSave={onSave}
+          onExported={(path) => {
+            // Saved in between, it is another version.
+            const now = useEditor.getState().workflow;
+            if (now) tell({ workflow: { ...now, class_path: path } });
+          }}
+        />
+      )}
       {errors > 0 ? (
         <Button look="ghost failc" icon={CircleAlert} onClick={() => panel({ dock: 'problems' })}>
           {t('problems.errors', { n: errors })}

@@ -15,14 +15,14 @@ import { mod } from './place';
 import { hostTheme, setTheme, useTheme } from './theme';
 
 type Page = keyof typeof PAGE_ICONS;
-export const GROUPS: { label: Key; pages: Page[] }[] = [
+const GROUPS: { label: Key; pages: Page[] }[] = [
   { label: 'nav.build', pages: ['workflows', 'agents', 'tools', 'mcp', 'knowledge', 'templates'] },
   { label: 'nav.observe', pages: ['traces', 'usage'] },
   { label: 'nav.manage', pages: ['settings'] },
 ];
 
 /** Where the way leads: templates can be switched off. */
-function useGroups(): typeof GROUPS {
+export function useGroups(): typeof GROUPS {
   const off = useSettings().data?.flags.templates === false;
   return off ? GROUPS.map((group) => ({ ...group, pages: group.pages.filter((page) => page !== 'templates') })) : GROUPS;
 }

@@ -47,7 +47,12 @@ async function templates({ page, expect, made }) {
 }
 
 async function code({ page, expect, made }) {
-  const agent = await make('/api/agents', { name: 'Gate code', provider: 'script', model: 'demo', instructions: 'First.' });
+  const agent = await make('/api/agents', {
+    name: `Gate code ${Date.now().toString(36)}`,
+    provider: 'script',
+    model: 'demo',
+    instructions: 'First.',
+  });
   made.push(`/api/agents/${agent.id}`);
   const source = page.locator('dialog pre.source');
   await page.goto(`${base}/agents/${agent.id}`);
@@ -86,6 +91,27 @@ async function code({ page, expect, made }) {
   await page.keyboard.press('Control+s');
   await page.getByText('Saved', { exact: true }).first().waitFor();
   expect((await api(`/api/agents/${agent.id}`)).instructions === 'Third.', 'an export is no conflict for the next save');
+}
+
+/** A draft becomes a version, and that is what is written. */
+async function draft({ page, expect, made }) {
+  const workflow = await make('/api/workflows', { name: `Gate draft ${Date.now().toString(36)}` });
+  made.push(`/api/workflows/${workflow.id}`);
+  const graph = structuredClone(workflow.graph);
+  graph.nodes[0].title = 'Begin here';
+  await api(`/api/workflows/${workflow.id}/draft`, { method: 'PUT', body: JSON.stringify({ graph }) });
+  await page.goto(`${base}/workflows/${workflow.id}/edit?code=php`);
+  const source = page.locator('dialog pre.source');
+  await source.waitFor();
+  expect(!(await source.textContent()).includes('Begin here'), 'the text is that of the saved version');
+  await page.getByRole('button', { name: 'Save & Export' }).click();
+  await page.locator('.codepath').waitFor();
+  await source.filter({ hasText: 'Begin here' }).waitFor();
+  const stored = await api(`/api/workflows/${workflow.id}`);
+  expect(stored.revision === workflow.revision + 1 && !!stored.class_path, 'Save & Export makes a version of a draft');
+  await page.keyboard.press('Escape');
+  await page.locator(".savednote", { hasText: `version ${stored.revision}` }).waitFor();
+  expect(true, 'the editor goes on with that version');
 }
 
 async function switched({ page, expect }) {
@@ -173,7 +199,7 @@ export async function codegen() {
     if (truth) said.push(text);
     else wrong.push(`not so: ${text}`);
   };
-  for (const part of [templates, code, switched, imports]) {
+  for (const part of [templates, code, draft, switched, imports]) {
     try {
       await part({ page, expect, made });
     } catch (error) {
