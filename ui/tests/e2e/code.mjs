@@ -110,7 +110,7 @@ async function draft({ page, expect, made }) {
   const stored = await api(`/api/workflows/${workflow.id}`);
   expect(stored.revision === workflow.revision + 1 && !!stored.class_path, 'Save & Export makes a version of a draft');
   await page.keyboard.press('Escape');
-  await page.locator(".savednote", { hasText: `version ${stored.revision}` }).waitFor();
+  await page.locator('.savednote', { hasText: `version ${stored.revision}` }).waitFor();
   expect(true, 'the editor goes on with that version');
 }
 
