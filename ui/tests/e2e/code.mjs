@@ -1,5 +1,6 @@
 /** Templates are found and installed; code is read, copied, exported, overwritten; classes and files are looked at and imported; what is switched off says so. */
 import { api, axe, base, launch, make, open, picture } from './browser.mjs';
+import { fill } from './places.mjs';
 
 const settings = (flags) => async (route) => {
   const answer = await (await route.fetch()).json();
@@ -188,6 +189,7 @@ async function imports({ page, expect, made }) {
 }
 
 export async function codegen() {
+  await fill();
   const browser = await launch();
   const { context, page, heard } = await open(browser);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => undefined);
