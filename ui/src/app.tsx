@@ -15,6 +15,7 @@ import { t } from './i18n';
 
 const Palette = lazy(() => import('./shell/palette'));
 const Workflows = lazy(() => import('./pages/workflows/list'));
+const Preview = lazy(() => import('./pages/workflows/preview'));
 const Editor = lazy(() => import('./pages/workflows/edit'));
 const Traces = lazy(() => import('./pages/traces/list'));
 const TracePage = lazy(() => import('./pages/traces/detail'));
@@ -28,6 +29,7 @@ const Mcp = lazy(() => import('./pages/mcp/list'));
 const McpForm = lazy(() => import('./pages/mcp/form'));
 const Knowledge = lazy(() => import('./pages/knowledge/list'));
 const KnowledgeBase = lazy(() => import('./pages/knowledge/base'));
+const Templates = lazy(() => import('./pages/templates/page'));
 const Usage = lazy(() => import('./pages/usage/page'));
 const Settings = lazy(() => import('./pages/settings/page'));
 const Missing = lazy(() => import('./pages/missing'));
@@ -40,6 +42,7 @@ const keyed =
   ({ params }: { params: { id?: string } }): ReactElement => <Page key={params.id} id={params.id ?? ''} />;
 
 const routes: [string, ComponentType<{ params: { id?: string } }>][] = [
+  ['/workflows/preview', () => <Preview />],
   ['/workflows/:id/edit', keyed(Editor)],
   ['/workflows/traces/:id', keyed(TracePage)],
   ['/workflows/runs/:id', keyed(TracePage)],
@@ -56,6 +59,7 @@ const routes: [string, ComponentType<{ params: { id?: string } }>][] = [
   ['/mcp', () => <Mcp />],
   ['/knowledge/:id', keyed(KnowledgeBase)],
   ['/knowledge', () => <Knowledge />],
+  ['/templates', () => <Templates />],
   ['/usage', () => <Usage />],
   ['/settings', () => <Settings />],
   ['/workflows/:id', ({ params }) => <Redirect to={`/workflows/${params.id ?? ''}/edit`} replace />],

@@ -33,8 +33,8 @@ const COMPARISON: &str = "compare";
 const START: &str = include_str!("start.html");
 const PROBLEM: &str = include_str!("problem.html");
 
-/// Where a browser may go, beside the preview.
-const PATHS: [&str; 21] = [
+/// Where a browser may go, beside what a key switches off.
+const PATHS: [&str; 20] = [
     "/",
     "/workflows",
     "/workflows/{id}",
@@ -53,7 +53,6 @@ const PATHS: [&str; 21] = [
     "/mcp/{id}",
     "/knowledge",
     "/knowledge/{id}",
-    "/templates",
     "/usage",
     "/settings",
 ];
@@ -63,8 +62,11 @@ pub(super) fn routes() -> Vec<Route> {
     let preview = Route::get("/workflows/preview", "pageWorkflowsPreview", preview)
         .query(&["class", "json"])
         .gives(200, Gives::Page);
+    let templates = Route::get("/templates", "pageTemplates", templates_page)
+        .query(&["type", "complexity", "category", "q", "template"])
+        .gives(200, Gives::Page);
     let file = Route::get("/assets/{*path}", "readAsset", assets::file).gives(200, Gives::Bytes);
-    PATHS.into_iter().map(page).chain([preview, file]).collect()
+    PATHS.into_iter().map(page).chain([preview, templates, file]).collect()
 }
 
 /// `/agents/{id}/playground` as `AgentsIdPlayground`.
@@ -75,6 +77,10 @@ fn name(path: &str) -> String {
 
 async fn preview(call: Call) -> Result<Response> {
     if settings::codegen(call.studio.config()) { page(call, Shown::Nothing).await } else { Err(export::disabled("codegen.enabled")) }
+}
+
+async fn templates_page(call: Call) -> Result<Response> {
+    if call.studio.config().templates_enabled { page(call, Shown::Nothing).await } else { Err(export::disabled("templates_enabled")) }
 }
 
 /// What a page shows, by its address.

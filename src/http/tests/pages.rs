@@ -47,6 +47,21 @@ async fn a_page_of_what_is_not_there_is_the_application_with_404() {
 }
 
 #[tokio::test]
+async fn the_page_of_templates_is_not_there_when_they_are_off() {
+    let on = studio(json!({}));
+    for path in ["/studio/templates", "/studio/templates?type=agents&complexity=basic&category=support&q=refund"] {
+        let page = get_page(&on, path).await;
+        assert_eq!((page.status.as_u16(), page.text().contains("<meta name=\"studio-root\"")), (200, true), "{path}");
+    }
+    let off = studio(json!({"templates_enabled": false}));
+    let page = get_page(&off, "/studio/templates").await;
+    assert_eq!(page.status.as_u16(), 404);
+    assert!(page.text().contains("templates_enabled"), "{}", page.text());
+    let told = ask(&off, request("GET", "/studio/templates", "")).await;
+    assert_eq!((told.json()["code"].as_str(), told.json()["flag"].as_str()), (Some("route_disabled"), Some("templates_enabled")));
+}
+
+#[tokio::test]
 async fn a_project_may_have_page_templates_of_its_own() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in crate::http::page_templates() {

@@ -89,6 +89,8 @@ interface Definition {
   description: string;
   source: string;
   locked: boolean;
+  /** Where the class of an exported or imported definition is. */
+  class_path?: string | null;
   revision: number;
   created_at: string;
   updated_at: string;
@@ -413,4 +415,60 @@ export interface UsageAnswer {
 export interface List<T> {
   data: T[];
   next_cursor: string | null;
+}
+/** A template as the list shows it. */
+export interface TemplateListed {
+  id: string;
+  type: 'agent' | 'workflow';
+  name: string;
+  description: string;
+  category: string;
+  complexity: Complexity | null;
+  tags: string[];
+  agents: string[];
+  node_types: string[];
+  source: 'bundled' | 'host';
+}
+export type Complexity = 'basic' | 'intermediate' | 'advanced';
+export interface Template {
+  meta: { id: string; name: string; description?: string | null; category?: string | null; tags?: string[] | null };
+  definition?: Partial<Agent>;
+  graph?: Graph;
+  install_preview: { agents_create: string[]; agents_reuse: string[] };
+}
+export interface Installed {
+  workflow?: Workflow;
+  agent?: Agent;
+  reused?: boolean;
+  agents: { id: string; slug: string; reused: boolean }[];
+}
+export type DefinitionKind = 'workflow' | 'agent' | 'tool';
+/** A class or a file that can be imported. */
+export interface Importable {
+  ref: string;
+  label: string;
+  kind: DefinitionKind;
+  description: string;
+  class_path: string | null;
+  json_path: string | null;
+  language: string | null;
+}
+export interface ImportableWhole extends Importable {
+  definition: { name?: string; slug?: string; graph?: Graph; agents?: Record<string, { name?: string }> } & Record<string, unknown>;
+  source: string;
+}
+export interface Imported extends Installed {
+  tool?: Tool;
+}
+export interface CodePreview {
+  code: string;
+  class_name: string;
+  namespace: string;
+  fqcn: string;
+  files: { path: string; code: string }[];
+  file_count: number;
+}
+export interface CodeExported {
+  files: string[];
+  class_path: string;
 }

@@ -20,6 +20,7 @@ import { findNode, titleOf } from '../graph/document';
 import { t } from '../i18n';
 import { ago } from '../i18n/figures';
 import { Button } from '../parts/button';
+import { CodeButton } from '../code/button';
 import { commitField } from '../parts/field';
 import { NODE_LOOK } from '../parts/icons';
 import { Part } from '../parts/part';
@@ -77,20 +78,22 @@ export function Workbench({
     return () => clearTimeout(timer);
   }, []);
 
-  const save = async (): Promise<void> => {
+  const save = async (): Promise<boolean> => {
     try {
       commitField();
       const { session } = useEditor.getState();
       const result = await session?.saveVersion();
-      if (!result || !session?.here) return;
+      if (!result || !session?.here) return false;
       if (result.ok) toast(t('draft.saved', { n: useEditor.getState().workflow?.revision ?? 0 }));
       else if ('issues' in result) {
         tell({ issues: result.issues });
         panel({ dock: 'problems' });
         toast(t('draft.invalid'), { fail: true });
       }
+      return result.ok;
     } catch (error) {
       toastError(error);
+      return false;
     }
   };
   const focusComposer = (): void => {
@@ -204,7 +207,7 @@ export function Workbench({
     ) : null;
   return (
     <Names.Provider value={stock.nameOf}>
-      <Bar onSave={() => void save()} onRun={focusComposer} onTidy={tidy} />
+      <Bar onSave={save} onRun={focusComposer} onTidy={tidy} />
       <Standing />
       <div className={`ed${panels.palette && !phone ? '' : ' nopal'}${side ? '' : ' noside'}${panels.dockOpen ? '' : ' shut'}`}>
         {panels.palette && !phone ? <NodePalette onAdd={addAtCentre} onSearch={search} onClose={() => panel({ palette: false })} /> : null}
@@ -274,7 +277,7 @@ function Standing(): ReactElement | null {
   );
 }
 
-function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void; onTidy: () => void }): ReactElement {
+function Bar({ onSave, onRun, onTidy }: { onSave: () => Promise<boolean>; onRun: () => void; onTidy: () => void }): ReactElement {
   const { workflow, mode, history, issues, save, savedAt, hasDraft, readOnly } = useEditor();
   const view = useRun((s) => s.view);
   const side = usePanels((s) => s.side);
@@ -363,6 +366,23 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
           onClick={() => panel({ side: 'json' })}
         />
       </span>
+      {workflow && (
+        <CodeButton
+          icon
+          kind="workflow"
+          id={workflow.id}
+          revision={workflow.revision}
+          classPath={workflow.class_path}
+          unsaved={hasDraft || save !== 'clean'}
+          unsavable={readOnly && t('editor.readonly')}
+          onSave={onSave}
+          onExported={(path) => {
+            // Saved in between, it is another version.
+            const now = useEditor.getState().workflow;
+            if (now) tell({ workflow: { ...now, class_path: path } });
+          }}
+        />
+      )}
       {errors > 0 ? (
         <Button look="ghost failc" icon={CircleAlert} onClick={() => panel({ dock: 'problems' })}>
           {t('problems.errors', { n: errors })}
@@ -372,7 +392,7 @@ function Bar({ onSave, onRun, onTidy }: { onSave: () => void; onRun: () => void;
           {t('problems.warnings', { n: warnings })}
         </Button>
       ) : null}
-      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={onSave}>
+      <Button disabled={!hasDraft && save === 'clean'} reason={readOnly ? t('editor.readonly') : null} onClick={() => void onSave()}>
         {t('draft.save')}
       </Button>
       <Button look="pri" icon={Play} onClick={onRun}>

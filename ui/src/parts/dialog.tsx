@@ -39,7 +39,7 @@ function Shown({ onClose, title, children, wide, sheet, bare }: Props): ReactEle
     <dialog
       ref={box}
       tabIndex={-1}
-      className={bare ?? (sheet ? 'sheet' : `dialog${wide ? ' wide' : ''}`)}
+      className={bare ?? (sheet ? `sheet${wide ? ' wide' : ''}` : `dialog${wide ? ' wide' : ''}`)}
       aria-labelledby={bare ? undefined : id}
       aria-label={bare ? String(title) : undefined}
       onCancel={(e) => {

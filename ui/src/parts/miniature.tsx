@@ -6,8 +6,16 @@ import { NODE_LOOK } from './icons';
 const W = 112;
 const H = 44;
 
+interface Sizes {
+  width: number;
+  height: number;
+  /** Room between columns, and between rows. */
+  across: number;
+  down: number;
+}
+
 /** Columns by order from left to right, rows by height: even however wide the graph was drawn. */
-function placed(graph: Graph): Map<string, { x: number; y: number; type: string }> {
+export function placed(graph: Graph, { width, height, across, down }: Sizes): Map<string, { x: number; y: number; type: string }> {
   const columns = [...new Set(graph.nodes.map((n) => Math.round(n.position.x / 60)))].sort((a, b) => a - b);
   const top = Math.min(...graph.nodes.map((n) => n.position.y));
   const tall = Math.max(1, ...graph.nodes.map((n) => n.position.y - top));
@@ -16,8 +24,8 @@ function placed(graph: Graph): Map<string, { x: number; y: number; type: string 
     graph.nodes.map((n) => [
       n.id,
       {
-        x: columns.indexOf(Math.round(n.position.x / 60)) * (W + 46),
-        y: ((n.position.y - top) / tall) * (rows - 1) * (H + 12),
+        x: columns.indexOf(Math.round(n.position.x / 60)) * (width + across),
+        y: ((n.position.y - top) / tall) * (rows - 1) * (height + down),
         type: n.type,
       },
     ]),
@@ -25,7 +33,7 @@ function placed(graph: Graph): Map<string, { x: number; y: number; type: string 
 }
 
 export function Miniature({ graph, label }: { graph: Graph; label: string }): ReactElement {
-  const at = placed(graph);
+  const at = placed(graph, { width: W, height: H, across: 46, down: 12 });
   const all = [...at.values()];
   const right = Math.max(...all.map((n) => n.x)) + W;
   const bottom = Math.max(...all.map((n) => n.y)) + H;

@@ -2,7 +2,7 @@
 import { Languages, Menu as MenuIcon, Moon, Search, Sun } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
-import { useCounts } from '../api/queries';
+import { useCounts, useSettings } from '../api/queries';
 import { locale, storeLocale, t, type Key } from '../i18n';
 import { Button } from '../parts/button';
 import { Tip } from '../parts/tip';
@@ -15,12 +15,17 @@ import { mod } from './place';
 import { hostTheme, setTheme, useTheme } from './theme';
 
 type Page = keyof typeof PAGE_ICONS;
-/** The template browser is a later part; until then nothing leads there. */
-export const GROUPS: { label: Key; pages: Page[] }[] = [
-  { label: 'nav.build', pages: ['workflows', 'agents', 'tools', 'mcp', 'knowledge'] },
+const GROUPS: { label: Key; pages: Page[] }[] = [
+  { label: 'nav.build', pages: ['workflows', 'agents', 'tools', 'mcp', 'knowledge', 'templates'] },
   { label: 'nav.observe', pages: ['traces', 'usage'] },
   { label: 'nav.manage', pages: ['settings'] },
 ];
+
+/** Where the way leads: templates can be switched off. */
+export function useGroups(): typeof GROUPS {
+  const off = useSettings().data?.flags.templates === false;
+  return off ? GROUPS.map((group) => ({ ...group, pages: group.pages.filter((page) => page !== 'templates') })) : GROUPS;
+}
 
 function useHere(): (page: Page) => boolean {
   const [location] = useLocation();
@@ -38,6 +43,7 @@ function useWaiting(): number {
 export function Nav(): ReactElement {
   const here = useHere();
   const waiting = useWaiting();
+  const groups = useGroups();
   return (
     <nav className="nav" aria-label={t('nav.label')}>
       <Link to="/workflows" className="brand">
@@ -50,7 +56,7 @@ export function Nav(): ReactElement {
         <span className="sp" />
         <kbd>{mod}K</kbd>
       </button>
-      {GROUPS.map((group) => (
+      {groups.map((group) => (
         <div key={group.label} className="col" style={{ gap: 1 }}>
           <div className="eyebrow g">{t(group.label)}</div>
           {group.pages.map((page) => (
@@ -115,24 +121,27 @@ function ThemeMenu(): ReactElement | null {
 export function Rail(): ReactElement {
   const here = useHere();
   const waiting = useWaiting();
+  const groups = useGroups();
   return (
     <nav className="rail" aria-label={t('nav.label')}>
       <Link to="/workflows" aria-label={t('studio')}>
         <Mark />
       </Link>
-      {GROUPS.flatMap((g) => g.pages).map((page) => (
-        <Tip key={page} text={t(`nav.${page}`)}>
-          <Link
-            to={`/${page}`}
-            className={`ni${here(page) ? ' on' : ''}`}
-            aria-label={t(`nav.${page}`)}
-            aria-current={here(page) ? 'page' : undefined}
-          >
-            <Icon as={PAGE_ICONS[page]} />
-            {page === 'traces' && waiting > 0 && <span className="bd" />}
-          </Link>
-        </Tip>
-      ))}
+      {groups
+        .flatMap((g) => g.pages)
+        .map((page) => (
+          <Tip key={page} text={t(`nav.${page}`)}>
+            <Link
+              to={`/${page}`}
+              className={`ni${here(page) ? ' on' : ''}`}
+              aria-label={t(`nav.${page}`)}
+              aria-current={here(page) ? 'page' : undefined}
+            >
+              <Icon as={PAGE_ICONS[page]} />
+              {page === 'traces' && waiting > 0 && <span className="bd" />}
+            </Link>
+          </Tip>
+        ))}
       <span className="sp" />
       <LanguageMenu small />
       <ThemeMenu />
@@ -146,6 +155,7 @@ export function Rail(): ReactElement {
 export function PhoneBar(): ReactElement {
   const here = useHere();
   const waiting = useWaiting();
+  const groups = useGroups();
   const [open, setOpen] = useState(false);
   return (
     <nav className="phonebar" aria-label={t('nav.label')}>
@@ -162,12 +172,14 @@ export function PhoneBar(): ReactElement {
       </button>
       <Dialog open={open} onClose={() => setOpen(false)} title={t('studio')}>
         <div className="phonemenu">
-          {GROUPS.flatMap((g) => g.pages).map((page) => (
-            <Link key={page} to={`/${page}`} onClick={() => setOpen(false)}>
-              <Icon as={PAGE_ICONS[page]} />
-              {t(`nav.${page}`)}
-            </Link>
-          ))}
+          {groups
+            .flatMap((g) => g.pages)
+            .map((page) => (
+              <Link key={page} to={`/${page}`} onClick={() => setOpen(false)}>
+                <Icon as={PAGE_ICONS[page]} />
+                {t(`nav.${page}`)}
+              </Link>
+            ))}
         </div>
         <div className="row">
           <LanguageMenu />

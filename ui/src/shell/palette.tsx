@@ -11,7 +11,7 @@ import { Combo } from '../parts/combo';
 import { Dialog } from '../parts/dialog';
 import { Icon, PAGE_ICONS } from '../parts/icons';
 import { closePalette, useCommands, type Command } from './commands';
-import { GROUPS } from './nav';
+import { useGroups } from './nav';
 
 /** Documents are listed base by base: those of the first bases are enough to jump to. */
 const BASES = 12;
@@ -33,16 +33,19 @@ export default function Palette(): ReactElement {
   const workflows = rows(useList<Workflow>('/api/workflows', { limit: 100 }));
   const agents = rows(useList<Agent>('/api/agents', { limit: 100 }));
   const knowledge = useDocuments();
+  const groups = useGroups();
   const all = useMemo<Command[]>(
     () => [
       ...commands.map((c) => ({ ...c, group: c.group ?? t('palette.actions') })),
-      ...GROUPS.flatMap((g) => g.pages).map((page) => ({
-        id: `page-${page}`,
-        label: t(`nav.${page}`),
-        group: t('palette.pages'),
-        icon: PAGE_ICONS[page],
-        run: () => go(`/${page}`),
-      })),
+      ...groups
+        .flatMap((g) => g.pages)
+        .map((page) => ({
+          id: `page-${page}`,
+          label: t(`nav.${page}`),
+          group: t('palette.pages'),
+          icon: PAGE_ICONS[page],
+          run: () => go(`/${page}`),
+        })),
       ...workflows.map((w) => ({
         id: `w-${w.id}`,
         label: w.name,
@@ -70,7 +73,7 @@ export default function Palette(): ReactElement {
         })),
       ),
     ],
-    [commands, workflows, agents, knowledge, go],
+    [commands, groups, workflows, agents, knowledge, go],
   );
   const pick = (command: Command): void => {
     closePalette();

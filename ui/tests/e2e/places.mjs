@@ -75,7 +75,13 @@ export async function fill() {
   if (!thread) thread = (await streamed(`/agents/${agent.id}/chat/stream`, { message: 'Where is my order **10482**?' })).thread;
   let waiting = (await api(`/agents/${asking.id}/chat/threads`)).data.find((x) => x.open_pause)?.id;
   if (!waiting) waiting = (await streamed(`/agents/${asking.id}/chat/stream`, { message: 'Refund A-100' })).thread;
+  const classes = (await api('/api/registry/classes').catch(() => ({ data: [] }))).data;
+  const importable = classes.slice(0, 3).map(({ ref }, n) => {
+    const [kind, ...name] = ref.split(':');
+    return [`preview-${n + 1}`, `/workflows/preview?${kind}=${encodeURIComponent(name.join(':'))}`];
+  });
   return {
+    importable,
     agent: agent.id,
     asking: asking.id,
     workflow: workflow.id,
@@ -125,6 +131,18 @@ export async function places({ withIds = false } = {}) {
     ['knowledge', '/knowledge'],
     ['knowledge-base', `/knowledge/${x.knowledge}`],
     ['knowledge-settings', `/knowledge/${x.knowledge}?tab=settings`],
+    ['templates', '/templates'],
+    ['templates-filtered', '/templates?type=workflows&complexity=advanced&q=refund'],
+    ['templates-none', '/templates?q=zzzz'],
+    ['template', '/templates?template=workflow/support-rag-hitl'],
+    ['template-agent', '/templates?template=agent/refund-actions-agent'],
+    ['code-of-workflow', `/workflows/${x.workflow}/edit?code=php`],
+    ['code-of-agent', `/agents/${x.agent}?code=python`],
+    ['code-of-tool', `/tools/${x.tool}?code=rust`],
+    ['import', '/workflows?import=code'],
+    ['import-json', '/workflows?import=json'],
+    ['preview-missing', '/workflows/preview?class=None'],
+    ...x.importable,
     ['usage', '/usage'],
     ['usage-table', '/usage?view=table'],
     ['usage-empty', '/usage?from=2020-01-01&to=2020-01-07'],

@@ -1,5 +1,6 @@
-/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, forms, loss, editor, crowd, trials, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
+/** Runs the gates against STUDIO_URL: routes, keyboard, chat, welcome, codegen, forms, loss, editor, crowd, trials, scale. Name some to run only those; LIGHT=1 looks at a further mount. */
 import { chat } from './chat.mjs';
+import { codegen } from './code.mjs';
 import { crowd } from './crowd.mjs';
 import { editor } from './editor.mjs';
 import { forms } from './forms.mjs';
@@ -15,6 +16,7 @@ const gates = {
   keyboard,
   chat,
   welcome,
+  codegen,
   forms,
   loss,
   editor,

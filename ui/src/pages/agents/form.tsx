@@ -6,6 +6,7 @@ import { JsonField } from '../../editor/json-field';
 import { useStock } from '../../editor/names';
 import { ModelSelect, ToolsField } from '../../editor/pickers';
 import { t } from '../../i18n';
+import { CodeButton } from '../../code/button';
 import { SaveButton, useDefinition } from '../../parts/definition';
 import { Check, ChoiceField, ListField, NumberField, TextField } from '../../parts/form';
 import { Failure, SkeletonRows } from '../../parts/states';
@@ -56,6 +57,17 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
         title={title}
         middle={editing.fresh ? undefined : <AgentTabs id={id} here="configure" />}
       >
+        {editing.saved && (
+          <CodeButton
+            kind="agent"
+            id={editing.saved.id}
+            revision={editing.saved.revision}
+            classPath={editing.saved.class_path}
+            unsaved={editing.dirty}
+            unsavable={locked && t('locked')}
+            onSave={async () => (await editing.save()) !== null}
+          />
+        )}
         <SaveButton editing={editing} />
       </Top>
       <div className="page">

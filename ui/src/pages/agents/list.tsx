@@ -1,7 +1,8 @@
 /** Owns the list of agents. */
-import { Bot, MessageSquare, Plus, SlidersHorizontal } from 'lucide-react';
+import { Bot, LayoutTemplate, MessageSquare, Plus, SlidersHorizontal } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { useLocation } from 'wouter';
+import { useSettings } from '../../api/queries';
 import type { Agent } from '../../api/types';
 import { t } from '../../i18n';
 import { ago } from '../../i18n/figures';
@@ -13,6 +14,7 @@ import { Top } from '../../shell/top';
 
 export default function Agents(): ReactElement {
   const [, go] = useLocation();
+  const templates = useSettings().data?.flags.templates ?? true;
   const fresh = (look?: string): ReactElement => (
     <LinkButton to="/agents/new" look={look} icon={Plus}>
       {t('agents.new')}
@@ -31,6 +33,11 @@ export default function Agents(): ReactElement {
         empty={
           <Empty icon={Bot} title={t('agents.empty')} text={t('agents.empty.text')}>
             {fresh()}
+            {templates && (
+              <LinkButton to="/templates?type=agents" icon={LayoutTemplate}>
+                {t('templates.browse')}
+              </LinkButton>
+            )}
           </Empty>
         }
         columns={[

@@ -1,11 +1,11 @@
 /** Owns what a first visitor meets: working examples to start from, and what to do next. */
-import { ArrowRight, Check, Plus } from 'lucide-react';
+import { ArrowRight, Check, LayoutTemplate, Plus } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { Link, useLocation } from 'wouter';
-import { refresh, rows, useList, useProviders } from '../../api/queries';
+import { refresh, rows, useList, useProviders, useSettings } from '../../api/queries';
 import type { Agent, RunSummary, Workflow } from '../../api/types';
 import { t } from '../../i18n';
-import { Button } from '../../parts/button';
+import { Button, LinkButton } from '../../parts/button';
 import { Icon } from '../../parts/icons';
 import { Miniature } from '../../parts/miniature';
 import { toastError } from '../../parts/toast';
@@ -16,6 +16,7 @@ import { EXAMPLES, exampleOf, install, modelOf, type ExampleId } from './example
 /** Shown while there is no workflow. */
 export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
   const providers = useProviders().data;
+  const templates = useSettings().data?.flags.templates ?? true;
   const [, go] = useLocation();
   const [making, setMaking] = useState<ExampleId | null>(null);
   const model = modelOf(providers);
@@ -61,6 +62,11 @@ export function Starters({ onBlank }: { onBlank: () => void }): ReactElement {
         <Button look="ghost" icon={Plus} onClick={onBlank}>
           {t('workflows.new')}
         </Button>
+        {templates && (
+          <LinkButton to="/templates?type=workflows" look="ghost" icon={LayoutTemplate}>
+            {t('templates.browse')}
+          </LinkButton>
+        )}
       </div>
     </section>
   );

@@ -9,6 +9,7 @@ import { t } from '../../i18n';
 import { duration } from '../../i18n/figures';
 import { Button } from '../../parts/button';
 import { Code } from '../../parts/code';
+import { CodeButton } from '../../code/button';
 import { SaveButton, useDefinition } from '../../parts/definition';
 import { Said } from '../../parts/said';
 import { Check, ChoiceField, NumberField, TextField } from '../../parts/form';
@@ -46,6 +47,17 @@ export default function ToolForm({ id }: { id: string }): ReactElement {
   return (
     <>
       <Top crumbs={[{ label: t('nav.tools'), to: '/tools' }, { label: title }]} title={title}>
+        {editing.saved && (
+          <CodeButton
+            kind="tool"
+            id={editing.saved.id}
+            revision={editing.saved.revision}
+            classPath={editing.saved.class_path}
+            unsaved={editing.dirty}
+            unsavable={editing.locked && t('locked')}
+            onSave={async () => (await editing.save()) !== null}
+          />
+        )}
         <SaveButton editing={editing} />
       </Top>
       {editing.error ? (

@@ -1,8 +1,9 @@
 /** Owns the list of workflows. */
 import { useQuery } from '@tanstack/react-query';
-import { Download, ListTree, Play, Plus, Upload } from 'lucide-react';
-import { useRef, useState, type ReactElement } from 'react';
+import { Download, Import, ListTree, Play, Plus } from 'lucide-react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
+import { offKey } from '../../code/targets';
 import { get, post } from '../../api/client';
 import { refresh, useSettings } from '../../api/queries';
 import type { UsageAnswer, Workflow } from '../../api/types';
@@ -21,11 +22,20 @@ import { toastError } from '../../parts/toast';
 import { Top } from '../../shell/top';
 import { Guide, Starters } from '../start/start';
 import { useOffer } from '../../shell/commands';
+import { useAddress, useWidth } from '../../shell/place';
+import type { ImportFrom } from './import';
+
+const ImportDialog = lazy(() => import('./import'));
 
 export default function Workflows(): ReactElement {
   const [naming, setNaming] = useState(false);
   const [, go] = useLocation();
-  const canExport = useSettings().data?.flags.canImport ?? true;
+  const phone = useWidth() === 'phone';
+  const off = offKey(useSettings().data, 'canImport');
+  const reason = off && t('reason.flag', { flag: off });
+  const [params, setParams] = useAddress();
+  const from = params.get('import');
+  const importFrom = (next: ImportFrom): void => setParams({ import: next });
   const today = useToday();
   const month = lastDays(30, today ?? '1970-01-01');
   const costs = useQuery({
@@ -38,7 +48,13 @@ export default function Workflows(): ReactElement {
     const entry = costs.data?.breakdown.find((e) => e.entity_id === id);
     return entry ? (priceless(entry) ? t('usage.unpriced') : money(entry.estimated_cost, costs.data?.currency)) : '–';
   };
-  useOffer([{ id: 'new-workflow', label: t('workflows.new'), icon: Plus, run: () => setNaming(true) }], []);
+  useOffer(
+    [
+      { id: 'new-workflow', label: t('workflows.new'), icon: Plus, run: () => setNaming(true) },
+      ...(off ? [] : [{ id: 'import', label: t('import'), icon: Import, run: () => importFrom('code') }]),
+    ],
+    [off],
+  );
   const fresh = (
     <Button look="pri" icon={Plus} onClick={() => setNaming(true)}>
       {t('workflows.new')}
@@ -47,6 +63,9 @@ export default function Workflows(): ReactElement {
   return (
     <>
       <Top crumbs={[{ label: t('nav.workflows') }]} title={t('nav.workflows')}>
+        <Button icon={Import} label={t('import')} reason={reason} onClick={() => importFrom('code')}>
+          {phone ? undefined : t('import')}
+        </Button>
         {fresh}
       </Top>
       <Listing<Workflow>
@@ -73,12 +92,26 @@ export default function Workflows(): ReactElement {
           {
             label: t('export.json'),
             icon: Download,
-            reason: !canExport && t('reason.flag', { flag: 'codegen.enabled' }),
+            reason,
             onSelect: () => void exportJson(w),
           },
         ]}
       />
-      <NewDialog open={naming} onClose={() => setNaming(false)} onMade={(id) => go(`/workflows/${id}/edit`)} />
+      <NewDialog
+        open={naming}
+        onClose={() => setNaming(false)}
+        onMade={(id) => go(`/workflows/${id}/edit`)}
+        reason={reason}
+        onImport={() => {
+          setNaming(false);
+          importFrom('json');
+        }}
+      />
+      {from && !off && (
+        <Suspense>
+          <ImportDialog from={from === 'json' ? 'json' : 'code'} onFrom={importFrom} onClose={() => setParams({ import: null })} />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -115,18 +148,20 @@ async function exportJson(workflow: Workflow): Promise<void> {
   }
 }
 
-/** A graph in a file: one that was exported here, or the graph alone. */
-async function importJson(file: File): Promise<Workflow> {
-  const whole = JSON.parse(await file.text()) as { meta?: { name?: string; description?: string }; name?: string; graph?: unknown };
-  const name = whole.meta?.name ?? whole.name ?? file.name.replace(/\.json$/i, '');
-  const made = await post<Workflow>('/api/workflows', { name, description: whole.meta?.description ?? '', graph: whole.graph ?? whole });
-  refresh('/api/workflows');
-  return made;
-}
-
-function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => void; onMade: (id: string) => void }): ReactElement {
+function NewDialog({
+  open,
+  onClose,
+  onMade,
+  onImport,
+  reason,
+}: {
+  open: boolean;
+  onClose: () => void;
+  onMade: (id: string) => void;
+  onImport: () => void;
+  reason: string | null;
+}): ReactElement {
   const [name, setName] = useState('');
-  const file = useRef<HTMLInputElement>(null);
   const make = async (): Promise<void> => {
     try {
       const made = await post<Workflow>('/api/workflows', { name: name.trim() || t('workflows.untitled') });
@@ -146,23 +181,8 @@ function NewDialog({ open, onClose, onMade }: { open: boolean; onClose: () => vo
         }}
       >
         <TextField label={t('name')} value={name} onChange={setName} placeholder={t('workflows.untitled')} autoFocus />
-        <input
-          ref={file}
-          type="file"
-          hidden
-          accept=".json,application/json"
-          aria-label={t('import.json')}
-          onChange={(e) => {
-            const [picked] = e.target.files ?? [];
-            e.target.value = '';
-            if (picked)
-              void importJson(picked)
-                .then((made) => onMade(made.id))
-                .catch(toastError);
-          }}
-        />
         <div className="foot">
-          <Button look="ghost" icon={Upload} onClick={() => file.current?.click()}>
+          <Button look="ghost" icon={Import} reason={reason} onClick={onImport}>
             {t('import.json')}
           </Button>
           <span className="sp" />
