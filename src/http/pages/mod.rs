@@ -76,7 +76,16 @@ fn name(path: &str) -> String {
 }
 
 async fn preview(call: Call) -> Result<Response> {
-    if settings::codegen(call.studio.config()) { page(call, Shown::Nothing).await } else { Err(export::disabled("codegen.enabled")) }
+    if !settings::codegen(call.studio.config()) {
+        return Err(export::disabled("codegen.enabled"));
+    }
+    let named = call.query("class").map(|class| format!("class:{class}"));
+    let Some(reference) = named.or_else(|| call.query("json").map(|file| format!("json:{file}"))) else {
+        return Ok(missing(&call.visit));
+    };
+    // What cannot be read is there all the same: the page tells why.
+    let is_missing = call.studio.registry_class(&reference).await.is_err_and(|error| error.kind == Kind::NotFound);
+    Ok(if is_missing { missing(&call.visit) } else { application(&call.visit) })
 }
 
 async fn templates_page(call: Call) -> Result<Response> {

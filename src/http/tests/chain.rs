@@ -338,9 +338,17 @@ async fn the_page_is_served_with_its_policy_and_its_root() {
 }
 
 #[tokio::test]
-async fn the_preview_page_needs_codegen() {
-    let on = ask(&studio(json!({})), request("GET", "/studio/workflows/preview?class=A", "")).await;
-    assert_eq!(on.status.as_u16(), 200);
+async fn the_preview_page_needs_codegen_and_something_to_show() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("flow.json"), r#"{"version": 1, "nodes": [], "edges": []}"#).expect("a file");
+    let studio_with = studio(json!({"workflow_json_paths": [folder.path()]}));
+    let listed = ask(&studio_with, request("GET", "/studio/api/registry/classes", "")).await.json();
+    let file = listed["data"][0]["json_path"].as_str().expect("a file").to_owned();
+    for (query, status) in [(format!("?json={file}"), 200), ("?json=none.json".into(), 404), ("?class=None".into(), 404), (String::new(), 404)] {
+        let page = ask(&studio_with, request("GET", &format!("/studio/workflows/preview{query}"), "")).await;
+        assert_eq!(page.status.as_u16(), status, "{query}");
+        assert!(page.text().contains("<meta name=\"studio-root\""), "{query}: the application tells what is missing");
+    }
     let off = ask(&studio(json!({"codegen": {"enabled": false}})), request("GET", "/studio/workflows/preview", "")).await;
     assert_eq!((off.code().as_str(), &off.json()["flag"]), ("route_disabled", &json!("codegen.enabled")));
 }
