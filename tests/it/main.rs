@@ -3,6 +3,7 @@
 mod support;
 
 mod agents;
+mod closing;
 mod earlier;
 mod api;
 mod endings;
