@@ -70,6 +70,12 @@ async fn row(bench: &Bench, run: Id) -> RunRow {
     bench.studio.world().store.read(move |tx| runs::get(tx, "", &run)).await.expect("a store").expect("a run")
 }
 
+/// It was taken since it had this fence, and nobody holds it any more.
+async fn is_given_back(bench: &Bench, run: Id, before: i64) -> bool {
+    let row = row(bench, run).await;
+    row.fence > before && row.owner.is_none()
+}
+
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..1000 {
         if holds().await {
@@ -103,11 +109,12 @@ async fn what_is_claimed_after_the_time_to_close_is_given_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let held = Held::open(folder.path());
     let run = held.queue("start -> stop").await;
+    let before = row(&held.bench, run).await.fence;
     let _step = held.step();
     held.bench.studio.shutdown(Duration::from_millis(30)).await;
     drop(held.go_on);
     let next = Bench::on_disk(settings(), folder.path());
-    until("the claim is given back", async || row(&next, run).await.owner.is_none()).await;
+    until("the claim is made and given back", async || is_given_back(&next, run, before).await).await;
     let world = next.studio.world();
     let taken = world.work().await.expect("a look").map_or(0, |_| 1) + world.take_over().await.expect("a look");
     assert_eq!(taken, 1, "{:?}", row(&next, run).await);
@@ -134,6 +141,7 @@ async fn an_answer_that_is_stored_after_the_time_to_close_is_kept_and_gone_on_wi
     let run = held.queue("start -> human_1{\"prompt\": \"Well?\", \"output_key\": \"said\"} -> stop").await;
     held.bench.studio.world().work().await.expect("a run");
     until("a pause", async || row(&held.bench, run).await.status == "awaiting_input").await;
+    let before = row(&held.bench, run).await.fence;
     held.armed.store(true, Ordering::SeqCst);
     let (studio, scope) = (held.bench.studio.clone(), held.bench.scope.clone());
     let body = studio::studio::requests::ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
@@ -142,7 +150,7 @@ async fn an_answer_that_is_stored_after_the_time_to_close_is_kept_and_gone_on_wi
     held.bench.studio.shutdown(Duration::from_millis(30)).await;
     drop(held.go_on);
     let next = Bench::on_disk(settings(), folder.path());
-    until("the run is given back", async || row(&next, run).await.owner.is_none()).await;
+    until("the answer is stored and the run given back", async || is_given_back(&next, run, before).await).await;
     assert_eq!(row(&next, run).await.status, "running", "the answer is kept");
     assert_eq!(next.studio.take_over().await.expect("a takeover"), 1);
     until("its end", async || row(&next, run).await.status == "completed").await;
