@@ -286,7 +286,8 @@ impl World {
         }
     }
 
-    /// Gives back all runs that are driven here, at once and without waiting: nothing more is written of them.
+    /// Gives back all runs that are held here, at once and without waiting: nothing more is written of them. Those that are not driven yet, because they
+    /// are being claimed or somebody's answer is being stored, are given back behind everything else that is still written.
     pub(crate) fn abandon(&self) {
         let held: Vec<(Id, i64)> = self
             .active
@@ -299,6 +300,8 @@ impl World {
             .collect();
         if !self.keeps_nothing() {
             held.into_iter().for_each(|(run, fence)| self.give_back(run, fence, false));
+            let owner = Arc::clone(&self.owner);
+            self.store.at_end(move |tx| queue::release_all(tx, &owner));
         }
     }
 

@@ -82,6 +82,8 @@ pub struct World {
     pub(super) runtime: OnceLock<tokio::runtime::Handle>,
     /// Queued runs that are driven here.
     pub(super) queued: AtomicUsize,
+    /// How many times runs are being claimed here.
+    pub(super) taking: AtomicUsize,
     /// Places of the runs that this engine takes by itself.
     pub(super) room: Room,
     plans: Kept<Plan>,
@@ -186,6 +188,7 @@ impl World {
             active: Mutex::new(HashMap::new()),
             hook: parts.hook,
             queued: AtomicUsize::new(0),
+            taking: AtomicUsize::new(0),
             room,
             plans: Kept::default(),
             pinned: Kept::default(),
@@ -312,6 +315,12 @@ impl World {
     #[must_use]
     pub fn at_work(&self) -> usize {
         self.active.lock().len()
+    }
+
+    /// Runs are driven here, or being claimed.
+    #[must_use]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.taking.load(Ordering::SeqCst) > 0 || self.at_work() > 0
     }
 
     /// An uploaded file that this user may read, with its bytes; none when it is gone.

@@ -263,6 +263,12 @@ impl Store {
         self.0.threads.time().unwrap_or(host)
     }
 
+    /// Writes this when the store is closed, behind everything that was queued before, also when nobody waits for it any more. Nothing happens when
+    /// the store is closed already, or was never written to.
+    pub fn at_end(&self, work: impl FnMut(&mut Tx<'_>) -> Result<(), StoreError> + Send + 'static) {
+        self.0.threads.at_end(Box::new(work));
+    }
+
     /// Takes nothing more, finishes what waits, and waits for it no longer than `timeout`.
     pub async fn close(&self, timeout: Duration) {
         self.0.threads.close();

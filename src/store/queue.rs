@@ -188,6 +188,15 @@ pub fn release(tx: &mut Tx<'_>, run: &Id, fence: i64, lost: bool) -> Result<(), 
     .map(drop)
 }
 
+/// Gives back whatever an owner still holds, as [`release`] does: nobody was lost.
+pub fn release_all(tx: &mut Tx<'_>, owner: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE #runs SET fence = fence + 1, owner = NULL, lease_until = 0 WHERE owner = $1 AND status = 'running' AND parent IS NULL",
+        params![owner],
+    )
+    .map(drop)
+}
+
 /// Puts a run back into the queue that was claimed from it, and that nothing was done with since.
 pub fn unclaim(tx: &mut Tx<'_>, run: &Id, fence: i64, now: Timestamp) -> Result<(), StoreError> {
     tx.execute(

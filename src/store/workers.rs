@@ -103,6 +103,8 @@ struct Lane {
     started: bool,
     /// Its thread waits for jobs.
     idle: bool,
+    /// Its thread has done all that will ever wait.
+    ended: bool,
 }
 
 #[derive(Default)]
@@ -112,6 +114,8 @@ struct Queues {
     readers: usize,
     idle_readers: usize,
     closed: bool,
+    /// What is written when everything else is.
+    last: Option<Work>,
 }
 
 /// What the store and its threads share.
@@ -239,6 +243,22 @@ impl Shared {
         self.read_comes.notify_all();
     }
 
+    /// Writes this when the store was closed and nothing else waits to be written; nothing where nothing was ever written, or where it is closed already.
+    pub(super) fn at_end(&self, last: Work) {
+        let mut queues = self.queues.lock();
+        if !queues.closed {
+            queues.last = Some(last);
+        }
+    }
+
+    /// A lane has ended; what is written last, when it is the last one.
+    fn lane_ended(&self, lane: usize) -> Option<Work> {
+        let mut queues = self.queues.lock();
+        queues.lanes[lane].ended = true;
+        let all_ended = queues.lanes.iter().all(|lane| lane.ended || !lane.started);
+        queues.last.take_if(|_| all_ended)
+    }
+
     /// Blocks until the threads have ended, but no longer than this.
     pub(super) fn wait_for_end(&self, timeout: Duration) {
         let until = Instant::now() + timeout;
@@ -345,6 +365,11 @@ impl Shared {
             let busy = !self.queues.lock().lanes[lane].waiting.is_empty();
             teller.tell(Ended { ended, works }, busy);
             untidy = writer.tidy(false);
+        }
+        if let Some(last) = self.lane_ended(lane)
+            && let Some(Err(error)) = writer.commit(&mut [last]).pop()
+        {
+            tracing::warn!(%error, "what a closing engine still held could not be given back; its leases end by themselves");
         }
     }
 

@@ -326,7 +326,7 @@ impl Studio {
 /// Lets runs finish their steps for most of the time, then cuts them.
 async fn stop(world: Arc<World>, timeout: Duration) {
     let done = async {
-        while world.at_work() > 0 {
+        while world.is_busy() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use studio::engine::{From, Order, Started};
@@ -144,17 +144,30 @@ impl World {
             self.calms.0.push(calm);
         }
         drop(studio);
-        // What it drove was put down: nobody died. Only a close without time may leave a run to its lease, as a death does.
         let deaths: Vec<u32> = self.facts.iter().map(|fact| fact.deaths).collect();
         let engine = self.take_out(at).await;
         self.gone(no);
-        self.facts.iter_mut().zip(deaths).for_each(|(fact, deaths)| fact.deaths = deaths);
-        if !with_time {
-            let held = self.held_by(&engine.owner).await;
-            self.facts.iter_mut().zip(held).for_each(|(fact, held)| fact.deaths += u32::from(held));
-        }
+        let (owner, died) = (engine.owner.clone(), engine.life.is_over());
         drop(engine);
-        Ok(())
+        if died {
+            return Ok(());
+        }
+        // What it drove was put down, also where there was hardly time: nobody died.
+        self.facts.iter_mut().zip(deaths).for_each(|(fact, deaths)| fact.deaths = deaths);
+        self.holds_nothing(no, &owner).await
+    }
+
+    /// An engine that was closed leaves no run to its lease; what is still being written may be.
+    async fn holds_nothing(&mut self, no: usize, owner: &str) -> Result<(), Fault> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let held = self.held_by(owner).await;
+            let Some(at) = held.iter().position(|held| *held) else { return Ok(()) };
+            if Instant::now() > until {
+                return self.fault("lease", format!("engine {no} was closed and left run {} to its lease", self.facts[at].marker));
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
     }
 
     /// Keeps a run that was started.

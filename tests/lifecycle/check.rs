@@ -148,6 +148,7 @@ impl World {
         let rows = self.rows().await;
         let fences: BTreeMap<Id, i64> = rows.iter().flatten().filter(|row| row.status == "queued").map(|row| (row.id, row.fence)).collect();
         let queued: HashSet<Id> = fences.keys().copied().collect();
+        let mut engines = Vec::new();
         for step in over {
             let Ok(Ok(ended)) = step.task.await else { continue };
             self.tell(format!("(a step of engine {} ended: {:?})", step.engine, ended.iter().map(|end| (end.run, end.status.as_str())).collect::<Vec<_>>()));
@@ -159,9 +160,10 @@ impl World {
             }
             let (_, told) = self.stepped.entry(step.engine).or_default();
             told.extend(ended.iter().map(|end| end.run));
-            self.steps_told(step.engine, &queued)?;
+            engines.push(step.engine);
         }
-        Ok(())
+        // Steps that ended between two looks are all heard before anybody asks what none of them told.
+        engines.into_iter().try_for_each(|engine| self.steps_told(engine, &queued))
     }
 
     /// Where only one engine ever took steps, and none is under way, every run that left the queue was told.
@@ -176,4 +178,32 @@ impl World {
             None => Ok(()),
         }
     }
+}
+
+/// Two steps of one engine, each with a run of its own, that ended before anybody looked.
+#[tokio::test]
+async fn steps_that_end_together_are_heard_together() {
+    use studio::engine::Finished;
+    use studio::model::run::Status;
+    let mut world = World::of(1, super::model::Ignored::default()).await;
+    let runs = [Id::v7(1, 0, 1), Id::v7(1, 0, 2)];
+    for run in runs {
+        let task = tokio::spawn(async move { Ok(vec![Finished { run, status: Status::Completed, millis: 1 }]) });
+        world.steps.push(Step { engine: 0, waited: runs.into_iter().map(|run| (run, 0)).collect(), task });
+    }
+    world.stepped.entry(0).or_default().0.extend(runs);
+    while !world.steps.iter().all(|step| step.task.is_finished()) {
+        tokio::task::yield_now().await;
+    }
+    let found = world.look().await.err().map(|fault| fault.text);
+    assert_eq!(found, None);
+    let lost = Id::v7(1, 0, 3);
+    world.stepped.entry(0).or_default().0.insert(lost);
+    world.steps.push(Step { engine: 0, waited: BTreeMap::new(), task: tokio::spawn(async { Ok(Vec::new()) }) });
+    while !world.steps[0].task.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.look().await.expect_err("a run that no step told").rule, "step_answer");
+    let engine = world.engines.pop().expect("an engine");
+    engine.die().await;
 }

@@ -1,10 +1,12 @@
 //! Owns how many runs a worker has at once: a place for each, taken before a run is claimed and free again when it is not driven here any more.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::super::world::World;
 use crate::model::Id;
 use crate::model::run::Status;
 
@@ -38,6 +40,22 @@ pub(in crate::engine) struct Room {
 pub(in crate::engine) struct Place {
     _held: OwnedSemaphorePermit,
     listener: Option<Listener>,
+}
+
+/// Runs are being claimed; an engine that ends waits until they are at work or put down.
+pub(super) struct Taking(Arc<World>);
+
+impl Taking {
+    pub(super) fn new(world: &Arc<World>) -> Self {
+        world.taking.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(world))
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        self.0.taking.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Room {

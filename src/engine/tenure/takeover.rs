@@ -8,7 +8,7 @@ use super::super::journal::{Boundary, Stored, Tenure};
 use super::super::load::{self, Loaded};
 use super::super::world::World;
 use super::super::{cancel, owner, unreadable};
-use super::room::Place;
+use super::room::{Place, Taking};
 use super::{Start, drive_here, lease};
 use crate::error::{Error, Kind, Result};
 use crate::model::event::{DoubtfulCall, Event, Fault, FaultCode};
@@ -57,6 +57,7 @@ impl World {
                 tracing::warn!(%run, %error, "a run that waits could not be cancelled; it is tried again");
             }
         }
+        let _until_they_are_at_work = Taking::new(self);
         let claimed = self.claim_abandoned(places.len()).await?;
         let taken = claimed.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
         self.go_on_with(claimed, places, true).await;
@@ -79,6 +80,9 @@ impl World {
         let lapsed = Lapsed { now, far, sync: sync > 0, most: if sync > 0 { most.min(sync) } else { most } };
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
         let claimed = self.store.write(move |tx| {
+            if world.stopping.is_cancelled() {
+                return Ok(Vec::new());
+            }
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
             let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
             for row in &rows {

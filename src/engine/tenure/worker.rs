@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::journal::Boundary;
 use super::super::world::World;
 use super::lease;
-use super::room::{Finished, Place, Room};
+use super::room::{Finished, Place, Room, Taking};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::model::run::Status;
@@ -116,7 +116,7 @@ impl World {
     /// Ends this engine's part in all runs at the border of their next step, however long that takes, or at once when `hurry` says so.
     pub async fn let_go(&self, hurry: CancellationToken) {
         self.stopping.cancel();
-        while self.at_work() > 0 && !hurry.is_cancelled() {
+        while self.is_busy() && !hurry.is_cancelled() {
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(20)) => {}
                 () = hurry.cancelled() => {}
@@ -221,7 +221,10 @@ impl World {
         if taken.is_empty() {
             taken = self.take_abandoned(&mut places).await?;
         }
-        let Some((tenant, run)) = taken.pop() else { return Ok(()) };
+        let Some((tenant, run)) = taken.pop() else {
+            let text = "the studio is shutting down and takes no run";
+            return if self.stopping.is_cancelled() { Err(Error::new(Kind::ShuttingDown, text)) } else { Ok(()) };
+        };
         let over = self.active.lock().get(&run).map(|active| active.over.clone());
         if let Some(over) = over
             && stop.run_until_cancelled(over.cancelled()).await.is_none()
@@ -256,11 +259,15 @@ impl World {
         if places.is_empty() {
             return Ok(Vec::new());
         }
+        let _until_they_are_at_work = Taking::new(self);
         self.store.know_time().await?;
         let (owner, name, most) = (Arc::clone(&self.owner), queue.to_owned(), places.len());
         let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
         let world = Arc::clone(self);
         let claimed = self.store.write(move |tx| {
+            if world.stopping.is_cancelled() {
+                return Ok(Vec::new());
+            }
             let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
