@@ -115,7 +115,7 @@ impl Knowledge {
         let found = self.store.read(move |tx| Ok(documents::by_no(tx, no)?.zip(documents::content(tx, no)?))).await?;
         let (document, content) = found.ok_or(Stop::Lost)?;
         let kind = text::DocumentKind::of_mime(&document.mime_type).ok_or_else(|| Stop::Never(text::unreadable(&document.mime_type)))?;
-        let whole = self.texts.read(kind, content).await.map_err(Stop::Never)?;
+        let whole = self.texts.read(kind, content, &reading.tenant).await.map_err(Stop::Never)?;
         let (most, overlap) = (reading.max_words as usize, reading.overlap_words as usize);
         // A long text keeps a thread busy for a while: none of those that drive runs.
         let texts = tokio::task::spawn_blocking(move || chunk::cut(&whole, most, overlap)).await;
