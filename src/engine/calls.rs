@@ -223,7 +223,7 @@ impl StepContext {
             Delta::Spent(tokens) => *spent.lock() = Some(tokens),
         };
         let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
-        tell(&std::mem::take(&mut *held.lock()));
+        tell(&journal.rest_of(&held));
         reply
     }
 

@@ -99,11 +99,7 @@ impl Masking {
     /// What can be told of a text that comes in pieces; the rest stays in `held`.
     pub(super) fn settled(&self, held: &mut String) -> String {
         let mut told = String::new();
-        self.mask(|masks| {
-            masks.text(held);
-            let rest = held.split_off(masks.settled(held));
-            told = std::mem::replace(held, rest);
-        });
+        self.mask(|masks| told = masks.settled(held));
         told
     }
 }
@@ -152,11 +148,29 @@ pub(super) fn going_on(world: &World, run: &Run, event: &Event) -> Event {
     masks.event(&event)
 }
 
+/// A text that is held back is looked at with each piece up to this length, and then each time that it grew by an eighth: looking
+/// at all of it with every piece would take the square of its length.
+const OFTEN: usize = 4096;
+
+const fn grew(before: usize, after: usize) -> bool {
+    let doubled = if before > OFTEN { (before / OFTEN).ilog2() } else { 0 };
+    let step = (OFTEN / 8) << doubled;
+    after <= OFTEN || before / step != after / step
+}
+
 impl Journal {
     /// Tells a text that comes in pieces as far as it can be told.
     pub(super) fn unheld(&self, held: &Mutex<String>, delta: &str) -> String {
         let mut held = held.lock();
+        let before = held.len();
         held.push_str(delta);
-        self.masking().settled(&mut held)
+        if grew(before, held.len()) { self.masking().settled(&mut held) } else { String::new() }
+    }
+
+    /// What was held back of a text that has come to its end.
+    pub(super) fn rest_of(&self, held: &Mutex<String>) -> String {
+        let mut rest = std::mem::take(&mut *held.lock());
+        self.masking().mask(|masks| masks.text(&mut rest));
+        rest
     }
 }

@@ -6,6 +6,7 @@ use super::codes;
 use super::{Knowledge, chunk, text};
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
+use crate::model::usage::Usage;
 use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
 use crate::store::editions::{self, Embedder};
 use crate::store::passages::{self, Batch};
@@ -79,14 +80,17 @@ impl Knowledge {
         }
     }
 
-    /// Keeps the lease; ends when the reading is somebody else's.
+    /// Keeps the lease; ends when the studio closes.
     async fn hold(&self, reading: &ReadingRow) -> Stop {
         let third = Duration::from_millis((self.config.runs.lease_seconds * 1000 / 3).max(100));
         loop {
             tokio::time::sleep(third).await;
             let (reading, until) = (reading.clone(), self.lease());
-            if let Err(StoreError::Fenced | StoreError::Closed) = self.store.write(move |tx| readings::renew(tx, &reading, until)).await {
-                return Stop::Lost;
+            match self.store.write(move |tx| readings::renew(tx, &reading, until)).await {
+                Err(StoreError::Closed) => return Stop::Lost,
+                // The reading finds out with the next thing that it stores; the call that it waits for is paid for and counted.
+                Err(StoreError::Fenced) => return std::future::pending().await,
+                Ok(()) | Err(_) => {}
             }
         }
     }
@@ -115,7 +119,7 @@ impl Knowledge {
         let found = self.store.read(move |tx| Ok(documents::by_no(tx, no)?.zip(documents::content(tx, no)?))).await?;
         let (document, content) = found.ok_or(Stop::Lost)?;
         let kind = text::DocumentKind::of_mime(&document.mime_type).ok_or_else(|| Stop::Never(text::unreadable(&document.mime_type)))?;
-        let whole = self.texts.read(kind, content).await.map_err(Stop::Never)?;
+        let whole = self.texts.read(kind, content, &reading.tenant).await.map_err(Stop::Never)?;
         let (most, overlap) = (reading.max_words as usize, reading.overlap_words as usize);
         // A long text keeps a thread busy for a while: none of those that drive runs.
         let texts = tokio::task::spawn_blocking(move || chunk::cut(&whole, most, overlap)).await;
@@ -153,21 +157,36 @@ impl Knowledge {
             Err(failure) => return Err(self.failed(reading.document, embedder, failure, began).await),
         };
         let usage = self.prices.meter(&embedder.provider, &embedder.model, made.tokens, began);
-        let batch = batch(done, request.texts, made, length).map_err(Stop::Never)?;
-        let (count, reading) = (batch.vectors.len() as u64, reading.clone());
+        let document = reading.document;
+        let batch = match batch(done, request.texts, made, length) {
+            Ok(batch) => batch,
+            Err(unfit) => {
+                self.count(document, usage).await;
+                return Err(Stop::Never(unfit));
+            }
+        };
+        let (count, reading, took) = (batch.vectors.len() as u64, reading.clone(), usage.clone());
         let (now, until) = (self.clock.now(), self.lease());
-        self.store.write(move |tx| readings::advance(tx, &reading, &batch, &usage, now, until)).await?;
+        let stored = self.store.write(move |tx| readings::advance(tx, &reading, &batch, &took, now, until)).await;
+        if let Err(StoreError::Fenced) = stored {
+            self.count(document, usage).await;
+        }
+        stored?;
         Ok(count)
+    }
+
+    /// Counts a call of which nothing else is kept.
+    async fn count(&self, document: i64, usage: Usage) {
+        let now = self.clock.now();
+        if let Err(error) = self.store.write(move |tx| documents::add_usage(tx, document, &usage, now)).await {
+            tracing::warn!(%error, "what an embedding took was not stored");
+        }
     }
 
     /// What a failed call reported counts too; one that was cut without a report is unpriced.
     async fn failed(&self, document: i64, embedder: &Embedder, failure: ProviderFailure, began: Timestamp) -> Stop {
         if failure.tokens.is_some() || failure.cut {
-            let usage = self.prices.meter(&embedder.provider, &embedder.model, failure.tokens, began);
-            let now = self.clock.now();
-            if let Err(error) = self.store.write(move |tx| documents::add_usage(tx, document, &usage, now)).await {
-                tracing::warn!(%error, "what a failed embedding took was not stored");
-            }
+            self.count(document, self.prices.meter(&embedder.provider, &embedder.model, failure.tokens, began)).await;
         }
         failure.into()
     }

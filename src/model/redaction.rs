@@ -167,9 +167,18 @@ impl Masks {
         }
     }
 
-    /// How much of a text that comes in pieces can be told: up to where a known value may have begun.
-    #[must_use]
-    pub fn settled(&self, text: &str) -> usize {
+    /// Takes what can be told, masked, from a text that comes in pieces. What stays may be the beginning of a known value, or a
+    /// named key whose value may go on.
+    pub fn settled(&mut self, held: &mut String) -> String {
+        let open = held.split_off(scan::unfinished(held, &self.names.names));
+        let mut told = std::mem::take(held);
+        self.text(&mut told);
+        *held = told.split_off(self.begun(&told)) + &open;
+        told
+    }
+
+    /// Where a known value may have begun.
+    fn begun(&self, text: &str) -> usize {
         let begins = |at: usize| self.known.iter().any(|known| known.len() > text.len() - at && known.starts_with(&text[at..]));
         let longest = self.known.first().map_or(0, |known| known.len());
         let from = text.len().saturating_sub(longest);

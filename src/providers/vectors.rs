@@ -20,10 +20,12 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ProviderFailu
 
 /// One vector for each text, or the answer is malformed.
 pub(super) fn batch(vectors: Vec<Vec<f32>>, wanted: usize, tokens: Option<u64>) -> Result<Embeddings, ProviderFailure> {
+    let tokens = tokens.map(|prompt| Tokens { prompt, ..Tokens::default() });
     if vectors.len() != wanted {
-        return Err(malformed(&format!("{} vectors for {wanted} texts", vectors.len())));
+        // The provider bills what it could not answer well, too.
+        return Err(ProviderFailure { tokens, ..malformed(&format!("{} vectors for {wanted} texts", vectors.len())) });
     }
-    Ok(Embeddings { vectors, tokens: tokens.map(|prompt| Tokens { prompt, ..Tokens::default() }) })
+    Ok(Embeddings { vectors, tokens })
 }
 
 /// The batches so far.

@@ -10,7 +10,7 @@ use crate::trial::{STACK, trial};
 fn read(kind: DocumentKind, content: Vec<u8>) -> Duration {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let begun = Instant::now();
-    let _text = runtime.block_on(Reader::default().read(kind, content));
+    let _text = runtime.block_on(Reader::default().read(kind, content, "default"));
     begun.elapsed()
 }
 

@@ -53,9 +53,8 @@ class Studio:
             self.set_host(host)
 
     def set_host(self, host):
-        """Declares what the host answers; see ``Host``."""
-        host.engine = self.engine
-        self.engine.set_host(json.dumps(host.declaration()), host)
+        """Declares what the host answers; see ``Host``. One host may answer several studios."""
+        self.engine.set_host(json.dumps(host.declaration()), host.of(self.engine))
 
     def register(self, *classes):
         """Registers classes with the contract ``StudioWorkflow``, ``StudioAgent`` or ``StudioTool``: they are listed and run, and nobody

@@ -9,7 +9,7 @@ from . import native
 INVALID = -1
 
 
-class Host(native.HostCalls):
+class Host:
     """Tools and other answers of the application::
 
         host = Host()
@@ -20,7 +20,6 @@ class Host(native.HostCalls):
     """
 
     def __init__(self, schemas=None, classes=None, workers=8):
-        self.engine = None
         self._tools = {}
         self._declared = []
         self._answers = {}
@@ -55,12 +54,15 @@ class Host(native.HostCalls):
         ops = (["tool.call"] if self._tools else []) + list(self._answers)
         return {"ops": ops, "tools": self._declared, "schemas": self._schemas, "classes": self._classes}
 
-    def take_call(self, call):
-        """Called by a thread of the library."""
-        call = json.loads(call)
-        (self._pool if call["op"] == "tool.call" else self._quick).submit(self._take, call)
+    def of(self, engine):
+        """What answers one engine: a host may answer several."""
+        return _Calls(self, engine)
 
-    def _take(self, call):
+    def take(self, engine, call):
+        """Answers a call of an engine on a thread of the host."""
+        (self._pool if call["op"] == "tool.call" else self._quick).submit(self._take, engine, call)
+
+    def _take(self, engine, call):
         op, payload = call["op"], call["payload"]
         try:
             if op == "tool.call":
@@ -73,18 +75,30 @@ class Host(native.HostCalls):
         except BaseException as failure:  # the failure is the answer, also that of `sys.exit`
             ok, answer = 0, _failed(failure)
         try:
-            self.engine.complete_host_call(call["call_id"], ok, answer)
+            engine.complete_host_call(call["call_id"], ok, answer)
         except native.StudioError as refused:
             if getattr(refused, "code", 0) == INVALID:
-                self._give_up(call["call_id"], refused)
+                _give_up(engine, call["call_id"], refused)
             # Otherwise nobody waits for it any more.
 
-    def _give_up(self, call_id, refused):
-        """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
-        try:
-            self.engine.complete_host_call(call_id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
-        except native.StudioError:
-            pass
+
+class _Calls(native.HostCalls):
+    """The calls of one engine."""
+
+    def __init__(self, host, engine):
+        self._host, self._engine = host, engine
+
+    def take_call(self, call):
+        """Called by a thread of the library."""
+        self._host.take(self._engine, json.loads(call))
+
+
+def _give_up(engine, call_id, refused):
+    """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
+    try:
+        engine.complete_host_call(call_id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
+    except native.StudioError:
+        pass
 
 
 def _failed(failure):

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import studio
+from conftest import EXAMPLES
 
 
 def names(events):
@@ -50,6 +51,21 @@ def test_a_tool_that_raises_is_a_failed_call_and_not_a_crash(tmp_path, host, ope
     told = list(opened.run(workflow="refund", message="Please refund order A-100"))
     result = next(data for event, data in told if event == "tool_result")
     assert result["is_error"] and "the till is empty" in result["result"]
+
+
+def test_one_host_answers_two_studios(tmp_path, host, opened):
+    config = json.loads((EXAMPLES / "refund.config.json").read_text())
+    second = studio.Studio({**config, "database": {"path": str(tmp_path / "second.sqlite")}}, host)
+    try:
+        second.call("workflow.save", **json.loads((EXAMPLES / "refund.json").read_text()))
+        for done, one in enumerate((opened, second, opened)):
+            asked = list(one.run(workflow="refund", message="Please refund order A-100"))[-1][1]
+            told = list(one.resume(asked["trace_id"], pause_id=asked["pause_id"], approval="approve"))
+            result = next(data for event, data in told if event == "tool_result")
+            assert not result["is_error"], result
+            assert names(told)[-1] == "trace_completed" and len(host.refunds) == done + 1
+    finally:
+        second.shutdown()
 
 
 @pytest.mark.parametrize("result, told", [(float("nan"), "Out of range float"), ("\ud800", "could not be taken"), (SystemExit(3), "SystemExit")])

@@ -7,10 +7,9 @@ mod names;
 #[cfg(feature = "documents")]
 mod pdf;
 #[cfg(feature = "documents")]
+mod stuck;
+#[cfg(feature = "documents")]
 mod weight;
-
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 /// A kind of document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,17 +108,17 @@ fn is_markup(bytes: &[u8]) -> bool {
 /// Reads texts, on a thread of its own where a document may be hostile.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    /// Threads that are still busy with a document which nobody waits for any more.
-    #[cfg_attr(not(feature = "documents"), expect(dead_code, reason = "only PDF needs threads"))]
-    stuck: Arc<AtomicUsize>,
+    #[cfg(feature = "documents")]
+    stuck: stuck::Stuck,
 }
 
 impl Reader {
-    /// The text of a document.
+    /// The text of a document of a tenant.
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn read(&self, kind: DocumentKind, content: Vec<u8>) -> Result<String, String> {
+    #[cfg_attr(not(feature = "documents"), expect(unused_variables, reason = "only PDF needs threads"))]
+    pub async fn read(&self, kind: DocumentKind, content: Vec<u8>, tenant: &str) -> Result<String, String> {
         match kind {
             DocumentKind::Plain | DocumentKind::Markdown => text(&content).map(str::to_owned),
             #[cfg(feature = "documents")]
@@ -128,7 +127,7 @@ impl Reader {
                 page.unwrap_or_else(|_| Err("the page could not be read".to_owned()))
             }
             #[cfg(feature = "documents")]
-            DocumentKind::Pdf => pdf::text(content, &self.stuck).await,
+            DocumentKind::Pdf => pdf::text(content, &self.stuck, tenant).await,
             #[cfg(not(feature = "documents"))]
             DocumentKind::Html | DocumentKind::Pdf => Err(unreadable(kind.mime())),
         }

@@ -72,10 +72,49 @@ fn a_word_of_plain_language_is_not_remembered() {
 fn text_in_pieces_is_held_back_where_a_known_value_may_have_begun() {
     let mut masks = masks(&["password"]);
     masks.learn(&json!("canary"));
-    assert_eq!(masks.settled("a ca"), 2);
-    assert_eq!(masks.settled("a cat"), 5);
-    assert_eq!(masks.settled("é"), 2);
-    assert_eq!(masks.settled(""), 0);
+    for (held, told) in [("a ca", "a "), ("a cat", "a cat"), ("é", "é"), ("", ""), ("a canary", "a [redacted]")] {
+        assert_eq!(masks.settled(&mut held.to_owned()), told, "{held}");
+    }
+}
+
+/// What a reader of a stream is told, piece by piece and at its end.
+fn told(pieces: &[&str]) -> String {
+    let (mut masks, mut held, mut told) = (masks(&["password"]), String::new(), String::new());
+    for piece in pieces {
+        held.push_str(piece);
+        told += &masks.settled(&mut held);
+    }
+    masks.text(&mut held);
+    told + &held
+}
+
+#[test]
+fn text_in_pieces_is_held_back_from_a_named_key_to_the_end_of_its_value() {
+    for (whole, masked) in [
+        (r#"{"password": "hunter2222", "x": 1} hunter2222"#, r#"{"password": "[redacted]", "x": 1} [redacted]"#),
+        (r#"{"body": "{\"password\": \"hunter2222\", \"b\": 1}"}"#, r#"{"body": "{\"password\": \"[redacted]\", \"b\": 1}"}"#),
+        (r#"{"Password": {"a": "hunter2222"}, "b": 1}"#, r#"{"Password": [redacted], "b": 1}"#),
+        ("PASSWORD : Bearer hunter2222 end", "PASSWORD : [redacted] end"),
+        ("?password=hunter2222&a=1", "?password=[redacted]&a=1"),
+        ("password=hunter2222", "password=[redacted]"),
+        ("the pass, and the passwords: none", "the pass, and the passwords: none"),
+    ] {
+        for cut in whole.char_indices().map(|(at, _)| at) {
+            assert_eq!(told(&[&whole[..cut], &whole[cut..]]), masked, "cut at {cut}");
+        }
+        let letters: Vec<String> = whole.chars().map(String::from).collect();
+        assert_eq!(told(&letters.iter().map(String::as_str).collect::<Vec<_>>()), masked, "letter by letter");
+    }
+}
+
+#[test]
+fn text_without_a_named_key_is_told_at_once() {
+    let mut masks = masks(&["password"]);
+    for text in ["hello ", "a password is ", "asked for; pass it. ", "password: secret now, "] {
+        let mut held = text.to_owned();
+        masks.settled(&mut held);
+        assert_eq!(held, "", "{text}");
+    }
 }
 
 proptest::proptest! {
@@ -86,5 +125,16 @@ proptest::proptest! {
         let mut told = words.join("") + &known + &words.concat();
         masks.text(&mut told);
         proptest::prop_assert!(!told.contains(&known), "{told}");
+    }
+
+    #[test]
+    fn no_cut_of_a_stream_tells_a_value(words in proptest::collection::vec("\\PC{0,6}|\"|\\\\|:|password|=|[{]|[}]", 0..12), cuts in proptest::collection::vec(0_usize..200, 0..9)) {
+        let whole = words.concat() + "\n{\"password\": \"hunter2222\"} " + &words.concat();
+        let mut cuts: Vec<usize> = cuts.into_iter().filter(|cut| whole.is_char_boundary(*cut)).chain([0, whole.len()]).collect();
+        cuts.sort_unstable();
+        let pieces: Vec<&str> = cuts.windows(2).map(|pair| &whole[pair[0]..pair[1]]).collect();
+        let mut at_once = whole.clone();
+        masks(&["password"]).text(&mut at_once);
+        proptest::prop_assert!(at_once.contains("hunter2222") || !told(&pieces).contains("hunter2222"), "{whole}");
     }
 }

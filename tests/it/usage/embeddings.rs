@@ -8,7 +8,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 use studio::model::usage::Picos;
-use studio::studio::Resource;
+use studio::studio::{ListQuery, Resource};
 
 use super::{oracle::oracle, used};
 use crate::support::Bench;
@@ -20,6 +20,10 @@ struct Server {
     tokens: Arc<AtomicU64>,
     length: Arc<AtomicUsize>,
     calls: Arc<AtomicUsize>,
+    /// How many vectors are left out of each answer.
+    missing: Arc<AtomicUsize>,
+    /// Held while no answer is to come.
+    gate: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Server {
@@ -47,7 +51,8 @@ async fn answer(State(server): State<Server>, Json(body): Json<Value>) -> Json<V
     server.calls.fetch_add(1, Ordering::SeqCst);
     let vector = vec![0.5; server.length.load(Ordering::SeqCst)];
     let texts = body["input"].as_array().expect("texts");
-    let data: Vec<Value> = (0..texts.len()).map(|index| json!({"index": index, "embedding": vector})).collect();
+    let _open = server.gate.lock().await;
+    let data: Vec<Value> = (server.missing.load(Ordering::SeqCst)..texts.len()).map(|index| json!({"index": index, "embedding": vector})).collect();
     let tokens = server.tokens.load(Ordering::SeqCst);
     Json(json!({"data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}))
 }
@@ -158,4 +163,52 @@ async fn vectors_without_a_price_are_counted() {
         let run = super::run(&bench, &workflow).await;
         assert_eq!(told(&used(&bench, &run).await), (7, "0.000000", true), "{what}");
     }
+}
+
+#[tokio::test]
+async fn vectors_that_cannot_be_kept_were_paid_for() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    for (length, missing, what) in [(5, 0, "of another length"), (0, 0, "of no length"), (3, 1, "too few")] {
+        server.length.store(length, Ordering::SeqCst);
+        server.missing.store(missing, Ordering::SeqCst);
+        let document = bench.studio.add_text(&bench.scope, &base, &json!({"name": what, "text": "Dogs bark."})).await.expect("a document");
+        assert_eq!((&document["status"], told(&document)), (&json!("failed"), (1000, "0.000020", false)), "{what}: {document}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_is_read_anew_meanwhile_pays_for_both_calls() {
+    let server = Server::start().await;
+    let bench = server.bench();
+    let base = base(&bench, "text-embedding-3-small").await;
+    add(&bench, &base).await;
+    server.tokens.store(1000, Ordering::SeqCst);
+    let before = server.calls.load(Ordering::SeqCst);
+    let held = server.gate.lock().await;
+    let text = json!({"name": "b", "text": "Dogs bark."});
+    let adds = bench.studio.add_text(&bench.scope, &base, &text);
+    let again = async {
+        while server.calls.load(Ordering::SeqCst) == before {
+            tokio::task::yield_now().await;
+        }
+        let page = bench.studio.documents(&bench.scope, &base, ListQuery::default()).await.expect("documents");
+        let id = page.data.iter().find(|one| one["name"] == "b").expect("the document")["id"].clone();
+        let id = id.as_str().expect("an id").to_owned();
+        let reindex = bench.studio.reindex_document(&bench.scope, &base, &id);
+        let open = async {
+            while server.calls.load(Ordering::SeqCst) == before + 1 {
+                tokio::task::yield_now().await;
+            }
+            drop(held);
+        };
+        tokio::join!(reindex, open).0.expect("a document");
+        id
+    };
+    let (_, id) = tokio::join!(adds, again);
+    let document = bench.studio.document(&bench.scope, &base, &id).await.expect("a document");
+    assert_eq!(told(&document), (2000, "0.000040", false), "{document}");
 }
