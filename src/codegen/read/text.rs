@@ -56,7 +56,8 @@ fn unquote(inner: &str, quote: u8) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut letters = inner.chars().peekable();
     while let Some(letter) = letters.next() {
-        let escaped = letters.peek().copied().filter(|next| letter == '\\' && (*next == '\\' || *next == quote as char || *next == opening));
+        let escaped =
+            letters.peek().copied().filter(|next| letter == '\\' && (*next == '\\' || *next == quote as char || *next == opening));
         out.push(escaped.unwrap_or(letter));
         if escaped.is_some() {
             letters.next();
