@@ -18,7 +18,7 @@ mod write;
 
 pub use read::{list, read};
 pub use target::{ClassKind, Target};
-pub use write::{WriteError, ordered, skeleton, write};
+pub use write::{WriteError, ordered, skeleton, unknown, write};
 
 use serde_json::Value;
 

@@ -10,9 +10,35 @@ use super::token::Tokens;
 
 /// Words before a class or a method.
 const MODIFIERS: [&str; 29] = [
-    "abstract", "actual", "async", "class", "data", "declare", "default", "expect", "export", "external", "fileprivate", "final", "infix", "inline",
-    "inner", "internal", "open", "operator", "override", "private", "protected", "public", "readonly", "sealed", "static", "suspend", "tailrec",
-    "unowned", "value",
+    "abstract",
+    "actual",
+    "async",
+    "class",
+    "data",
+    "declare",
+    "default",
+    "expect",
+    "export",
+    "external",
+    "fileprivate",
+    "final",
+    "infix",
+    "inline",
+    "inner",
+    "internal",
+    "open",
+    "operator",
+    "override",
+    "private",
+    "protected",
+    "public",
+    "readonly",
+    "sealed",
+    "static",
+    "suspend",
+    "tailrec",
+    "unowned",
+    "value",
 ];
 
 /// The words before a place, on the lines of one declaration.
@@ -212,7 +238,9 @@ fn kotlin_method(tokens: &Tokens<'_>, class: &Class) -> Result<(usize, bool), Re
     let companion = tokens.find(class.body.start, end, |at| tokens.name(at) == "companion" && tokens.name(at + 1) == "object");
     let open = companion.and_then(|at| tokens.find(at, end, |at| tokens.sign(at) == "{"));
     let inner = open.and_then(|open| tokens.partner(open).map(|close| methods(tokens, open + 1, close))).unwrap_or_default();
-    if inner.is_empty() && let Some(own) = methods(tokens, class.body.start, end).first() {
+    if inner.is_empty()
+        && let Some(own) = methods(tokens, class.body.start, end).first()
+    {
         return Ok((*own, false));
     }
     method::only(tokens, class.at, &inner).map(|place| (place, true))

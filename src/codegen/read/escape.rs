@@ -216,7 +216,9 @@ impl Reading<'_> {
             Target::Php | Target::Python if letter != 'N' || self.target == Target::Php => self.out.push(b'\\'),
             Target::TypeScript if !letter.is_ascii_digit() => {}
             Target::Ruby if !matches!(letter, 'c' | 'C' | 'M') => {}
-            Target::Php | Target::Python | Target::TypeScript | Target::Kotlin | Target::Swift | Target::Ruby | Target::Rust => return Err(self.unknown()),
+            Target::Php | Target::Python | Target::TypeScript | Target::Kotlin | Target::Swift | Target::Ruby | Target::Rust => {
+                return Err(self.unknown());
+            }
         }
         self.at += letter.len_utf8();
         self.out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());

@@ -74,10 +74,13 @@ fn kotlin(tokens: &Tokens<'_>, at: usize) -> Option<(Shape, usize)> {
     fits.then_some((shape, open))
 }
 
+/// Words of types in angle brackets; more are not looked at, so that a file of nothing but `<` takes no longer than others.
+const MOST_TYPE_WORDS: usize = 256;
+
 /// The place behind the types in angle brackets, if there are some.
 pub(super) fn after_types(tokens: &Tokens<'_>, at: usize) -> usize {
     let (mut next, mut depth) = (at, 0_usize);
-    while next < tokens.end() {
+    for _ in 0..MOST_TYPE_WORDS {
         match tokens.sign(next) {
             "<" => depth += 1,
             ">" if depth > 0 => depth -= 1,

@@ -38,7 +38,11 @@ impl<'s> Lexer<'s> {
             return Ok(false);
         };
         let after = start + 3 + blanks + length;
-        let Some(line) = self.source.get(after..).and_then(|rest| rest.find('\n').filter(|end| rest.get(..*end).is_some_and(|rest| rest.trim().is_empty()))) else {
+        let Some(line) = self
+            .source
+            .get(after..)
+            .and_then(|rest| rest.find('\n').filter(|end| rest.get(..*end).is_some_and(|rest| rest.trim().is_empty())))
+        else {
             return Err(self.fault(start, format!("the heredoc `{name}` does not begin on a line of its own")));
         };
         let body = after + line + 1;

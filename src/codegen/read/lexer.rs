@@ -7,8 +7,32 @@ use super::token::{Kind, Text, Token, Tokens, place};
 const SIGNS: [&str; 17] = ["...", "?->", "<=>", "=>", "->", "::", "**", "..", "?.", "?:", "??", "&.", "==", "!=", "&&", "||", "<="];
 /// Words behind which no value has ended yet, so that a `/` begins a regular expression.
 const BEFORE_VALUES: [&str; 26] = [
-    "return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "do", "else", "instanceof", "yield", "await", "and", "or", "not",
-    "if", "unless", "while", "until", "when", "then", "elsif", "begin", "puts",
+    "return",
+    "typeof",
+    "case",
+    "in",
+    "of",
+    "delete",
+    "void",
+    "throw",
+    "new",
+    "do",
+    "else",
+    "instanceof",
+    "yield",
+    "await",
+    "and",
+    "or",
+    "not",
+    "if",
+    "unless",
+    "while",
+    "until",
+    "when",
+    "then",
+    "elsif",
+    "begin",
+    "puts",
 ];
 
 /// All words of a text.
@@ -134,7 +158,8 @@ impl<'s> Lexer<'s> {
     fn skip_html(&mut self) {
         while let Some(found) = self.rest().find("<?") {
             self.at += found + 2;
-            let tag = self.rest().get(..3).is_some_and(|tag| tag.eq_ignore_ascii_case("php")) && !continues_name(self.letter(self.at + 3), Target::Php);
+            let tag = self.rest().get(..3).is_some_and(|tag| tag.eq_ignore_ascii_case("php"))
+                && !continues_name(self.letter(self.at + 3), Target::Php);
             if tag || self.rest().starts_with('=') {
                 self.at += if tag { 3 } else { 1 };
                 return;
@@ -317,7 +342,10 @@ impl<'s> Lexer<'s> {
             let exponent = !hex && self.at > 0 && matches!(self.byte(self.at - 1), b'e' | b'E');
             match byte {
                 b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'_' => {}
-                b'.' if !hex && !dot && (next.is_ascii_digit() || (trailing && next != b'.' && !begins_name(self.letter(self.at + 1), self.target))) => {
+                b'.' if !hex
+                    && !dot
+                    && (next.is_ascii_digit() || (trailing && next != b'.' && !begins_name(self.letter(self.at + 1), self.target))) =>
+                {
                     dot = true;
                 }
                 b'+' | b'-' if exponent && next.is_ascii_digit() => {}

@@ -140,7 +140,11 @@ impl Reader<'_, '_> {
                 return Ok(());
             }
             (Shape::Either | Shape::List, _) if pair => {
-                return Err(tokens.fault(at - 1, Reason::BadKey, format!("a key is no string, or stands in a list: {}", tokens.shown(at - 1))));
+                return Err(tokens.fault(
+                    at - 1,
+                    Reason::BadKey,
+                    format!("a key is no string, or stands in a list: {}", tokens.shown(at - 1)),
+                ));
             }
             (Shape::Map, value) => {
                 frame.members.extend(frame.key.take().map(|key| (key, value)));

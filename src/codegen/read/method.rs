@@ -39,7 +39,9 @@ pub(super) fn map(tokens: &Tokens<'_>, at: usize) -> Result<(Map<String, Value>,
         Value::Object(members) => Ok((members, next)),
         // An array of PHP without entries is both.
         Value::Array(items) if items.is_empty() && tokens.target == Target::Php => Ok((Map::new(), next)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Err(not_static(tokens, at, "does not return a map")),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Err(not_static(tokens, at, "does not return a map"))
+        }
     }
 }
 
@@ -58,7 +60,11 @@ pub(super) fn returned(tokens: &Tokens<'_>, open: usize, bare: bool) -> Result<V
     let (members, next) = map(tokens, at)?;
     let next = next + usize::from(tokens.sign(next) == ";" && (returns || tokens.target != Target::Rust));
     if next != close {
-        return Err(if tokens.sign(next - 1) == ";" || tokens.newline(next) { not_one(tokens, next) } else { literal::unexpected(tokens, next) });
+        return Err(if tokens.sign(next - 1) == ";" || tokens.newline(next) {
+            not_one(tokens, next)
+        } else {
+            literal::unexpected(tokens, next)
+        });
     }
     Ok(Value::Object(members))
 }

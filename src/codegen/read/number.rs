@@ -32,7 +32,8 @@ fn large(written: &str) -> String {
 fn float(digits: &str, negative: bool) -> Option<Value> {
     let (mantissa, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
     let plain = exponent.trim_start_matches(['+', '-']);
-    let whole = mantissa.chars().all(|letter| letter.is_ascii_digit() || letter == '.') && mantissa.contains(|letter: char| letter.is_ascii_digit());
+    let whole = mantissa.chars().all(|letter| letter.is_ascii_digit() || letter == '.')
+        && mantissa.contains(|letter: char| letter.is_ascii_digit());
     if !whole || plain.is_empty() || !plain.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }

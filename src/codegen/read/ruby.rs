@@ -47,7 +47,10 @@ struct Found<'t, 's> {
 
 /// Does a statement begin here?
 fn begins(tokens: &Tokens<'_>, at: usize) -> bool {
-    at == 0 || tokens.newline(at) || tokens.sign(at - 1) == ";" || matches!(tokens.name(at - 1), "then" | "do" | "else" | "begin" | "ensure")
+    at == 0
+        || tokens.newline(at)
+        || tokens.sign(at - 1) == ";"
+        || matches!(tokens.name(at - 1), "then" | "do" | "else" | "begin" | "ensure")
 }
 
 /// Could a value begin here, so that `if` opens a block and belongs to nothing before it?
@@ -182,7 +185,8 @@ impl Found<'_, '_> {
             class.methods.push(name);
         }
         let after = if tokens.sign(name + 1) == "(" { tokens.after(name + 1) } else { name + 1 };
-        let endless = tokens.sign(after) == "=" && !tokens.newline(after) && (after > name + 1 || tokens.token(name).end < tokens.token(after).start);
+        let endless =
+            tokens.sign(after) == "=" && !tokens.newline(after) && (after > name + 1 || tokens.token(name).end < tokens.token(after).start);
         if !endless {
             self.blocks.push(Block::Other);
         }
@@ -212,7 +216,8 @@ impl Found<'_, '_> {
 /// What `definition` of a class returns.
 pub(super) fn definition(tokens: &Tokens<'_>, class: &Class) -> Result<Value, ReadError> {
     if class.methods.is_empty()
-        && let Some(own) = tokens.find(class.body.start, class.body.end, |at| tokens.name(at) == METHOD && tokens.name(at.wrapping_sub(1)) == "def")
+        && let Some(own) =
+            tokens.find(class.body.start, class.body.end, |at| tokens.name(at) == METHOD && tokens.name(at.wrapping_sub(1)) == "def")
     {
         return Err(method::not_static(tokens, own, "is no static method: `def self.definition`"));
     }
@@ -243,5 +248,9 @@ pub(super) fn definition(tokens: &Tokens<'_>, class: &Class) -> Result<Value, Re
     if tokens.name(after) == "end" && (tokens.newline(after) || tokens.sign(after - 1) == ";" || tokens.sign(after - 1) == "}") {
         return Ok(Value::Object(members));
     }
-    Err(if tokens.newline(after) && !matches!(tokens.sign(after), "." | "&.") { method::not_one(tokens, after) } else { literal::unexpected(tokens, after) })
+    Err(if tokens.newline(after) && !matches!(tokens.sign(after), "." | "&.") {
+        method::not_one(tokens, after)
+    } else {
+        literal::unexpected(tokens, after)
+    })
 }

@@ -271,7 +271,10 @@ impl<'s> Lexer<'s> {
     fn percent_string(&mut self) -> Result<bool, ReadError> {
         let start = self.at;
         let sign = self.byte(start);
-        if self.target != Target::Ruby || !matches!(sign, b'%' | b'?') || (self.after_value() && !(sign == b'%' && self.after_method(start + 1))) {
+        if self.target != Target::Ruby
+            || !matches!(sign, b'%' | b'?')
+            || (self.after_value() && !(sign == b'%' && self.after_method(start + 1)))
+        {
             return Ok(false);
         }
         if sign == b'?' {
@@ -295,11 +298,14 @@ impl<'s> Lexer<'s> {
         };
         let opening = Opening { nest, ..Opening::new(open + 1, close).lines() };
         let quote = close.bytes().next().unwrap_or_default();
-        self.take(start, match word {
-            b'q' => opening.escapes(Escapes::Quote(quote)),
-            b'Q' | b'(' | b'[' | b'{' | b'<' => opening.inset(Inset::Ruby),
-            _ => opening.inset(Inset::Ruby).other(),
-        })
+        self.take(
+            start,
+            match word {
+                b'q' => opening.escapes(Escapes::Quote(quote)),
+                b'Q' | b'(' | b'[' | b'{' | b'<' => opening.inset(Inset::Ruby),
+                _ => opening.inset(Inset::Ruby).other(),
+            },
+        )
     }
 }
 

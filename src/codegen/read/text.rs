@@ -56,7 +56,8 @@ fn unquote(inner: &str, quote: u8) -> String {
     let mut out = String::with_capacity(inner.len());
     let mut letters = inner.chars().peekable();
     while let Some(letter) = letters.next() {
-        let escaped = letters.peek().copied().filter(|next| letter == '\\' && (*next == '\\' || *next == quote as char || *next == opening));
+        let escaped =
+            letters.peek().copied().filter(|next| letter == '\\' && (*next == '\\' || *next == quote as char || *next == opening));
         out.push(escaped.unwrap_or(letter));
         if escaped.is_some() {
             letters.next();
@@ -81,25 +82,28 @@ fn without_indent(inner: &str, indent: usize) -> Result<String, String> {
     Ok(out)
 }
 
-/// How wide the blanks are: a tab goes on to the next multiple of eight.
-fn width(blanks: &str) -> usize {
-    blanks.chars().fold(0, |width, letter| if letter == '\t' { (width / 8 + 1) * 8 } else { width + 1 })
+/// How wide a line of a heredoc is after one more blank: a tab goes on to the next multiple of eight.
+const fn wider(width: usize, blank: char) -> usize {
+    if blank == '\t' { (width / 8 + 1) * 8 } else { width + 1 }
+}
+
+/// The line without so much of its margin.
+fn without_margin(line: &str, margin: usize) -> &str {
+    let mut width = 0;
+    let cut = line.chars().take_while(|letter| {
+        width = wider(width, *letter);
+        BLANKS.contains(letter) && width <= margin
+    });
+    let cut = cut.count();
+    line.get(cut..).unwrap_or_default()
 }
 
 /// Lines of blanks alone do not count for the least margin.
 fn without_least(inner: &str) -> String {
-    let blanks_of = |line: &str| line.len() - line.trim_start_matches(BLANKS).len();
+    let margin = |line: &str| line.chars().take_while(|letter| BLANKS.contains(letter)).fold(0, wider);
     let counted = inner.split_inclusive('\n').filter(|line| !line.trim_matches(BLANKS).trim_end_matches('\n').is_empty());
-    let least = counted.map(|line| width(&line[..blanks_of(line)])).min().unwrap_or(0);
-    let mut out = String::with_capacity(inner.len());
-    for line in inner.split_inclusive('\n') {
-        let mut cut = 0;
-        while cut < blanks_of(line) && width(&line[..=cut]) <= least {
-            cut += 1;
-        }
-        out.push_str(&line[cut..]);
-    }
-    out
+    let least = counted.map(margin).min().unwrap_or(0);
+    inner.split_inclusive('\n').map(|line| without_margin(line, least)).collect()
 }
 
 /// The lines between those of the marks, each without the indentation of the end mark.

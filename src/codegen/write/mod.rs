@@ -116,6 +116,16 @@ pub(super) const fn keys(kind: ClassKind) -> &'static [&'static str] {
     }
 }
 
+/// The dotted paths of the keys that no definition of this kind has, those of the agents that a workflow brings along included.
+pub fn unknown(kind: ClassKind, definition: &Map<String, Value>) -> Vec<String> {
+    let mut found: Vec<String> = definition.keys().filter(|key| !keys(kind).contains(&key.as_str())).cloned().collect();
+    let agents = definition.get("agents").filter(|_| kind == ClassKind::Workflow).and_then(Value::as_object);
+    for (slug, agent) in agents.into_iter().flatten().filter_map(|(slug, agent)| Some((slug, agent.as_object()?))) {
+        found.extend(unknown(ClassKind::Agent, agent).into_iter().map(|key| format!("agents.{slug}.{key}")));
+    }
+    found
+}
+
 /// A definition with its keys in the order of its kind; those that are null are left out, others stay at the end.
 pub fn ordered(kind: ClassKind, definition: &Value) -> Value {
     let Some(given) = definition.as_object() else { return definition.clone() };

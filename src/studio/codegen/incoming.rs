@@ -3,11 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use super::super::installing::references;
-use crate::codegen::{ClassKind, FoundClass, ReadError, Target};
+use crate::codegen::{ClassKind, FoundClass, ReadError, Target, unknown};
 use crate::error::{Error, Kind, Result};
 
 /// Objects and arrays inside each other: as deep as in the body of a request.
 const DEPTH: usize = 64;
+
+/// What a JSON file with `meta` may have beside it.
+const MEMBERS: [&str; 6] = ["meta", "graph", "agents", "definition", "state_schema", "metadata"];
+
+/// So many unknown keys are told of at once.
+const MOST_TOLD: usize = 20;
+
+fn not_known(key: &str) -> String {
+    format!("`{key}` is not known here; remove it, or correct its name")
+}
 
 /// A definition that is not stored yet.
 #[derive(Clone, Debug)]
@@ -70,6 +80,10 @@ impl Incoming {
             return incoming.checked();
         };
         let Some(meta) = meta.as_object() else { return Err(spot.invalid(["meta must be an object"])) };
+        let strange: Vec<String> = members.keys().filter(|key| !MEMBERS.contains(&key.as_str())).take(MOST_TOLD).map(|key| not_known(key)).collect();
+        if !strange.is_empty() {
+            return Err(spot.invalid(strange));
+        }
         let mut definition = Map::new();
         let slug = meta.get("slug").or_else(|| meta.get("id")).cloned();
         definition.extend(slug.map(|slug| ("slug".to_owned(), slug)));
@@ -96,6 +110,7 @@ impl Incoming {
         if !self.definition.values().all(|value| fits(value, DEPTH)) {
             problems.push(format!("it has more than {DEPTH} objects and arrays inside each other"));
         }
+        problems.extend(unknown(self.kind, &self.definition).iter().take(MOST_TOLD).map(|key| not_known(key)));
         if self.kind == ClassKind::Workflow && !self.definition.get("graph").is_some_and(Value::is_object) {
             problems.push("graph must be an object".to_owned());
         }

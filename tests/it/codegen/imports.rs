@@ -70,6 +70,10 @@ async fn nothing_is_kept_of_an_import_that_is_refused() {
         (json!({"json": broken}), "422 import_invalid"),
         (json!({"json": wrong}), "422 import_invalid"),
         (json!({"json": slug}), "422 import_invalid"),
+        (json!({"json": strange("/agents/own-agent", "tool_max_run")}), "422 import_invalid"),
+        (json!({"json": strange("", "grpah")}), "422 import_invalid"),
+        (json!({"json": {"name": "A", "graph": graph("own-agent"), "colour": "red"}}), "422 import_invalid"),
+        (json!({"source": "class A(StudioTool):\n @staticmethod\n def definition(): return {'name': 'a', 'kind': 'webhook', 'colour': 1}", "language": "python"}), "422 import_invalid"),
         (json!({"ref": "class:Nowhere"}), "404 not_found"),
         (json!({"ref": "json:../../etc/passwd"}), "404 not_found"),
     ] {
@@ -85,6 +89,13 @@ async fn nothing_is_kept_of_an_import_that_is_refused() {
     for path in ["/api/workflows", "/api/agents"] {
         assert_eq!(desk.get(path).await.1["data"], json!([]), "{path}");
     }
+}
+
+/// A file with a key that nothing has.
+fn strange(place: &str, key: &str) -> Value {
+    let mut file = file("own-agent");
+    file.pointer_mut(place).expect("a place")[key] = 1.into();
+    file
 }
 
 fn missing_agents() -> Value {

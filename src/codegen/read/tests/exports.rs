@@ -40,7 +40,8 @@ fn agent(file: &Value) -> Value {
 #[test]
 fn every_template_comes_back() {
     let agents = files("agents");
-    let by_slug: Map<String, Value> = agents.iter().map(|file| (file["meta"]["id"].as_str().expect("an id").to_owned(), agent(file))).collect();
+    let by_slug: Map<String, Value> =
+        agents.iter().map(|file| (file["meta"]["id"].as_str().expect("an id").to_owned(), agent(file))).collect();
     agents.iter().for_each(|file| check(ClassKind::Agent, &agent(file), "App\\Studio"));
     let workflows = files("workflows");
     assert_eq!((agents.len(), workflows.len()), (7, 11));
@@ -64,7 +65,11 @@ fn random_definitions_come_back() {
         }).collect();
         let graph = json!({"version": 1, "nodes": nodes, "edges": [], "annotations": [object(&mut random, 2)], "viewport": {"x": 0, "y": 0, "zoom": 1.0}});
         let mut definition = object(&mut random, 3);
-        definition.extend([("slug".to_owned(), format!("random-{round}").into()), ("name".to_owned(), "n".into()), ("graph".to_owned(), graph)]);
+        definition.extend([
+            ("slug".to_owned(), format!("random-{round}").into()),
+            ("name".to_owned(), "n".into()),
+            ("graph".to_owned(), graph),
+        ]);
         definition.insert("metadata".into(), object(&mut random, 4).into());
         check(ClassKind::Workflow, &json!(definition), "App\\Studio");
         let tool = json!({"slug": format!("t{round}"), "name": "t", "kind": "webhook", "input_schema": object(&mut random, 4), "config": object(&mut random, 2), "idempotent": true});

@@ -262,20 +262,62 @@ fn classes_are_found_among_other_code() {
     let (large, n) = (json!(6.02e23), serde_json::Value::Null);
     let t = json!(true);
     for (target, text, class, kind, line, wanted) in [
-        (Target::Php, PHP, "App\\Studio\\Workflows\\LeadTriageWorkflow", ClassKind::Workflow, 19,
-            json!({"slug": "lead\ttriage", "list": floats(&[json!(15), json!(15), json!(0.5), large.clone(), t.clone(), n.clone(), json!({}), json!(["a"])]), "text": "two\n lines"})),
-        (Target::Python, PYTHON, "LeadTriage", ClassKind::Agent, 20,
-            json!({"slug": "a\\b", "list": floats(&[json!(15), json!(0.5), json!(5.0), large.clone(), t.clone(), n.clone()]), "text": "two\nlines", "deep": {}})),
-        (Target::TypeScript, TYPESCRIPT, "LeadTriage", ClassKind::Tool, 7,
-            json!({"slug": "it's", "list": floats(&[json!(15), json!(0.5), json!(5.0), large.clone(), t.clone(), n.clone(), json!({})]), "class": "two\nlines", "__proto__": "p", "dashed-key": "😀😀A"})),
-        (Target::Kotlin, &KOTLIN.replace(".let { 1 }", "").replace("${\"$\"}", "$ 5"), "app.studio.in.workflows.LeadTriage", ClassKind::Workflow, 11,
-            json!({"slug": "a$bA", "list": floats(&[json!(5), json!(u64::MAX), json!(0.5), large.clone(), t.clone(), n.clone(), json!({}), json!([])]), "text": "two\nlines \"\" and $ 5"})),
-        (Target::Swift, SWIFT, "LeadTriage", ClassKind::Workflow, 6,
-            json!({"slug": "a\\b\"c", "list": floats(&[json!(15), large.clone(), t.clone(), n.clone(), json!({}), json!(["a"])]), "large": u64::MAX, "text": "two words\n  and \"more\""})),
-        (Target::Ruby, RUBY, "App::Studio::Workflows::LeadTriage", ClassKind::Workflow, 28,
-            json!({"slug": "it's", "list": floats(&[json!(15), json!(15), large.clone(), t.clone(), n.clone(), json!({})]), "text": "two\n  lines\n", "raw": "a (b) \\n"})),
-        (Target::Rust, RUST, "workflows::LeadTriage", ClassKind::Tool, 10,
-            json!({"slug": "aAB b", "list": floats(&[json!(15), json!(u64::MAX), large, t.clone(), n.clone(), json!({})]), "raw": "a\\b\"#", "group": "a"})),
+        (
+            Target::Php,
+            PHP,
+            "App\\Studio\\Workflows\\LeadTriageWorkflow",
+            ClassKind::Workflow,
+            19,
+            json!({"slug": "lead\ttriage", "list": floats(&[json!(15), json!(15), json!(0.5), large.clone(), t.clone(), n.clone(), json!({}), json!(["a"])]), "text": "two\n lines"}),
+        ),
+        (
+            Target::Python,
+            PYTHON,
+            "LeadTriage",
+            ClassKind::Agent,
+            20,
+            json!({"slug": "a\\b", "list": floats(&[json!(15), json!(0.5), json!(5.0), large.clone(), t.clone(), n.clone()]), "text": "two\nlines", "deep": {}}),
+        ),
+        (
+            Target::TypeScript,
+            TYPESCRIPT,
+            "LeadTriage",
+            ClassKind::Tool,
+            7,
+            json!({"slug": "it's", "list": floats(&[json!(15), json!(0.5), json!(5.0), large.clone(), t.clone(), n.clone(), json!({})]), "class": "two\nlines", "__proto__": "p", "dashed-key": "😀😀A"}),
+        ),
+        (
+            Target::Kotlin,
+            &KOTLIN.replace(".let { 1 }", "").replace("${\"$\"}", "$ 5"),
+            "app.studio.in.workflows.LeadTriage",
+            ClassKind::Workflow,
+            11,
+            json!({"slug": "a$bA", "list": floats(&[json!(5), json!(u64::MAX), json!(0.5), large.clone(), t.clone(), n.clone(), json!({}), json!([])]), "text": "two\nlines \"\" and $ 5"}),
+        ),
+        (
+            Target::Swift,
+            SWIFT,
+            "LeadTriage",
+            ClassKind::Workflow,
+            6,
+            json!({"slug": "a\\b\"c", "list": floats(&[json!(15), large.clone(), t.clone(), n.clone(), json!({}), json!(["a"])]), "large": u64::MAX, "text": "two words\n  and \"more\""}),
+        ),
+        (
+            Target::Ruby,
+            RUBY,
+            "App::Studio::Workflows::LeadTriage",
+            ClassKind::Workflow,
+            28,
+            json!({"slug": "it's", "list": floats(&[json!(15), json!(15), large.clone(), t.clone(), n.clone(), json!({})]), "text": "two\n  lines\n", "raw": "a (b) \\n"}),
+        ),
+        (
+            Target::Rust,
+            RUST,
+            "workflows::LeadTriage",
+            ClassKind::Tool,
+            10,
+            json!({"slug": "aAB b", "list": floats(&[json!(15), json!(u64::MAX), large, t.clone(), n.clone(), json!({})]), "raw": "a\\b\"#", "group": "a"}),
+        ),
     ] {
         let found = read(target, text, None).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
         assert_eq!((found.class.as_str(), found.kind, found.line), (class, kind, line), "{target:?}");
@@ -288,14 +330,16 @@ fn classes_are_found_among_other_code() {
         let windows = text.replace('\n', "\r\n");
         let found = read(target, &windows, None).unwrap_or_else(|error| panic!("{target:?} {error:?}"));
         assert_eq!(found.line, line, "{target:?}");
-        let definition = if target == Target::Php { found.definition.to_string().replace("\\r\\n", "\\n") } else { found.definition.to_string() };
+        let definition =
+            if target == Target::Php { found.definition.to_string().replace("\\r\\n", "\\n") } else { found.definition.to_string() };
         assert_eq!(definition, wanted.to_string(), "{target:?}: line ends of Windows");
     }
 }
 
 #[test]
 fn one_file_may_hold_several_classes() {
-    let one = |name: &str| super::class(Target::Python, "{\"name\": \"x\"}").replace("class A", &format!("class {name}")).replace('x', name);
+    let one =
+        |name: &str| super::class(Target::Python, "{\"name\": \"x\"}").replace("class A", &format!("class {name}")).replace('x', name);
     let text = [one("One"), one("Two"), "class Three:\n    pass\n".to_owned()].concat();
     let names: Vec<String> = list(Target::Python, &text).into_iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["One", "Two"]);
@@ -331,7 +375,12 @@ fn every_target_reads_its_plain_shape() {
 #[test]
 fn files_are_utf_8_with_a_mark_or_without() {
     assert_eq!(decode(b"\xEF\xBB\xBFa"), Ok("a"));
-    for (bytes, line, wanted) in [(&b"a\nb\xFF"[..], 2, "no UTF-8"), (b"\xFF\xFEa\0", 1, "UTF-16"), (b"\xFE\xFF\0a", 1, "UTF-16"), (&[b' '; (2 << 20) + 1][..], 1, "2 MiB")] {
+    for (bytes, line, wanted) in [
+        (&b"a\nb\xFF"[..], 2, "no UTF-8"),
+        (b"\xFF\xFEa\0", 1, "UTF-16"),
+        (b"\xFE\xFF\0a", 1, "UTF-16"),
+        (&[b' '; (2 << 20) + 1][..], 1, "2 MiB"),
+    ] {
         let error = decode(bytes).expect_err("refused");
         assert_eq!(error.line, line);
         assert!(error.message.contains(wanted), "{error:?}");
