@@ -61,7 +61,7 @@ fn compressed() -> Vec<u8> {
 }
 
 async fn read(file: Vec<u8>) -> Result<String, String> {
-    Reader::default().read(DocumentKind::Pdf, file).await
+    Reader::default().read(DocumentKind::Pdf, file, "t").await
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn three_thousand_damaged_files_end_nothing_but_themselves() {
     for _ in 0..3_000 {
         let (one, other) = (numbers.next(seeds.len()), numbers.next(seeds.len()));
         let file = mutated(&seeds[one], &seeds[other], &mut numbers);
-        read_well += usize::from(reader.read(DocumentKind::Pdf, file).await.is_ok());
+        read_well += usize::from(reader.read(DocumentKind::Pdf, file, "t").await.is_ok());
     }
     assert!(read_well > 300, "{read_well} could be read");
 }
