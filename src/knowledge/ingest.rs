@@ -165,7 +165,7 @@ impl Knowledge {
                 return Err(Stop::Never(unfit));
             }
         };
-        let (count, reading, took) = (batch.vectors.len() as u64, reading.clone(), usage.clone());
+        let (count, reading, took) = (batch.vectors.len() as u64, reading.clone(), usage);
         let (now, until) = (self.clock.now(), self.lease());
         let stored = self.store.write(move |tx| readings::advance(tx, &reading, &batch, &took, now, until)).await;
         if let Err(StoreError::Fenced) = stored {

@@ -138,7 +138,7 @@ impl Course {
 
     async fn close(&mut self, stage: Stage, out: &mut Vec<Value>) {
         let usage = if self.translator.tells_usage() { usage(&self.studio, &self.scope, &self.run).await } else { Vec::new() };
-        self.translator.close(usage, out);
+        self.translator.close(&usage, out);
         self.stage = stage;
     }
 

@@ -120,7 +120,7 @@ impl Translator {
         matches!(self, Self::AgUi(_))
     }
 
-    fn close(&mut self, usage: Vec<Value>, out: &mut Vec<Value>) {
+    fn close(&mut self, usage: &[Value], out: &mut Vec<Value>) {
         match self {
             Self::Vercel(one) => one.close(out),
             Self::AgUi(one) => one.close(usage, out),

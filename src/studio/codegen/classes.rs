@@ -150,7 +150,7 @@ fn of_json(config: &Config) -> Vec<Importable> {
 }
 
 /// The one that a class name means: exactly, or without its namespace when that is unique.
-fn named(all: Vec<Importable>, name: &str) -> Result<Option<Importable>> {
+fn named(all: &[Importable], name: &str) -> Result<Option<Importable>> {
     let fits = |one: &&Importable, exactly: bool| {
         let class = one.class.as_deref().unwrap_or_default();
         class == name || (!exactly && !name.contains(['\\', '.', ':']) && short(class) == name)
@@ -180,9 +180,9 @@ fn read_one(config: &Config, declaration: &HostDeclaration, reference: &str) -> 
         return read_json(found, path);
     }
     let name = reference.strip_prefix("class:").unwrap_or(reference).trim_start_matches('\\');
-    let found = match named(of_host(declaration), name)? {
+    let found = match named(&of_host(declaration), name)? {
         Some(found) => Some(found),
-        None => named(of_source(config), name)?,
+        None => named(&of_source(config), name)?,
     };
     let found = found.ok_or_else(unknown)?;
     let class = found.class.clone().unwrap_or_default();

@@ -13,7 +13,7 @@ pub(in crate::http::adapters) fn of_thread(shown: &[Value]) -> Vec<Value> {
         if !calls.is_empty() {
             let told: Vec<Value> = calls
                 .iter()
-                .map(|call| tool_call(&as_text(&call["call_id"]), &as_text(&call["name"]), call["inputs"].to_string()))
+                .map(|call| tool_call(&as_text(&call["call_id"]), &as_text(&call["name"]), &call["inputs"].to_string()))
                 .collect();
             messages.push(json!({"id": format!("{id}-calls"), "role": "assistant", "toolCalls": told}));
             messages.extend(calls.iter().filter(|call| !call["result"].is_null()).enumerate().map(|(at, call)| {
@@ -25,7 +25,7 @@ pub(in crate::http::adapters) fn of_thread(shown: &[Value]) -> Vec<Value> {
     messages
 }
 
-fn tool_call(id: &str, name: &str, arguments: String) -> Value {
+fn tool_call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
@@ -43,7 +43,7 @@ pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
             }
             "TOOL_CALL_START" => {
                 let owner = event.get("parentMessageId").unwrap_or(&event["toolCallId"]);
-                let call = tool_call(&as_text(&event["toolCallId"]), &as_text(&event["toolCallName"]), String::new());
+                let call = tool_call(&as_text(&event["toolCallId"]), &as_text(&event["toolCallName"]), "");
                 match at(messages, owner) {
                     Some(at) => {
                         let mut calls = messages[at]["toolCalls"].as_array().cloned().unwrap_or_default();

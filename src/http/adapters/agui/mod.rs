@@ -183,7 +183,7 @@ impl Translator {
     }
 
     /// Tells how the run ends; after this there is nothing to tell.
-    pub(super) fn close(&mut self, usage: Vec<Value>, out: &mut Vec<Value>) {
+    pub(super) fn close(&mut self, usage: &[Value], out: &mut Vec<Value>) {
         let pauses = std::mem::take(&mut self.pauses);
         let end = match self.end.take() {
             None if pauses.is_empty() => Some(End::broken()),
@@ -197,13 +197,13 @@ impl Translator {
             }
             Some(End::Cancelled) => {
                 self.close_all(out);
-                out.push(self.finished(json!({"type": "cancelled"}), usage));
+                out.push(self.finished(&json!({"type": "cancelled"}), usage));
             }
             None => {
                 self.close_all(out);
                 out.extend(pauses.iter().map(|pause| json!({"type": "CUSTOM", "name": "awaiting_input", "value": self.awaiting(pause)})));
                 let interrupts: Vec<Value> = pauses.iter().map(interrupt).collect();
-                out.push(self.finished(json!({"type": "interrupt", "interrupts": interrupts}), usage));
+                out.push(self.finished(&json!({"type": "interrupt", "interrupts": interrupts}), usage));
             }
         }
     }
@@ -213,7 +213,7 @@ impl Translator {
         out.extend(self.steps.end_all());
     }
 
-    fn completed(&mut self, told: &Told, usage: Vec<Value>, out: &mut Vec<Value>) {
+    fn completed(&mut self, told: &Told, usage: &[Value], out: &mut Vec<Value>) {
         let reply = told.text("reply");
         if !reply.is_empty() && reply != self.said {
             self.end_message(out);
@@ -224,12 +224,12 @@ impl Translator {
         if self.state.is_some() {
             result["output"] = told.value("output");
         }
-        let mut finished = self.finished(json!({"type": "success"}), usage);
+        let mut finished = self.finished(&json!({"type": "success"}), usage);
         finished["result"] = result;
         out.push(finished);
     }
 
-    fn finished(&self, outcome: Value, usage: Vec<Value>) -> Value {
+    fn finished(&self, outcome: &Value, usage: &[Value]) -> Value {
         json!({"type": "RUN_FINISHED", "threadId": self.thread_id, "runId": self.run_id, "outcome": outcome, "usage": usage})
     }
 

@@ -18,7 +18,7 @@ fn told(translator: &mut Translator, events: &[(&'static str, Value)]) -> String
     for (number, (event, data)) in (1..).zip(events) {
         translator.tell(Told::made(event, number, data.clone()), &mut out);
     }
-    translator.close(vec![json!({"provider": "script", "model": "m", "inputTokens": 1})], &mut out);
+    translator.close(&[json!({"provider": "script", "model": "m", "inputTokens": 1})], &mut out);
     lines(&out)
 }
 

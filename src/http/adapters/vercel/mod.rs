@@ -69,7 +69,7 @@ impl Translator {
             "tool_call" => {
                 let call = told.text("call_id");
                 if !self.decided.contains(call) {
-                    self.call(call, told.text("name"), told.object("inputs").into(), out);
+                    self.call(call, told.text("name"), &told.object("inputs").into(), out);
                 }
             }
             "tool_result" => self.result(&told, out),
@@ -125,7 +125,7 @@ impl Translator {
         }
     }
 
-    fn call(&mut self, id: &str, name: &str, input: Value, out: &mut Vec<Value>) {
+    fn call(&mut self, id: &str, name: &str, input: &Value, out: &mut Vec<Value>) {
         self.end_block(out);
         self.calls.insert(id.to_owned());
         out.push(json!({"type": "tool-input-available", "toolCallId": id, "toolName": name, "input": input, "dynamic": true}));
@@ -135,7 +135,7 @@ impl Translator {
         self.end_block(out);
         let (id, result) = (told.text("call_id").to_owned(), told.value("result"));
         if !self.calls.contains(&id) && !self.decided.contains(&id) {
-            self.call(&id, told.text("name"), told.object("inputs").into(), out);
+            self.call(&id, told.text("name"), &told.object("inputs").into(), out);
         }
         out.push(if told.flag("skipped") && !self.no_approvals {
             json!({"type": "tool-output-denied", "toolCallId": id})
@@ -241,7 +241,7 @@ impl Translator {
         for call in pause.list("pending_tools") {
             let id = as_text(&call["call_id"]);
             if !self.calls.contains(&id) {
-                self.call(&id, &as_text(&call["name"]), call["arguments"].clone(), out);
+                self.call(&id, &as_text(&call["name"]), &call["arguments"], out);
             }
             if !self.no_approvals {
                 let approval = format!("{}.{id}", pause.text("pause_id"));
