@@ -47,12 +47,9 @@ say "the gates at /studio"
 port=$(free_port)
 host "$port" studio
 # Figures of the scale gate depend on the machine: `SCALE=1` asks for it.
-gates=(routes keyboard chat welcome forms loss editor)
+gates=(routes keyboard chat welcome codegen forms loss editor)
 [ "${SCALE:-0}" = 1 ] && gates+=(scale)
 STUDIO_URL=http://127.0.0.1:$port/studio node ui/tests/e2e/run.mjs "${gates[@]}"
-
-say "three minutes by chance"
-PROGRAM=$(cd "$target" && pwd)/debug/examples/axum SECONDS=180 node ui/tests/walk/run.mjs
 
 say "the routes at /a/b/c, and behind a proxy that takes a prefix away"
 deep=$(free_port)

@@ -58,7 +58,7 @@ const editor = lazy(/^edit-.*\.js$/);
 const trace = lazy(/^detail-.*\.js$/);
 const playground = closure(page('chat/stream'));
 const budgets = [
-  ['shell', whole([...shell]), 120],
+  ['shell', whole([...shell]), 124],
   // The way to the code panel is in the bar of the editor; the panel itself comes when it is opened.
   ['editor, more', more(new Set([...editor, ...named(/^editor-.*\.(js|css)$/)])), 132],
   ['trace, more', more(new Set([...trace, ...named(/^detail-.*\.css$/)])), 45],

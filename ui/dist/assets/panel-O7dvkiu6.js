@@ -1,1 +1,0 @@
-import{qt as e}from"./shell-BFzvNxXM.js";var t=e(()=>({side:`inspector`,dock:`timeline`,dockOpen:!0,find:!1,help:!1,palette:!0,minimap:!0,follow:!0,locked:!1,trial:null}));function n(e){let n=t.getState();e.side&&e.side===n.side&&e.side!==`inspector`&&(e={...e,side:`inspector`}),t.setState({...e,...e.dock?{dockOpen:!0}:{}})}export{t as n,n as t};
