@@ -54,7 +54,8 @@ async fn each_combination_lets_through_what_the_table_says() {
         let answer = desk.get("/api/registry/classes").await;
         refused(row.import, &answer, 200, (404, "route_disabled"), &format!("{about} registry"));
         let answer = desk.get("/workflows/preview?class=A").await;
-        refused(row.import, &answer, 200, (404, "route_disabled"), &format!("{about} page"));
+        // The page is served, and says that there is no such class.
+        refused(row.import, &answer, 404, (404, "route_disabled"), &format!("{about} page"));
         let shown = desk.get("/api/settings").await.1["flags"].clone();
         let told = [&shown["canExport"], &shown["canPreview"], &shown["canImport"]].map(|flag| flag.as_bool().expect("a flag"));
         assert_eq!(told, [row.export.is_empty(), row.preview.is_empty(), row.import.is_empty()], "{about}");
