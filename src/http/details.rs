@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 /// English patterns with their translations; the first that fits holds. Gaps are numbered: `{0}`.
+/// What is said of code may begin with its place, `file:line: `: those patterns begin with a gap for it.
 static SENTENCES: LazyLock<Vec<(String, String)>> =
     LazyLock::new(|| serde_json::from_str(include_str!("../../lang/details.pt_BR.json")).unwrap_or_default());
 
@@ -68,8 +69,18 @@ mod tests {
     const MAKERS: [&str; 8] =
         ["Error::field(", "Error::new(", "Error::internal(", ".wrong(", "Fault::invalid(", "Fault::new(", "let text = ", "let told = "];
     /// Sentences made of others, each of which has a pattern as a whole.
-    const COMPOSED: [&str; 4] =
-        ["{path} {text}", "{told}; nothing was stored", "trial.{field} names the node `{node}`, {why}", "{field}: {text}"];
+    const COMPOSED: [&str; 10] = [
+        "{path} {text}",
+        "{told}; nothing was stored",
+        "trial.{field} names the node `{node}`, {why}",
+        "{field}: {text}",
+        "resume.{at}.{name} {text}",
+        "{at} must be {}",
+        "a list",
+        "an object",
+        "`{path}` {why}",
+        "{}:{}: {first}",
+    ];
 
     fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -146,6 +157,9 @@ mod tests {
             ("there is no run `{0}`", "não existe a execução `{0}`"),
             ("there is no thing `x`", "não existe thing `x`"),
             ("the run waits for an answer, as `message`, to: Is {1} fine?", "a execução espera uma resposta, como `message`, a: Is {1} fine?"),
+            ("the class `A` is abstract", "a classe `A` é abstrata"),
+            ("a.php:3: the class `A` is abstract", "a.php:3: a classe `A` é abstrata"),
+            ("a.php:3: name is required", "a.php:3: name é obrigatório"),
             ("nobody translated this", "nobody translated this"),
             ("", ""),
         ] {
