@@ -124,6 +124,8 @@ fn translate(error: &mut Error) {
 fn say_fields(members: &mut Map<String, Value>) {
     let fields = members.get_mut("errors").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut);
     fields.filter_map(Value::as_array_mut).flatten().for_each(say);
+    let issues = members.get_mut("issues").and_then(Value::as_array_mut).into_iter().flatten();
+    issues.filter_map(|issue| issue.get_mut("message")).for_each(say);
 }
 
 fn say(sentence: &mut Value) {

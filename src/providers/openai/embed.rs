@@ -40,10 +40,12 @@ pub(super) fn read(body: &[u8], wanted: usize) -> Result<Embeddings, ProviderFai
     let malformed = |text: String| ProviderFailure::new(FaultCode::ProviderProtocol, format!("the provider's answer is malformed: {text}"));
     let mut answer: Answer = serde_json::from_slice(body).map_err(|problem| malformed(problem.to_string()))?;
     answer.data.sort_by_key(|item| item.index);
-    if answer.data.len() != wanted {
-        return Err(malformed(format!("{} vectors for {wanted} texts", answer.data.len())));
-    }
     let total = || Some(Tokens { prompt: reply::count(&answer.usage, &["total_tokens"])?, ..Tokens::default() });
     let tokens = answer::tokens(&answer.usage).map(|tokens| Tokens { completion: 0, ..tokens }).or_else(total);
+    if answer.data.len() != wanted {
+        // The provider bills what it could not answer well, too.
+        let unfit = malformed(format!("{} vectors for {wanted} texts", answer.data.len()));
+        return Err(ProviderFailure { tokens, ..unfit });
+    }
     Ok(Embeddings { vectors: answer.data.into_iter().map(|item| item.embedding).collect(), tokens })
 }
