@@ -88,7 +88,8 @@ function settler(page) {
 }
 
 /** What a page looked like when its gate failed, where SHOTS names a folder for that. */
-export const picture = (page, name) => process.env.SHOTS && page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) }).catch(() => undefined);
+export const picture = (page, name) =>
+  process.env.SHOTS && page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) }).catch(() => undefined);
 
 const EVERYTHING = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] };
 /** What may differ between the themes. */
