@@ -35,8 +35,8 @@ mkdir -p "$SHOTS"
 pids=()
 trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null || true; done' EXIT
 host() { # port, prefix: the example host on a database of its own
-    rm -f "$work/$1".sqlite*
-    STUDIO_ROUTE_PREFIX=$2 "$target/debug/examples/axum" --port "$1" --database "$work/$1.sqlite" >"$work/$1.log" 2>&1 &
+    rm -rf "$work/$1".sqlite* "$work/$1-app"
+    STUDIO_ROUTE_PREFIX=$2 STUDIO_EXPORT_PATH="$work/$1-app" "$target/debug/examples/axum" --port "$1" --database "$work/$1.sqlite" >"$work/$1.log" 2>&1 &
     pids+=($!)
     for _ in $(seq 100); do curl -sf -o /dev/null "http://127.0.0.1:$1/$2/workflows" && return; sleep 0.1; done
     cat "$work/$1.log" >&2

@@ -147,7 +147,7 @@ async function imports({ page, expect, made }) {
     await page.goto(`${base}/workflows`);
     await page.locator('.top').getByRole('button', { name: 'Import to Studio' }).click();
     await page.locator('.importlist li', { hasText: one.label }).getByRole('link').click();
-    await page.locator('.classcanvas [data-id]').first().waitFor();
+    await page.locator('.classcanvas [data-id="start_1"]').waitFor();
     await page.locator('.classside pre.source').waitFor();
     await page.locator('#canvas').focus();
     await page.keyboard.press('Tab');
