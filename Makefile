@@ -91,10 +91,10 @@ install:
 	cargo build --release --bin studio
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(TARGET)/release/studio $(DESTDIR)$(PREFIX)/bin/studio
-	install -m 755 $(TARGET)/release/libstudio.so $(DESTDIR)$(PREFIX)/lib/libstudio.so.$(VERSION)
-	ln -sf libstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libstudio.so.1
-	ln -sf libstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libstudio.so
-	install -m 644 include/studio.h include/studio.ffi.h $(DESTDIR)$(PREFIX)/include/
-	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: studio\nDescription: Workflow Studio\nVersion: %s\nLibs: -L$${libdir} -lstudio\nCflags: -I$${includedir}\n' \
-		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/studio.pc
+	install -m 755 $(TARGET)/release/libwfstudio.so $(DESTDIR)$(PREFIX)/lib/libwfstudio.so.$(VERSION)
+	ln -sf libwfstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libwfstudio.so.1
+	ln -sf libwfstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libwfstudio.so
+	install -m 644 include/wfstudio.h include/wfstudio.ffi.h $(DESTDIR)$(PREFIX)/include/
+	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: wfstudio\nDescription: Workflow Studio\nVersion: %s\nLibs: -L$${libdir} -lwfstudio\nCflags: -I$${includedir}\n' \
+		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/wfstudio.pc
 	[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true

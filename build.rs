@@ -19,11 +19,11 @@ fn main() {
 fn link() {
     if std::env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libstudio.so.1");
+        println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libwfstudio.so.1");
     }
 }
 
-/// Writes `studio.h` and `studio.ffi.h` (the same without preprocessor lines, for PHP) to `OUT_DIR`.
+/// Writes `wfstudio.h` and `wfstudio.ffi.h` (the same without preprocessor lines, for PHP) to `OUT_DIR`.
 #[cfg(feature = "header")]
 fn header() {
     for path in ["cbindgen.toml", "src/ffi/c"] {
@@ -37,8 +37,8 @@ fn header() {
     let sources = cbindgen::Builder::new().with_config(config).with_src(functions);
     sources.generate().expect("the C functions can be written as a header").write(&mut header);
     let header = for_c(&String::from_utf8(header).expect("a header is text"));
-    std::fs::write(Path::new(&out).join("studio.h"), &header).expect("OUT_DIR can be written");
-    std::fs::write(Path::new(&out).join("studio.ffi.h"), without_preprocessor(&header)).expect("OUT_DIR can be written");
+    std::fs::write(Path::new(&out).join("wfstudio.h"), &header).expect("OUT_DIR can be written");
+    std::fs::write(Path::new(&out).join("wfstudio.ffi.h"), without_preprocessor(&header)).expect("OUT_DIR can be written");
 }
 
 /// The text without the promises that Rust asks of callers: in C they go without saying.

@@ -4,11 +4,11 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::engine::{Follow, From};
-use studio::model::event::EntityKind;
-use studio::studio::requests::{ResumeRequest, RunRequest};
-use studio::studio::{Resource, Scope, Started, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::{Follow, From};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::{ResumeRequest, RunRequest};
+use wfstudio::studio::{Resource, Scope, Started, Studio};
 
 /// A way in.
 pub enum Door {
@@ -197,7 +197,7 @@ pub async fn count(studio: &Studio, scope: &Scope, started: &Started) -> (usize,
     let (mut events, mut last) = (0, "");
     while let Some(batch) = stream.next_batch().await {
         events += batch.len();
-        last = batch.last().map_or(last, studio::model::telling::Frame::event);
+        last = batch.last().map_or(last, wfstudio::model::telling::Frame::event);
     }
     (events, last)
 }

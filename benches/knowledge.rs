@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use studio::studio::{ListQuery, Resource, Scope, Studio};
+use wfstudio::studio::{ListQuery, Resource, Scope, Studio};
 
 use crate::door::{Door, opened};
 use crate::measure::{self, Sample};

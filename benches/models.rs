@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope, Studio};
 
 use super::door::{count, opened};
 use super::measure::{self, Sample, emit};
@@ -66,7 +66,7 @@ async fn serve(studio: Studio, graph: Value) -> (String, String) {
     let workflow = workflow(&studio, graph).await;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
-    tokio::spawn(async move { axum::serve(listener, studio::http::router(studio)).await });
+    tokio::spawn(async move { axum::serve(listener, wfstudio::http::router(studio)).await });
     (address, workflow)
 }
 

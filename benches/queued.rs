@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use studio::config::{Config, ConfigSources};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope, Studio};
 
 use crate::graphs;
 use crate::measure::{self, Sample, emit};

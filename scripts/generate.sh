@@ -6,12 +6,12 @@ target=${CARGO_TARGET_DIR:-target}
 features=${STUDIO_FEATURES:-header,bindgen}
 
 messages=$(cargo build --quiet --lib --bin uniffi-bindgen --features "$features" --message-format=json)
-out=$(printf '%s\n' "$messages" | sed -n 's/.*"reason":"build-script-executed","package_id":"[^"]*studio[#@][^"]*".*"out_dir":"\([^"]*\)".*/\1/p' | tail -n 1)
+out=$(printf '%s\n' "$messages" | sed -n 's/.*"reason":"build-script-executed","package_id":"[^"]*wfstudio[#@][^"]*".*"out_dir":"\([^"]*\)".*/\1/p' | tail -n 1)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 mkdir -p "$made/include" "$made/python"
-cp "$out/studio.h" "$out/studio.ffi.h" "$made/include/"
-"$target/debug/uniffi-bindgen" generate --library "$target/debug/libstudio.so" --language python --no-format --out-dir "$made/python" >/dev/null
+cp "$out/wfstudio.h" "$out/wfstudio.ffi.h" "$made/include/"
+"$target/debug/uniffi-bindgen" generate --library "$target/debug/libwfstudio.so" --language python --no-format --out-dir "$made/python" >/dev/null
 
 same=0
 keep() { # made kept
@@ -19,10 +19,10 @@ keep() { # made kept
     if [ "${check:-}" ]; then echo "$2 is not as made: run \`make generate\`" >&2; same=1; else cp "$1" "$2"; fi
 }
 [ "${1:-}" = "--check" ] && check=1
-mkdir -p include bindings/python/studio/native
-keep "$made/include/studio.h" include/studio.h
-keep "$made/include/studio.ffi.h" include/studio.ffi.h
-keep "$made/python/studio.py" bindings/python/studio/native/studio.py
+mkdir -p include bindings/python/wfstudio/native
+keep "$made/include/wfstudio.h" include/wfstudio.h
+keep "$made/include/wfstudio.ffi.h" include/wfstudio.ffi.h
+keep "$made/python/wfstudio.py" bindings/python/wfstudio/native/wfstudio.py
 # The test that compares the API's description also writes it.
 [ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the_api >/dev/null
 exit $same

@@ -22,17 +22,17 @@ if [ "${STUDIO_SANITIZE:-}" ]; then
     say "library with the address sanitizer"
     triple=$(rustc -vV | sed -n 's/host: //p')
     RUSTFLAGS=-Zsanitizer=address cargo +nightly build --quiet --lib --target "$triple"
-    cp "$target/$triple/debug/libstudio.so" "$work/libstudio.so.1"
+    cp "$target/$triple/debug/libwfstudio.so" "$work/libwfstudio.so.1"
     cc=(clang -std=gnu11 -O1 -fsanitize=address)
     # Library and program both register the globals of SQLite.
     export ASAN_OPTIONS=detect_odr_violation=0
 else
     cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
-    cp "$target/debug/libstudio.so" "$work/libstudio.so.1"
+    cp "$target/debug/libwfstudio.so" "$work/libwfstudio.so.1"
 fi
-ln -sf libstudio.so.1 "$work/libstudio.so"
+ln -sf libwfstudio.so.1 "$work/libwfstudio.so"
 export LD_LIBRARY_PATH=$work
-link=(-L"$work" -lstudio -lpthread)
+link=(-L"$work" -lwfstudio -lpthread)
 
 say "header: C99, C11, C++"
 gcc -std=c99 "${flags[@]}" -fsyntax-only tests/c/header.c
@@ -43,8 +43,8 @@ for name in header misuse fork doors; do "${cc[@]}" "${flags[@]}" "tests/c/$name
 "${cc[@]}" "${flags[@]}" examples/c/host.c -o "$work/host" "${link[@]}" -lmicrohttpd
 
 say "exported names: the header's, and uniffi's"
-declared=$(gcc -E -P include/studio.h | grep -oE '\bstudio_[a-z_]+ *\(' | tr -d ' (' | sort -u)
-exported=$(nm -D --defined-only "$work/libstudio.so.1" | awk '{print $3}' | grep -vE '^(uniffi_|ffi_studio_|UNIFFI_META_)' | sort -u)
+declared=$(gcc -E -P include/wfstudio.h | grep -oE '\bstudio_[a-z_]+ *\(' | tr -d ' (' | sort -u)
+exported=$(nm -D --defined-only "$work/libwfstudio.so.1" | awk '{print $3}' | grep -vE '^(uniffi_|ffi_wfstudio_|UNIFFI_META_)' | sort -u)
 [ "${STUDIO_SANITIZE:-}" ] || diff <(echo "$declared") <(echo "$exported")
 
 cd "$work"

@@ -32,8 +32,8 @@ php "$root/tests/codegen/run.php" "$stubs" "$files/php" | compare php
 echo "python: $(python3 -V)"
 package=$work/python
 mkdir -p "$package"
-cp -r bindings/python/studio "$package/"
-cp "$target/debug/libstudio.so" "$package/studio/native/"
+cp -r bindings/python/wfstudio "$package/"
+cp "$target/debug/libwfstudio.so" "$package/wfstudio/native/"
 each python py | xargs python3 -W error -m py_compile
 PYTHONPATH=$package python3 -W error "$root/tests/codegen/run.py" "$files/python" | compare python
 
@@ -55,7 +55,7 @@ node "$root/tests/codegen/run.mjs" "$files/typescript" "$typescript/out" | compa
 
 echo "rust: $(rustc --version)"
 python3 "$root/tests/codegen/rust_main.py" "$files/rust" >"$work/main.rs"
-rustc --edition 2024 -D warnings -A dead_code -C debuginfo=0 --extern "studio=$target/debug/libstudio.rlib" \
+rustc --edition 2024 -D warnings -A dead_code -C debuginfo=0 --extern "wfstudio=$target/debug/libwfstudio.rlib" \
     -L "dependency=$target/debug/deps" -o "$work/rust-classes" "$work/main.rs"
 "$work/rust-classes" | compare rust
 

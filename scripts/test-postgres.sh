@@ -80,8 +80,8 @@ suite --lib --test it --test crash
 say "forks"
 "${cargo[@]}" build --quiet --lib ${features:+--features "$features"}
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
-ln -sf libstudio.so "$target/debug/libstudio.so.1" # what programs ask for by name
-gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pedantic -g -Iinclude -Itests/c tests/c/fork.c -o "$target/debug/fork-on-server" -L"$target/debug" -lstudio -lpthread
+ln -sf libwfstudio.so "$target/debug/libwfstudio.so.1" # what programs ask for by name
+gcc -std=gnu11 -O1 -Wall -Wextra -Werror -pedantic -g -Iinclude -Itests/c tests/c/fork.c -o "$target/debug/fork-on-server" -L"$target/debug" -lwfstudio -lpthread
 LD_LIBRARY_PATH="$target/debug" timeout "$most" "$target/debug/fork-on-server" 40
 # Processes that are killed while runs go through.
 say "a small storm"

@@ -9,8 +9,8 @@ scripts/prepare.sh test
 cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
 work=$target/python-tests
 mkdir -p "$work/package"
-cp -r bindings/python/studio "$work/package/"
-cp "$target/debug/libstudio.so" "$work/package/studio/native/"
+cp -r bindings/python/wfstudio "$work/package/"
+cp "$target/debug/libwfstudio.so" "$work/package/wfstudio/native/"
 
 venv=$work/venv
 [ -x "$venv/bin/pytest" ] || {

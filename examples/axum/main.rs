@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
-use studio::Studio;
-use studio::config::{Config, ConfigSources};
+use wfstudio::Studio;
+use wfstudio::config::{Config, ConfigSources};
 
 const OPTIONS: [&str; 3] = ["--port", "--database", "--config"];
 
@@ -87,6 +87,6 @@ async fn serve(studio: Studio, listener: TcpListener) -> Result<(), Box<dyn Erro
         "" => Router::new(),
         prefix => Router::new().route("/", get(Redirect::to(&format!("/{prefix}")))),
     };
-    axum::serve(listener, own.merge(studio::http::router(studio))).await?;
+    axum::serve(listener, own.merge(wfstudio::http::router(studio))).await?;
     Ok(())
 }

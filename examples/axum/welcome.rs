@@ -1,8 +1,8 @@
 //! Owns what a first visitor finds: an example workflow and two agents that need no key.
 
 use serde_json::Value;
-use studio::studio::Resource;
-use studio::{Result, Scope, Studio};
+use wfstudio::studio::Resource;
+use wfstudio::{Result, Scope, Studio};
 
 const EXAMPLES: &str = include_str!("welcome.json");
 

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 
-#include "studio.h"
+#include "wfstudio.h"
 #include "text.h"
 
 static studio_engine *engine;

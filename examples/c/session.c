@@ -4,7 +4,7 @@
  *   session <folder with refund.json …> <database> */
 #include <inttypes.h>
 
-#include "studio.h"
+#include "wfstudio.h"
 #include "text.h"
 
 static studio_engine *engine;

@@ -2,8 +2,8 @@
 
 from fastapi import FastAPI
 
-from studio import Host, Studio
-from studio.asgi import StudioApp
+from wfstudio import Host, Studio
+from wfstudio.asgi import StudioApp
 
 host = Host()
 

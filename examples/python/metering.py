@@ -12,8 +12,8 @@ from decimal import Decimal
 
 from fastapi import Depends, FastAPI, Header, HTTPException
 
-from studio import Host, Studio, StudioError
-from studio.asgi import StudioApp
+from wfstudio import Host, Studio, StudioError
+from wfstudio.asgi import StudioApp
 
 
 class Ledger:

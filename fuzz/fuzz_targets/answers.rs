@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use studio::fuzzing::{FAMILIES, read};
+use wfstudio::fuzzing::{FAMILIES, read};
 
 fuzz_target!(|data: &[u8]| {
     let [family, piece, bytes @ ..] = data else { return };

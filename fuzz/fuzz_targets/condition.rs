@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
-use studio::model::condition::{OPERATORS, Test};
-use studio::model::state::State;
+use wfstudio::model::condition::{OPERATORS, Test};
+use wfstudio::model::state::State;
 
 fn state() -> State {
     let fields = json!({"input": "refund please", "score": 0.5, "n": -3, "list": [1, "two", null, {"a": [true]}], "text": "é😀", "none": null, "o": {"k": {"k": "v"}}});

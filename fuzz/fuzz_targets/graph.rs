@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
-use studio::model::check;
-use studio::model::graph::{Graph, NodeKind};
-use studio::model::plan::Plan;
-use studio::model::sketch;
+use wfstudio::model::check;
+use wfstudio::model::graph::{Graph, NodeKind};
+use wfstudio::model::plan::Plan;
+use wfstudio::model::sketch;
 
 fuzz_target!(|data: &[u8]| {
     let sketched = || std::str::from_utf8(data).ok().and_then(|text| sketch::graph(text).ok());

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use studio::providers::sse::{Events, Lines, TooLong};
+use wfstudio::providers::sse::{Events, Lines, TooLong};
 
 const LIMIT: usize = 64;
 

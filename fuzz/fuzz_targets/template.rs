@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
-use studio::model::sketch;
-use studio::model::state::State;
-use studio::model::template_text::Template;
+use wfstudio::model::sketch;
+use wfstudio::model::state::State;
+use wfstudio::model::template_text::Template;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use nix::sys::signal::{SigSet, Signal};
-use studio::command::{self, Console};
-use studio::studio::Stop;
+use wfstudio::command::{self, Console};
+use wfstudio::studio::Stop;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};

@@ -18,7 +18,7 @@ pub enum StudioError {
     /// The one case.
     #[error("{detail}")]
     Failed {
-        /// One of the negative codes of `studio.h`.
+        /// One of the negative codes of `wfstudio.h`.
         code: i32,
         /// What happened and what to do.
         detail: String,

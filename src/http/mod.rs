@@ -2,9 +2,9 @@
 //!
 //! ```ignore
 //! // An axum host: the routes under `/studio` and `/api/studio` of the configuration.
-//! let app = axum::Router::new().merge(studio::http::router(studio.clone()));
+//! let app = axum::Router::new().merge(wfstudio::http::router(studio.clone()));
 //! // Any host with `tower` and `http`: the same, below a path of its own.
-//! let app = app.nest_service("/ai", studio::http::service(studio));
+//! let app = app.nest_service("/ai", wfstudio::http::service(studio));
 //! ```
 //! What the host knows of a request (user, tenant, gate) travels as [`HostMarks`] in the request's extensions.
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "studio.h"
+#include "wfstudio.h"
 
 #define CHECK(condition)                                                                  \
     do {                                                                                  \

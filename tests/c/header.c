@@ -1,5 +1,5 @@
 /* Owns nothing: the header compiles alone, as C99, C11 and C++, without a warning, and its constants fit its types. */
-#include "studio.h"
+#include "wfstudio.h"
 
 int main(void) {
     studio_buf buffer = STUDIO_BUF_EMPTY;

@@ -5,14 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::json;
-use studio::Studio;
-use studio::config::Config;
-use studio::engine::load;
-use studio::model::Id;
-use studio::model::event::{CallKind, CallOutcome, DoubtAction, Entry, Event, PureOutcome};
-use studio::model::run::Run;
-use studio::store::{StoreError, log};
-use studio::store::run_list::{self, RunFilter};
+use wfstudio::Studio;
+use wfstudio::config::Config;
+use wfstudio::engine::load;
+use wfstudio::model::Id;
+use wfstudio::model::event::{CallKind, CallOutcome, DoubtAction, Entry, Event, PureOutcome};
+use wfstudio::model::run::Run;
+use wfstudio::store::{StoreError, log};
+use wfstudio::store::run_list::{self, RunFilter};
 use uuid::Uuid;
 
 use crate::graphs::{Kind, kinds};

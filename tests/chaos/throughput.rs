@@ -5,11 +5,11 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::json;
-use studio::Studio;
-use studio::config::Config;
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope};
+use wfstudio::Studio;
+use wfstudio::config::Config;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope};
 
 use crate::number;
 
@@ -36,7 +36,7 @@ pub async fn measure(name: &str, database: &str, folder: &Path) {
     let studio = Studio::open(Config::with(settings).expect("a configuration")).expect("a studio");
     let scope = Scope::default();
     for (about, sketch) in GRAPHS {
-        let graph = studio::model::sketch::graph(sketch).expect("a graph");
+        let graph = wfstudio::model::sketch::graph(sketch).expect("a graph");
         let stored = studio.create(&scope, Resource::Workflow, &json!({"name": about, "graph": graph})).await.expect("a workflow");
         let id = stored["id"].as_str().expect("an id");
         for workers in [1, 2, 4] {

@@ -5,7 +5,7 @@ import sys
 
 index = json.load(open(f"{sys.argv[1]}/index.json"))
 rows = "\n".join(f'    all["{entry["full"]}"] = {entry["full"]}.definition()' for entry in index["classes"])
-contracts = "\n".join(f'    {entry["full"]}() as studio.Studio{entry["kind"].capitalize()}' for entry in index["classes"])
+contracts = "\n".join(f'    {entry["full"]}() as wfstudio.Studio{entry["kind"].capitalize()}' for entry in index["classes"])
 print(f"""package checks
 
 fun quoted(text: String): String = text.map {{ letter -> if (letter in ' '..'~' && letter != '"' && letter != '\\\\') "$letter" else "\\\\u%04x".format(letter.code) }}.joinToString("", "\\"", "\\"")

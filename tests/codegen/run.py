@@ -4,7 +4,7 @@ import importlib.util
 import json
 import sys
 
-import studio
+import wfstudio
 
 files = sys.argv[1]
 with open(f"{files}/index.json", encoding="utf-8") as file:
@@ -21,7 +21,7 @@ for entry in index["classes"]:
     classes[entry["full"]] = found
 print(json.dumps({full: found.definition() for full, found in classes.items()}))
 
-engine = studio.Studio({"environment": "local", "database": {"path": ":memory:"}, "default_provider": "script"})
+engine = wfstudio.Studio({"environment": "local", "database": {"path": ":memory:"}, "default_provider": "script"})
 found = classes["app.studio.workflows.SupportRagHitlWorkflow"]
 engine.register(found)
 head = {"method": "GET", "path": "/studio/api/workflows", "gate": True}

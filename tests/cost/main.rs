@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::engine::{Boundary, EventStream, Follow, From};
-use studio::model::event::EntityKind;
-use studio::model::sketch;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Options, Resource, Scope, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::{Boundary, EventStream, Follow, From};
+use wfstudio::model::event::EntityKind;
+use wfstudio::model::sketch;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Options, Resource, Scope, Studio};
 
 static MADE: AtomicUsize = AtomicUsize::new(0);
 static LIVE: AtomicUsize = AtomicUsize::new(0);

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::clock::{Clock, SystemClock};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::model::{Id, Timestamp};
-use studio::store::outbox;
-use studio::store::run_list;
-use studio::studio::{Options, Resource, Scope, Studio, UsageWindow};
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::store::outbox;
+use wfstudio::store::run_list;
+use wfstudio::studio::{Options, Resource, Scope, Studio, UsageWindow};
 
 use crate::program::{Program, say};
 use crate::support::{Bench, Tick, config, folder, graph, mark, marks, workflow_runs};

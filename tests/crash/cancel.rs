@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::load;
-use studio::model::Id;
-use studio::model::event::Event;
-use studio::Kind;
+use wfstudio::engine::load;
+use wfstudio::model::Id;
+use wfstudio::model::event::Event;
+use wfstudio::Kind;
 
 use crate::program::Program;
 use crate::record::record;

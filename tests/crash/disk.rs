@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
-use studio::Kind;
+use wfstudio::Kind;
 
 use crate::record::record;
 use crate::support::{Bench, Mount, folder, graph, marks, single};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::json;
-use studio::model::Timestamp;
-use studio::store::queue::{self, Lapsed};
+use wfstudio::model::Timestamp;
+use wfstudio::store::queue::{self, Lapsed};
 
 use crate::record::record;
 use crate::support::{Bench, folder, marks, single};

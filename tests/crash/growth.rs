@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::engine::{Follow, From};
+use wfstudio::engine::{Follow, From};
 
 use crate::program::{Program, say};
 use crate::support::{Bench, folder, graph};

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use studio::studio::{ListQuery, Resource};
+use wfstudio::studio::{ListQuery, Resource};
 use tokio::sync::mpsc;
 
 use crate::program::{Program, say};

@@ -8,11 +8,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use studio::engine::load;
-use studio::http::HostMarks;
-use studio::model::Id;
-use studio::model::event::Event;
-use studio::studio::{Options, RunsQuery};
+use wfstudio::engine::load;
+use wfstudio::http::HostMarks;
+use wfstudio::model::Id;
+use wfstudio::model::event::Event;
+use wfstudio::studio::{Options, RunsQuery};
 
 use crate::program::{Program, say};
 use crate::support::{Bench, folder, graph};
@@ -61,7 +61,7 @@ pub async fn program(folder: &Path, given: &Value) {
     let body = if act == "retry" { json!({}) } else { json!({"message": "hi"}) };
     let request = http::Request::post(path).header("content-type", "application/json").header("idempotency-key", "k");
     let request = request.body(Bytes::from(body.to_string())).expect("a request");
-    let response = studio::http::dispatch(&bench.studio, request, HostMarks::default()).await;
+    let response = wfstudio::http::dispatch(&bench.studio, request, HostMarks::default()).await;
     let status = response.status();
     let told = response.into_body().collect().await.expect("a body").to_bytes();
     count.store(u64::MAX / 2, Ordering::SeqCst);

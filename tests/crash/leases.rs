@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::clock::{Clock, SystemClock};
-use studio::model::{Id, Timestamp};
-use studio::studio::Options;
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::Options;
 
 use crate::program::Program;
 use crate::record::record;
@@ -84,7 +84,7 @@ async fn a_run_of_an_unknown_owner_is_taken_over_when_the_lease_ends() {
     bench.studio.runtime().expect("a runtime");
     let store = &first.studio.world().store;
     let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 500));
-    let taken = store.write(move |tx| studio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
+    let taken = store.write(move |tx| wfstudio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
     assert!(taken.expect("a store").is_some());
     let row = bench.until(&run, "completed", Duration::from_secs(15)).await;
     assert_eq!(row.fence, 3);
@@ -183,7 +183,7 @@ async fn an_hour_in_which_nobody_drove_a_run_is_no_working_time() {
     assert_eq!(next.studio.take_over().await.expect("a studio"), 1);
     let row = next.until(&run, "completed", SOON).await;
     assert!((2_000..60_000).contains(&row.working_ms), "{} ms", row.working_ms);
-    let trace = next.studio.trace(&next.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
+    let trace = next.studio.trace(&next.scope, &run.to_string(), wfstudio::studio::TraceQuery::default()).await.expect("a trace");
     let longest = trace["steps"].as_array().expect("steps").iter().filter_map(|step| step["duration_ms"].as_u64()).max();
     assert!(longest.is_some_and(|longest| longest < 60_000), "{trace}");
 }
@@ -222,7 +222,7 @@ async fn a_lease_that_ends_in_a_year_binds_nobody() {
     let store = &first.studio.world().store;
     // As a process with a clock that was far ahead left it.
     let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 365 * 86_400_000));
-    let taken = store.write(move |tx| studio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
+    let taken = store.write(move |tx| wfstudio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
     assert!(taken.expect("a store").is_some());
     bench.studio.runtime().expect("a runtime");
     let row = bench.until(&run, "completed", Duration::from_secs(15)).await;

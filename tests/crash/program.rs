@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::engine::{Follow, From, Order};
-use studio::model::Id;
+use wfstudio::engine::{Follow, From, Order};
+use wfstudio::model::Id;
 
 use crate::support::{Bench, graph, mark, single};
 use crate::{billing, growth, ingest, keys, sweep, tails};

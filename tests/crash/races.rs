@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::engine::load;
-use studio::model::Id;
-use studio::model::event::Event;
+use wfstudio::engine::load;
+use wfstudio::model::Id;
+use wfstudio::model::event::Event;
 
 use crate::program::ask_and_pay;
 use crate::record::record;

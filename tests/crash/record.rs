@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use studio::engine::load;
-use studio::model::Id;
-use studio::model::event::{CallOutcome, DoubtAction, Entry, Event, PureOutcome};
-use studio::model::run::Run;
-use studio::model::usage::Usage;
-use studio::store::{log, threads, usage};
+use wfstudio::engine::load;
+use wfstudio::model::Id;
+use wfstudio::model::event::{CallOutcome, DoubtAction, Entry, Event, PureOutcome};
+use wfstudio::model::run::Run;
+use wfstudio::model::usage::Usage;
+use wfstudio::store::{log, threads, usage};
 
 use crate::support::{Bench, marks};
 
@@ -20,14 +20,14 @@ pub async fn record(bench: &Bench, run: &Id) -> Value {
     let folded = Run::fold(*run, entries, Arc::clone(&loaded.plan)).expect("a log");
     numbered(entries);
     if folded.status.terminal() {
-        let told = bench.studio.trace(&bench.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
+        let told = bench.studio.trace(&bench.scope, &run.to_string(), wfstudio::studio::TraceQuery::default()).await.expect("a trace");
         assert_eq!(json!(loaded.row.last_event_id), told["trace"]["last_event_id"], "the row tells the number of the last event");
     }
     let steps = steps(entries);
     effects(bench, run, entries);
     rows(bench, run, &folded, &loaded.row).await;
     chain(bench, run).await;
-    let trace = bench.studio.trace(&bench.scope, &run.to_string(), studio::studio::TraceQuery::default()).await.expect("a trace");
+    let trace = bench.studio.trace(&bench.scope, &run.to_string(), wfstudio::studio::TraceQuery::default()).await.expect("a trace");
     let traced = trace["steps"].as_array().expect("steps").iter();
     let mut traced: Vec<String> = traced
         .map(|step| format!("{} {} {} {}", step["node_id"].as_str().unwrap_or_default(), step["iteration"], step["branch_path"], step["status"]))
@@ -121,7 +121,7 @@ fn effects(bench: &Bench, run: &Id, entries: &[Arc<Entry>]) {
 }
 
 /// The run's row, its calls and its children say what the log says.
-async fn rows(bench: &Bench, run: &Id, folded: &Run, row: &studio::store::runs::RunRow) {
+async fn rows(bench: &Bench, run: &Id, folded: &Run, row: &wfstudio::store::runs::RunRow) {
     assert_eq!(row.status, folded.status.as_str());
     assert_eq!((row.head, row.attempt, row.takeovers), (folded.head, folded.attempt, folded.takeovers));
     assert_eq!((row.started_at, row.finished_at, row.rested_at), (folded.started_at, folded.finished_at, folded.rested_at));

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::engine::{Follow, From, Order, load};
-use studio::model::Id;
+use wfstudio::engine::{Follow, From, Order, load};
+use wfstudio::model::Id;
 
 use crate::program::{Program, ask_and_pay};
 use crate::support::{Bench, folder};

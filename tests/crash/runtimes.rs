@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use studio::engine::{Follow, From};
+use wfstudio::engine::{Follow, From};
 
 use crate::support::{Bench, folder, single};
 
@@ -46,7 +46,7 @@ fn a_studio_works_without_an_executor_of_tokio() {
         let run = own.start(&workflow, json!({"message": "hi"}), false).await.expect("a run").run.to_string();
         assert_eq!(told(&other, &run).await.last().map(String::as_str), Some("run_terminal"), "followed from another studio");
         assert_eq!(told(&own, &run).await.last().map(String::as_str), Some("run_terminal"));
-        own.studio.trace(&own.scope, &run, studio::studio::TraceQuery::default()).await.expect("a trace");
+        own.studio.trace(&own.scope, &run, wfstudio::studio::TraceQuery::default()).await.expect("a trace");
         other.studio.take_over().await.expect("a studio");
         own.studio.shutdown(Duration::from_secs(2)).await;
     });

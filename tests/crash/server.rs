@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::{Follow, From};
-use studio::model::Id;
+use wfstudio::engine::{Follow, From};
+use wfstudio::model::Id;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -42,7 +42,7 @@ async fn all_paid_once(bench: &Bench, runs: &[Id]) {
         assert_eq!(row.takeovers, 0, "nobody had to take it over");
         record(bench, run).await;
         let (tenant, run) = (row.tenant.clone(), *run);
-        let checked = bench.studio.world().store.read(move |tx| studio::store::log::verify(tx, &tenant, &run)).await;
+        let checked = bench.studio.world().store.read(move |tx| wfstudio::store::log::verify(tx, &tenant, &run)).await;
         checked.expect("an unbroken log");
         let paid = marks(&bench.effects).iter().filter(|line| line.ends_with(&run.to_string())).count();
         assert_eq!(paid, TOOLS);

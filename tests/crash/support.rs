@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::model::Id;
-use studio::model::event::EntityKind;
-use studio::store::run_list::{self, RunFilter};
-use studio::store::runs::{self, RunRow};
-use studio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use studio::studio::{Options, Resource, Scope, Started, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::model::Id;
+use wfstudio::model::event::EntityKind;
+use wfstudio::store::run_list::{self, RunFilter};
+use wfstudio::store::runs::{self, RunRow};
+use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::{Options, Resource, Scope, Started, Studio};
 
 /// Where databases of tests lie: in memory, where a sync costs nothing.
 pub fn folder() -> tempfile::TempDir {
@@ -134,16 +134,16 @@ impl Bench {
         stored.unwrap_or_else(|error| panic!("{error} {:?}", error.members))["id"].as_str().expect("an id").to_owned()
     }
 
-    pub async fn start(&self, workflow: &str, body: Value, queued: bool) -> studio::Result<Started> {
+    pub async fn start(&self, workflow: &str, body: Value, queued: bool) -> wfstudio::Result<Started> {
         let request = RunRequest::parse(&body, EntityKind::Workflow)?;
         self.studio.start(&self.scope, EntityKind::Workflow, workflow, request, queued).await
     }
 
-    pub async fn resume(&self, run: &Id, body: Value) -> studio::Result<Started> {
+    pub async fn resume(&self, run: &Id, body: Value) -> wfstudio::Result<Started> {
         self.studio.resume(&self.scope, &run.to_string(), ResumeRequest::parse(&body)?, false).await
     }
 
-    pub async fn retry(&self, run: &Id, body: Value) -> studio::Result<Started> {
+    pub async fn retry(&self, run: &Id, body: Value) -> wfstudio::Result<Started> {
         self.studio.retry(&self.scope, &run.to_string(), RetryRequest::parse(&body)?, false).await
     }
 

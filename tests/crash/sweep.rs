@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::model::Id;
-use studio::studio::Options;
+use wfstudio::model::Id;
+use wfstudio::studio::Options;
 
 use crate::program::{Program, say};
 use crate::record::record;
@@ -106,7 +106,7 @@ async fn finish(bench: &Bench, run: &Id) {
 }
 
 /// Whoever knows that the tool did its work says so; else it is made again.
-fn decisions(bench: &Bench, row: &studio::store::runs::RunRow) -> Vec<Value> {
+fn decisions(bench: &Bench, row: &wfstudio::store::runs::RunRow) -> Vec<Value> {
     let error = row.error.clone().unwrap_or_default();
     let code = error["code"].as_str().unwrap_or_default();
     assert!(code == "in_doubt" || code == "worker_lost", "{error}");

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::engine::{Follow, From, Order};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::model::Id;
+use wfstudio::engine::{Follow, From, Order};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::model::Id;
 
 use crate::place;
 use crate::program::{Program, say};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use studio::model::Id;
+use wfstudio::model::Id;
 
 use crate::program::{Program, ask_and_pay};
 use crate::record::record;

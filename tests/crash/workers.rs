@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::model::Id;
-use studio::studio::Finished;
+use wfstudio::model::Id;
+use wfstudio::studio::Finished;
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, folder, marks, single};

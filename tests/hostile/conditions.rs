@@ -1,10 +1,10 @@
 //! Expressions, regular expressions and templates over the largest state.
 
 use serde_json::{Value, json};
-use studio::model::condition::Test;
-use studio::model::sketch;
-use studio::model::state::State;
-use studio::model::template_text::Template;
+use wfstudio::model::condition::Test;
+use wfstudio::model::sketch;
+use wfstudio::model::state::State;
+use wfstudio::model::template_text::Template;
 
 use crate::trial::{STACK, trial};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use studio::knowledge::text::{DocumentKind, Reader};
+use wfstudio::knowledge::text::{DocumentKind, Reader};
 
 use crate::trial::{STACK, trial};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::model::sketch;
-use studio::studio::{Resource, Scope, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::model::sketch;
+use wfstudio::studio::{Resource, Scope, Studio};
 
 use crate::trial::trial;
 

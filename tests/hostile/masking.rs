@@ -1,7 +1,7 @@
 //! Masking over long and repeated text.
 
 use serde_json::json;
-use studio::model::redaction::{Masks, Redaction};
+use wfstudio::model::redaction::{Masks, Redaction};
 
 use crate::trial::{STACK, trial};
 

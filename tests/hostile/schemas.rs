@@ -1,7 +1,7 @@
 //! JSON Schemas of users, of MCP servers and of forms.
 
 use serde_json::{Value, json};
-use studio::tools::schema::Schema;
+use wfstudio::tools::schema::Schema;
 
 use crate::trial::trial;
 

@@ -245,7 +245,7 @@ async fn an_agent_remembers_its_turns_in_a_thread() {
     bench.told(&first).await;
     let second = bench.start(&workflow, json!({"message": "two", "thread_id": first.thread.to_string()})).await;
     bench.told(&second).await;
-    let query = studio::studio::TraceQuery { messages: true, ..studio::studio::TraceQuery::default() };
+    let query = wfstudio::studio::TraceQuery { messages: true, ..wfstudio::studio::TraceQuery::default() };
     let trace = bench.studio.trace(&bench.scope, &second.run.to_string(), query).await.expect("a trace");
     let said: Vec<_> = trace["spans"][0]["input"].as_array().expect("messages").iter().map(|message| message["content"].clone()).collect();
     assert_eq!(said, [json!("one"), json!("Hello one"), json!("two")]);

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::Kind;
-use studio::engine::Boundary;
-use studio::model::Id;
-use studio::model::event::EntityKind;
-use studio::store::runs::{self, RunRow};
-use studio::studio::requests::RunRequest;
-use studio::studio::{Options, Scope, Studio};
+use wfstudio::Kind;
+use wfstudio::engine::Boundary;
+use wfstudio::model::Id;
+use wfstudio::model::event::EntityKind;
+use wfstudio::store::runs::{self, RunRow};
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Options, Scope, Studio};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::Bench;
@@ -49,13 +49,13 @@ impl Held {
     }
 
     async fn queue(&self, sketch: &str) -> Id {
-        let workflow = self.bench.workflow(studio::model::sketch::graph(sketch).expect("a sketch")).await;
+        let workflow = self.bench.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await;
         let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Workflow).expect("a body");
         self.bench.studio.start(&self.bench.scope, EntityKind::Workflow, &workflow, request, true).await.expect("a run").run
     }
 
     /// Takes a step of a worker, whose claim is held; how it ends.
-    fn step(&self) -> tokio::task::JoinHandle<studio::Result<()>> {
+    fn step(&self) -> tokio::task::JoinHandle<wfstudio::Result<()>> {
         self.armed.store(true, Ordering::SeqCst);
         let studio = self.bench.studio.clone();
         let mut working = studio.working(None, Some(1)).expect("a queue");
@@ -144,7 +144,7 @@ async fn an_answer_that_is_stored_after_the_time_to_close_is_kept_and_gone_on_wi
     let before = row(&held.bench, run).await.fence;
     held.armed.store(true, Ordering::SeqCst);
     let (studio, scope) = (held.bench.studio.clone(), held.bench.scope.clone());
-    let body = studio::studio::requests::ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
+    let body = wfstudio::studio::requests::ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
     drop(tokio::spawn(async move { studio.resume(&scope, &run.to_string(), body, false).await }));
     held.is_held.recv_timeout(LONG).expect("an answer");
     held.bench.studio.shutdown(Duration::from_millis(30)).await;

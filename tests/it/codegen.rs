@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use studio::http::{HostMarks, dispatch};
+use wfstudio::http::{HostMarks, dispatch};
 
 use crate::support::Bench;
 

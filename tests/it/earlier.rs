@@ -5,10 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio, TraceQuery};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use crate::support::story::Story;
 use crate::support::Bench;
@@ -53,7 +53,7 @@ async fn write() {
     let story = Story::of(bench);
     let bench = &story.bench;
     for (name, sketch) in WORKFLOWS {
-        let body = json!({"name": name, "slug": name, "graph": studio::model::sketch::graph(sketch).expect("a sketch")});
+        let body = json!({"name": name, "slug": name, "graph": wfstudio::model::sketch::graph(sketch).expect("a sketch")});
         bench.studio.create(&bench.scope, Resource::Workflow, &body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
     }
     for name in ["finished", "asks", "approves", "fails"] {

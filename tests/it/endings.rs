@@ -1,7 +1,7 @@
 //! How answers of models end: what was cut is never a success in silence, in steps, spans, events and chats alike.
 
 use serde_json::{Value, json};
-use studio::model::sketch;
+use wfstudio::model::sketch;
 
 use crate::support::Bench;
 
@@ -109,7 +109,7 @@ async fn a_chat_is_told_that_its_answer_is_cut() {
         let bench = bench(json!([reply]));
         let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "m"})).await;
         let run = bench.chat(&agent, json!({"message": "hi"})).await;
-        let told = bench.told_from(&run, studio::engine::From::default(), studio::engine::Follow::Tail).await;
+        let told = bench.told_from(&run, wfstudio::engine::From::default(), wfstudio::engine::Follow::Tail).await;
         let done = line(&told, " done ");
         assert!(done.contains(&format!("\"finish\":\"{finish}\"")) && done.contains("\"code\":\"answer_cut\"") == warned, "{done}");
     }

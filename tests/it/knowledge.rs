@@ -9,7 +9,7 @@ mod reindex;
 mod search;
 
 use serde_json::{Value, json};
-use studio::studio::{Resource, Upload};
+use wfstudio::studio::{Resource, Upload};
 
 use crate::support::Bench;
 
@@ -42,7 +42,7 @@ impl Bench {
         self.studio.add_text(&self.scope, base, &body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members))
     }
 
-    async fn add_file(&self, base: &str, name: &str, mime: Option<&str>, bytes: &[u8]) -> studio::Result<Value> {
+    async fn add_file(&self, base: &str, name: &str, mime: Option<&str>, bytes: &[u8]) -> wfstudio::Result<Value> {
         let upload =
             Upload { name: Some(name.to_owned()), mime_type: mime.map(str::to_owned), kind: None, bytes: bytes.to_vec().into() };
         self.studio.add_file(&self.scope, base, &upload, None).await

@@ -9,7 +9,7 @@ mod long;
 mod threads;
 
 use serde_json::{Value, json};
-use studio::studio::TraceQuery;
+use wfstudio::studio::TraceQuery;
 
 use crate::support::story::{Run, Story};
 
@@ -80,8 +80,8 @@ fn sent(trace: &Value, name: &str, call: usize) -> Vec<String> {
 
 /// What people read on an agent's thread.
 async fn read(story: &Story, agent: &str, thread: &str, query: &[(&str, &str)]) -> Vec<Value> {
-    let query = studio::studio::ListQuery::parse_with(query.iter().copied(), 100).expect("a query");
-    let page = story.bench.studio.chat_messages(&story.bench.scope, studio::model::event::EntityKind::Agent, agent, thread, query).await;
+    let query = wfstudio::studio::ListQuery::parse_with(query.iter().copied(), 100).expect("a query");
+    let page = story.bench.studio.chat_messages(&story.bench.scope, wfstudio::model::event::EntityKind::Agent, agent, thread, query).await;
     page.expect("messages")["messages"].as_array().expect("messages").clone()
 }
 

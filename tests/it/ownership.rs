@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use studio::model::event::EntityKind;
-use studio::model::{Id, Timestamp};
-use studio::store::queue;
-use studio::store::runs::{self, RunRow};
-use studio::studio::requests::RunRequest;
+use wfstudio::model::event::EntityKind;
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::store::queue;
+use wfstudio::store::runs::{self, RunRow};
+use wfstudio::studio::requests::RunRequest;
 
 use crate::support::Bench;
 use crate::support::hands::Hands;

@@ -1,8 +1,8 @@
 //! Searches of runs for a text.
 
 use serde_json::json;
-use studio::model::sketch::graph;
-use studio::studio::{ListQuery, RunsQuery};
+use wfstudio::model::sketch::graph;
+use wfstudio::studio::{ListQuery, RunsQuery};
 
 use crate::support::Bench;
 

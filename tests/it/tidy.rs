@@ -136,7 +136,7 @@ fn only_the_journal_appends_to_a_log() {
 #[test]
 fn the_description_of_the_api_is_up_to_date() {
     let path = Path::new(ROOT).join("docs/openapi.json");
-    let made = serde_json::to_string_pretty(&studio::http::description()).expect("JSON") + "\n";
+    let made = serde_json::to_string_pretty(&wfstudio::http::description()).expect("JSON") + "\n";
     if std::env::var_os("STUDIO_GENERATE").is_some() {
         fs::write(&path, &made).expect("docs/openapi.json can be written");
     }

@@ -11,7 +11,7 @@ mod trial;
 mod webhook;
 
 use serde_json::{Value, json};
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use crate::support::Bench;
 

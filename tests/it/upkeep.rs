@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use studio::Studio;
-use studio::clock::{Clock, SystemClock};
-use studio::model::{Id, Timestamp};
-use studio::studio::{Examination, Level, Options, Scope, TraceQuery};
+use wfstudio::Studio;
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::{Examination, Level, Options, Scope, TraceQuery};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::config;
@@ -110,7 +110,7 @@ async fn a_purge_that_is_stopped_goes_on_with_the_next() {
     assert!(usage.is_err());
 }
 
-fn worst(found: &studio::studio::Diagnosis, name: &str) -> Option<(Level, String)> {
+fn worst(found: &wfstudio::studio::Diagnosis, name: &str) -> Option<(Level, String)> {
     found.0.iter().filter(|check| check.name == name).max_by_key(|check| check.level).map(|check| (check.level, check.text.clone()))
 }
 
@@ -165,12 +165,12 @@ async fn the_doctor_counts_jobs_without_a_worker_and_names_missing_secrets() {
     let scope = Scope::default();
     let tool = json!({"name": "look", "kind": "webhook", "description": "d", "input_schema": {"type": "object"},
         "config": {"method": "GET", "url": "https://a.example/", "headers": {"x-key": "secret:SHOP_KEY"}}});
-    studio.create(&scope, studio::studio::Resource::Tool, &tool).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-    let graph = studio::model::sketch::graph("start -> stop").expect("a graph");
-    let stored = studio.create(&scope, studio::studio::Resource::Workflow, &json!({"name": "w", "graph": graph})).await.expect("a workflow");
-    let body = studio::studio::requests::RunRequest::parse(&json!({"message": "hi"}), studio::model::event::EntityKind::Workflow).expect("a body");
+    studio.create(&scope, wfstudio::studio::Resource::Tool, &tool).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
+    let graph = wfstudio::model::sketch::graph("start -> stop").expect("a graph");
+    let stored = studio.create(&scope, wfstudio::studio::Resource::Workflow, &json!({"name": "w", "graph": graph})).await.expect("a workflow");
+    let body = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "hi"}), wfstudio::model::event::EntityKind::Workflow).expect("a body");
     let id = stored["id"].as_str().expect("an id");
-    let run = studio.start(&scope, studio::model::event::EntityKind::Workflow, id, body, true).await.expect("a run").run;
+    let run = studio.start(&scope, wfstudio::model::event::EntityKind::Workflow, id, body, true).await.expect("a run").run;
 
     let found = studio.doctor(Examination::default()).await;
     assert_eq!(worst(&found, "queue").map(|(level, text)| (level, text.starts_with("1 jobs"))), Some((Level::Fine, true)), "{found:?}");

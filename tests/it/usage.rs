@@ -20,10 +20,10 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use studio::clock::{Clock, SystemClock};
-use studio::http::{HostMarks, dispatch};
-use studio::model::{Id, Timestamp};
-use studio::studio::{Options, Scope, Studio, UsageWindow};
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::http::{HostMarks, dispatch};
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::{Options, Scope, Studio, UsageWindow};
 
 use crate::support::{Bench, config};
 

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::{From, Order, Started};
-use studio::model::Id;
-use studio::model::event::{DoubtAction, EntityKind};
-use studio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use studio::studio::{ListQuery, Studio, TraceQuery};
-use studio::{Error, Kind};
+use wfstudio::engine::{From, Order, Started};
+use wfstudio::model::Id;
+use wfstudio::model::event::{DoubtAction, EntityKind};
+use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::{ListQuery, Studio, TraceQuery};
+use wfstudio::{Error, Kind};
 use tokio_util::sync::CancellationToken;
 
 use super::deeds::Deed;
@@ -428,7 +428,7 @@ impl World {
         let taken = self.within(no, "a takeover", studio.take_over()).await?;
         let after = self.rows().await;
         self.tell(format!("engine {no} takes over {taken:?}"));
-        let own = |rows: &[Option<studio::store::runs::RunRow>]| {
+        let own = |rows: &[Option<wfstudio::store::runs::RunRow>]| {
             rows.iter().flatten().filter(|row| row.status == "running" && row.mode == "async" && self.engine_of(row.owner.as_deref()) == Some(no)).count()
         };
         let (held, holds) = (own(&before), own(&after));
@@ -445,7 +445,7 @@ impl World {
     pub async fn lapse(&mut self) {
         let gone: Vec<String> = (0..self.spans.len()).filter(|no| !self.lives(*no)).map(|no| self.owners[no].clone()).collect();
         let (_, studio) = self.studio(0);
-        let done = studio.world().store.write(move |tx| gone.iter().try_for_each(|owner| studio::store::queue::expire(tx, owner))).await;
+        let done = studio.world().store.write(move |tx| gone.iter().try_for_each(|owner| wfstudio::store::queue::expire(tx, owner))).await;
         self.tell(format!("leases of processes that are gone end: {}", done.is_ok()));
     }
 
@@ -489,7 +489,7 @@ impl World {
         let spoilt = studio.world().store.write(move |tx| {
             let text = "UPDATE #log SET body = '?' WHERE key >= (SELECT no FROM #runs WHERE id = $1) * 67108864 \
                         AND key < (SELECT no + 1 FROM #runs WHERE id = $1) * 67108864";
-            tx.execute(text, &[studio::store::Param::from(id.as_str())])
+            tx.execute(text, &[wfstudio::store::Param::from(id.as_str())])
         });
         let rows = spoilt.await;
         self.facts[run].spoiled = rows.as_ref().is_ok_and(|rows| *rows > 0);

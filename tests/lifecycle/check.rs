@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use studio::model::Id;
+use wfstudio::model::Id;
 
 use super::host::{Call, End};
 use super::model::{Fact, Fault};
@@ -48,7 +48,7 @@ impl World {
     }
 
     /// A run fails only for what happened.
-    fn must_have_reason(&self, fact: &Fact, row: &studio::store::runs::RunRow) -> Result<(), Fault> {
+    fn must_have_reason(&self, fact: &Fact, row: &wfstudio::store::runs::RunRow) -> Result<(), Fault> {
         let error = row.error.as_ref().map(|error| error["code"].as_str().unwrap_or_default().to_owned()).unwrap_or_default();
         let limit = i64::try_from(self.limits.run_seconds).unwrap_or(0) * 1000 - 60_000;
         match error.as_str() {
@@ -183,8 +183,8 @@ impl World {
 /// Two steps of one engine, each with a run of its own, that ended before anybody looked.
 #[tokio::test]
 async fn steps_that_end_together_are_heard_together() {
-    use studio::engine::Finished;
-    use studio::model::run::Status;
+    use wfstudio::engine::Finished;
+    use wfstudio::model::run::Status;
     let mut world = World::of(1, super::model::Ignored::default()).await;
     let runs = [Id::v7(1, 0, 1), Id::v7(1, 0, 2)];
     for run in runs {

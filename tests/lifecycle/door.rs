@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::ffi::uniffi::{EventStream, HostCalls, HostRefused, StudioEngine};
+use wfstudio::ffi::uniffi::{EventStream, HostCalls, HostRefused, StudioEngine};
 
 use super::chance::Chance;
 use super::model::{Fault, Ignored};
@@ -117,7 +117,7 @@ impl Host {
                 let (_, engine) = self.engine();
                 let name = if may_repeat { "note" } else { "pay" };
                 let node = format!("tool_1{{tool_ref: \"host:{name}\", idempotent: {may_repeat}}}");
-                let graph = studio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a sketch");
+                let graph = wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a sketch");
                 let saved = engine.call("workflow.save".into(), json!({"name": name, "slug": name, "graph": graph}).to_string()).map_err(refused)?;
                 let saved: Value = serde_json::from_str(&saved).unwrap_or_default();
                 let stream = engine.run(json!({"workflow": saved["id"], "message": "hi"}).to_string()).map_err(refused)?;
@@ -236,7 +236,7 @@ fn fits(trace: &Value, calls: Vec<Fetched>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn refused(error: studio::ffi::uniffi::StudioError) -> Fault {
+fn refused(error: wfstudio::ffi::uniffi::StudioError) -> Fault {
     Fault { rule: "refused", text: error.to_string() }
 }
 

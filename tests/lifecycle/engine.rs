@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::clock::{Clock, SystemClock};
-use studio::config::{Config, ConfigSources};
-use studio::engine::Boundary;
-use studio::model::{Id, Timestamp};
-use studio::studio::{Options, Studio};
+use wfstudio::clock::{Clock, SystemClock};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::Boundary;
+use wfstudio::model::{Id, Timestamp};
+use wfstudio::studio::{Options, Studio};
 
 use super::chance::Chance;
 use super::host::{Book, Life, Played, declaration};

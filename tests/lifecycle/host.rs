@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 use tokio::sync::{mpsc, oneshot};
 
 use super::chance::number_of;

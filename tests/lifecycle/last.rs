@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::{From, Loaded, Order, load};
-use studio::model::Id;
-use studio::model::event::{Answer, CallOutcome, Event, PauseReason};
-use studio::model::run::Run;
-use studio::store::log;
-use studio::studio::{Studio, TraceQuery};
+use wfstudio::engine::{From, Loaded, Order, load};
+use wfstudio::model::Id;
+use wfstudio::model::event::{Answer, CallOutcome, Event, PauseReason};
+use wfstudio::model::run::Run;
+use wfstudio::store::log;
+use wfstudio::studio::{Studio, TraceQuery};
 
 use super::deeds::Deed;
 use super::host::{Call, End};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use studio::studio::{Resource, Scope, Studio};
+use wfstudio::studio::{Resource, Scope, Studio};
 
 use super::chance::Chance;
 use super::engine::{Engine, Limits};
@@ -129,8 +129,8 @@ impl Library {
             Deed::Ask { engine, tenant, base, document, mode } => self.ask(engine, tenant, base, document, mode).await?,
             Deed::Sweep => {
                 let store = self.studio(0).world().store.clone();
-                let refused = |error: studio::store::StoreError| Fault { rule: "refused", text: error.to_string() };
-                while store.write(|tx| studio::store::readings::sweep(tx, 1000)).await.map_err(refused)? {}
+                let refused = |error: wfstudio::store::StoreError| Fault { rule: "refused", text: error.to_string() };
+                while store.write(|tx| wfstudio::store::readings::sweep(tx, 1000)).await.map_err(refused)? {}
             }
             Deed::Open { engine } => {
                 let no = usize::try_from(engine).unwrap_or(0) % 2;
@@ -198,7 +198,7 @@ fn names(documents: &[Document]) -> Vec<&str> {
     documents.iter().map(|document| document.name.as_str()).collect()
 }
 
-fn broken(error: studio::Error) -> Fault {
+fn broken(error: wfstudio::Error) -> Fault {
     Fault { rule: "refused", text: format!("{} {:?}", error.message, Value::Object(error.members)) }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use studio::model::Id;
-use studio::model::event::DoubtAction;
+use wfstudio::model::Id;
+use wfstudio::model::event::DoubtAction;
 
 /// What somebody asked for, and whether it was accepted for certain: a request to an engine that died may have been.
 #[derive(Clone, Debug)]

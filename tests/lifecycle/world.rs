@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::{Finished, Follow, From, Order};
-use studio::model::Id;
-use studio::store::runs::{self, RunRow};
-use studio::studio::{Resource, Scope, Studio};
+use wfstudio::engine::{Finished, Follow, From, Order};
+use wfstudio::model::Id;
+use wfstudio::store::runs::{self, RunRow};
+use wfstudio::studio::{Resource, Scope, Studio};
 use tokio::task::JoinHandle;
 
 use super::chance::Chance;
@@ -98,7 +98,7 @@ impl World {
     async fn define(&mut self, chance: &mut Chance) {
         let studio = self.engines[0].studio.clone();
         for sketch in &self.sketches {
-            let graph = studio::model::sketch::graph(sketch).unwrap_or_else(|error| panic!("{error}\n{sketch}"));
+            let graph = wfstudio::model::sketch::graph(sketch).unwrap_or_else(|error| panic!("{error}\n{sketch}"));
             let made = studio.create(&self.scope, Resource::Workflow, &json!({"name": "Test", "graph": graph})).await;
             let made = made.unwrap_or_else(|error| panic!("{error} {:?}\n{sketch}", error.members));
             self.workflows.push(made["id"].as_str().expect("an id").to_owned());

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::studio::{ListQuery, Resource, Scope, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::studio::{ListQuery, Resource, Scope, Studio};
 
 const CORPUS: &str = include_str!("corpus.txt");
 const QUERIES: &str = include_str!("queries.txt");

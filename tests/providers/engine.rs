@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::engine::{Follow, From};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio, TraceQuery};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::{Follow, From};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use crate::aimock::PEERS;
 use crate::peers::{Peer, address};

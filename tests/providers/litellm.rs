@@ -1,6 +1,6 @@
 //! The LiteLLM proxy (PyPI `litellm`) in front of the llama.cpp server: what a gateway makes of a real model in each interface.
 
-use studio::model::event::FaultCode;
+use wfstudio::model::event::FaultCode;
 
 use crate::peers::{Peer, Talk, address};
 

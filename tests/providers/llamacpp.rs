@@ -1,9 +1,9 @@
 //! The llama.cpp server (PyPI `xllamacpp`) with a small model of random weights: the words mean nothing, the protocol and the counts are real.
 
 use serde_json::json;
-use studio::model::chat::Tokens;
-use studio::model::event::FaultCode;
-use studio::providers::Finish;
+use wfstudio::model::chat::Tokens;
+use wfstudio::model::event::FaultCode;
+use wfstudio::providers::Finish;
 
 use crate::peers::{Peer, Talk, address, shape};
 

@@ -1,8 +1,8 @@
 //! Faults and tools with llmock (PyPI `llmock`), which also judges how its client behaved.
 
 use serde_json::{Value, json};
-use studio::model::event::FaultCode;
-use studio::providers::Finish;
+use wfstudio::model::event::FaultCode;
+use wfstudio::providers::Finish;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::peers::{Peer, Talk, address, control};

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use studio::clock::SystemClock;
-use studio::config::{Config, ConfigSources};
-use studio::host::HostDoor;
-use studio::model::chat::{Attachment, Message, Role, ToolCall};
-use studio::providers::outbound::Outbound;
-use studio::providers::registry::Providers;
-use studio::providers::{ChatReply, ChatRequest, Delta, EmbedRequest, Embeddings, Media, Provider, ProviderFailure, ToolOffer};
+use wfstudio::clock::SystemClock;
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::host::HostDoor;
+use wfstudio::model::chat::{Attachment, Message, Role, ToolCall};
+use wfstudio::providers::outbound::Outbound;
+use wfstudio::providers::registry::Providers;
+use wfstudio::providers::{ChatReply, ChatRequest, Delta, EmbedRequest, Embeddings, Media, Provider, ProviderFailure, ToolOffer};
 
 /// A family as it is reached at a program: provider, model, path of the base URL.
 #[derive(Clone, Copy, Debug)]

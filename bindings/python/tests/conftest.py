@@ -5,14 +5,14 @@ import pathlib
 
 import pytest
 
-import studio
+import wfstudio
 
 EXAMPLES = pathlib.Path(__file__).parents[3] / "examples"
 
 
 @pytest.fixture
 def host():
-    made = studio.Host()
+    made = wfstudio.Host()
     made.refunds = []
 
     @made.tool(**json.loads((EXAMPLES / "refund.host.json").read_text())["tools"][0])
@@ -27,7 +27,7 @@ def host():
 def opened(tmp_path, host):
     config = json.loads((EXAMPLES / "refund.config.json").read_text())
     config["database"] = {"path": str(tmp_path / "studio.sqlite")}
-    engine = studio.Studio(config, host)
+    engine = wfstudio.Studio(config, host)
     engine.call("workflow.save", **json.loads((EXAMPLES / "refund.json").read_text()))
     yield engine
     engine.shutdown()

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-import studio
+import wfstudio
 from conftest import EXAMPLES
 
 
@@ -31,17 +31,17 @@ def test_a_run_waits_for_approval_and_its_host_tool_runs_once(opened, host):
 
 
 def test_errors_carry_their_problem(opened):
-    with pytest.raises(studio.StudioError.Failed) as failed:
+    with pytest.raises(wfstudio.StudioError.Failed) as failed:
         opened.call("trace.get", trace_id="00000000-0000-7000-8000-000000000000")
     assert failed.value.code == -2
     assert json.loads(failed.value.problem)["code"] == "not_found"
-    with pytest.raises(studio.StudioError.Failed) as failed:
+    with pytest.raises(wfstudio.StudioError.Failed) as failed:
         list(opened.run(workflow="refund", message=""))
     assert json.loads(failed.value.problem)["errors"]["message"]
 
 
 def test_a_tool_that_raises_is_a_failed_call_and_not_a_crash(tmp_path, host, opened):
-    broken = studio.Host()
+    broken = wfstudio.Host()
 
     @broken.tool(require_approval=False, input_schema={"type": "object"})
     def issue_refund(**_):
@@ -55,7 +55,7 @@ def test_a_tool_that_raises_is_a_failed_call_and_not_a_crash(tmp_path, host, ope
 
 def test_one_host_answers_two_studios(tmp_path, host, opened):
     config = json.loads((EXAMPLES / "refund.config.json").read_text())
-    second = studio.Studio({**config, "database": {"path": str(tmp_path / "second.sqlite")}}, host)
+    second = wfstudio.Studio({**config, "database": {"path": str(tmp_path / "second.sqlite")}}, host)
     try:
         second.call("workflow.save", **json.loads((EXAMPLES / "refund.json").read_text()))
         for done, one in enumerate((opened, second, opened)):
@@ -70,7 +70,7 @@ def test_one_host_answers_two_studios(tmp_path, host, opened):
 
 @pytest.mark.parametrize("result, told", [(float("nan"), "Out of range float"), ("\ud800", "could not be taken"), (SystemExit(3), "SystemExit")])
 def test_a_result_that_is_no_json_is_a_failed_call_at_once(opened, result, told):
-    odd = studio.Host()
+    odd = wfstudio.Host()
 
     @odd.tool(require_approval=False, input_schema={"type": "object"})
     def issue_refund(**_):
@@ -93,8 +93,8 @@ def test_a_child_is_told_that_the_engine_is_its_parents(opened, tmp_path):
     if child == 0:
         try:
             opened.call("health")
-        except studio.StudioError.Failed as failed:
-            own = studio.Studio({"environment": "local", "database": {"path": str(tmp_path / "child.sqlite")}})
+        except wfstudio.StudioError.Failed as failed:
+            own = wfstudio.Studio({"environment": "local", "database": {"path": str(tmp_path / "child.sqlite")}})
             own.call("health")
             own.shutdown()
             os._exit(0 if failed.code == -7 else 1)
@@ -107,13 +107,13 @@ def test_the_interpreter_ends_while_runs_and_calls_are_under_way(tmp_path):
     program = textwrap.dedent(
         """
         import json, sys, threading, time
-        import studio
+        import wfstudio
 
-        class Slow(studio.native.HostCalls):
+        class Slow(wfstudio.native.HostCalls):
             def take_call(self, call):
                 time.sleep(30)
 
-        engine = studio.Studio({"environment": "local", "database": {"path": sys.argv[1]}})
+        engine = wfstudio.Studio({"environment": "local", "database": {"path": sys.argv[1]}})
         declaration = {"ops": ["tool.call"], "tools": [{"name": "slow", "require_approval": False}]}
         engine.engine.set_host(json.dumps(declaration), None)
         edge = {"sourceHandle": "default", "targetHandle": "default"}
@@ -128,7 +128,7 @@ def test_the_interpreter_ends_while_runs_and_calls_are_under_way(tmp_path):
             try:
                 for _ in range(99):
                     stream.next_batch(-1, 0)
-            except studio.native.StudioError:
+            except wfstudio.native.StudioError:
                 pass
 
         for _ in range(8):

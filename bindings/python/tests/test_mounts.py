@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
 
-import studio
-from studio import asgi, wsgi
+import wfstudio
+from wfstudio import asgi, wsgi
 
 USER = {"id": "7", "name": "Zoë"}
 
@@ -204,7 +204,7 @@ def test_a_path_before_the_mount_is_taken_off(opened):
 
 
 def test_a_request_that_cannot_be_taken_is_a_problem_document(tmp_path):
-    own = studio.Studio({"environment": "local", "database": {"path": str(tmp_path / "own.sqlite")}})
+    own = wfstudio.Studio({"environment": "local", "database": {"path": str(tmp_path / "own.sqlite")}})
     client = TestClient(asgi.StudioApp(own, user=USER, gate=True), base_url="http://127.0.0.1")
     assert client.get('/studio/api/agents?q="x"').status_code == 200
     own.shutdown()

@@ -50,9 +50,9 @@ pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
     let (import, base) = if names.collides {
-        (String::new(), format!("studio.{contract}"))
+        (String::new(), format!("wfstudio.{contract}"))
     } else {
-        (format!("import studio.{contract}\n\n"), contract.to_owned())
+        (format!("import wfstudio.{contract}\n\n"), contract.to_owned())
     };
     format!(
         "// {header}\n\npackage {}\n\n{import}class {} : {base} {{\n    companion object {{\n        @JvmStatic\n        fun definition(): Map<String, Any?> = {}\n    }}\n}}\n",

@@ -26,9 +26,9 @@ pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
     let (import, base) = if names.collides {
-        ("import studio".to_owned(), format!("studio.{contract}"))
+        ("import wfstudio".to_owned(), format!("wfstudio.{contract}"))
     } else {
-        (format!("from studio import {contract}"), contract.to_owned())
+        (format!("from wfstudio import {contract}"), contract.to_owned())
     };
     format!(
         "# {header}\n\n{import}\n\n\nclass {}({base}):\n    @staticmethod\n    def definition() -> dict:\n        return {}\n",

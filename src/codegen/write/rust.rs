@@ -41,9 +41,9 @@ pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let (class, contract) = (&names.class, kind.contract());
     let (import, base) = if names.collides {
-        ("use studio::serde_json;".to_owned(), format!("studio::{contract}"))
+        ("use wfstudio::serde_json;".to_owned(), format!("wfstudio::{contract}"))
     } else {
-        (format!("use studio::{{{contract}, serde_json}};"), contract.to_owned())
+        (format!("use wfstudio::{{{contract}, serde_json}};"), contract.to_owned())
     };
     format!(
         "// {header}\n\n{import}\n\npub struct {class};\n\nimpl {base} for {class} {{\n    fn definition() -> serde_json::Value {{\n        serde_json::json!({})\n    }}\n}}\n",

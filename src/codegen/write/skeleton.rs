@@ -204,7 +204,7 @@ fn rust(parts: &Parts<'_>) -> String {
     format!(
         "// {header}
 
-use studio::serde_json;
+use wfstudio::serde_json;
 
 pub struct {class};
 

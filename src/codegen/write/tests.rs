@@ -60,7 +60,7 @@ fn a_workflow_in_python() {
         workflows/lead_triage_workflow.py
         # Workflow Studio: workflow lead-triage. An export writes this file anew.
 
-        from studio import StudioWorkflow
+        from wfstudio import StudioWorkflow
 
 
         class LeadTriageWorkflow(StudioWorkflow):
@@ -130,7 +130,7 @@ fn a_workflow_in_kotlin() {
 
         package app.studio.workflows
 
-        import studio.StudioWorkflow
+        import wfstudio.StudioWorkflow
 
         class LeadTriageWorkflow : StudioWorkflow {
             companion object {
@@ -239,7 +239,7 @@ fn a_workflow_in_rust() {
         workflows/lead_triage_workflow.rs
         // Workflow Studio: workflow lead-triage. An export writes this file anew.
 
-        use studio::{StudioWorkflow, serde_json};
+        use wfstudio::{StudioWorkflow, serde_json};
 
         pub struct LeadTriageWorkflow;
 
@@ -316,7 +316,7 @@ fn a_class_that_is_called_like_its_contract_names_that_whole() {
         class StudioWorkflow : studio.StudioWorkflow {
         final class StudioWorkflow: Studio.StudioWorkflow {
             class StudioWorkflow |       include ::StudioWorkflow
-        pub struct StudioWorkflow; | impl studio::StudioWorkflow for StudioWorkflow {"#]].assert_eq(&lines.join("\n"));
+        pub struct StudioWorkflow; | impl wfstudio::StudioWorkflow for StudioWorkflow {"#]].assert_eq(&lines.join("\n"));
 }
 
 #[test]

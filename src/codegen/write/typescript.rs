@@ -31,7 +31,7 @@ pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
     let (import, base) = if names.collides {
-        ("import type * as studio from \"studio\";".to_owned(), format!("studio.{contract}"))
+        ("import type * as studio from \"studio\";".to_owned(), format!("wfstudio.{contract}"))
     } else {
         (format!("import type {{ {contract} }} from \"studio\";"), contract.to_owned())
     };

@@ -1,4 +1,4 @@
-//! Owns the C functions: what `include/studio.h` declares, and nothing else.
+//! Owns the C functions: what `include/wfstudio.h` declares, and nothing else.
 
 pub mod buffer;
 pub mod engine;

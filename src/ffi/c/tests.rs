@@ -128,8 +128,8 @@ fn user_data_is_let_go_once_when_another_host_takes_its_place_and_never_on_an_er
 #[test]
 fn the_committed_headers_are_those_that_the_functions_make() {
     let same = |made: &str, kept: &str| assert!(made == kept, "run `make generate` and commit include/");
-    same(include_str!(concat!(env!("OUT_DIR"), "/studio.h")), include_str!("../../../include/studio.h"));
-    same(include_str!(concat!(env!("OUT_DIR"), "/studio.ffi.h")), include_str!("../../../include/studio.ffi.h"));
+    same(include_str!(concat!(env!("OUT_DIR"), "/wfstudio.h")), include_str!("../../../include/wfstudio.h"));
+    same(include_str!(concat!(env!("OUT_DIR"), "/wfstudio.ffi.h")), include_str!("../../../include/wfstudio.ffi.h"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // The contracts of exported classes, for checks without the binding: `definition` is that of the companion.
 
-package studio
+package wfstudio
 
 interface StudioWorkflow
 

@@ -59,13 +59,13 @@ async fn an_answer_after_a_restart_goes_on() {
 #[tokio::test]
 async fn a_chat_of_another_tenant_is_not_reached() {
     let story = Story::plain();
-    let graph = studio::model::sketch::graph("start -> human_1{prompt: \"Secret?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}")
+    let graph = wfstudio::model::sketch::graph("start -> human_1{prompt: \"Secret?\", output_key: name} -> stop{reply: \"Hello {{name}}\"}")
         .expect("a sketch");
     let mut workflows = Vec::new();
     for tenant in ["a", "b"] {
-        let scope = studio::studio::Scope { tenant: tenant.into(), user: None };
+        let scope = wfstudio::studio::Scope { tenant: tenant.into(), user: None };
         let body = json!({"name": "Test", "slug": "same", "graph": graph});
-        let made = story.bench.studio.create(&scope, studio::studio::Resource::Workflow, &body).await.expect("a workflow");
+        let made = story.bench.studio.create(&scope, wfstudio::studio::Resource::Workflow, &body).await.expect("a workflow");
         workflows.push(made["id"].as_str().expect("an id").to_owned());
     }
     for chat_id in ["one chat", "0199a000-0000-7000-8000-00000000000a"] {
@@ -123,9 +123,9 @@ async fn the_host_lets_in() {
             .method("POST")
             .uri(format!("/api/studio/agents/{agent}/stream/vercel"))
             .header("content-type", "application/json");
-        let marks = studio::http::HostMarks { authorized, ..studio::http::HostMarks::default() };
+        let marks = wfstudio::http::HostMarks { authorized, ..wfstudio::http::HostMarks::default() };
         let body = bytes::Bytes::from(chat("c", json!([user("hi")])).to_string());
-        studio::http::dispatch(&story.bench.studio, request.body(body).expect("a request"), marks)
+        wfstudio::http::dispatch(&story.bench.studio, request.body(body).expect("a request"), marks)
     };
     assert_eq!(request(false).await.status().as_u16(), 401);
     assert_eq!(whole(request(true).await).await.said(), "Hello.");

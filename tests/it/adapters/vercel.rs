@@ -119,7 +119,7 @@ async fn a_regenerated_answer_takes_the_place_of_the_last_one() {
     let second = post(&story, &path, body.clone()).await;
     assert_eq!((first.said(), second.said()), ("First.".to_owned(), "First.".to_owned()), "each run counts its replies");
     let thread = second.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
-    let shown = story.bench.studio.thread(&story.bench.scope, &thread, studio::studio::ListQuery::default()).await.expect("a thread");
+    let shown = story.bench.studio.thread(&story.bench.scope, &thread, wfstudio::studio::ListQuery::default()).await.expect("a thread");
     let messages: Vec<&str> =
         shown["messages"].as_array().expect("messages").iter().map(|message| message["trace_id"].as_str().expect("a run")).collect();
     let run = second.find("finish")["messageMetadata"]["trace_id"].clone();

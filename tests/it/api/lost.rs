@@ -6,7 +6,7 @@ use super::ask;
 use crate::support::Bench;
 
 fn graph(prompt: &str) -> Value {
-    studio::model::sketch::graph(&format!("start -> llm_1{{provider: script, model: m, prompt: \"{prompt}\"}} -> stop")).expect("a sketch")
+    wfstudio::model::sketch::graph(&format!("start -> llm_1{{provider: script, model: m, prompt: \"{prompt}\"}} -> stop")).expect("a sketch")
 }
 
 #[tokio::test]
@@ -40,7 +40,7 @@ async fn what_a_workflow_names_in_upper_case_is_in_use() {
     let id = agent["id"].as_str().expect("an id");
     for (n, named) in ["HELPER".to_owned(), id.to_uppercase()].iter().enumerate() {
         let sketch = format!("start -> agent_1{{config_mode: existing, agent_id: \"{named}\"}} -> tool_1{{tool_ref: \"tool:LOOKUP\"}} -> stop");
-        let graph = studio::model::sketch::graph(&sketch).expect("a sketch");
+        let graph = wfstudio::model::sketch::graph(&sketch).expect("a sketch");
         let (status, made) = ask(&bench, "POST", "/api/workflows", json!({"name": format!("W{n}"), "graph": graph})).await;
         assert_eq!(status, 201, "{made}");
         for path in [format!("/api/agents/{id}"), format!("/api/tools/{}", tool["id"].as_str().expect("an id"))] {

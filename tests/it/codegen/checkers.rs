@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use studio::codegen::{ClassKind, Target, WriteError, ordered, skeleton, write};
+use wfstudio::codegen::{ClassKind, Target, WriteError, ordered, skeleton, write};
 
 use super::Desk;
 

@@ -1,7 +1,7 @@
 //! The commands that write code, as a host's console and as the program run them.
 
 use serde_json::{Value, json};
-use studio::command::{Written, of_host};
+use wfstudio::command::{Written, of_host};
 
 use super::Desk;
 

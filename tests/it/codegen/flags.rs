@@ -1,7 +1,7 @@
 //! What each of the eight combinations of `codegen.enabled`, `codegen.export` and `codegen.preview` lets through.
 
 use serde_json::{Value, json};
-use studio::command::of_host;
+use wfstudio::command::of_host;
 
 use super::Desk;
 

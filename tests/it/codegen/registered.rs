@@ -1,15 +1,15 @@
 //! Classes that the application registered: listed, run, locked, and copied by an import.
 
 use serde_json::{Value, json};
-use studio::StudioWorkflow;
+use wfstudio::StudioWorkflow;
 
 use super::{Desk, code};
 
 struct Greeting;
 
 impl StudioWorkflow for Greeting {
-    fn definition() -> studio::serde_json::Value {
-        studio::serde_json::json!({
+    fn definition() -> wfstudio::serde_json::Value {
+        wfstudio::serde_json::json!({
             "slug": "greeting", "name": "Greeting", "description": "Says hello",
             "graph": {"version": 1, "nodes": [
                     {"id": "start_1", "type": "start", "position": {"x": 0, "y": 0}, "data": {}},

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use studio::codegen::{Target, read};
-use studio::model::sketch;
+use wfstudio::codegen::{Target, read};
+use wfstudio::model::sketch;
 
 use super::{Desk, code};
 use crate::support::hands::Hands;

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use studio::Kind;
-use studio::studio::ListQuery;
+use wfstudio::Kind;
+use wfstudio::studio::ListQuery;
 
 use super::{bench, three};
 use crate::support::Bench;
@@ -99,7 +99,7 @@ async fn a_deleted_base_leaves_nothing_and_what_is_gone_is_swept() {
         bench.rested(&base, &row["id"]).await;
     }
     let studio = &bench.studio;
-    studio.delete(&bench.scope, studio::studio::Resource::KnowledgeBase, &base, &Value::Null, None, false).await.expect("deleted");
+    studio.delete(&bench.scope, wfstudio::studio::Resource::KnowledgeBase, &base, &Value::Null, None, false).await.expect("deleted");
     assert_eq!(studio.search(&bench.scope, &base, &json!({"query": "cat"})).await.expect_err("gone").kind, Kind::NotFound);
     let mut patience = super::patience();
     loop {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::json;
-use studio::knowledge::text::{DocumentKind, Reader};
+use wfstudio::knowledge::text::{DocumentKind, Reader};
 
 use super::bench;
 

@@ -1,7 +1,7 @@
 //! Reading anew: what was read stays found until what is new is whole.
 
 use serde_json::json;
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use super::{bench, three};
 
@@ -21,7 +21,7 @@ async fn other_embeddings_need_a_reindex_and_searches_use_the_old_ones_until_the
     let after = bench.studio.reindex_base(&bench.scope, &base).await.expect("asked");
     assert_eq!(after["needs_reindex"], json!(true));
     assert!(bench.names(&base, json!({"query": "gift cards", "top_k": 1})).await[0].starts_with("new"));
-    let failed = bench.studio.documents(&bench.scope, &base, studio::studio::ListQuery::default()).await.expect("a list").data;
+    let failed = bench.studio.documents(&bench.scope, &base, wfstudio::studio::ListQuery::default()).await.expect("a list").data;
     assert!(failed.iter().all(|row| row["status"] == "failed" && row["error"].is_string()), "{failed:?}");
     // Back to what works, and cut as the base says now.
     assert_eq!(patch(json!({"embeddings_provider": "hash", "embeddings_model": "hash-256"})).await["needs_reindex"], json!(false));
@@ -36,13 +36,13 @@ async fn one_document_is_read_anew() {
     let bench = bench(json!({}));
     let base = three(&bench).await;
     bench.studio.patch(&bench.scope, Resource::KnowledgeBase, &base, &json!({"chunking": {"max_words": 5, "overlap_words": 0}}), None).await.expect("patched");
-    let cats = &bench.studio.documents(&bench.scope, &base, studio::studio::ListQuery::default()).await.expect("a list").data[1];
+    let cats = &bench.studio.documents(&bench.scope, &base, wfstudio::studio::ListQuery::default()).await.expect("a list").data[1];
     let read = bench.studio.reindex_document(&bench.scope, &base, cats["id"].as_str().expect("an id")).await.expect("asked");
     assert_eq!((&read["status"], read["chunk_count"].as_u64().map(|count| count > 1)), (&json!("completed"), Some(true)));
     assert_eq!(bench.get_base(&base).await["chunk_count"], json!(2 + read["chunk_count"].as_u64().expect("a count")));
     let found = bench.ask(&base, json!({"query": "purrs", "mode": "text"})).await;
     assert_eq!(found["chunk_count"], json!(1), "the former reading is found no more");
-    assert_eq!(bench.studio.reindex_document(&bench.scope, &base, &base).await.expect_err("refused").kind, studio::Kind::NotFound);
+    assert_eq!(bench.studio.reindex_document(&bench.scope, &base, &base).await.expect_err("refused").kind, wfstudio::Kind::NotFound);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Questions: order, scores, thresholds, modes, filters, tenants.
 
 use serde_json::{Value, json};
-use studio::studio::Scope;
+use wfstudio::studio::Scope;
 
 use super::{bench, three};
 
@@ -76,13 +76,13 @@ async fn nobody_else_sees_a_base_and_an_empty_one_answers_nothing() {
     let base = three(&bench).await;
     let other = Scope { tenant: "other".into(), user: None };
     let refused = bench.studio.search(&other, &base, &json!({"query": "refund"})).await.expect_err("refused");
-    assert_eq!(refused.kind, studio::Kind::NotFound);
-    assert!(bench.studio.documents(&other, &base, studio::studio::ListQuery::default()).await.is_err());
+    assert_eq!(refused.kind, wfstudio::Kind::NotFound);
+    assert!(bench.studio.documents(&other, &base, wfstudio::studio::ListQuery::default()).await.is_err());
     let empty = bench.base(json!({"name": "Empty"})).await;
     let found = bench.ask("empty", json!({"query": "refund"})).await;
     assert_eq!((&found["knowledge_base_id"], &found["chunk_count"], &found["results"]), (&json!(empty), &json!(0), &json!([])));
     let missing = bench.studio.search(&bench.scope, "none", &json!({"query": "x"})).await.expect_err("refused");
-    assert_eq!((missing.kind, &missing.members["resource"]), (studio::Kind::NotFound, &json!("knowledge_base")));
+    assert_eq!((missing.kind, &missing.members["resource"]), (wfstudio::Kind::NotFound, &json!("knowledge_base")));
     assert!(bench.studio.search(&bench.scope, &base, &json!({"query": "  "})).await.is_err());
 }
 

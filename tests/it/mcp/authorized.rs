@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 
 use super::peer::Manner;
 use super::support::{bench, call, result, run};

@@ -115,7 +115,7 @@ async fn the_environment_is_only_what_is_given() {
     let seen = result(&bench, "peer", "env", json!({})).await;
     let names: Vec<&String> = seen.as_object().expect("variables").keys().filter(|name| !name.starts_with("RUST_TEST")).collect();
     assert_eq!(names, ["GIVEN", "PEER", "TOKEN"]);
-    let shown = bench.studio.get(&bench.scope, studio::studio::Resource::McpServer, "peer").await.expect("a server");
+    let shown = bench.studio.get(&bench.scope, wfstudio::studio::Resource::McpServer, "peer").await.expect("a server");
     assert_eq!((&shown["locked"], &shown["env"]["TOKEN"]), (&json!(true), &json!("secret:PEER_TOKEN")));
 }
 
@@ -216,7 +216,7 @@ async fn an_agent_is_found_by_its_id_in_any_case() {
 async fn programs_of_the_studio_need_the_list() {
     let bench = Bench::new(json!({"mcp": {"stdio_allowlist": ["listed"], "env_allowlist": ["A_URL"]}}));
     let make = async |body: Value| {
-        let made = bench.studio.create(&bench.scope, studio::studio::Resource::McpServer, &body).await;
+        let made = bench.studio.create(&bench.scope, wfstudio::studio::Resource::McpServer, &body).await;
         made.map_or_else(|error| format!("{:?}", error.members), |_| "made".into())
     };
     assert_eq!(make(json!({"name": "A", "transport": "stdio", "command": "listed"})).await, "made");
@@ -269,7 +269,7 @@ async fn connections_of_one_tenant_wait_for_each_other_and_leave_others_alone() 
     let (late, waited) = tokio::join!(hang, waits);
     assert_eq!(late.expect_err("late"), "tool_failed: the tool did not answer within 4000 ms");
     assert_eq!(waited.expect("a place once the other call is over")["mcp_result"]["result"], json!({"sum": 3}));
-    let scope = studio::studio::Scope { tenant: "other".into(), ..studio::studio::Scope::default() };
+    let scope = wfstudio::studio::Scope { tenant: "other".into(), ..wfstudio::studio::Scope::default() };
     let other = Bench { studio: bench.studio.clone(), scope };
     let beside = async {
         tokio::time::sleep(Duration::from_millis(500)).await;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 
 use super::support::{bench, call, result, run, until};
 use crate::support::Bench;

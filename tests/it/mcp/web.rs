@@ -189,7 +189,7 @@ async fn private_addresses_need_the_operators_word() {
     for (allowed, works) in [(json!([]), false), (json!(["127.0.0.0/8"]), true)] {
         let bench = Bench::new(json!({"mcp": {"allow_private": allowed}, "secrets": {"PEER_TOKEN": "tok-canary"}}));
         let body = json!({"name": "Peer", "slug": "peer", "transport": "http", "url": format!("{address}/mcp"), "token": "secret:PEER_TOKEN"});
-        bench.studio.create(&bench.scope, studio::studio::Resource::McpServer, &body).await.expect("a server");
+        bench.studio.create(&bench.scope, wfstudio::studio::Resource::McpServer, &body).await.expect("a server");
         let answer = run(&bench, call("peer", "add", json!({"parameters": {"a": 1, "b": 2}}))).await;
         match answer {
             Ok(state) => assert!(works && state["mcp_result"]["result"]["sum"] == 3, "{state}"),
@@ -197,7 +197,7 @@ async fn private_addresses_need_the_operators_word() {
         }
     }
     let bad = crate::support::config(json!({"mcp": {"allow_private": ["not a host!"]}}), ":memory:");
-    assert!(studio::Studio::open(bad).is_err());
+    assert!(wfstudio::Studio::open(bad).is_err());
 }
 
 #[tokio::test]

@@ -165,7 +165,7 @@ async fn memory_of_a_run_lives_as_long_as_the_run() {
     assert_eq!(sent(&trace, "chat", 1).len(), 3, "the second pass remembers the first");
     assert_eq!(names(&trace).iter().filter(|name| name.starts_with("llm summarize")).count(), 1);
     assert!(sent(&trace, "chat", 4)[0].starts_with("system: [Studio memory summary]\nShort."), "{:?}", sent(&trace, "chat", 4));
-    let query = studio::studio::ListQuery::default();
+    let query = wfstudio::studio::ListQuery::default();
     let thread = story.bench.studio.thread(&story.bench.scope, trace["trace"]["thread_id"].as_str().unwrap(), query).await.expect("a thread");
     assert_eq!(thread["message_count"], 2, "message and reply, no history");
 }

@@ -1,7 +1,7 @@
 //! Files on their way to models: weighed, sent in every pass, told as missing once they are gone.
 
 use serde_json::{Value, json};
-use studio::studio::Upload;
+use wfstudio::studio::Upload;
 
 use super::{names, outputs, sent, whole};
 use crate::support::place;

@@ -1,8 +1,8 @@
 //! What memory keeps: through branches of threads, retries, deletions, and summaries that are made at the same time.
 
 use serde_json::{Value, json};
-use studio::model::event::EntityKind;
-use studio::studio::ListQuery;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::ListQuery;
 
 use super::{SUMMARISER, agent, chat, message, names, read, sent, whole};
 use crate::support::story::Story;

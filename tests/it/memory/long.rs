@@ -67,11 +67,11 @@ async fn two_hundred_turns_keep_to_the_window() {
     let mut all = Vec::new();
     let mut cursor = None;
     loop {
-        let query = studio::studio::ListQuery { limit: 100, after: cursor, ..Default::default() };
-        let page = story.bench.studio.chat_messages(&story.bench.scope, studio::model::event::EntityKind::Agent, &agent, &thread, query).await.expect("a page");
+        let query = wfstudio::studio::ListQuery { limit: 100, after: cursor, ..Default::default() };
+        let page = story.bench.studio.chat_messages(&story.bench.scope, wfstudio::model::event::EntityKind::Agent, &agent, &thread, query).await.expect("a page");
         all.extend(page["messages"].as_array().expect("messages").clone());
         match page["next_cursor"].as_str() {
-            Some(next) => cursor = Some(studio::studio::lists::open(next).expect("a cursor")),
+            Some(next) => cursor = Some(wfstudio::studio::lists::open(next).expect("a cursor")),
             None => break,
         }
     }

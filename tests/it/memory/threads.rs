@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use studio::model::event::EntityKind;
-use studio::studio::ListQuery;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::ListQuery;
 
 use super::{read, whole};
 use crate::support::story::Story;

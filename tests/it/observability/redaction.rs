@@ -10,8 +10,8 @@ use super::closed;
 use crate::support::render::Told;
 use crate::support::story::Story;
 use crate::support::{Bench, merge, place};
-use studio::engine::{From, Order, Follow};
-use studio::studio::TraceQuery;
+use wfstudio::engine::{From, Order, Follow};
+use wfstudio::studio::TraceQuery;
 
 /// What must not be found anywhere, one for each way in.
 const CANARIES: [&str; 6] = [

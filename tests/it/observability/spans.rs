@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::json;
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
 
 use super::collector::{Collector, Manner, attribute};
 use super::{closed, watched};

@@ -160,7 +160,7 @@ async fn branches_see_the_history_from_before_their_fork() {
 
 /// What each model call was sent, node by node.
 async fn prompts(story: &Story, run: &str) -> String {
-    let query = studio::studio::TraceQuery { messages: true, ..Default::default() };
+    let query = wfstudio::studio::TraceQuery { messages: true, ..Default::default() };
     let trace = story.bench.studio.trace(&story.bench.scope, run, query).await.unwrap();
     let order: Vec<_> = trace["steps"].as_array().unwrap().iter().map(|step| step["id"].clone()).collect();
     let mut spans = trace["spans"].as_array().unwrap().clone();

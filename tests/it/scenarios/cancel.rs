@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use studio::engine::Order;
+use wfstudio::engine::Order;
 
 use crate::support::story::Story;
 

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use studio::engine::Order;
+use wfstudio::engine::Order;
 
 use crate::support::story::Story;
 
@@ -44,7 +44,7 @@ async fn a_turn_is_told_and_remembered() {
         8 done thread_id="t1" status="completed" message_id="m2" reply="All good." usage="47+9"
         9 run_terminal status="completed"
     "#]].assert_eq(&story.tail(&turn.id, Order::Ordered, 0).await);
-    let query = studio::studio::TraceQuery { messages: true, ..Default::default() };
+    let query = wfstudio::studio::TraceQuery { messages: true, ..Default::default() };
     let trace = story.bench.studio.trace(&story.bench.scope, &turn.id, query).await.unwrap();
     let sent: Vec<&str> = trace["spans"][0]["input"].as_array().unwrap().iter().map(|message| message["content"].as_str().unwrap()).collect();
     assert_eq!(sent, ["hi", "Let me see.", r#"{"did":"look","with":{"n":1}}"#, "All good.", "again"]);
@@ -91,7 +91,7 @@ async fn a_failed_turn_adds_nothing_to_the_thread() {
     let thread = story.id("t1");
     let turn = story.chat(&agent, json!({"message": "hello", "thread_id": thread})).await;
     assert!(turn.text.contains("reply=\"Hello.\""), "{}", turn.text);
-    let query = studio::studio::TraceQuery { messages: true, ..Default::default() };
+    let query = wfstudio::studio::TraceQuery { messages: true, ..Default::default() };
     let trace = story.bench.studio.trace(&story.bench.scope, &turn.id, query).await.unwrap();
     assert_eq!(trace["spans"][0]["input"].as_array().unwrap().len(), 1, "{trace}");
 }
@@ -119,8 +119,8 @@ async fn a_turn_goes_on_only_when_no_other_is_at_work_on_its_thread() {
     let paused = story.chat(&agent, json!({"message": "pay"})).await;
     let thread = story.id("t1");
     let failed = story.chat(&agent, json!({"message": "bad", "thread_id": thread})).await;
-    let body = studio::studio::requests::RunRequest::parse(&json!({"message": "slow", "thread_id": thread}), studio::model::event::EntityKind::Agent).unwrap();
-    let kind = studio::model::event::EntityKind::Agent;
+    let body = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "slow", "thread_id": thread}), wfstudio::model::event::EntityKind::Agent).unwrap();
+    let kind = wfstudio::model::event::EntityKind::Agent;
     let started = story.bench.studio.start(&story.bench.scope, kind, &agent, body, false).await.unwrap();
     story.calls(1).await;
     for (run, what, body) in [(&paused, "resume", json!({"approval": "approve"})), (&failed, "retry", json!({}))] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use serde_json::json;
-use studio::engine::Order;
+use wfstudio::engine::Order;
 
 use crate::support::story::Story;
 

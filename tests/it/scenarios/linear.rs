@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use studio::engine::{Follow, From, Order};
+use wfstudio::engine::{Follow, From, Order};
 
 use crate::support::story::Story;
 
@@ -37,7 +37,7 @@ async fn one_step_after_another() {
 #[tokio::test]
 async fn a_graph_may_end_anywhere_and_a_title_is_told() {
     let story = Story::plain();
-    let mut graph = studio::model::sketch::graph("start -> set_1{key: a.b, value: 5} -> condition_1{state_key: a.b, operator: gt, value: 9}; condition_1.true -> stop").unwrap();
+    let mut graph = wfstudio::model::sketch::graph("start -> set_1{key: a.b, value: 5} -> condition_1{state_key: a.b, operator: gt, value: 9}; condition_1.true -> stop").unwrap();
     graph["nodes"][1]["title"] = json!("Keep it");
     let workflow = story.bench.workflow(graph).await;
     let run = story.start(&workflow, json!({"message": "hi", "state": {"__studio_locale": "pt_BR", "a": {"c": 1}}})).await;

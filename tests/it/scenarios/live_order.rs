@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use studio::engine::Order;
+use wfstudio::engine::Order;
 
 use crate::support::story::Story;
 
@@ -93,9 +93,9 @@ async fn an_open_pause_is_told_again_at_each_rest() {
 
 #[tokio::test]
 async fn an_answer_is_followed_as_it_happens_from_where_the_run_rested() {
-    use studio::engine::{Follow, From, Order};
+    use wfstudio::engine::{Follow, From, Order};
     let bench = crate::support::Bench::new(serde_json::json!({}));
-    let graph = studio::model::sketch::graph("start -> human -> set_1{key: a, value: 1} -> stop");
+    let graph = wfstudio::model::sketch::graph("start -> human -> set_1{key: a, value: 1} -> stop");
     let workflow = bench.workflow(graph.expect("a graph")).await;
     let started = bench.start(&workflow, serde_json::json!({"message": "hi"})).await;
     bench.told(&started).await;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use studio::engine::{Follow, From};
-use studio::studio::Started;
+use wfstudio::engine::{Follow, From};
+use wfstudio::studio::Started;
 
 use crate::support::story::Story;
 use crate::support::{Bench, Transcript};
@@ -14,7 +14,7 @@ fn pieces(count: usize) -> Value {
     json!({"providers": {"script": {"scripts": {"m": {"replies": [{"times": 0, "chunks": vec!["x"; count]}]}}}}})
 }
 
-async fn rest(stream: &mut studio::engine::EventStream, out: &mut Transcript) {
+async fn rest(stream: &mut wfstudio::engine::EventStream, out: &mut Transcript) {
     while let Some(batch) = stream.next_batch().await {
         for frame in batch {
             let (mut id, mut data) = (Vec::new(), Vec::new());
@@ -81,7 +81,7 @@ async fn a_reader_that_is_gone_does_not_slow_a_run_that_nobody_stores() {
 async fn a_burst_of_text_reaches_a_reader_that_reads() {
     for count in [20_000, 100_000] {
         let bench = Bench::new(pieces(count));
-        let workflow = bench.workflow(studio::model::sketch::graph("start -> llm_1{provider: script, model: m, prompt: hi, stream: true} -> stop").expect("a sketch")).await;
+        let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> llm_1{provider: script, model: m, prompt: hi, stream: true} -> stop").expect("a sketch")).await;
         let started = bench.start(&workflow, json!({"message": "hi"})).await;
         let from = From { after: started.after, ..From::default() };
         let stream = bench.studio.events(&bench.scope, &started.run.to_string(), from, Follow::Answer).await.expect("events").expect("a stream");
@@ -108,7 +108,7 @@ async fn a_reader_that_falls_behind_is_cut_and_told_so() {
     let mut settings = pieces(50_000);
     crate::support::merge(&mut settings, json!({"limits": {"stream_buffer_kb": 64}}));
     let bench = Bench::new(settings);
-    let workflow = bench.workflow(studio::model::sketch::graph("start -> llm_1{provider: script, model: m, prompt: hi, stream: true} -> stop").expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> llm_1{provider: script, model: m, prompt: hi, stream: true} -> stop").expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
     let stream = bench.studio.events(&bench.scope, &started.run.to_string(), From::default(), Follow::Answer).await.expect("events").expect("a stream");
     let mut stream = stream.cut_when_behind();
@@ -123,16 +123,16 @@ async fn a_run_that_writes_large_values_waits_for_the_disk() {
     let heads = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let seen = std::sync::Arc::clone(&heads);
     let hook = move |boundary, _, head| {
-        if boundary == studio::engine::Boundary::Before {
+        if boundary == wfstudio::engine::Boundary::Before {
             seen.lock().expect("a lock").push(head);
             std::thread::sleep(Duration::from_millis(100));
         }
     };
     let mut bench = Bench::new(json!({}));
-    let options = studio::studio::Options { on_append: Some(std::sync::Arc::new(hook)), ..Default::default() };
-    bench.studio = studio::studio::Studio::open_with(crate::support::config(json!({}), ":memory:"), options).expect("a studio");
+    let options = wfstudio::studio::Options { on_append: Some(std::sync::Arc::new(hook)), ..Default::default() };
+    bench.studio = wfstudio::studio::Studio::open_with(crate::support::config(json!({}), ":memory:"), options).expect("a studio");
     let sketch = "start -> loop_1{max_steps: 300, on_max: exit}; loop_1.continue -> set_1{key: a, value: \"{{big}}\"} -> loop_1; loop_1.exit -> stop";
-    let workflow = bench.workflow(studio::model::sketch::graph(sketch).expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi", "state": {"big": "x".repeat(200_000)}})).await;
     bench.told(&started).await;
     let heads = heads.lock().expect("a lock");

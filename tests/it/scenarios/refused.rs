@@ -8,11 +8,11 @@ use bytes::Bytes;
 use expect_test::expect;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use studio::http::HostMarks;
-use studio::engine::Boundary;
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Options, Resource, RunsQuery, Scope, Studio};
+use wfstudio::http::HostMarks;
+use wfstudio::engine::Boundary;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Options, Resource, RunsQuery, Scope, Studio};
 
 use crate::support::{Bench, config};
 
@@ -20,7 +20,7 @@ use crate::support::{Bench, config};
 async fn ask(bench: &Bench, path: &str, body: &Value) -> String {
     let request = http::Request::post(path).header("accept", "text/event-stream").header("content-type", "application/json");
     let request = request.header("idempotency-key", "k").body(Bytes::from(body.to_string())).expect("a request");
-    let response = studio::http::dispatch(&bench.studio, request, HostMarks::default()).await;
+    let response = wfstudio::http::dispatch(&bench.studio, request, HostMarks::default()).await;
     let kind = response.headers().get("content-type").map(|kind| kind.to_str().expect("text").to_owned()).unwrap_or_default();
     let status = response.status().as_u16();
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
@@ -33,7 +33,7 @@ async fn a_refused_graph_or_input_is_a_problem_and_no_run() {
     let bench = Bench::new(json!({"limits": {"body_kb": 4096}}));
     let agent = bench.agent(json!({"name": "Clerk", "provider": "script", "model": "echo"})).await;
     let sketch = format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop");
-    let workflow = bench.workflow(studio::model::sketch::graph(&sketch).expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph(&sketch).expect("a sketch")).await;
     let strict = json!({"type": "object", "required": ["order"], "properties": {"order": {"type": "integer"}}});
     let patch = json!({"state_schema": strict});
     bench.studio.patch(&bench.scope, Resource::Workflow, &workflow, &patch, None).await.expect("a change");
@@ -94,7 +94,7 @@ async fn an_answer_is_told_to_whoever_watches_the_log_with_its_entry() {
     let options = Options { on_append: Some(Arc::new(hook)), ..Options::default() };
     let studio = Studio::open_with(config(json!({}), ":memory:"), options).expect("a studio");
     let bench = Bench { studio, scope: Scope::default() };
-    let workflow = bench.workflow(studio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph("start -> human_1 -> stop").expect("a sketch")).await;
     let started = bench.start(&workflow, json!({"message": "hi"})).await;
     bench.told(&started).await;
     let (_, rested) = *heads.lock().expect("a lock").last().expect("a write");
@@ -119,7 +119,7 @@ async fn a_run_that_could_not_begin_is_not_stored_by_what_it_does_meanwhile() {
     let studio = Studio::open_with(config(json!({}), ":memory:"), options).expect("a studio");
     let bench = Bench { studio, scope: Scope::default() };
     let sketch = "start -> loop_1{max_steps: 9000, on_max: exit}; loop_1.exit -> stop; loop_1.continue -> set_1{key: n, value: 1} -> loop_1";
-    let graph = studio::model::sketch::graph(sketch);
+    let graph = wfstudio::model::sketch::graph(sketch);
     let workflow = bench.workflow(graph.expect("a sketch")).await;
     let mut begun = 0;
     // One that shared its transaction is tried again apart, and begins.

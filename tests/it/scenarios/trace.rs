@@ -267,7 +267,7 @@ async fn the_step_of_a_stored_agent_is_a_child_run() {
 async fn a_brief_trace_leaves_out_what_says_nothing() {
     let story = Story::scripted(json!([{"text": "Seen.", "usage": {"prompt_tokens": 30, "completion_tokens": 2}}]));
     let run = story.run("start -> set_1{key: a, value: 1} -> agent_1{provider: script, model: m} -> stop").await;
-    let query = studio::studio::TraceQuery { payloads: false, ..Default::default() };
+    let query = wfstudio::studio::TraceQuery { payloads: false, ..Default::default() };
     let trace = story.bench.studio.trace(&story.bench.scope, &run.id, query).await.expect("a trace");
     let (set, agent) = (&trace["steps"][0], &trace["steps"][1]);
     for silent in ["iteration", "branch_path", "attempt", "error", "superseded", "total_tokens", "currency", "state_snapshot", "output"] {

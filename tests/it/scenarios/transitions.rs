@@ -252,7 +252,7 @@ async fn of_two_answers_at_once_one_wins() {
     let run = story.run("start -> human_1 -> stop").await.id;
     let (one, two) = tokio::join!(story.bench.resume(&run, json!({"node_id": "human_1", "message": "1"})), story.bench.resume(&run, json!({"node_id": "human_1", "message": "2"})));
     let (won, lost) = if one.is_ok() { (one, two) } else { (two, one) };
-    assert_eq!(lost.expect_err("one loses").kind, studio::Kind::AlreadyResumed);
+    assert_eq!(lost.expect_err("one loses").kind, wfstudio::Kind::AlreadyResumed);
     let told = story.told(&won.expect("one wins")).await;
     assert!(told.contains("trace_completed"), "{told}");
 }
@@ -262,7 +262,7 @@ async fn without_workers_nothing_is_queued() {
     let story = Story::plain();
     let run = story.run("start -> human_1 -> stop").await.id;
     let bench = &story.bench;
-    let request = studio::studio::requests::ResumeRequest::parse(&json!({"message": "x"})).unwrap();
+    let request = wfstudio::studio::requests::ResumeRequest::parse(&json!({"message": "x"})).unwrap();
     let refused = bench.studio.resume(&bench.scope, &run, request, true).await.expect_err("async is off");
     assert_eq!((refused.kind.status(), refused.kind.code()), (501, "async_disabled"));
 }

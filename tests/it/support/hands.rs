@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use std::sync::Mutex;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 
 /// A host with a few tools.
 #[derive(Clone, Default)]

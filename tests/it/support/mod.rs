@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::engine::{Follow, From};
-use studio::model::event::EntityKind;
-use studio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
-use studio::studio::{Resource, Scope, Started, Studio};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::{Follow, From};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::{Resource, Scope, Started, Studio};
 
 /// A studio for one test.
 pub struct Bench {
@@ -63,24 +63,24 @@ impl Bench {
         started.run.to_string()
     }
 
-    pub async fn resume(&self, run: &str, body: Value) -> studio::Result<Started> {
+    pub async fn resume(&self, run: &str, body: Value) -> wfstudio::Result<Started> {
         let request = ResumeRequest::parse(&body)?;
         self.studio.resume(&self.scope, run, request, false).await
     }
 
-    pub async fn retry(&self, run: &str, body: Value) -> studio::Result<Started> {
+    pub async fn retry(&self, run: &str, body: Value) -> wfstudio::Result<Started> {
         let request = RetryRequest::parse(&body)?;
         self.studio.retry(&self.scope, run, request, false).await
     }
 
     /// Answers a pause and leaves the run to a worker.
-    pub async fn queue_resume(&self, run: &str, body: Value) -> studio::Result<Started> {
+    pub async fn queue_resume(&self, run: &str, body: Value) -> wfstudio::Result<Started> {
         let request = ResumeRequest::parse(&body)?;
         self.studio.resume(&self.scope, run, request, true).await
     }
 
     /// Leaves a failed run to a worker.
-    pub async fn queue_retry(&self, run: &str, body: Value) -> studio::Result<Started> {
+    pub async fn queue_retry(&self, run: &str, body: Value) -> wfstudio::Result<Started> {
         let request = RetryRequest::parse(&body)?;
         self.studio.retry(&self.scope, run, request, true).await
     }
@@ -107,7 +107,7 @@ impl Bench {
     }
 
     pub async fn trace(&self, run: &str) -> Value {
-        self.studio.trace(&self.scope, run, studio::studio::TraceQuery::default()).await.expect("a trace")
+        self.studio.trace(&self.scope, run, wfstudio::studio::TraceQuery::default()).await.expect("a trace")
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use std::sync::Mutex;
 use serde_json::{Value, json};
-use studio::engine::{Follow, From, Order};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Started, TraceQuery};
+use wfstudio::engine::{Follow, From, Order};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Started, TraceQuery};
 
 use super::hands::Hands;
 use super::render::{Names, Told};
@@ -60,7 +60,7 @@ impl Story {
 
     /// A workflow from its sketch.
     pub async fn workflow(&self, sketch: &str) -> String {
-        self.bench.workflow(studio::model::sketch::graph(sketch).expect("a sketch")).await
+        self.bench.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await
     }
 
     /// Runs a sketch with the message `hi`.

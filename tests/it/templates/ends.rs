@@ -1,7 +1,7 @@
 //! Each bundled workflow, installed twice and played with the model `demo` to each of its ends.
 
 use serde_json::{Value, json};
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use super::{Played, install, post};
 use crate::support::Bench;

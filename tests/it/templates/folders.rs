@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use studio::studio::{Examination, Level};
+use wfstudio::studio::{Examination, Level};
 
 use super::{all, get, post};
 use crate::support::Bench;

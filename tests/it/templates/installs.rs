@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Request;
 use serde_json::{Value, json};
-use studio::http::{HostMarks, dispatch};
+use wfstudio::http::{HostMarks, dispatch};
 
 use super::{WORKFLOWS, all, get, install, post, sent};
 use crate::support::Bench;

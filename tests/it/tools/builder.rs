@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use super::{graph, run, script, stored, tried};
 use crate::support::Bench;

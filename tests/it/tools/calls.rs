@@ -7,12 +7,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use studio::engine::Boundary;
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
-use studio::model::Id;
-use studio::model::event::Event;
-use studio::store::log;
-use studio::studio::{Options, Scope, Studio};
+use wfstudio::engine::Boundary;
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use wfstudio::model::Id;
+use wfstudio::model::event::Event;
+use wfstudio::store::log;
+use wfstudio::studio::{Options, Scope, Studio};
 
 use super::{graph, run, script};
 use crate::support::Bench;
@@ -98,7 +98,7 @@ async fn a_use_never_lifts_the_approval_that_the_tool_asks_for() {
         let tool = json!({"name": "careful", "kind": "builder", "require_approval": true, "config": {"code": "return 'did it'"}});
         super::stored(&bench, tool).await;
         let workflow = bench.workflow(agent(data.clone())).await;
-        let warned = bench.studio.get(&bench.scope, studio::studio::Resource::Workflow, &workflow).await.expect("a workflow");
+        let warned = bench.studio.get(&bench.scope, wfstudio::studio::Resource::Workflow, &workflow).await.expect("a workflow");
         let started = bench.start(&workflow, json!({"message": "go"})).await;
         let told = bench.told(&started).await;
         assert!(told.contains("tool_approval_required") && !told.contains("did it"), "{data}: {told}");

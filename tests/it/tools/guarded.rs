@@ -90,6 +90,6 @@ async fn redirects_repeat_the_request_or_say_that_the_work_is_done() {
 #[test]
 fn lists_that_cannot_be_read_refuse_the_start() {
     let config = crate::support::config(json!({"webhook": {"allow_private": ["10.0.0.0/99"]}}), ":memory:");
-    let error = studio::studio::Studio::open(config).err().expect("a refusal");
+    let error = wfstudio::studio::Studio::open(config).err().expect("a refusal");
     assert!(error.message.contains("`10.0.0.0/99` in `webhook.allow_private`"), "{error}");
 }

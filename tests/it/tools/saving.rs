@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use crate::support::Bench;
 

@@ -1,7 +1,7 @@
 //! The tool that searches a knowledge base, with a base that has something to find.
 
 use serde_json::json;
-use studio::studio::Resource;
+use wfstudio::studio::Resource;
 
 use super::{graph, run, stored, tried};
 use crate::support::Bench;

@@ -5,8 +5,8 @@ use expect_test::expect;
 use http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use studio::http::{HostMarks, dispatch};
-use studio::studio::Resource;
+use wfstudio::http::{HostMarks, dispatch};
+use wfstudio::studio::Resource;
 
 use super::{script, stored};
 use crate::support::Bench;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::engine::{Follow, From};
-use studio::studio::Started;
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::engine::{Follow, From};
+use wfstudio::studio::Started;
 
 use super::{Hands, at, chain, used};
 use crate::support::Bench;

@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use studio::model::usage::Picos;
-use studio::studio::{ListQuery, Resource};
+use wfstudio::model::usage::Picos;
+use wfstudio::studio::{ListQuery, Resource};
 
 use super::{oracle::oracle, used};
 use crate::support::Bench;
@@ -95,7 +95,7 @@ async fn ways(bench: &Bench, base: &str) -> Vec<(&'static str, Value)> {
     let tool = bench.studio.create(&bench.scope, Resource::Tool, &json!({"name": "find", "kind": "rag", "config": config})).await;
     tool.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
     let agent = bench.agent(json!({"name": "A", "provider": "script", "model": "asks", "tools": [{"ref": "tool:find"}]})).await;
-    let graph = |node: String| studio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
+    let graph = |node: String| wfstudio::model::sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
     vec![
         ("a rag node", graph(format!("rag_1{{knowledge_base_id: \"{base}\", query: cats, mode: vector}}"))),
         ("a tool node", graph("tool_1{tool_ref: \"tool:find\", parameters: {query: cats}}".to_owned())),

@@ -8,8 +8,8 @@ use expect_test::expect;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use studio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
-use studio::studio::Studio;
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
+use wfstudio::studio::Studio;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{Hands, at, chain, llm, on, plain, run, using};
@@ -52,7 +52,7 @@ async fn nested(bench: &Bench) -> String {
 
 /// Nothing is due any more, and nothing waits for later.
 pub(super) async fn nothing_is_left(bench: &Bench) {
-    let left = || bench.studio.world().store.read(studio::store::outbox::next_due);
+    let left = || bench.studio.world().store.read(wfstudio::store::outbox::next_due);
     for _ in 0..200 {
         if left().await.expect("a store").is_none() {
             return;
@@ -102,9 +102,9 @@ async fn a_host_that_refuses_is_told_again_later() {
 
 /// Goes to the last millisecond before the next try, once the failure of the last one is stored.
 async fn wait_until_due(bench: &Bench, hands: &Hands, wait: i64) {
-    use studio::clock::Clock as _;
+    use wfstudio::clock::Clock as _;
     for _ in 0..500 {
-        let due = bench.studio.world().store.read(studio::store::outbox::next_due).await.expect("a store");
+        let due = bench.studio.world().store.read(wfstudio::store::outbox::next_due).await.expect("a store");
         if due.is_some_and(|due| due.0 == hands.now().0 + wait) {
             hands.forward(wait - 1);
             return;
@@ -186,7 +186,7 @@ async fn nobody_is_told_unless_it_is_switched_on() {
     let told = bill(&bench.studio, 0);
     let workflow = nested(&bench).await;
     run(&bench, &workflow).await;
-    assert_eq!(bench.studio.world().store.read(studio::store::outbox::next_due).await.expect("a store"), None);
+    assert_eq!(bench.studio.world().store.read(wfstudio::store::outbox::next_due).await.expect("a store"), None);
     assert!(told.is_empty());
 }
 
@@ -198,8 +198,8 @@ async fn a_run_that_never_began_is_told_when_it_is_cancelled() {
     let bench = at(&Hands::at("2026-11-20T10:00:00Z"), all);
     let mut told = bill(&bench.studio, 0);
     let workflow = nested(&bench).await;
-    let kind = studio::model::event::EntityKind::Workflow;
-    let request = studio::studio::requests::RunRequest::parse(&json!({"message": "go"}), kind).expect("a body");
+    let kind = wfstudio::model::event::EntityKind::Workflow;
+    let request = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "go"}), kind).expect("a body");
     let queued = bench.studio.start(&bench.scope, kind, &workflow, request, true).await.expect("a run");
     bench.studio.cancel(&bench.scope, &queued.run.to_string()).await.expect("a cancel");
     let event = next(&mut told).await;

@@ -2,8 +2,8 @@
 
 use expect_test::expect;
 use serde_json::{Value, json};
-use studio::http::HostMarks;
-use studio::studio::Resource;
+use wfstudio::http::HostMarks;
+use wfstudio::studio::Resource;
 
 use super::{Hands, at, chain, get, llm, plain, prices, run, scope_of, using, window};
 use crate::support::Bench;

@@ -1,7 +1,7 @@
 //! Child runs that nobody goes on with: a retry from an earlier step leaves them behind.
 
 use serde_json::json;
-use studio::studio::RunsQuery;
+use wfstudio::studio::RunsQuery;
 
 use super::events::{bill, next, nothing_is_left, settings};
 use super::{Hands, at, run};
@@ -24,7 +24,7 @@ async fn a_child_run_that_a_retry_leaves_behind_is_cancelled_and_told_once() {
         fork_1.a -> agent_a{{config_mode: existing, agent_id: \"{agent}\"}} -> join_1
         fork_1.b -> llm_b{{provider: script, model: fails, prompt: go}} -> join_1"
     );
-    let workflow = bench.workflow(studio::model::sketch::graph(&sketch).expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph(&sketch).expect("a sketch")).await;
     let top = run(&bench, &workflow).await;
     let failed = next(&mut told).await;
     assert_eq!((&failed["run"], &failed["status"], &failed["promptTokens"]), (&json!(top), &json!("failed"), &json!(500)));

@@ -1,8 +1,8 @@
 //! Money of small currencies, of currencies that change, and of runs that nobody stores.
 
 use serde_json::json;
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
 
 use super::events::{bill, next};
 use super::{Hands, at, chain, llm, on, run, used, using, window};
@@ -63,6 +63,6 @@ async fn a_currency_may_change_before_anything_has_cost_something() {
 #[test]
 fn runs_that_nobody_stores_cannot_be_billed() {
     let settings = json!({"database": {"path": ":memory:", "durability": "none"}, "usage": {"events": {"enabled": true}}});
-    let refused = studio::config::Config::with(settings).expect_err("a refusal");
+    let refused = wfstudio::config::Config::with(settings).expect_err("a refusal");
     assert!(refused.message.contains("usage.events.enabled") && refused.message.contains("database.durability"), "{refused}");
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use studio::model::Timestamp;
-use studio::model::chat::Tokens;
-use studio::model::prices::PriceTable;
+use wfstudio::model::Timestamp;
+use wfstudio::model::chat::Tokens;
+use wfstudio::model::prices::PriceTable;
 
 pub fn oracle() -> Value {
     serde_json::from_str(include_str!("oracle.json")).expect("JSON")

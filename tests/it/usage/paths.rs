@@ -1,8 +1,8 @@
 //! Every way to a model is metered on its run, once.
 
 use serde_json::{Value, json};
-use studio::model::event::EntityKind;
-use studio::studio::requests::RunRequest;
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::requests::RunRequest;
 
 use super::{prices, used};
 use crate::support::Bench;
@@ -67,7 +67,7 @@ fn paths() -> Vec<Path> {
 async fn every_path_lands_on_the_run() {
     for (what, sketch, replies, status, calls) in paths() {
         let bench = bench(replies);
-        let workflow = bench.workflow(studio::model::sketch::graph(sketch).unwrap_or_else(|problem| panic!("{what}: {problem}"))).await;
+        let workflow = bench.workflow(wfstudio::model::sketch::graph(sketch).unwrap_or_else(|problem| panic!("{what}: {problem}"))).await;
         let run = super::run(&bench, &workflow).await;
         cost(&bench, &run, status, calls, what).await;
     }
@@ -80,7 +80,7 @@ async fn calls_after_an_approval_and_of_child_runs_land_on_the_run() {
     let agent = json!({"name": "A", "provider": "script", "model": "m", "tools": [{"ref": "toolkit:demo"}], "require_tool_approval": true});
     let agent = bench.agent(agent).await;
     let sketch = format!("start -> agent_1{{agent_id: \"{agent}\"}} -> stop");
-    let workflow = bench.workflow(studio::model::sketch::graph(&sketch).expect("a sketch")).await;
+    let workflow = bench.workflow(wfstudio::model::sketch::graph(&sketch).expect("a sketch")).await;
     let run = super::run(&bench, &workflow).await;
     cost(&bench, &run, "awaiting_tool_approval", 1, "before the answer").await;
     let resumed = bench.resume(&run, json!({"approval": "approve"})).await.expect("resumed");

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use studio::model::usage::show_picos;
-use studio::studio::RunsQuery;
+use wfstudio::model::usage::show_picos;
+use wfstudio::studio::RunsQuery;
 
 use super::{chain, llm, prices, run, used, using, window};
 use crate::support::Bench;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use studio::model::usage::show_picos;
-use studio::studio::RunsQuery;
+use wfstudio::model::usage::show_picos;
+use wfstudio::studio::RunsQuery;
 
 use super::{Hands, at, chain, prices, run, used, window};
 use crate::support::Bench;

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use studio::config::{Config, ConfigSources};
-use studio::engine::{Follow, From};
-use studio::model::event::EntityKind;
-use studio::model::sketch;
-use studio::studio::requests::RunRequest;
-use studio::studio::{Resource, Scope, Studio, TraceQuery};
+use wfstudio::config::{Config, ConfigSources};
+use wfstudio::engine::{Follow, From};
+use wfstudio::model::event::EntityKind;
+use wfstudio::model::sketch;
+use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use server::{Act, Server, Then};
 use speech::{FAMILIES, Family};

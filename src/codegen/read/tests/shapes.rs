@@ -41,7 +41,7 @@ final readonly class LeadTriageWorkflow extends Other implements Marker, StudioW
 "##;
 
 const PYTHON: &str = r#"# Workflow Studio
-from studio import StudioAgent
+from wfstudio import StudioAgent
 import abc
 
 
@@ -116,7 +116,7 @@ const KOTLIN: &str = r#"/* outer /* inner */ class Fake : StudioWorkflow */
 @file:Suppress("x")
 package app.studio.`in`.workflows
 
-import studio.StudioWorkflow
+import wfstudio.StudioWorkflow
 
 const val NAME = "class ${ if (true) "}" else 'x' } $name"
 data class Other(val a: Map<String, Any?> = mapOf())
@@ -225,16 +225,16 @@ class Fake
 const RUST: &str = r###"#!/usr/bin/env run
 //! Workflow Studio
 /* outer /* inner */ struct Fake; impl StudioTool for Fake {} */
-use studio::StudioTool;
+use wfstudio::StudioTool;
 
 const TEXT: &str = r#"impl StudioTool for Fake { "#;
 fn life<'a>(a: &'a str, b: char) -> impl Iterator<Item = &'a str> { let _ = ('\'', '{', b'}', '"'); a.lines() }
 pub mod workflows {
     #[derive(Debug)]
     pub struct LeadTriage<T>(T);
-    impl<T: studio::StudioAgent> LeadTriage<T> { fn definition(&self) {} }
+    impl<T: wfstudio::StudioAgent> LeadTriage<T> { fn definition(&self) {} }
 
-    impl<T> studio::StudioTool for LeadTriage<T>
+    impl<T> wfstudio::StudioTool for LeadTriage<T>
     where
         T: StudioAgent,
     {

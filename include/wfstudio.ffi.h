@@ -1,75 +1,11 @@
-/* Workflow Studio: the C functions of libstudio. See docs/c.md.
+/* Workflow Studio: the C functions of libwfstudio. See docs/c.md.
  *
  * Handles are numbers in pointer clothes: any wrong one is answered with an error. Inputs are borrowed for the call. A studio_buf
  * belongs to the library: give it empty (STUDIO_BUF_EMPTY), free it with studio_buf_free. Results: 0 and above are
  * good news, negative ones are errors, and then the buffer, when there is one, holds a problem document in JSON.
  * Any function may be called from any thread. Callbacks must not throw or longjmp through the library. */
 
-#ifndef STUDIO_H
-#define STUDIO_H
-
 /* Written by `make generate`; do not edit. */
-
-#include <stddef.h>
-#include <stdint.h>
-
-/* An empty buffer, to give to functions that fill one. */
-#define STUDIO_BUF_EMPTY {0, 0, 0}
-
-/* Major and minor version of these functions: `major << 16 | minor`. A host works with the same major and a minor not
- below the header's. */
-#define STUDIO_ABI_VERSION (1 << 16)
-
-/* Done. */
-#define STUDIO_OK 0
-
-/* The stream is over; there are no bytes with it. */
-#define STUDIO_END 1
-
-/* Nothing came in time. */
-#define STUDIO_TIMEOUT 2
-
-/* The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`. */
-#define STUDIO_HOST_CALL 3
-
-/* An argument is wrong. */
-#define STUDIO_INVALID -1
-
-/* There is no such thing. */
-#define STUDIO_NOT_FOUND -2
-
-/* It does not fit the state of things. */
-#define STUDIO_CONFLICT -3
-
-/* It was cancelled. */
-#define STUDIO_CANCELLED -4
-
-/* The handle was closed. */
-#define STUDIO_CLOSED -5
-
-/* This is no handle of this library, or one of the wrong kind, or one closed long ago. */
-#define STUDIO_BAD_HANDLE -6
-
-/* The handle belongs to the process that forked this one; open another engine here. */
-#define STUDIO_FORKED -7
-
-/* A fault of this library; the engine can be used further. */
-#define STUDIO_PANIC -8
-
-/* A fault of this library or of something it calls. */
-#define STUDIO_INTERNAL -9
-
-/* Not in this build, or switched off. */
-#define STUDIO_UNSUPPORTED -10
-
-/* A call that may wait was made inside a callback. */
-#define STUDIO_REENTRANT -11
-
-/* Refused. */
-#define STUDIO_DENIED -12
-
-/* Something else has it; try again. */
-#define STUDIO_BUSY -13
 
 /* An engine: configuration, database, running work. Any function may be called with it from any thread. */
 typedef struct studio_engine studio_engine;
@@ -102,10 +38,6 @@ typedef void (*studio_log_fn)(void *user_data, const uint8_t *line, size_t len);
  negative code and a problem, at last `STUDIO_END` without bytes, exactly once. Any result but 0 ends it early. Calls that
  may wait are refused inside. Interpreters with a lock should pull instead. */
 typedef int32_t (*studio_event_fn)(void *user_data, int32_t code, const uint8_t *data, size_t len);
-
-#ifdef __cplusplus
-extern "C" {
-#endif // __cplusplus
 
 /* The version of these functions; see `STUDIO_ABI_VERSION`. */
 uint32_t studio_abi_version(void);
@@ -239,8 +171,3 @@ int32_t studio_stream_cancel(struct studio_stream *stream);
 /* Closes the stream. The run goes on, unless it was started with `"on_disconnect": "cancel"` and is not at its end. */
 int32_t studio_stream_close(struct studio_stream *stream);
 
-#ifdef __cplusplus
-}  // extern "C"
-#endif  // __cplusplus
-
-#endif  /* STUDIO_H */

@@ -1,7 +1,7 @@
 """Workflow Studio inside a Python web application.
 
 ``Studio`` opens an engine and speaks dictionaries; ``studio.asgi`` and ``studio.wsgi`` mount its pages and routes; ``Host``
-answers what the engine asks: tools, secrets, the gate. The objects underneath are those of ``studio.native``.
+answers what the engine asks: tools, secrets, the gate. The objects underneath are those of ``wfstudio.native``.
 """
 
 import atexit

@@ -1,1 +1,0 @@
-from .studio import *  # NOQA

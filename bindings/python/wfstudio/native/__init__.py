@@ -1,0 +1,1 @@
+from .wfstudio import *  # NOQA
