@@ -18,7 +18,7 @@
 
 /* Major and minor version of these functions: `major << 16 | minor`. A host works with the same major and a minor not
  below the header's. */
-#define STUDIO_ABI_VERSION (1 << 16)
+#define STUDIO_ABI_VERSION ((1 << 16) | 1)
 
 /* Done. */
 #define STUDIO_OK 0
@@ -31,6 +31,10 @@
 
 /* The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`. */
 #define STUDIO_HOST_CALL 3
+
+/* The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`,
+ `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body. */
+#define STUDIO_HEAD 4
 
 /* An argument is wrong. */
 #define STUDIO_INVALID -1
@@ -98,8 +102,8 @@ typedef void (*studio_destroy_fn)(void *user_data);
 /* Takes a line of log `{"level","target","message","fields"}` on a thread of the library. */
 typedef void (*studio_log_fn)(void *user_data, const uint8_t *line, size_t len);
 
-/* Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call, a
- negative code and a problem, at last `STUDIO_END` without bytes, exactly once. Any result but 0 ends it early. Calls that
+/* Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call,
+ `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes, exactly once. Any result but 0 ends it early. Calls that
  may wait are refused inside. Interpreters with a lock should pull instead. */
 typedef int32_t (*studio_event_fn)(void *user_data, int32_t code, const uint8_t *data, size_t len);
 
@@ -213,6 +217,34 @@ int32_t studio_log_set(studio_log_fn log,
                        void *user_data,
                        studio_destroy_fn destroy);
 
+/* Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body_in` its body), `run`, `resume`, or
+ any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
+ `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
+ a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks. */
+int32_t studio_start(struct studio_engine *engine,
+                     const char *op,
+                     const uint8_t *request,
+                     size_t len,
+                     const uint8_t *body_in,
+                     size_t body_len,
+                     struct studio_stream **out,
+                     struct studio_buf *err);
+
+/* Which streams of the engine have news: `*count` handles, at most `room`; 0 among them says that calls to the host wait for
+ `studio_host_next`. Each is told once, and again only after `next` (of 0: `studio_host_next`) with a timeout of 0 found nothing. So
+ one waiter serves all streams of an engine. `timeout_ms`: 0 does not wait, negative waits for ever. A handle may be told before the
+ function that opens its stream has returned on another thread. */
+int32_t studio_ready(struct studio_engine *engine,
+                     int32_t timeout_ms,
+                     uint64_t *handles,
+                     size_t room,
+                     size_t *count);
+
+/* A descriptor of a socket that is readable while `studio_ready` has news. It is the caller's: non-blocking, to be watched, read,
+ drained and closed. Whoever reads it does so before `studio_ready`. Each call gives another one of the same socket. -1 where there
+ is none, other negative codes as everywhere. */
+int32_t studio_engine_fd(struct studio_engine *engine);
+
 /* The next event, or the next piece of a body. `timeout_ms`: 0 does not wait, negative waits for ever. */
 int32_t studio_stream_next(struct studio_stream *stream, int32_t timeout_ms, struct studio_buf *out);
 
@@ -223,7 +255,7 @@ int32_t studio_stream_next_batch(struct studio_stream *stream,
                                  struct studio_buf *out);
 
 /* A descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may have something.
- It belongs to the stream: do not read or close it. -1 where there is none, other negative codes as everywhere. */
+ It belongs to the stream: do not close it; reading it does no harm. -1 where there is none, other negative codes as everywhere. */
 int32_t studio_stream_fd(struct studio_stream *stream);
 
 /* Has the events told to a callback from now on. On success `destroy` is called once, after `STUDIO_END`; on an error

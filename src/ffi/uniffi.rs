@@ -136,6 +136,28 @@ impl StudioEngine {
         Ok(HttpResponse { head: text(head), body: body.map(EventStream::of) })
     }
 
+    /// Begins a request and never waits: `http`, `run`, `resume` or any operation of `call`. Its answer comes as a stream: calls to the
+    /// host, the head, the body.
+    pub fn start(&self, op: String, request: String, body: Vec<u8>) -> Result<Arc<EventStream>, StudioError> {
+        Ok(EventStream::of(self.0.start(&op, request.as_bytes(), body.into())?))
+    }
+
+    /// The numbers of up to `most` streams with news, 0 for calls that wait for `next_host_call`; empty when none came in time. Each is
+    /// told once, and again only after a `next_batch` (or `next_host_call`) with a timeout of 0 found nothing.
+    pub fn ready(&self, timeout_ms: i32, most: i32) -> Result<Vec<i64>, StudioError> {
+        let room = usize::try_from(most).unwrap_or_default();
+        if room == 0 {
+            return Err(Fault::invalid("there is no room for numbers").into());
+        }
+        Ok(self.0.ready(timeout_ms, room)?.into_iter().filter_map(|number| i64::try_from(number).ok()).collect())
+    }
+
+    /// A descriptor of a socket that is readable while `ready` has news; it is the caller's, to be read, drained and closed. -1 where
+    /// there is none.
+    pub fn descriptor(&self) -> Result<i32, StudioError> {
+        Ok(self.0.descriptor()?)
+    }
+
     /// Declares what the host answers; without an object calls wait for `next_host_call`.
     pub fn set_host(&self, declaration: String, host: Option<Arc<dyn HostCalls>>) -> Result<(), StudioError> {
         let answering = || {
@@ -171,23 +193,29 @@ pub struct HttpResponse {
 pub struct EventStream {
     stream: Arc<Stream>,
     calls: Mutex<VecDeque<String>>,
+    head: Mutex<Option<String>>,
 }
 
 impl EventStream {
     fn of(stream: Arc<Stream>) -> Arc<Self> {
-        Arc::new(Self { stream, calls: Mutex::default() })
+        stream.enlist(stream.id());
+        Arc::new(Self { stream, calls: Mutex::default(), head: Mutex::default() })
     }
 }
 
 #[uniffi::export]
 impl EventStream {
     /// All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
-    /// the host came instead.
+    /// the host or the head came instead.
     pub fn next_batch(&self, timeout_ms: i32, max_bytes: u64) -> Result<Option<Vec<u8>>, StudioError> {
         Ok(match self.stream.next_batch(timeout_ms, usize::try_from(max_bytes).unwrap_or(usize::MAX))? {
             Next::Bytes(bytes) => Some(bytes),
             Next::TimedOut => Some(Vec::new()),
             Next::Over => None,
+            Next::Head(head) => {
+                *self.head.lock() = Some(text(head));
+                Some(Vec::new())
+            }
             Next::HostCall(call) => {
                 self.calls.lock().push_back(text(call));
                 Some(Vec::new())
@@ -198,6 +226,16 @@ impl EventStream {
     /// A call to the host that came with the stream (`"host_calls": "inline"`).
     pub fn next_host_call(&self) -> Option<String> {
         self.calls.lock().pop_front()
+    }
+
+    /// The head of what `start` began, once it came; it is given once.
+    pub fn take_head(&self) -> Option<String> {
+        self.head.lock().take()
+    }
+
+    /// By which `ready` names it.
+    pub fn number(&self) -> i64 {
+        i64::try_from(self.stream.id()).unwrap_or(i64::MAX)
     }
 
     /// A descriptor for an event loop, readable while there may be something; -1 where there is none.

@@ -129,7 +129,7 @@ unsafe fn streamed(
         // SAFETY: the caller's promise.
         let request = unsafe { text(request, len) }?;
         let stream = work(&ticket::engine(engine)?, request)?;
-        out.fill(ticket::of_stream(&stream)?);
+        ticket::give(&stream, out)?;
         Ok(Reply::DONE)
     })
 }
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn studio_http(
         let (head, body) = unsafe { (text(head, head_len)?, body(body_in, body_len)?) };
         let (answer, stream) = ticket::engine(engine)?.http(head, Bytes::copy_from_slice(body))?;
         if let Some(stream) = stream {
-            out.fill(ticket::of_stream(&stream)?);
+            ticket::give(&stream, out)?;
         }
         Ok(Reply::bytes(answer))
     })

@@ -3,6 +3,7 @@
 pub mod buffer;
 pub mod engine;
 pub mod host;
+pub mod start;
 pub mod stream;
 
 mod entry;
@@ -13,7 +14,7 @@ use std::ffi::c_char;
 
 /// Major and minor version of these functions: `major << 16 | minor`. A host works with the same major and a minor not
 /// below the header's.
-pub const STUDIO_ABI_VERSION: u32 = 1 << 16;
+pub const STUDIO_ABI_VERSION: u32 = (1 << 16) | 1;
 
 /// Done.
 pub const STUDIO_OK: i32 = 0;
@@ -23,6 +24,9 @@ pub const STUDIO_END: i32 = 1;
 pub const STUDIO_TIMEOUT: i32 = 2;
 /// The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`.
 pub const STUDIO_HOST_CALL: i32 = 3;
+/// The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`,
+/// `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body.
+pub const STUDIO_HEAD: i32 = 4;
 /// An argument is wrong.
 pub const STUDIO_INVALID: i32 = -1;
 /// There is no such thing.

@@ -7,7 +7,7 @@ use super::super::fault::{Code, Fault};
 use super::buffer::studio_buf;
 use super::entry::{Entry, Reply};
 use super::target::{Target, studio_destroy_fn};
-use super::{STUDIO_END, STUDIO_HOST_CALL, STUDIO_OK, STUDIO_TIMEOUT, ticket};
+use super::{STUDIO_END, STUDIO_HEAD, STUDIO_HOST_CALL, STUDIO_OK, STUDIO_TIMEOUT, ticket};
 
 /// An answer that is still coming. It has one consumer: whoever calls `next`, or one callback.
 #[expect(non_camel_case_types, reason = "its name in C")]
@@ -15,15 +15,16 @@ pub struct studio_stream {
     _opaque: [u8; 0],
 }
 
-/// Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call, a
-/// negative code and a problem, at last `STUDIO_END` without bytes, exactly once. Any result but 0 ends it early. Calls that
-/// may wait are refused inside. Interpreters with a lock should pull instead.
+/// Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call,
+/// `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes,
+/// exactly once. Any result but 0 ends it early. Calls that may wait are refused inside. Interpreters with a lock should pull instead.
 #[expect(non_camel_case_types, reason = "its name in C")]
 pub type studio_event_fn = Option<unsafe extern "C-unwind" fn(user_data: *mut c_void, code: i32, data: *const u8, len: usize) -> i32>;
 
 fn pulled(next: Next) -> Reply {
     match next {
         Next::Bytes(bytes) => Reply::bytes(bytes),
+        Next::Head(head) => Reply::Bytes(STUDIO_HEAD, head),
         Next::HostCall(call) => Reply::Bytes(STUDIO_HOST_CALL, call),
         Next::Over => Reply::Code(STUDIO_END),
         Next::TimedOut => Reply::Code(STUDIO_TIMEOUT),
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn studio_stream_next_batch(stream: *mut studio_stream, ti
 }
 
 /// A descriptor to watch for reading, level-triggered: while it is readable, `next` with a timeout of 0 may have something.
-/// It belongs to the stream: do not read or close it. -1 where there is none, other negative codes as everywhere.
+/// It belongs to the stream: do not close it; reading it does no harm. -1 where there is none, other negative codes as everywhere.
 ///
 /// # Safety
 /// None of its own: a handle is checked.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use super::super::door::{Engine, Stream};
 use super::super::fault::{Code, Fault};
 use super::super::fork::{self, PerProcess};
+use super::entry;
+use super::stream::studio_stream;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SLOT_BITS: u32 = 20;
@@ -173,9 +175,12 @@ pub(super) fn of_engine(engine: &Arc<Engine>) -> Result<u64, Fault> {
     Ok(value)
 }
 
-/// A handle for a stream.
-pub(super) fn of_stream(stream: &Arc<Stream>) -> Result<u64, Fault> {
-    writing().insert(Object::Stream(Arc::clone(stream)))
+/// Gives a stream to the caller: from then on its news are told under its handle.
+pub(super) fn give(stream: &Arc<Stream>, out: entry::Slot<studio_stream>) -> Result<(), Fault> {
+    let handle = writing().insert(Object::Stream(Arc::clone(stream)))?;
+    out.fill(handle);
+    stream.enlist(handle);
+    Ok(())
 }
 
 /// The engine of a handle.

@@ -1,44 +1,31 @@
 //! Owns waiting outside the runtime: a waker that a thread can listen to, and a file descriptor that an event loop can watch.
 
 use std::future::Future;
-use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
+use super::lamp::{self, Lamp};
+use super::news::News;
 use crate::sync::{Condvar, Mutex};
-
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
 #[derive(Default)]
 pub(super) struct Bell {
     state: Mutex<State>,
     heard: Condvar,
+    /// Where it is told too, and under which number.
+    news: OnceLock<(Arc<News>, u64)>,
 }
 
 #[derive(Default)]
 struct State {
     /// Rung since it was last hushed.
     rung: bool,
-    /// A byte lies in the pipe.
-    lit: bool,
     /// A task that wants to be woken by the next ring.
     task: Option<Waker>,
-    pipe: Option<(PipeReader, PipeWriter)>,
-}
-
-impl State {
-    fn light(&mut self, on: bool) {
-        let Some((reader, writer)) = &mut self.pipe else { return };
-        if on == self.lit {
-            return;
-        }
-        let done = if on { writer.write(&[1]) } else { reader.read(&mut [0]) };
-        if done.is_ok() {
-            self.lit = on;
-        }
-    }
+    lamp: Option<Lamp>,
 }
 
 impl Bell {
@@ -53,12 +40,17 @@ impl Bell {
     pub(super) fn ring(&self) {
         let mut state = self.state.lock();
         state.rung = true;
-        state.light(true);
+        if let Some(lamp) = &mut state.lamp {
+            lamp.keep_lit();
+        }
         let task = state.task.take();
         drop(state);
         self.heard.notify_all();
         if let Some(task) = task {
             task.wake();
+        }
+        if let Some((news, number)) = self.news.get() {
+            news.ring(*number);
         }
     }
 
@@ -80,7 +72,41 @@ impl Bell {
     pub(super) fn settle(&self, left: bool) {
         let mut state = self.state.lock();
         let on = left || state.rung;
-        state.light(on);
+        match &mut state.lamp {
+            // Whoever watches may have read it meanwhile.
+            Some(lamp) if on => drop(lamp.light()),
+            Some(lamp) => lamp.put_out(),
+            None => {}
+        }
+    }
+
+    /// Tells `news` as well from now on, under that number; it does so at once when it rang before.
+    pub(super) fn join(&self, news: &Arc<News>, number: u64) {
+        news.join(number);
+        if self.news.set((Arc::clone(news), number)).is_ok() && self.state.lock().rung {
+            news.ring(number);
+        }
+    }
+
+    /// Tells the news no more.
+    pub(super) fn leave(&self) {
+        if let Some((news, number)) = self.news.get() {
+            news.leave(*number);
+        }
+    }
+
+    /// For a look that does not wait: the news are told again of what happens from here on.
+    pub(super) fn look(&self) {
+        if let Some((news, number)) = self.news.get() {
+            news.look(*number);
+        }
+    }
+
+    /// After such a look that found nothing.
+    pub(super) fn empty(&self) {
+        if let Some((news, number)) = self.news.get() {
+            news.empty(*number);
+        }
     }
 
     /// Waits until it rings; false when the deadline passed first.
@@ -100,16 +126,18 @@ impl Bell {
         true
     }
 
-    /// A descriptor that is readable while there may be something; owned by the bell, made on first demand.
-    #[cfg(unix)]
+    /// A descriptor that is readable while there may be something; owned by the bell, made on first demand. -1 where there is none.
     pub(super) fn descriptor(&self) -> std::io::Result<i32> {
-        use std::os::fd::AsRawFd;
         let mut state = self.state.lock();
-        if state.pipe.is_none() {
-            state.pipe = Some(std::io::pipe()?);
-            state.light(true);
+        if state.lamp.is_none() {
+            let mut lamp = match Lamp::single() {
+                Ok(lamp) => lamp,
+                Err(none) => return lamp::or_none(Err(none)),
+            };
+            lamp.light();
+            state.lamp = Some(lamp);
         }
-        Ok(state.pipe.as_ref().map_or(-1, |(reader, _)| reader.as_raw_fd()))
+        Ok(state.lamp.as_ref().map_or(-1, Lamp::descriptor))
     }
 }
 
@@ -145,7 +173,23 @@ pub(super) fn block_on<F: Future>(future: F) -> F::Output {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+    use std::os::fd::FromRawFd as _;
+
     use super::*;
+
+    /// The bell's own descriptor, not to be closed.
+    fn borrowed(bell: &Bell) -> std::mem::ManuallyDrop<std::fs::File> {
+        let descriptor = bell.descriptor().expect("a descriptor");
+        // SAFETY: the bell has it, and it is not closed here.
+        std::mem::ManuallyDrop::new(unsafe { std::fs::File::from_raw_fd(descriptor) })
+    }
+
+    fn readable(bell: &Bell) -> bool {
+        let mut asked = libc::pollfd { fd: bell.descriptor().expect("a descriptor"), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one entry, which lives through the call.
+        unsafe { libc::poll(&raw mut asked, 1, 0) == 1 }
+    }
 
     #[test]
     fn a_deadline_ends_the_wait_and_a_ring_before_it_does_too() {
@@ -164,10 +208,30 @@ mod tests {
         bell.hush();
         bell.ring();
         bell.settle(false);
-        assert!(bell.state.lock().lit);
+        assert!(readable(&bell));
         bell.hush();
         bell.settle(false);
-        assert!(!bell.state.lock().lit);
+        assert!(!readable(&bell));
+    }
+
+    #[test]
+    fn whoever_reads_the_descriptor_is_told_again() {
+        let (bell, _) = Bell::new();
+        let mut descriptor = borrowed(&bell);
+        for _ in 0..3 {
+            let mut rest = [0; 64];
+            while descriptor.read(&mut rest).is_ok_and(|read| read > 0) {}
+            assert!(!readable(&bell));
+            // Something is left: it is told although it was told before.
+            bell.settle(true);
+            assert!(readable(&bell));
+            bell.hush();
+            while descriptor.read(&mut rest).is_ok_and(|read| read > 0) {}
+            bell.settle(false);
+            assert!(!readable(&bell));
+            bell.ring();
+            assert!(readable(&bell));
+        }
     }
 
     #[test]

@@ -12,8 +12,9 @@ use super::super::fork;
 use super::bell::block_on;
 use super::callback::may_wait;
 use super::hosting::{Answering, Asked, Hosting};
+use super::news::News;
 use super::stream::Stream;
-use super::{http, logging, ops, process, requests};
+use super::{http, logging, ops, process, requests, start};
 use crate::config::{Config, ConfigSources};
 use crate::host::{HostDeclaration, HostOp};
 use crate::studio::{Scope, Studio};
@@ -78,14 +79,14 @@ impl Engine {
     /// Runs a workflow, or an agent's chat turn; the answer is a stream of its events.
     pub(in crate::ffi) fn run(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
         self.enter()?;
-        let ready = self.wait(requests::run(&self.studio, request))?;
+        let ready = self.wait(requests::run(&self.studio, requests::object(request)?))?;
         Ok(ready.into_stream(self))
     }
 
     /// Answers a pause; the answer is a stream of the events that follow.
     pub(in crate::ffi) fn resume(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
         self.enter()?;
-        let ready = self.wait(requests::resume(&self.studio, request))?;
+        let ready = self.wait(requests::resume(&self.studio, requests::object(request)?))?;
         Ok(ready.into_stream(self))
     }
 
@@ -106,6 +107,31 @@ impl Engine {
         let answer = self.wait(http::ask(&self.studio, head, body))?;
         let stream = answer.body.map(|source| Stream::new(self, source, &[], None, answer.brings_calls));
         Ok((answer.head, stream))
+    }
+
+    /// Begins a request and does not wait; see `start`. Allowed inside a callback.
+    pub(in crate::ffi) fn start(self: &Arc<Self>, op: &str, request: &[u8], body: Bytes) -> Result<Arc<Stream>, Fault> {
+        self.here()?;
+        self.used.store(true, Ordering::Release);
+        start::start(self, &self.studio, op, request, body)
+    }
+
+    /// Up to `room` streams with news, 0 for calls that wait for the host; none when there were none in time.
+    pub(in crate::ffi) fn ready(&self, timeout_ms: i32, room: usize) -> Result<Vec<u64>, Fault> {
+        self.answered_here()?;
+        if timeout_ms != 0 {
+            may_wait()?;
+        }
+        self.used.store(true, Ordering::Release);
+        self.news().take(timeout_ms, room)
+    }
+
+    /// A descriptor, for good, that is readable while there are news; -1 where the system has none.
+    pub(in crate::ffi) fn descriptor(&self) -> Result<i32, Fault> {
+        self.answered_here()?;
+        // The child of a fork must not watch the socket of its parent.
+        self.used.store(true, Ordering::Release);
+        self.news().descriptor()
     }
 
     /// Declares what the host answers, and by whom.
@@ -164,6 +190,7 @@ impl Engine {
         }
         self.hosting.close(waits.then_some(until));
         self.closed.store(true, Ordering::Release);
+        self.news().close();
         logging::tell_host(&self.hosting, until, None);
         if used {
             self.studio.stop_runtime(if waits { left() } else { Duration::ZERO });
@@ -208,6 +235,10 @@ impl Engine {
 
     pub(super) fn hosting(&self) -> &Arc<Hosting> {
         &self.hosting
+    }
+
+    pub(super) fn news(&self) -> &Arc<News> {
+        self.hosting.news()
     }
 
     pub(super) fn runtime(&self) -> Result<tokio::runtime::Handle, Fault> {

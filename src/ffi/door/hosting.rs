@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::super::fault::{Code, Fault};
 use super::bell::{Bell, deadline};
 use super::callback::{PATIENCE, awaited, within};
+use super::news::{HOST, News};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
 use crate::sync::{Condvar, Mutex};
 
@@ -31,6 +32,8 @@ pub(super) struct Hosting {
     state: Mutex<State>,
     /// A callback came back.
     back: Condvar,
+    /// Where calls that anybody may fetch are told.
+    news: Arc<News>,
 }
 
 #[derive(Default)]
@@ -85,7 +88,8 @@ struct Inline {
 /// How a call reaches the host.
 enum Way {
     Callback(Waiting),
-    Fetched(Vec<Arc<Bell>>),
+    /// By one of these; or, with `anybody`, by whoever asks first.
+    Fetched { bells: Vec<Arc<Bell>>, anybody: bool },
 }
 
 /// A callback under way; counted until it is dropped.
@@ -102,6 +106,7 @@ impl State {
     /// A call goes to the stream of its run, else to the callback, else to whoever fetches first.
     fn way(&mut self, call: Waiting) -> Way {
         let owner = call.run.as_deref().and_then(|run| self.inline.values().find(|inline| inline.run.as_deref() == Some(run)));
+        let anybody = owner.is_none();
         let bells = match (owner, &self.answering) {
             (Some(owner), _) => vec![Arc::clone(&owner.bell)],
             (None, Some(_)) => return Way::Callback(call),
@@ -114,7 +119,7 @@ impl State {
         if self.waiting.len() > UNFETCHED && let Some(oldest) = self.waiting.iter().position(|call| !call.answered) {
             self.waiting.remove(oldest);
         }
-        Way::Fetched(bells)
+        Way::Fetched { bells, anybody }
     }
 
     /// The oldest waiting call that no other stream will bring.
@@ -149,6 +154,9 @@ impl Hosting {
     pub(super) fn next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
         let until = deadline(timeout_ms);
         let (bell, _) = Bell::new();
+        if timeout_ms == 0 {
+            self.news.look(HOST);
+        }
         self.state.lock().fetchers.push(Arc::clone(&bell));
         let found = loop {
             bell.hush();
@@ -166,12 +174,26 @@ impl Hosting {
             }
         };
         self.state.lock().fetchers.retain(|other| !Arc::ptr_eq(other, &bell));
+        if timeout_ms == 0 && matches!(found, Ok(None)) {
+            self.news.empty(HOST);
+        }
         found
     }
 
     /// A stream begins to bring calls, those of its run first.
     pub(super) fn bring(&self, stream: u64, run: Option<String>, bell: Arc<Bell>) {
         self.state.lock().inline.insert(stream, Inline { run, bell });
+    }
+
+    /// The run of a stream that brings calls is known: those of its run come to it alone from now on.
+    pub(super) fn follow(&self, stream: u64, run: &str) {
+        if let Some(inline) = self.state.lock().inline.get_mut(&stream) {
+            inline.run = Some(run.to_owned());
+        }
+    }
+
+    pub(super) const fn news(&self) -> &Arc<News> {
+        &self.news
     }
 
     /// A call for a stream that brings calls.
@@ -216,7 +238,7 @@ impl Hosting {
     pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
         match self.register(op, payload, None) {
             (_, Some(Way::Callback(call))) => self.call_back(call),
-            (_, Some(way @ Way::Fetched(_))) => self.go(way),
+            (_, Some(way @ Way::Fetched { .. })) => self.go(way),
             (_, None) => {}
         }
     }
@@ -266,7 +288,12 @@ impl Hosting {
 
     fn go(self: &Arc<Self>, way: Way) {
         match way {
-            Way::Fetched(bells) => bells.iter().for_each(|bell| bell.ring()),
+            Way::Fetched { bells, anybody } => {
+                bells.iter().for_each(|bell| bell.ring());
+                if anybody {
+                    self.news.ring(HOST);
+                }
+            }
             Way::Callback(call) => {
                 let hosting = Arc::clone(self);
                 let ask = move || hosting.call_back(call);

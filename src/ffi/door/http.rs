@@ -14,6 +14,15 @@ use crate::error::Error;
 use crate::http::{HostMarks, dispatch, may_come};
 use crate::studio::Studio;
 
+/// The beginning of an HTTP answer.
+pub(super) struct Begun {
+    /// `{status, headers}`.
+    pub(super) head: Value,
+    pub(super) body: Body,
+    /// The body is text that ends.
+    text: bool,
+}
+
 /// An HTTP answer.
 pub(super) struct Answer {
     /// `{status, headers, body?}`.
@@ -28,20 +37,29 @@ pub(super) struct Answer {
 pub(super) async fn ask(studio: &Studio, head: &[u8], body: Bytes) -> Result<Answer, Fault> {
     let head = object(head)?;
     let brings_calls = inline(&head)?;
-    let (request, marks) = (request(&head, body)?, marks(&head)?);
-    let answer = if asks_first(&head)? {
+    let Begun { head: mut told, body, text } = begin(studio, &head, body).await?;
+    let body = if text { text_body(body, &mut told).await? } else { Some(source::body(body)) };
+    Ok(Answer { head: told.to_string().into_bytes(), body, brings_calls })
+}
+
+/// Asks, and waits for the answer's head.
+pub(super) async fn begin(studio: &Studio, head: &Map<String, Value>, body: Bytes) -> Result<Begun, Fault> {
+    let (request, marks) = (request(head, body)?, marks(head)?);
+    let answer = if asks_first(head)? {
         match may_come(studio, request, marks).await {
-            Ok(most) => return Ok(Answer { head: json!({"status": 100, "headers": [], "body_limit": most}).to_string().into_bytes(), body: None, brings_calls }),
+            Ok(most) => {
+                let head = json!({"status": 100, "headers": [], "body_limit": most});
+                return Ok(Begun { head, body: Body::empty(), text: true });
+            }
             Err(refused) => refused,
         }
     } else {
         dispatch(studio, request, marks).await
     };
     let (parts, body) = answer.into_parts();
-    let mut told = json!({"status": parts.status.as_u16(), "headers": headers(&parts.headers)});
-    let inline = is_text(&Response::from_parts(parts, ()));
-    let body = if inline { text_body(body, &mut told).await? } else { Some(source::body(body)) };
-    Ok(Answer { head: told.to_string().into_bytes(), body, brings_calls })
+    let head = json!({"status": parts.status.as_u16(), "headers": headers(&parts.headers)});
+    let text = is_text(&Response::from_parts(parts, ()));
+    Ok(Begun { head, body, text })
 }
 
 /// True when the host has not read the body yet, and asks whether to.

@@ -2,15 +2,19 @@
 
 mod bell;
 mod callback;
+mod course;
 mod engine;
 mod hosting;
 mod http;
+mod lamp;
 mod logging;
+mod news;
 pub(super) mod ops;
 pub(super) mod process;
 mod push;
 mod requests;
 mod source;
+mod start;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -136,7 +136,7 @@ impl Op {
         self.row().0
     }
 
-    fn named(name: &str) -> Option<Self> {
+    pub(super) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }
 }
@@ -144,7 +144,11 @@ impl Op {
 /// Does one operation; the answer is JSON.
 pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
     let op = Op::named(op).ok_or_else(|| requests::unknown(op))?;
-    let request = object(request)?;
+    answer(studio, op, object(request)?).await
+}
+
+/// As `call`, of what was read already.
+pub(super) async fn answer(studio: &Studio, op: Op, request: Map<String, Value>) -> Result<Vec<u8>, Fault> {
     match op.row().1 {
         Way::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
         Way::Start => {
@@ -205,7 +209,10 @@ async fn worker_step(studio: &Studio, request: &Map<String, Value>) -> Result<Ve
     working.once = true;
     let ended = Arc::new(Mutex::new(None));
     let told = Arc::clone(&ended);
-    studio.work(working, CancellationToken::new(), move |finished| *told.lock() = Some(finished)).await?;
+    let stop = CancellationToken::new();
+    // Whoever gives the step up while nothing is taken yet takes nothing.
+    let _given_up = stop.clone().drop_guard();
+    studio.work(working, stop, move |finished| *told.lock() = Some(finished)).await?;
     let answer = match *ended.lock() {
         Some(done) => json!({"trace_id": done.run.to_string(), "status": done.status.as_str(), "duration_ms": done.millis}),
         None => json!({"trace_id": null}),

@@ -15,6 +15,7 @@ pub(in crate::ffi) type Listener = Box<dyn FnMut(i32, &[u8]) -> bool + Send>;
 const BYTES: i32 = 0;
 const END: i32 = 1;
 const HOST_CALL: i32 = 3;
+const HEAD: i32 = 4;
 
 /// A callback that has not been told the end. Dropping it tells the end, whatever the reason.
 struct Told {
@@ -69,6 +70,7 @@ fn tell(told: &mut Told, next: Result<Next, Fault>) -> bool {
     match next {
         Ok(Next::Bytes(bytes)) => told.tell(BYTES, &bytes),
         Ok(Next::HostCall(call)) => told.tell(HOST_CALL, &call),
+        Ok(Next::Head(head)) => told.tell(HEAD, &head),
         Ok(Next::TimedOut) => true,
         Ok(Next::Over) => false,
         Err(fault) if fault.code == Code::Closed as i32 => false,

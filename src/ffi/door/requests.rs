@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::super::fault::{Code, Fault};
+use super::course::Behind;
 use super::engine::Engine;
 use super::source::{self, Source};
-use super::stream::{Behind, Stream};
+use super::stream::Stream;
 use crate::engine::{From, Order};
 use crate::error::Error;
 use crate::http::sse;
@@ -89,10 +90,10 @@ pub(super) fn inline(request: &Map<String, Value>) -> Result<bool, Fault> {
 
 /// A stream that can be opened.
 pub(super) struct Ready {
-    source: Source,
-    behind: Behind,
+    pub(super) source: Source,
+    pub(super) behind: Behind,
+    pub(super) slot: StreamSlot,
     inline: bool,
-    slot: StreamSlot,
 }
 
 impl Ready {
@@ -102,8 +103,7 @@ impl Ready {
 }
 
 /// `{workflow | agent, tenant, user, order?, host_calls?, …run body}`.
-pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
-    let request = object(request)?;
+pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let (entity, id) = match (text(&request, "workflow")?, text(&request, "agent")?) {
         (Some(id), None) => (EntityKind::Workflow, id.to_owned()),
         (None, Some(id)) => (EntityKind::Agent, id.to_owned()),
@@ -124,8 +124,7 @@ pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault>
 }
 
 /// `{trace_id, tenant, user, order?, host_calls?, …resume body}`.
-pub(super) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
-    let request = object(request)?;
+pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let run = required(&request, "trace_id")?.to_owned();
     let told = Told::read(studio, &request)?;
     let body = match ResumeRequest::parse(&Value::Object(request)) {

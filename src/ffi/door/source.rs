@@ -17,6 +17,8 @@ const PIECE: usize = 64 * 1024;
 
 /// What a source gives at once.
 pub(super) enum Chunk {
+    /// What comes before the rest, once.
+    Head(Vec<u8>),
     Frames(Vec<Frame>),
     Bytes(Bytes),
 }
@@ -43,6 +45,8 @@ pub(super) fn body(body: axum::body::Body) -> Source {
 /// Bytes that are there, and where they may be cut.
 #[derive(Default)]
 pub(super) struct Pieces {
+    /// Taken before all bytes.
+    head: Option<Vec<u8>>,
     bytes: Vec<u8>,
     /// What comes before was taken.
     start: usize,
@@ -55,12 +59,17 @@ impl Pieces {
         self.lengths.is_empty()
     }
 
+    pub(super) const fn take_head(&mut self) -> Option<Vec<u8>> {
+        self.head.take()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.bytes.len() - self.start
     }
 
     pub(super) fn add(&mut self, chunk: Chunk) {
         match chunk {
+            Chunk::Head(head) => self.head = Some(head),
             Chunk::Frames(frames) => {
                 for frame in &frames {
                     let before = self.bytes.len();

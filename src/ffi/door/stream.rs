@@ -8,9 +8,10 @@ use super::super::fault::{Code, Fault};
 use super::super::fork;
 use super::bell::{Bell, deadline};
 use super::callback::may_wait;
+use super::course::{Behind, Course, Leaving};
 use super::engine::Engine;
 use super::source::{Pieces, Source};
-use crate::studio::{Scope, StreamSlot};
+use crate::studio::StreamSlot;
 use crate::sync::{Mutex, MutexGuard};
 
 /// Bytes of a batch when the caller does not say.
@@ -20,6 +21,8 @@ static STREAMS: AtomicU64 = AtomicU64::new(1);
 
 /// What a consumer gets.
 pub(in crate::ffi) enum Next {
+    /// What comes before the body of a started request, once.
+    Head(Vec<u8>),
     /// Whole frames, or bytes of a body.
     Bytes(Vec<u8>),
     /// A call to the host, on a stream that brings calls.
@@ -30,14 +33,6 @@ pub(in crate::ffi) enum Next {
     TimedOut,
 }
 
-/// The run behind a stream.
-pub(super) struct Behind {
-    pub(super) scope: Scope,
-    pub(super) run: String,
-    /// Leaving before the end cancels the run.
-    pub(super) cancel_on_leave: bool,
-}
-
 /// An answer that is still coming.
 pub(in crate::ffi) struct Stream {
     id: u64,
@@ -46,14 +41,12 @@ pub(in crate::ffi) struct Stream {
     reader: Mutex<Reader>,
     bell: Arc<Bell>,
     waker: Waker,
-    behind: Option<Behind>,
+    course: Arc<Course>,
     brings_calls: bool,
     pushed: AtomicBool,
     over: AtomicBool,
     cancelled: AtomicBool,
     closed: AtomicBool,
-    /// One of the streams that `limits.streams` bounds.
-    _slot: Option<StreamSlot>,
 }
 
 struct Reader {
@@ -65,33 +58,57 @@ struct Reader {
 
 impl Stream {
     pub(super) fn new(engine: &Arc<Engine>, source: Source, opening: &[u8], behind: Option<(Behind, StreamSlot)>, brings_calls: bool) -> Arc<Self> {
-        let (bell, waker) = Bell::new();
-        let (behind, slot) = behind.unzip();
+        let run = behind.as_ref().map(|(behind, _)| behind.run.clone());
+        let course = behind.map_or_else(Arc::default, |(behind, slot)| Arc::new(Course::of(behind, slot)));
         let mut pieces = Pieces::default();
         if !opening.is_empty() {
             pieces.add_piece(opening);
         }
+        let stream = Self::made(engine, Reader { source: Some(source), pieces, failed: None }, course, brings_calls, run);
+        // Nobody has looked yet whether something is there.
+        stream.bell.ring();
+        stream
+    }
+
+    /// The answer to a request that has just begun; it rings when its first part comes.
+    pub(super) fn begun(engine: &Arc<Engine>, source: Source, course: Arc<Course>, brings_calls: bool) -> Arc<Self> {
+        let stream = Self::made(engine, Reader { source: Some(source), pieces: Pieces::default(), failed: None }, course, brings_calls, None);
+        let nothing_yet = stream.fill(&mut stream.reader.lock(), 1);
+        debug_assert!(nothing_yet.is_ok(), "the source is there and the runtime too");
+        stream
+    }
+
+    fn made(engine: &Arc<Engine>, reader: Reader, course: Arc<Course>, brings_calls: bool, run: Option<String>) -> Arc<Self> {
+        let (bell, waker) = Bell::new();
         let stream = Arc::new(Self {
             id: STREAMS.fetch_add(1, Ordering::Relaxed),
             born: fork::epoch(),
             engine: Arc::clone(engine),
-            reader: Mutex::new(Reader { source: Some(source), pieces, failed: None }),
+            reader: Mutex::new(reader),
             bell,
             waker,
-            behind,
+            course,
             brings_calls,
             pushed: AtomicBool::new(false),
             over: AtomicBool::new(false),
             cancelled: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            _slot: slot,
         });
         if brings_calls {
-            let run = stream.behind.as_ref().map(|behind| behind.run.clone());
             engine.hosting().bring(stream.id, run, Arc::clone(&stream.bell));
         }
         engine.remember(&stream);
         stream
+    }
+
+    /// Known to whoever waits for the news of its engine, under this number.
+    pub(in crate::ffi) fn enlist(&self, number: u64) {
+        self.bell.join(self.engine.news(), number);
+    }
+
+    /// Its number in this process.
+    pub(in crate::ffi) const fn id(&self) -> u64 {
+        self.id
     }
 
     /// One piece: one frame of events, or up to 64 KiB of a body.
@@ -115,12 +132,19 @@ impl Stream {
         let until = deadline(timeout_ms);
         loop {
             self.bell.hush();
+            if timeout_ms == 0 {
+                self.bell.look();
+            }
             if let Poll::Ready(next) = self.look(&mut reader, most)? {
                 self.bell.settle(true);
                 return Ok(next);
             }
             self.bell.settle(false);
-            if timeout_ms == 0 || !self.bell.listen(until) {
+            if timeout_ms == 0 {
+                self.bell.empty();
+                return Ok(Next::TimedOut);
+            }
+            if !self.bell.listen(until) {
                 return Ok(Next::TimedOut);
             }
         }
@@ -148,6 +172,9 @@ impl Stream {
             return Ok(Poll::Ready(Next::HostCall(call.to_vec())));
         }
         self.fill(reader, most)?;
+        if let Some(head) = reader.pieces.take_head() {
+            return Ok(Poll::Ready(Next::Head(head)));
+        }
         if !reader.pieces.is_empty() {
             return Ok(Poll::Ready(Next::Bytes(reader.pieces.take(most))));
         }
@@ -206,7 +233,13 @@ impl Stream {
         // Whoever is inside `next` would race with the callback for the same events.
         let busy = self.reader().err();
         self.pushed.store(busy.is_none(), Ordering::Release);
-        busy.map_or(Ok(()), Err)
+        busy.map_or_else(
+            || {
+                self.bell.leave();
+                Ok(())
+            },
+            Err,
+        )
     }
 
     /// The callback has heard the end: nothing more is read.
@@ -227,18 +260,16 @@ impl Stream {
     /// A descriptor for an event loop, readable while there may be something; owned by the stream.
     pub(in crate::ffi) fn descriptor(&self) -> Result<i32, Fault> {
         self.here()?;
-        #[cfg(unix)]
-        return self.bell.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")));
-        #[cfg(not(unix))]
-        return Ok(-1);
+        self.bell.descriptor().map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
     }
 
     /// Cancels the run, whose end is then told; a body without a known run ends here.
     pub(in crate::ffi) fn cancel(&self) -> Result<(), Fault> {
         self.here()?;
-        match &self.behind {
-            Some(behind) => self.engine.cancel(behind.scope.clone(), behind.run.clone()),
+        match self.course.behind() {
+            Some(behind) => self.engine.cancel(behind.scope, behind.run),
             None => {
+                self.course.leave(Leaving::Cancelled);
                 self.cancelled.store(true, Ordering::Release);
                 self.bell.ring();
                 Ok(())
@@ -249,9 +280,11 @@ impl Stream {
     /// Lets go: whoever waits is told, and a run that must not outlive its reader is cancelled.
     pub(in crate::ffi) fn close(&self) -> Result<(), Fault> {
         self.here()?;
+        self.course.leave(Leaving::Closed);
         self.end();
-        let left = self.behind.as_ref().filter(|behind| behind.cancel_on_leave && !self.over.load(Ordering::Acquire));
-        left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope.clone(), behind.run.clone()))
+        self.bell.leave();
+        let left = self.course.behind().filter(|behind| behind.cancel_on_leave && !self.over.load(Ordering::Acquire));
+        left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
     }
 
     /// Ends because it or its engine was closed.
@@ -259,6 +292,7 @@ impl Stream {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
+        self.course.leave(Leaving::Engine);
         self.let_go();
     }
 
@@ -275,8 +309,10 @@ impl Drop for Stream {
         if self.born == fork::epoch() {
             // Whoever drops it without a word leaves as well; one that was closed says so here.
             drop(self.close());
+            self.bell.leave();
             return;
         }
+        std::mem::forget(Arc::clone(&self.course));
         // The source belongs to a runtime that this process does not have.
         std::mem::forget(self.reader.get_mut().source.take());
     }

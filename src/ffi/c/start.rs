@@ -1,0 +1,81 @@
+//! Owns the C functions for hosts that never wait: start a request, hear which streams have news, a descriptor of that.
+
+use std::ffi::c_char;
+
+use bytes::Bytes;
+
+use super::super::fault::Fault;
+use super::buffer::studio_buf;
+use super::engine::studio_engine;
+use super::entry::{Entry, Reply, Slot, body, name, text};
+use super::stream::studio_stream;
+use super::{STUDIO_TIMEOUT, ticket};
+
+/// Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body_in` its body), `run`, `resume`, or
+/// any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
+/// `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
+/// a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks.
+///
+/// # Safety
+/// `op` ends with NUL; `request` and `body_in` can be read for their lengths; `out` and `err` are NULL or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_start(
+    engine: *mut studio_engine,
+    op: *const c_char,
+    request: *const u8,
+    len: usize,
+    body_in: *const u8,
+    body_len: usize,
+    out: *mut *mut studio_stream,
+    err: *mut studio_buf,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let (entry, out) = unsafe { (Entry::to(err), Slot::empty(out)) };
+    entry.run(|| {
+        out.there()?;
+        // SAFETY: the caller's promise.
+        let (op, request, body) = unsafe { (name(op)?, text(request, len)?, body(body_in, body_len)?) };
+        let stream = ticket::engine(engine)?.start(op, request, Bytes::copy_from_slice(body))?;
+        ticket::give(&stream, out)?;
+        Ok(Reply::DONE)
+    })
+}
+
+/// Which streams of the engine have news: `*count` handles, at most `room`; 0 among them says that calls to the host wait for
+/// `studio_host_next`. Each is told once, and again only after `next` (of 0: `studio_host_next`) with a timeout of 0 found nothing. So
+/// one waiter serves all streams of an engine. `timeout_ms`: 0 does not wait, negative waits for ever. A handle may be told before the
+/// function that opens its stream has returned on another thread.
+///
+/// # Safety
+/// `handles` can be written for `room` numbers; `count` can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_ready(engine: *mut studio_engine, timeout_ms: i32, handles: *mut u64, room: usize, count: *mut usize) -> i32 {
+    Entry::code_only().run(|| {
+        if count.is_null() {
+            return Err(Fault::invalid("the pointer for the count is NULL"));
+        }
+        // SAFETY: the caller's promise.
+        unsafe { count.write(0) };
+        if handles.is_null() || room == 0 {
+            return Err(Fault::invalid("there is no room for handles"));
+        }
+        let told = ticket::engine(engine)?.ready(timeout_ms, room)?;
+        // SAFETY: the caller's promise; no more than `room` are told.
+        unsafe {
+            std::ptr::copy_nonoverlapping(told.as_ptr(), handles, told.len());
+            count.write(told.len());
+        }
+        Ok(if told.is_empty() { Reply::Code(STUDIO_TIMEOUT) } else { Reply::DONE })
+    })
+}
+
+/// A descriptor of a socket that is readable while `studio_ready` has news. It is the caller's: non-blocking, to be watched, read,
+/// drained and closed. Whoever reads it does so before `studio_ready`. Each call gives another one of the same socket. -1 where there
+/// is none, other negative codes as everywhere.
+///
+/// # Safety
+/// None of its own: a handle is checked.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn studio_engine_fd(engine: *mut studio_engine) -> i32 {
+    Entry::code_only().run(|| ticket::engine(engine)?.descriptor().map(Reply::Code))
+}

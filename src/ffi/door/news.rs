@@ -1,0 +1,352 @@
+//! Owns which streams of an engine have news: a list that one waiter reads, and a socket that is readable while something is on it.
+//!
+//! A stream is on the list once. Taken from it, it comes back when something happened since its reader began the look that found
+//! nothing: so nothing is lost, and a busy stream does not fill the list.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::super::fault::{Code, Fault};
+use super::bell::deadline;
+use super::lamp::{self, Lamp};
+use crate::sync::{Condvar, Mutex};
+
+/// Stands for the host itself: calls to it wait.
+pub(super) const HOST: u64 = 0;
+
+/// The news of one engine.
+pub(super) struct News {
+    state: Mutex<State>,
+    heard: Condvar,
+}
+
+struct State {
+    members: HashMap<u64, Mark>,
+    /// Those with news, the oldest first.
+    listed: VecDeque<u64>,
+    lamp: Option<Lamp>,
+    closed: bool,
+}
+
+/// Where a member stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// Its reader found nothing, and nothing happened since.
+    Quiet,
+    /// On the list.
+    Listed,
+    /// Taken from the list; `again` when something happened since its reader began to look.
+    Told { again: bool },
+}
+
+impl Default for News {
+    fn default() -> Self {
+        let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), lamp: None, closed: false };
+        Self { state: Mutex::new(state), heard: Condvar::new() }
+    }
+}
+
+impl State {
+    fn list(&mut self, number: u64) {
+        self.members.insert(number, Mark::Listed);
+        self.listed.push_back(number);
+        if self.lamp.as_mut().is_some_and(|lamp| !lamp.keep_lit()) {
+            self.lamp = None;
+        }
+    }
+
+    /// After something was taken: the socket is readable while something is left, also for whoever has read it meanwhile.
+    fn settle(&mut self) {
+        let left = !self.listed.is_empty();
+        let Some(lamp) = &mut self.lamp else { return };
+        if !left {
+            lamp.put_out();
+        } else if !lamp.light() {
+            self.lamp = None;
+        }
+    }
+
+    fn another(&mut self) -> std::io::Result<i32> {
+        if self.lamp.is_none() {
+            let mut lamp = Lamp::socket()?;
+            if !self.listed.is_empty() {
+                lamp.light();
+            }
+            self.lamp = Some(lamp);
+        }
+        self.lamp.as_ref().map_or(Ok(-1), Lamp::another)
+    }
+}
+
+impl News {
+    /// From now on its news are told.
+    pub(super) fn join(&self, number: u64) {
+        self.state.lock().members.entry(number).or_insert(Mark::Quiet);
+    }
+
+    /// Its news are told no more.
+    pub(super) fn leave(&self, number: u64) {
+        let mut state = self.state.lock();
+        if state.members.remove(&number) == Some(Mark::Listed) {
+            state.listed.retain(|listed| *listed != number);
+            if state.listed.is_empty() {
+                state.settle();
+            }
+        }
+    }
+
+    /// Something happened to it.
+    pub(super) fn ring(&self, number: u64) {
+        let mut state = self.state.lock();
+        match state.members.get_mut(&number) {
+            Some(Mark::Told { again }) => *again = true,
+            Some(Mark::Quiet) => {
+                state.list(number);
+                drop(state);
+                self.heard.notify_all();
+            }
+            Some(Mark::Listed) | None => {}
+        }
+    }
+
+    /// Its reader begins to look: what happened before is seen by that.
+    pub(super) fn look(&self, number: u64) {
+        if let Some(Mark::Told { again }) = self.state.lock().members.get_mut(&number) {
+            *again = false;
+        }
+    }
+
+    /// Its reader found nothing.
+    pub(super) fn empty(&self, number: u64) {
+        let mut state = self.state.lock();
+        match state.members.get_mut(&number) {
+            Some(Mark::Told { again: true }) => {
+                state.list(number);
+                drop(state);
+                self.heard.notify_all();
+            }
+            Some(mark @ Mark::Told { again: false }) => *mark = Mark::Quiet,
+            Some(Mark::Quiet | Mark::Listed) | None => {}
+        }
+    }
+
+    /// Up to `room` that have news; none when there are none in time.
+    pub(super) fn take(&self, timeout_ms: i32, room: usize) -> Result<Vec<u64>, Fault> {
+        let until = deadline(timeout_ms);
+        let mut state = self.state.lock();
+        loop {
+            if state.closed {
+                return Err(Fault::closed());
+            }
+            if !state.listed.is_empty() {
+                break;
+            }
+            state = match until {
+                None => self.heard.wait(state),
+                Some(at) => {
+                    let left = at.saturating_duration_since(std::time::Instant::now());
+                    if left.is_zero() {
+                        return Ok(Vec::new());
+                    }
+                    self.heard.wait_timeout(state, left)
+                }
+            };
+        }
+        let most = state.listed.len().min(room);
+        let taken: Vec<_> = state.listed.drain(..most).collect();
+        for number in &taken {
+            state.members.insert(*number, Mark::Told { again: false });
+        }
+        state.settle();
+        Ok(taken)
+    }
+
+    /// A descriptor for the caller to keep; all of them are of one socket. -1 where the system has none.
+    pub(super) fn descriptor(&self) -> Result<i32, Fault> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(Fault::closed());
+        }
+        let made = state.another();
+        lamp::or_none(made).map_err(|error| Fault::new(Code::Internal, &format!("no descriptor could be made: {error}")))
+    }
+
+    /// Ends it: whoever waits is told so, and the socket stays readable for ever.
+    pub(super) fn close(&self) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.lamp = None;
+        drop(state);
+        self.heard.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream as its producers and its one reader see it, each of them between two steps.
+    struct Play {
+        news: News,
+        /// What lies there unread.
+        there: u32,
+        read: u32,
+        /// Of each producer: how often it still has to put something there, and whether it has done so and not rung yet.
+        producers: Vec<(u32, bool)>,
+        reader: Reader,
+    }
+
+    #[derive(Clone, Copy, PartialEq, Eq)]
+    enum Reader {
+        /// Waits for the list.
+        Waits,
+        /// Was told, and has not begun to look.
+        Told,
+        /// Has begun to look.
+        Looks,
+        /// Found nothing, and has not said so yet.
+        Empty,
+    }
+
+    const STREAM: u64 = 7;
+
+    impl Play {
+        fn new(producers: usize, times: u32) -> Self {
+            let news = News::default();
+            news.join(STREAM);
+            Self { news, there: 0, read: 0, producers: vec![(times, false); producers], reader: Reader::Waits }
+        }
+
+        /// Who can do a step: the producers by their numbers, and the reader behind them.
+        fn able(&self) -> Vec<usize> {
+            let mut able: Vec<_> = (0..self.producers.len()).filter(|at| self.producers[*at] != (0, false)).collect();
+            if self.reader != Reader::Waits || !self.news.state.lock().listed.is_empty() {
+                able.push(self.producers.len());
+            }
+            able
+        }
+
+        fn step(&mut self, who: usize) {
+            let Some((left, put)) = self.producers.get_mut(who) else { return self.read() };
+            if std::mem::take(put) {
+                self.news.ring(STREAM);
+            } else {
+                *left -= 1;
+                *put = true;
+                self.there += 1;
+            }
+        }
+
+        fn read(&mut self) {
+            self.reader = match self.reader {
+                Reader::Waits => {
+                    assert_eq!(self.news.take(0, 1).ok(), Some(vec![STREAM]));
+                    Reader::Told
+                }
+                Reader::Told => {
+                    self.news.look(STREAM);
+                    Reader::Looks
+                }
+                Reader::Looks if self.there > 0 => {
+                    self.there -= 1;
+                    self.read += 1;
+                    Reader::Told
+                }
+                Reader::Looks => Reader::Empty,
+                Reader::Empty => {
+                    self.news.empty(STREAM);
+                    Reader::Waits
+                }
+            };
+        }
+    }
+
+    /// Every order of the steps: `choices` says who comes next, and counts up like a number.
+    fn every_order(producers: usize, times: u32) -> u64 {
+        let (mut choices, mut orders): (Vec<(usize, usize)>, u64) = (Vec::new(), 0);
+        loop {
+            let mut play = Play::new(producers, times);
+            let mut depth = 0;
+            loop {
+                let able = play.able();
+                if able.is_empty() {
+                    break;
+                }
+                if depth == choices.len() {
+                    choices.push((0, able.len()));
+                }
+                play.step(able[choices[depth].0]);
+                depth += 1;
+            }
+            assert_eq!((play.there, play.read), (0, times * u32::try_from(producers).expect("few")), "{choices:?}");
+            orders += 1;
+            while let Some((chosen, of)) = choices.pop() {
+                if chosen + 1 < of {
+                    choices.push((chosen + 1, of));
+                    break;
+                }
+            }
+            if choices.is_empty() {
+                return orders;
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_in_any_order_of_two_producers_and_a_reader() {
+        let orders = every_order(1, 3) + every_order(2, 1);
+        assert!(orders > 10_000, "{orders} orders");
+    }
+
+    #[test]
+    fn nothing_is_lost_in_long_orders_by_chance() {
+        let mut bits = 88_172_645_463_325_252_u64;
+        for _ in 0..5_000 {
+            let mut play = Play::new(3, 5);
+            loop {
+                let able = play.able();
+                bits ^= bits << 13;
+                bits ^= bits >> 7;
+                bits ^= bits << 17;
+                let Some(who) = able.get(usize::try_from(bits >> 33).unwrap_or_default() % able.len().max(1)) else { break };
+                play.step(*who);
+            }
+            assert_eq!((play.there, play.read), (0, 15));
+        }
+    }
+
+    #[test]
+    fn a_busy_stream_is_on_the_list_once_and_comes_back_after_a_look_that_found_nothing() {
+        let news = News::default();
+        news.join(1);
+        news.join(2);
+        (0..9).for_each(|_| news.ring(1));
+        news.ring(2);
+        assert_eq!(news.take(0, 9).ok(), Some(vec![1, 2]));
+        news.ring(1);
+        assert_eq!(news.take(0, 9).ok(), Some(vec![]));
+        news.look(1);
+        news.empty(1);
+        assert_eq!(news.take(0, 9).ok(), Some(vec![]), "it rang before the look");
+        news.ring(1);
+        news.ring(2);
+        assert_eq!(news.take(0, 9).ok(), Some(vec![1]), "the other one was not looked at");
+    }
+
+    #[test]
+    fn whoever_leaves_is_not_told_and_whoever_waits_hears_the_end() {
+        let news = std::sync::Arc::new(News::default());
+        news.join(1);
+        news.ring(1);
+        news.leave(1);
+        news.ring(1);
+        assert_eq!(news.take(1, 9).ok(), Some(vec![]));
+        let waits = std::thread::spawn({
+            let news = std::sync::Arc::clone(&news);
+            move || news.take(-1, 9).err().map(|fault| fault.code)
+        });
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        news.close();
+        assert_eq!(waits.join().ok().flatten(), Some(Code::Closed as i32));
+        assert!(news.descriptor().is_err());
+    }
+}

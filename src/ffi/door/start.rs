@@ -1,0 +1,186 @@
+//! Owns requests that begin without waiting: the work goes on on the runtime; its head and then its body come as a stream.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::{Stream as Feed, StreamExt as _};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+
+use super::super::fault::{Code, Fault};
+use super::course::{Behind, Course};
+use super::engine::Engine;
+use super::hosting::Hosting;
+use super::ops::{self, Op};
+use super::requests::{self, Ready};
+use super::source::{self, Chunk, Source};
+use super::stream::Stream;
+use super::http;
+use crate::http::sse;
+use crate::studio::Studio;
+
+/// Chunks that are kept ready for a reader who is slow; then the work waits.
+const AHEAD: usize = 8;
+
+/// What can be begun.
+#[derive(Clone, Copy)]
+enum Asked {
+    Http,
+    Run,
+    Resume,
+    Op(Op),
+}
+
+/// The names that are not those of operations.
+pub(in crate::ffi) const STARTED: [&str; 3] = ["http", "run", "resume"];
+
+impl Asked {
+    fn named(name: &str) -> Result<Self, Fault> {
+        match name {
+            "http" => Ok(Self::Http),
+            "run" => Ok(Self::Run),
+            "resume" => Ok(Self::Resume),
+            _ => Op::named(name).map(Self::Op).ok_or_else(|| requests::unknown(name)),
+        }
+    }
+}
+
+/// What the work tells its stream.
+enum Told {
+    Chunk(Chunk),
+    Failed(Fault),
+    Over,
+}
+
+/// The reading end. Work that ends without a word has broken down.
+struct Fed {
+    told: mpsc::Receiver<Told>,
+    over: bool,
+}
+
+impl Feed for Fed {
+    type Item = Result<Chunk, Fault>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        self.told.poll_recv(context).map(|told| match told {
+            Some(Told::Chunk(chunk)) => Some(Ok(chunk)),
+            Some(Told::Failed(fault)) => {
+                self.over = true;
+                Some(Err(fault))
+            }
+            Some(Told::Over) => {
+                self.over = true;
+                None
+            }
+            None => {
+                self.over = true;
+                Some(Err(Fault::new(Code::Panic, "a fault of this library; please report what was started")))
+            }
+        })
+    }
+}
+
+/// Begins, and returns at once. What is wrong with the call itself is told here, all else by the stream.
+pub(super) fn start(engine: &Arc<Engine>, studio: &Studio, op: &str, request: &[u8], body: Bytes) -> Result<Arc<Stream>, Fault> {
+    let asked = Asked::named(op)?;
+    if !body.is_empty() && !matches!(asked, Asked::Http) {
+        return Err(Fault::invalid("only the request of `http` has a body"));
+    }
+    let mut request = requests::object(request)?;
+    let brings_calls = requests::inline(&request)?;
+    if matches!(asked, Asked::Op(_)) {
+        // Routes would take it for a member of theirs.
+        request.shift_remove("host_calls");
+    }
+    let (sender, told) = mpsc::channel(AHEAD);
+    let runtime = engine.runtime()?;
+    let course = Arc::new(Course::default());
+    let stream = Stream::begun(engine, Box::pin(Fed { told, over: false }), Arc::clone(&course), brings_calls);
+    let work = Work { studio: studio.clone(), hosting: Arc::clone(engine.hosting()), stream: stream.id(), course, sender };
+    drop(runtime.spawn(work.go(asked, request, body)));
+    Ok(stream)
+}
+
+/// The work behind a started stream. It holds no engine: the last to let an engine go must not be one of its own threads.
+struct Work {
+    studio: Studio,
+    hosting: Arc<Hosting>,
+    stream: u64,
+    course: Arc<Course>,
+    sender: mpsc::Sender<Told>,
+}
+
+impl Work {
+    async fn go(self, asked: Asked, request: Map<String, Value>, body: Bytes) {
+        if self.course.has_left() {
+            return;
+        }
+        let told = match asked {
+            Asked::Http => self.unless_left(self.http(request, body)).await,
+            Asked::Op(op) => self.unless_left(self.op(op, request)).await,
+            // A run that begins is seen through to where it is known: only then can it be cancelled.
+            Asked::Run => self.run(requests::run(&self.studio, request).await).await,
+            Asked::Resume => self.run(requests::resume(&self.studio, request).await).await,
+        };
+        let last = match told {
+            Ok(()) => Told::Over,
+            Err(fault) => Told::Failed(fault.in_language_of(self.studio.config())),
+        };
+        drop(self.sender.send(last).await);
+    }
+
+    /// The work, given up when its reader leaves.
+    async fn unless_left(&self, work: impl Future<Output = Result<(), Fault>>) -> Result<(), Fault> {
+        tokio::select! {
+            biased;
+            () = self.course.left() => Ok(()),
+            // A callback that wants no more lets the reading end go.
+            () = self.sender.closed() => Ok(()),
+            told = work => told,
+        }
+    }
+
+    async fn tell(&self, chunk: Chunk) {
+        drop(self.sender.send(Told::Chunk(chunk)).await);
+    }
+
+    async fn tell_all(&self, mut source: Source) -> Result<(), Fault> {
+        while let Some(chunk) = source.next().await {
+            self.tell(chunk?).await;
+        }
+        Ok(())
+    }
+
+    async fn http(&self, request: Map<String, Value>, body: Bytes) -> Result<(), Fault> {
+        let answer = http::begin(&self.studio, &request, body).await?;
+        self.tell(Chunk::Head(answer.head.to_string().into_bytes())).await;
+        self.tell_all(source::body(answer.body)).await
+    }
+
+    async fn op(&self, op: Op, request: Map<String, Value>) -> Result<(), Fault> {
+        let answer = ops::answer(&self.studio, op, request).await?;
+        self.tell(Chunk::Head(answer)).await;
+        Ok(())
+    }
+
+    async fn run(&self, ready: Result<Ready, Fault>) -> Result<(), Fault> {
+        let Ready { source, behind, slot, .. } = ready?;
+        let Behind { scope, run, .. } = behind.clone();
+        self.hosting.follow(self.stream, &run);
+        if !self.course.follow(behind, slot) {
+            return Ok(self.studio.cancel(&scope, &run).await.map(drop)?);
+        }
+        let telling = async {
+            self.tell(Chunk::Head(json!({"trace_id": run}).to_string().into_bytes())).await;
+            self.tell(Chunk::Bytes(Bytes::from_static(sse::opening()))).await;
+            self.tell_all(source).await
+        };
+        self.unless_left(telling).await
+    }
+}
