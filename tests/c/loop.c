@@ -82,8 +82,11 @@ static void pull(studio_stream *stream, struct seen *seen, size_t most) {
         } else {
             CHECK(code < 0 && code != STUDIO_PANIC && code != STUDIO_INTERNAL);
             seen->failed = 1;
+            /* Nothing else comes of a body that was cancelled. */
+            seen->ends |= code == STUDIO_CANCELLED;
         }
         studio_buf_free(&out);
+        if (seen->ends) return;
     }
 }
 
