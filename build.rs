@@ -9,6 +9,8 @@ mod assets;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    // Told by the operation `about`.
+    println!("cargo:rustc-env=STUDIO_TARGET={}", std::env::var("TARGET").expect("cargo sets it"));
     assets::write_table();
     link();
     #[cfg(feature = "header")]

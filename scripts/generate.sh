@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Remakes the files that are made from the code: the C headers, the Python module, the description of the API. `--check` only says whether they are as made.
+# Remakes the files that are made from the code: the C headers, the Python module, the descriptions of the API and of the C functions. `--check` only says whether they are as made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -23,6 +23,6 @@ mkdir -p include bindings/python/wfstudio/native
 keep "$made/include/wfstudio.h" include/wfstudio.h
 keep "$made/include/wfstudio.ffi.h" include/wfstudio.ffi.h
 keep "$made/python/wfstudio.py" bindings/python/wfstudio/native/wfstudio.py
-# The test that compares the API's description also writes it.
-[ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the_api >/dev/null
+# The tests that compare the descriptions of the API and of the functions also write them.
+[ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the >/dev/null
 exit $same

@@ -38,7 +38,7 @@ say "header: C99, C11, C++"
 gcc -std=c99 "${flags[@]}" -fsyntax-only tests/c/header.c
 gcc -std=c11 "${flags[@]}" -fsyntax-only tests/c/header.c
 g++ -std=c++11 "${flags[@]}" -x c++ -fsyntax-only tests/c/header.c
-for name in header misuse fork doors; do "${cc[@]}" "${flags[@]}" "tests/c/$name.c" -o "$work/$name" "${link[@]}"; done
+for name in header misuse fork doors loop; do "${cc[@]}" "${flags[@]}" "tests/c/$name.c" -o "$work/$name" "${link[@]}"; done
 "${cc[@]}" "${flags[@]}" examples/c/session.c -o "$work/session" "${link[@]}"
 "${cc[@]}" "${flags[@]}" examples/c/host.c -o "$work/host" "${link[@]}" -lmicrohttpd
 
@@ -52,6 +52,8 @@ rm -f ./*.sqlite*
 say "constants, streams, callbacks"
 ./header
 ./doors
+say "hosts that never wait"
+./loop
 say "a session through the header"
 ./session "$root/examples" session.sqlite
 say "a host with everything mounted"
@@ -65,6 +67,7 @@ if [ -z "${STUDIO_SANITIZE:-}" ]; then
     check=(valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite)
     rm -f ./*.sqlite*
     "${check[@]}" ./doors
+    "${check[@]}" ./loop 300
     "${check[@]}" ./session "$root/examples" session.sqlite
     "${check[@]}" ./misuse 20 3000
 fi

@@ -41,6 +41,19 @@ pub enum HostOp {
 }
 
 impl HostOp {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::ToolCall,
+        Self::ToolCancel,
+        Self::Gate,
+        Self::SecretGet,
+        Self::McpAuthorize,
+        Self::McpElicit,
+        Self::ProviderChat,
+        Self::UsageRecorded,
+        Self::Log,
+    ];
+
     /// As it is told to hosts.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -100,6 +113,15 @@ pub struct HostDeclaration {
     /// Definitions by class name.
     #[serde(default)]
     pub classes: BTreeMap<String, Value>,
+}
+
+/// The payload with how long the answer is waited for.
+pub(crate) fn within(mut payload: Value, limit: std::time::Duration) -> Value {
+    if let Value::Object(fields) = &mut payload {
+        let millis = u64::try_from(limit.as_millis()).unwrap_or(u64::MAX);
+        fields.entry("timeout_ms").or_insert_with(|| millis.into());
+    }
+    payload
 }
 
 /// In what a host answers to `tool.cancel`, if it answers anything: false when it had not taken the call, and never will.
@@ -180,7 +202,7 @@ impl HostDoor {
     /// # Errors
     /// The host failed, was silent, or does not answer this op.
     pub async fn call(&self, op: HostOp, payload: Value, limit: std::time::Duration) -> Result<Value, HostFailure> {
-        let asked = tokio::time::timeout(limit, self.call_streaming(op, payload, None));
+        let asked = tokio::time::timeout(limit, self.call_streaming(op, within(payload, limit), None));
         asked.await.unwrap_or_else(|_| Err(HostFailure(format!("the host did not answer `{}` within {} ms", op.as_str(), limit.as_millis()))))
     }
 

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+#[cfg(unix)]
 use nix::sys::signal::{SigSet, Signal};
 use wfstudio::command::{self, Console};
 use wfstudio::studio::Stop;
@@ -22,7 +23,13 @@ impl Console for Terminal {
     }
 }
 
+/// Where there are no signals that can be waited for, the program ends as it is ended.
+#[cfg(not(unix))]
+#[expect(clippy::needless_pass_by_value, reason = "as on systems with signals")]
+fn hear_signals(_: Stop) {}
+
 /// Waits for signals on a thread of its own: the first ends gently, the second at once.
+#[cfg(unix)]
 fn hear_signals(stop: Stop) {
     let wanted = SigSet::from_iter([Signal::SIGTERM, Signal::SIGINT]);
     // Threads that are started later take this over: only the waiting one gets them.

@@ -69,6 +69,8 @@ async fn asked(studio: &Studio, mut arguments: Arguments, folder: Option<PathBuf
             }
         }
         let stop = Stop { gently: studio.world().stopping.child_token(), at_once: studio.world().stopping.child_token() };
+        // A host that gives the command up ends what it began, such as a worker.
+        let _given_up = stop.gently.clone().drop_guard();
         let call = Call { studio, console: paper, tenant, json, quiet, folder, file, stop, alone: false };
         Ok(super::run(&call, std::mem::take(&mut arguments)).await)
     }

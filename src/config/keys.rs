@@ -142,6 +142,7 @@ keys! {
     "async_progress.ttl" "STUDIO_ASYNC_PROGRESS_TTL" Kind::Count(0, 3_153_600_000), always!(3600);
     "async_progress.poll_ms" "STUDIO_ASYNC_PROGRESS_POLL_MS" Kind::Count(50, 3_600_000), always!(200);
     "sse.heartbeat_seconds" "STUDIO_SSE_HEARTBEAT_SECONDS" Kind::Count(1, 3600), always!(15);
+    "sse.max_seconds" "STUDIO_SSE_MAX_SECONDS" Kind::Count(0, 31_536_000), always!(0);
     "parallel.concurrency" "STUDIO_PARALLEL_CONCURRENCY" SMALL, always!(8);
     "loop.default_max_steps" "STUDIO_LOOP_DEFAULT_MAX_STEPS" SMALL, always!(10);
     "loop.global_max_steps" "STUDIO_LOOP_GLOBAL_MAX_STEPS" SOME, always!(100_000);

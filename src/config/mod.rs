@@ -181,7 +181,7 @@ sections! {
     /// What tails of async runs read.
     AsyncProgress { enabled: bool, ttl: u64, poll_ms: u64, }
     /// Event streams.
-    Sse { heartbeat_seconds: u64, }
+    Sse { heartbeat_seconds: u64, max_seconds: u64, }
     /// Branches.
     Parallel { concurrency: u32, }
     /// Loops.

@@ -42,6 +42,7 @@ async_progress.enabled|STUDIO_ASYNC_PROGRESS_ENABLED|true|0|false
 async_progress.ttl|STUDIO_ASYNC_PROGRESS_TTL|3600|60|60
 async_progress.poll_ms|STUDIO_ASYNC_PROGRESS_POLL_MS|200|50|50
 sse.heartbeat_seconds|STUDIO_SSE_HEARTBEAT_SECONDS|15|3|3
+sse.max_seconds|STUDIO_SSE_MAX_SECONDS|0|25|25
 parallel.concurrency|STUDIO_PARALLEL_CONCURRENCY|8|1|1
 loop.default_max_steps|STUDIO_LOOP_DEFAULT_MAX_STEPS|10|20|20
 loop.global_max_steps|STUDIO_LOOP_GLOBAL_MAX_STEPS|100000|5|5

@@ -3,19 +3,27 @@
 //! The child has no other thread, and locks are in whatever state they were. So it gets tables of its own, nothing of the
 //! parent is touched or dropped there, and no thread is inside SQLite while the process forks.
 
+#[cfg(unix)]
 use std::cell::RefCell;
+#[cfg(unix)]
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+#[cfg(unix)]
 use std::time::Duration;
 
+#[cfg(unix)]
 use super::c::ticket;
+#[cfg(unix)]
 use super::door::process;
+#[cfg(unix)]
 use crate::store::fork as gate;
 
 /// How long a fork waits for threads inside SQLite.
+#[cfg(unix)]
 const PATIENCE: Duration = Duration::from_secs(10);
 
 static EPOCH: AtomicU32 = AtomicU32::new(0);
+#[cfg(unix)]
 static WATCHED: Once = Once::new();
 
 /// How many forks lie between the first process and this one.
@@ -24,11 +32,13 @@ pub(crate) fn epoch() -> u32 {
 }
 
 /// What the child takes over: engines that nobody has used yet.
+#[cfg(unix)]
 struct Heritage {
     engines: process::Heritage,
     tickets: ticket::Heritage,
 }
 
+#[cfg(unix)]
 thread_local! {
     static HERITAGE: RefCell<Option<Heritage>> = const { RefCell::new(None) };
 }
@@ -73,6 +83,8 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
 
 /// Registers the handlers, once per process image.
 pub(crate) fn watch() {
+    // Where processes do not fork there is nothing to hear of.
+    #[cfg(unix)]
     WATCHED.call_once(|| {
         // SAFETY: the three are plain functions that never unwind, and `-z nodelete` keeps them in memory for as long as
         // the process lives.
@@ -82,12 +94,14 @@ pub(crate) fn watch() {
     });
 }
 
+#[cfg(unix)]
 unsafe extern "C" fn before() {
     gate::prepare(PATIENCE);
     let heritage = Heritage { engines: process::heritage(), tickets: ticket::heritage() };
     drop(HERITAGE.try_with(|kept| kept.replace(Some(heritage))));
 }
 
+#[cfg(unix)]
 unsafe extern "C" fn in_parent() {
     let heritage = HERITAGE.try_with(|kept| kept.take());
     gate::parent();
@@ -95,6 +109,7 @@ unsafe extern "C" fn in_parent() {
     drop(heritage);
 }
 
+#[cfg(unix)]
 unsafe extern "C" fn in_child() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
     gate::child();

@@ -8,5 +8,8 @@ mod fault;
 mod fork;
 pub mod uniffi;
 
+/// Major and minor version of the functions that other languages call: `major << 16 | minor`.
+const VERSION: u32 = (1 << 16) | 1;
+
 #[cfg(test)]
 mod tests;

@@ -102,7 +102,7 @@ fn traces_usage_and_calls_of_a_stream_come_through_functions_of_their_own() {
         }
     };
     assert_eq!((&call["op"], stream.next_host_call()), (&"tool.call".into(), None));
-    engine.complete_host_call(call["call_id"].as_u64().expect("a number"), 1, "\"paid\"".into()).expect("it is taken");
+    engine.complete_host_call(call["call_id"].as_i64().expect("a number"), 1, "\"paid\"".into()).expect("it is taken");
     while stream.next_batch(5000, 0).expect("bytes").is_some() {}
     let run = serde_json::json!({"trace_id": call["payload"]["trace_id"]}).to_string();
     let trace = engine.trace(run.clone()).expect("a trace");
@@ -112,4 +112,31 @@ fn traces_usage_and_calls_of_a_stream_come_through_functions_of_their_own() {
     let usage = engine.usage(window.into()).expect("usage");
     assert!(usage.contains("run_count"), "{usage}");
     assert_eq!(usage, engine.call("usage.query".into(), window.into()).expect("usage"));
+}
+
+#[test]
+fn what_is_started_is_told_by_its_number_and_brings_its_head_first() {
+    let engine = StudioEngine::shared("started by uniffi".into(), CONFIG.into()).expect("an engine");
+    let told = |most| engine.ready(10_000, most).expect("open");
+    let stream = engine.start("about".into(), "{}".into(), Vec::new()).expect("a stream");
+    assert_eq!((told(8), engine.ready(0, 8).expect("open")), (vec![stream.number()], vec![]));
+    assert_eq!((stream.take_head(), stream.next_batch(5_000, 0).expect("a head")), (None, Some(vec![])));
+    let head = stream.take_head().expect("a head");
+    assert!(head.contains("\"abi\":\"1.1\"") && head.contains("\"mounts\":[\"/api/studio\",\"/studio\"]"), "{head}");
+    assert_eq!((stream.take_head(), stream.next_batch(5_000, 0).expect("the end")), (None, None));
+    stream.finish().expect("closed");
+    // A request that the stream refuses, and calls that wait for the host.
+    let wrong = engine.start("run".into(), r#"{"workflow":"none"}"#.into(), Vec::new()).expect("a stream");
+    assert!(matches!(wrong.next_batch(5_000, 0), Err(StudioError::Failed { code: -2, .. })));
+    engine.set_host(r#"{"ops":["gate"]}"#.into(), None).expect("a host");
+    let asked = engine.start("http".into(), r#"{"method":"GET","path":"/studio/api/settings"}"#.into(), Vec::new()).expect("a stream");
+    while !told(8).contains(&0) {}
+    let call: serde_json::Value = serde_json::from_str(&engine.next_host_call(0).expect("open").expect("a call")).expect("JSON");
+    assert_eq!((&call["op"], &call["payload"]["timeout_ms"]), (&"gate".into(), &5_000.into()));
+    engine.complete_host_call(call["call_id"].as_i64().expect("a number"), 1, r#"{"allow":true}"#.into()).expect("it is taken");
+    while asked.next_batch(5_000, 0).expect("an answer").is_some() {}
+    assert!(asked.take_head().is_some_and(|head| head.contains("\"status\":200")));
+    assert!(engine.complete_host_call(-1, 1, String::new()).is_err() && engine.ready(0, -1).is_err());
+    engine.shutdown(5_000).expect("closed");
+    assert!(matches!(engine.ready(-1, 8), Err(StudioError::Failed { code: -5, .. })));
 }

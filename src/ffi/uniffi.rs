@@ -67,19 +67,24 @@ pub fn library_version() -> String {
 
 /// The version of the C functions, whose results and codes these calls share.
 #[uniffi::export]
-pub fn abi_version() -> u32 {
-    studio_abi_version()
+pub fn abi_version() -> i32 {
+    i32::try_from(studio_abi_version()).unwrap_or_default()
 }
 
 /// Closes every engine of the process and ends all callbacks: for hooks at exit and before a fork.
 #[uniffi::export]
-pub fn shutdown_all(timeout_ms: u32) {
-    process::shutdown(Duration::from_millis(timeout_ms.into()));
+pub fn shutdown_all(timeout_ms: i32) {
+    process::shutdown(lasting(timeout_ms));
 }
 
 /// An engine: configuration, database, running work. May be used from any thread.
 #[derive(uniffi::Object)]
 pub struct StudioEngine(Arc<Engine>);
+
+/// Numbers have a sign in all languages; a negative time is none.
+fn lasting(timeout_ms: i32) -> Duration {
+    Duration::from_millis(u64::try_from(timeout_ms).unwrap_or_default())
+}
 
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
@@ -101,8 +106,8 @@ impl StudioEngine {
     }
 
     /// Closes the engine; its streams end.
-    pub fn shutdown(&self, timeout_ms: u32) -> Result<(), StudioError> {
-        Ok(self.0.close(Duration::from_millis(timeout_ms.into()))?)
+    pub fn shutdown(&self, timeout_ms: i32) -> Result<(), StudioError> {
+        Ok(self.0.close(lasting(timeout_ms))?)
     }
 
     /// One operation by name, JSON in and out; `ops` lists them.
@@ -174,8 +179,9 @@ impl StudioEngine {
     }
 
     /// Answers a call: `ok` 1 the result, 0 a failure, 2 a chunk with more to follow.
-    pub fn complete_host_call(&self, call_id: u64, ok: i32, data: String) -> Result<(), StudioError> {
-        Ok(self.0.host_complete(call_id, ok, data.as_bytes())?)
+    pub fn complete_host_call(&self, call_id: i64, ok: i32, data: String) -> Result<(), StudioError> {
+        // No call has a negative number.
+        Ok(self.0.host_complete(u64::try_from(call_id).unwrap_or(u64::MAX), ok, data.as_bytes())?)
     }
 }
 
@@ -207,8 +213,8 @@ impl EventStream {
 impl EventStream {
     /// All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
     /// the host or the head came instead.
-    pub fn next_batch(&self, timeout_ms: i32, max_bytes: u64) -> Result<Option<Vec<u8>>, StudioError> {
-        Ok(match self.stream.next_batch(timeout_ms, usize::try_from(max_bytes).unwrap_or(usize::MAX))? {
+    pub fn next_batch(&self, timeout_ms: i32, max_bytes: i64) -> Result<Option<Vec<u8>>, StudioError> {
+        Ok(match self.stream.next_batch(timeout_ms, usize::try_from(max_bytes).unwrap_or_default())? {
             Next::Bytes(bytes) => Some(bytes),
             Next::TimedOut => Some(Vec::new()),
             Next::Over => None,

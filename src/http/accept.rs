@@ -178,7 +178,7 @@ pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response>
     let from = if accepted.replayed { position.not_before(first) } else { fresh };
     let events = call.studio.events(&call.scope, run, from, Follow::Answer).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
-    Ok(sse::answer(events, slot, accepted.leash, silence(&call.studio)?))
+    Ok(sse::answer(events, slot, accepted.leash, pace(&call.studio)?))
 }
 
 /// Tells a run to one more reader.
@@ -187,9 +187,10 @@ pub(super) async fn tail(call: Call) -> Result<Response> {
     let slot = call.studio.stream_slot()?;
     let events = call.studio.events(&call.scope, call.part("run"), position.not_before(0), Follow::Tail).await?;
     let Some(events) = events else { return Ok(answer::nothing()) };
-    Ok(sse::answer(events, slot, None, silence(&call.studio)?))
+    Ok(sse::answer(events, slot, None, pace(&call.studio)?))
 }
 
-fn silence(studio: &Studio) -> Result<sse::Silence> {
-    Ok(sse::Silence::new(settings::heartbeat(studio.config()), studio.runtime()?))
+fn pace(studio: &Studio) -> Result<sse::Pace> {
+    let silence = sse::Silence::new(settings::heartbeat(studio.config()), studio.runtime()?);
+    Ok(sse::Pace { silence, most: settings::longest_stream(studio.config()) })
 }

@@ -80,6 +80,11 @@ pub(crate) fn prepare() {
     details::prepare();
 }
 
+/// The prefixes below which requests are answered: a host hands on both what is at them and what is below them.
+pub(crate) fn mounts(config: &crate::config::Config) -> Vec<String> {
+    settings::prefixes(config)
+}
+
 /// Every route, under the configured prefixes and nowhere else, so that a host can merge it into its own router.
 pub fn router(studio: Studio) -> axum::Router {
     let prefixes = settings::prefixes(studio.config());

@@ -84,6 +84,11 @@ pub(super) fn heartbeat(config: &Config) -> Duration {
     Duration::from_secs(config.sse.heartbeat_seconds.max(1))
 }
 
+/// How long an answer may stream the events of a run; none without end.
+pub(super) fn longest_stream(config: &Config) -> Option<Duration> {
+    Some(config.sse.max_seconds).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
 /// Where days begin and end.
 pub(super) fn time_zone(config: &Config) -> jiff::tz::TimeZone {
     config.time_zone()

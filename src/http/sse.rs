@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::{FutureExt as _, Stream, stream};
+use futures_util::{FutureExt as _, Stream, StreamExt as _, future, stream};
 use http::{HeaderValue, header};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep};
@@ -39,9 +39,27 @@ pub fn encode(frames: &[Frame], into: &mut Vec<u8>) {
     }
 }
 
-/// The answer that tells a run. The leash cancels the run when the answer is dropped before its end.
-pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>, silence: Silence) -> Response {
-    let chunks = Box::pin(encoded(events.cut_when_behind()));
+/// How an answer keeps time.
+pub(super) struct Pace {
+    /// When a comment comes.
+    pub(super) silence: Silence,
+    /// After how long it ends, whether the run goes on or not.
+    pub(super) most: Option<Duration>,
+}
+
+impl Pace {
+    /// Comes when the answer is to end.
+    fn over(&self) -> impl Future<Output = ()> + Send + use<> {
+        let _entered = self.silence.runtime.enter();
+        self.most.map_or_else(|| future::Either::Left(future::pending()), |most| future::Either::Right(tokio::time::sleep(most)))
+    }
+}
+
+/// The answer that tells a run. The leash cancels the run when the answer is dropped before its end; an answer whose time is over has
+/// come to its end, for its reader comes back.
+pub(super) fn answer(events: EventStream, slot: StreamSlot, leash: Option<Leash>, pace: Pace) -> Response {
+    let chunks = Box::pin(encoded(events.cut_when_behind()).take_until(pace.over()));
+    let silence = pace.silence;
     let mut response = Response::new(Body::new(EventBody { opened: false, ..EventBody::new(chunks, slot, leash, silence) }));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -13,7 +13,7 @@ mod values;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use frame::{Frame, Wire, pending_tools};
+pub use frame::{EVENTS, Frame, Wire, pending_tools};
 use frame::{Body, Facts, Place, StepFacts, pause_of};
 use lanes::Lane;
 

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::outbound::Patience;
 use super::reply::{self, Parts, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
-use crate::host::{HostDoor, HostFailure, HostOp};
+use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 
@@ -29,7 +29,7 @@ impl HostModels {
     async fn ask(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
         let until = self.patience.until();
         let (sender, mut chunks) = mpsc::unbounded_channel();
-        let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, self.payload(request), Some(sender)));
+        let mut asked = std::pin::pin!(self.door.call_streaming(HostOp::ProviderChat, within(self.payload(request), self.patience.total), Some(sender)));
         let mut limit = self.patience.first_byte;
         let mut heard = Heard::default();
         loop {

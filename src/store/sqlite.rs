@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -176,8 +177,11 @@ fn folder_of(path: &Path) -> PathBuf {
 
 /// Makes the file so that only its owner can read it; SQLite gives its companions the same mode.
 fn make_file(path: &Path) -> Result<(), StoreError> {
-    let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path);
-    match made {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    match options.open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(of_io(&error, path)),
@@ -208,6 +212,13 @@ fn explained(error: rusqlite::Error, path: &Path) -> StoreError {
 }
 
 /// Whether this process certainly may not read and write a file.
+#[cfg(not(unix))]
+fn is_denied(found: &fs::Metadata) -> bool {
+    found.permissions().readonly()
+}
+
+/// Whether this process certainly may not read and write a file.
+#[cfg(unix)]
 fn is_denied(found: &fs::Metadata) -> bool {
     let Ok(own) = fs::metadata("/proc/self") else { return false };
     let may = |bits: u32| found.mode() & bits == bits;
@@ -288,6 +299,14 @@ impl Watch {
     }
 }
 
+/// Where a file has no number, the time when it was made tells one from another.
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let made = fs::metadata(path).ok()?.created().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some((made.as_secs(), u64::from(made.subsec_nanos())))
+}
+
+#[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
-use crate::host::{HostDoor, HostOp, HostTool, TAKEN};
+use crate::host::{HostDoor, HostOp, HostTool, TAKEN, within};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
 
@@ -69,7 +69,7 @@ impl Tool for HostCaller {
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
             });
-            let mut asked = std::pin::pin!(tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, payload, None)));
+            let mut asked = std::pin::pin!(tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, within(payload, call.timeout), None)));
             let asked = tokio::select! {
                 biased;
                 asked = &mut asked => asked,

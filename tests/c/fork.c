@@ -1,5 +1,6 @@
 /* Owns proof that a process may fork while queries and streams are under way: children are told, may open an engine of their own,
  * and the parent goes on. */
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -11,13 +12,42 @@ static studio_engine *engine;
 static studio_engine *untouched;
 static studio_stream *waiting;
 static atomic_int over;
-static atomic_ulong queries, streams;
+static atomic_ulong queries, streams, watches;
 
 static void *query(void *unused) {
     while (!atomic_load(&over)) {
         call_ok(engine, "trace.list", "{\"limit\":5}");
         atomic_fetch_add(&queries, 1);
     }
+    return unused;
+}
+
+/* Watches the descriptor and reads what was begun, while the process forks. */
+static void *watch(void *unused) {
+    int fd = studio_engine_fd(engine);
+    CHECK(fd >= 0);
+    while (!atomic_load(&over)) {
+        studio_stream *one = NULL;
+        studio_buf out = STUDIO_BUF_EMPTY;
+        EXPECT(STUDIO_OK, studio_start(engine, "ops", NULL, 0, NULL, 0, &one, &out), &out);
+        int ended = 0;
+        while (!ended) {
+            struct pollfd watched = {fd, POLLIN, 0};
+            CHECK(poll(&watched, 1, 20000) == 1);
+            char rest[8];
+            while (read(fd, rest, sizeof rest) > 0) {}
+            uint64_t news[64];
+            size_t count;
+            while (studio_ready(engine, 0, news, 64, &count) == STUDIO_OK) {}
+            int32_t code;
+            while ((code = studio_stream_next(one, 0, &out)) == STUDIO_HEAD) studio_buf_free(&out);
+            ended = code == STUDIO_END;
+            CHECK(ended || code == STUDIO_TIMEOUT);
+        }
+        EXPECT(STUDIO_OK, studio_stream_close(one), NULL);
+        atomic_fetch_add(&watches, 1);
+    }
+    close(fd);
     return unused;
 }
 
@@ -44,9 +74,22 @@ static void child(int number) {
     EXPECT(STUDIO_FORKED, studio_stream_next(waiting, 0, &out), &out);
     studio_buf_free(&out);
     EXPECT(STUDIO_FORKED, studio_stream_close(waiting), NULL);
+    uint64_t news[4];
+    size_t count;
+    studio_stream *begun = NULL;
+    EXPECT(STUDIO_FORKED, studio_start(engine, "ops", NULL, 0, NULL, 0, &begun, &out), &out);
+    studio_buf_free(&out);
+    EXPECT(STUDIO_FORKED, studio_ready(engine, -1, news, 4, &count), NULL);
+    EXPECT(STUDIO_FORKED, studio_engine_fd(engine), NULL);
     EXPECT(STUDIO_FORKED, studio_engine_close(engine, 0), NULL);
     /* Opened before the fork and never used: it works here. */
-    if (number % 2 == 0) call_ok(untouched, "trace.list", "{}");
+    if (number % 2 == 0) {
+        EXPECT(STUDIO_OK, studio_start(untouched, "trace.list", NULL, 0, NULL, 0, &begun, &out), &out);
+        EXPECT(STUDIO_OK, studio_ready(untouched, 20000, news, 4, &count), NULL);
+        CHECK(count == 1 && news[0] == (uint64_t)(uintptr_t)begun);
+        EXPECT(STUDIO_HEAD, studio_stream_next(begun, 20000, &out), &out);
+        studio_buf_free(&out);
+    }
     char path[64];
     snprintf(path, sizeof path, "child-%d.sqlite", number);
     studio_engine *own = open_engine(path);
@@ -73,8 +116,8 @@ int main(int argc, char **argv) {
     call_ok(engine, "workflow.save", ECHO_WORKFLOW);
     studio_buf out = STUDIO_BUF_EMPTY;
     EXPECT(STUDIO_OK, studio_run(engine, TEXT("{\"workflow\":\"echo\",\"message\":\"waits\"}"), &waiting, &out), &out);
-    pthread_t threads[4];
-    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, i < 2 ? query : stream, NULL);
+    pthread_t threads[5];
+    for (int i = 0; i < 5; i++) pthread_create(&threads[i], NULL, i < 2 ? query : i < 4 ? stream : watch, NULL);
     for (int i = 0; i < forks; i++) {
         pid_t pid = fork();
         CHECK(pid >= 0);
@@ -87,9 +130,9 @@ int main(int argc, char **argv) {
         }
     }
     atomic_store(&over, 1);
-    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 5; i++) pthread_join(threads[i], NULL);
     call_ok(engine, "health", "{}");
-    printf("%d forks beside %lu queries and %lu streams\n", forks, atomic_load(&queries), atomic_load(&streams));
+    printf("%d forks beside %lu queries, %lu streams and %lu that were watched\n", forks, atomic_load(&queries), atomic_load(&streams), atomic_load(&watches));
     studio_shutdown(5000);
     return 0;
 }

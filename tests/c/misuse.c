@@ -1,4 +1,6 @@
 /* Owns proof that no misuse of a function crashes: many engines opened and closed, and a great many random bad calls. */
+#include <unistd.h>
+
 #include "check.h"
 
 static uint64_t seed = 0x9e3779b97f4a7c15u;
@@ -35,7 +37,7 @@ static const char *const texts[] = {
     "{\"method\":\"GET\",\"path\":\"//../%00\"}", "{\"ops\":[\"gate\"]}", "{\"ops\":[1]}", "{\"tools\":{}}",
     "{\"headers\":[[1,2]],\"method\":\"GET\",\"path\":\"/\"}", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 };
-static const char *const names[] = {"ops", "trace.get", "trace.list", "graph.validate", "no.such", "", "\xff", "run.cancel"};
+static const char *const names[] = {"ops", "http", "run", "resume", "about", "trace.get", "trace.list", "graph.validate", "no.such", "", "\xff", "run.cancel"};
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 static const uint8_t *text;
@@ -63,7 +65,10 @@ static int32_t told(void *user_data, int32_t code, const uint8_t *data, size_t s
 static int32_t one_call(studio_buf *out, studio_stream **stream, studio_engine **other) {
     void *handle = any_handle();
     any_text();
-    switch (below(18)) {
+    uint64_t news[4];
+    size_t count = 0;
+    int fd;
+    switch (below(21)) {
     case 0: return studio_engine_open(text, len, below(9) ? other : NULL, out);
     case 1: return studio_engine_shared(any_name(), text, len, below(9) ? other : NULL, out);
     case 2: return handle == engine ? 0 : studio_engine_close(handle, below(3));
@@ -81,6 +86,12 @@ static int32_t one_call(studio_buf *out, studio_stream **stream, studio_engine *
     case 14: return studio_stream_close(handle);
     case 15: return studio_host_set(handle, text, len, NULL, NULL, NULL);
     case 16: return studio_host_next(handle, 0, out);
+    case 17: return studio_start(handle, any_name(), text, len, below(3) ? NULL : text, len, below(9) ? stream : NULL, out);
+    case 18: return studio_ready(handle, (int32_t)below(2), below(9) ? news : NULL, below(5), below(9) ? &count : NULL);
+    case 19:
+        fd = studio_engine_fd(handle);
+        if (fd >= 0) close(fd);
+        return fd;
     default: return studio_host_complete(handle, random_bits() >> below(64), (int32_t)below(5) - 1, text, len);
     }
 }

@@ -9,6 +9,7 @@ mod earlier;
 mod api;
 mod codegen;
 mod endings;
+mod functions;
 mod knowledge;
 mod mcp;
 mod memory;

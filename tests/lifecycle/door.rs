@@ -158,7 +158,7 @@ impl Host {
             in_time && refused > 0 && within >= 400
         });
         let began = Instant::now();
-        let _closed_before = engine.shutdown(u32::try_from(within).unwrap_or(0));
+        let _closed_before = engine.shutdown(i32::try_from(within).unwrap_or(i32::MAX));
         let took = began.elapsed();
         closed.store(true, Ordering::SeqCst);
         let refused_in_time = answers.join().unwrap_or(false);
@@ -213,7 +213,7 @@ fn is_open(calls: &Mutex<Vec<Fetched>>, at: usize, engine: usize) -> bool {
 fn answer(engine: &StudioEngine, calls: &Mutex<Vec<Fetched>>, at: usize) -> bool {
     let door = calls.lock().expect("a lock")[at].door;
     let serial = format!("s{at};");
-    let accepted = engine.complete_host_call(door, 1, json!({"serial": serial}).to_string()).is_ok();
+    let accepted = engine.complete_host_call(i64::try_from(door).unwrap_or(-1), 1, json!({"serial": serial}).to_string()).is_ok();
     calls.lock().expect("a lock")[at].answer = Some((serial, accepted));
     accepted
 }

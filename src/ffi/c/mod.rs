@@ -12,6 +12,8 @@ pub(super) mod ticket;
 
 use std::ffi::c_char;
 
+const _: () = assert!(STUDIO_ABI_VERSION == super::VERSION, "one version");
+
 /// Major and minor version of these functions: `major << 16 | minor`. A host works with the same major and a minor not
 /// below the header's.
 pub const STUDIO_ABI_VERSION: u32 = (1 << 16) | 1;

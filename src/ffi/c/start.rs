@@ -7,24 +7,24 @@ use bytes::Bytes;
 use super::super::fault::Fault;
 use super::buffer::studio_buf;
 use super::engine::studio_engine;
-use super::entry::{Entry, Reply, Slot, body, name, text};
+use super::entry::{self, Entry, Reply, Slot, name, text};
 use super::stream::studio_stream;
 use super::{STUDIO_TIMEOUT, ticket};
 
-/// Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body_in` its body), `run`, `resume`, or
+/// Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body` its body), `run`, `resume`, or
 /// any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
 /// `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
 /// a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks.
 ///
 /// # Safety
-/// `op` ends with NUL; `request` and `body_in` can be read for their lengths; `out` and `err` are NULL or can be written.
+/// `op` ends with NUL; `request` and `body` can be read for their lengths; `out` and `err` are NULL or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn studio_start(
     engine: *mut studio_engine,
     op: *const c_char,
     request: *const u8,
     len: usize,
-    body_in: *const u8,
+    body: *const u8,
     body_len: usize,
     out: *mut *mut studio_stream,
     err: *mut studio_buf,
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn studio_start(
     entry.run(|| {
         out.there()?;
         // SAFETY: the caller's promise.
-        let (op, request, body) = unsafe { (name(op)?, text(request, len)?, body(body_in, body_len)?) };
+        let (op, request, body) = unsafe { (name(op)?, text(request, len)?, entry::body(body, body_len)?) };
         let stream = ticket::engine(engine)?.start(op, request, Bytes::copy_from_slice(body))?;
         ticket::give(&stream, out)?;
         Ok(Reply::DONE)

@@ -171,7 +171,7 @@ pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::io::Read as _;
     use std::os::fd::FromRawFd as _;

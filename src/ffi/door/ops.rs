@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::super::fault::{Code, Fault};
+use super::about::about;
 use super::http::whole;
 use super::requests::{self, object, required, text};
 use crate::error::Error;
@@ -21,6 +22,7 @@ use crate::sync::Mutex;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ffi) enum Op {
     Ops,
+    About,
     Start,
     Health,
     Backup,
@@ -54,6 +56,7 @@ struct Route {
 /// How an operation is done.
 enum Way {
     Names,
+    About,
     Start,
     Health,
     Backup,
@@ -79,8 +82,9 @@ const THREADS: &[&str] = &["entity_type", "entity_id", "q", "limit", "cursor"];
 
 impl Op {
     /// All of them, in the order in which they are listed.
-    pub(in crate::ffi) const ALL: [Self; 22] = [
+    pub(in crate::ffi) const ALL: [Self; 23] = [
         Self::Ops,
+        Self::About,
         Self::Start,
         Self::Health,
         Self::Backup,
@@ -107,6 +111,7 @@ impl Op {
     fn row(self) -> (&'static str, Way) {
         match self {
             Self::Ops => ("ops", Way::Names),
+            Self::About => ("about", Way::About),
             Self::Start => ("start", Way::Start),
             Self::Health => ("health", Way::Health),
             Self::Backup => ("backup", Way::Backup),
@@ -151,6 +156,7 @@ pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Ve
 pub(super) async fn answer(studio: &Studio, op: Op, request: Map<String, Value>) -> Result<Vec<u8>, Fault> {
     match op.row().1 {
         Way::Names => Ok(json!({"ops": Op::ALL.map(Op::name)}).to_string().into_bytes()),
+        Way::About => Ok(about(studio).to_string().into_bytes()),
         Way::Start => {
             studio.start_workers()?;
             Ok(b"{}".to_vec())

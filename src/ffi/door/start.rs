@@ -34,9 +34,6 @@ enum Asked {
     Op(Op),
 }
 
-/// The names that are not those of operations.
-pub(in crate::ffi) const STARTED: [&str; 3] = ["http", "run", "resume"];
-
 impl Asked {
     fn named(name: &str) -> Result<Self, Fault> {
         match name {

@@ -12,7 +12,7 @@ use super::settings;
 use crate::error::Result;
 
 /// Schemas, topic by topic; each file is an object of schemas by name.
-const SCHEMAS: [&str; 9] = [
+const SCHEMAS: [&str; 11] = [
     include_str!("runs.json"),
     include_str!("threads.json"),
     include_str!("definitions.json"),
@@ -22,6 +22,8 @@ const SCHEMAS: [&str; 9] = [
     include_str!("codegen.json"),
     include_str!("usage.json"),
     include_str!("adapters.json"),
+    include_str!("events.json"),
+    include_str!("host.json"),
 ];
 /// Parameters of queries, by name.
 const PARAMETERS: &str = include_str!("parameters.json");
@@ -76,6 +78,8 @@ pub(super) fn document() -> Value {
             "description": "Agents and graph workflows: definitions, runs as server-sent events, traces, threads, attachments.",
         },
         "paths": paths(),
+        // What travels between the library and its host: no part of HTTP, and described here for whoever makes types of it.
+        "x-host": {"calls": reference("HostCalls"), "marks": reference("HostMarks")},
         "components": {"schemas": schemas(), "parameters": parameters(), "headers": headers("answered"), "responses": {"Problem": {
             "description": "A refusal; `code` says which.",
             "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -205,7 +209,12 @@ fn response(gives: Gives) -> Value {
                 "properties": {"data": {"type": "array", "items": reference(schema)}, "next_cursor": {"type": ["string", "null"]}},
             }),
         ),
-        Gives::Events => described("Server-sent events.", "text/event-stream", &json!({"type": "string"})),
+        Gives::Events => {
+            let mut described = described("Server-sent events.", "text/event-stream", &json!({"type": "string"}));
+            // The data of one event has a schema by the event's name.
+            described["x-events"] = json!({"workflow": reference("WorkflowEvents"), "chat": reference("ChatEvents")});
+            described
+        }
         Gives::Bytes => described("A file.", "*/*", &json!({})),
         Gives::Page => described("A page.", "text/html", &json!({"type": "string"})),
     }

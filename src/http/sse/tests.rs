@@ -53,6 +53,18 @@ async fn a_stream_without_pause_tells_no_comment() {
 }
 
 #[tokio::test]
+async fn an_answer_whose_time_is_over_ends_and_does_not_cancel_its_run() {
+    let studio = studio();
+    let silence = Silence::new(Duration::from_secs(60), studio.runtime().expect("a runtime"));
+    let pace = Pace { silence, most: Some(Duration::from_millis(20)) };
+    let chunks = Box::pin(stream::pending::<Result<Bytes, Cut>>().take_until(pace.over()));
+    let mut body = EventBody { chunks, silence: pace.silence, opened: false, leash: Some(leash(&studio)), _slot: studio.stream_slot().expect("a slot") };
+    body.frame().await.expect("a frame").expect("no fault");
+    assert!(body.frame().await.is_none(), "its time is over");
+    assert!(body.leash.is_none(), "the reader comes back");
+}
+
+#[tokio::test]
 async fn only_a_whole_telling_lets_the_leash_go() {
     let studio = studio();
     let mut whole = body(&studio, stream::empty(), Duration::from_secs(60), Some(leash(&studio)));

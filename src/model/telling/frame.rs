@@ -13,6 +13,34 @@ use super::super::{Id, Timestamp};
 use super::Tokens;
 use super::json::Object;
 
+/// The names of all events, in about the order in which a run tells them.
+pub const EVENTS: [&str; 24] = [
+    "thread",
+    "trace_started",
+    "step_started",
+    "loop_iteration",
+    "step_retrying",
+    "checkpoint_hit",
+    "token",
+    "tool_call",
+    "tool_result",
+    "rag_query",
+    "branch_started",
+    "branch_completed",
+    "parallel_interrupt",
+    "human_input_required",
+    "tool_approval_required",
+    "tool_approval_resolved",
+    "step_completed",
+    "step_failed",
+    "trace_completed",
+    "trace_failed",
+    "trace_cancelled",
+    "done",
+    "error",
+    "run_terminal",
+];
+
 /// What all frames of a run share.
 #[derive(Debug)]
 pub struct Facts {

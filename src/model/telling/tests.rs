@@ -56,3 +56,19 @@ fn a_frame_holds_what_is_told_and_not_a_large_entry() {
         }
     }
 }
+
+/// The names are those of the arms that give them, and each is described.
+#[test]
+fn all_names_of_events_are_listed_and_described() {
+    let source = include_str!("frame.rs");
+    let arms = source.split("pub fn event(&self)").nth(1).and_then(|rest| rest.split("/// Its id").next()).expect("the arms");
+    let ends = source.split("const fn end_of").nth(1).and_then(|rest| rest.split("/// Calls that").next()).expect("the ends");
+    let quoted = |text: &str| text.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let given: std::collections::BTreeSet<String> = quoted(arms).into_iter().chain(quoted(ends)).collect();
+    let listed = |names: &mut dyn Iterator<Item = &str>| names.map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(listed(&mut EVENTS.into_iter()), given);
+    let schemas: serde_json::Value = serde_json::from_str(include_str!("../../http/openapi/events.json")).expect("JSON");
+    let of = |name: &str| schemas[name]["properties"].as_object().expect("events by name").keys().cloned().collect::<Vec<_>>();
+    let described = of("WorkflowEvents").into_iter().chain(of("ChatEvents")).collect();
+    assert_eq!(given, described);
+}

@@ -13,7 +13,11 @@ use rmcp::service::{ClientCacheConfig, Peer, PeerRequestOptions, RunningService,
 use serde_json::{Value, json};
 
 use super::client::Client;
+#[cfg(not(unix))]
+use super::elsewhere::{LastWords, Process};
+#[cfg(unix)]
 use super::process::Process;
+#[cfg(unix)]
 use super::program::LastWords;
 use super::server::Ready;
 use super::server_call::{self, Replied, ServerCall, Underway};

@@ -5,12 +5,16 @@ mod bounded;
 mod client;
 mod content;
 mod elicitation;
+#[cfg(not(unix))]
+mod elsewhere;
 mod events;
 mod link;
 mod links;
 mod live;
 mod open;
+#[cfg(unix)]
 mod process;
+#[cfg(unix)]
 mod program;
 mod server;
 mod server_call;

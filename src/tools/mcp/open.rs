@@ -10,7 +10,11 @@ use rmcp::transport::Transport;
 use super::bounded::Bounded;
 use super::client::{Client, HANDSHAKE, STATELESS};
 use super::live::Live;
+#[cfg(not(unix))]
+use super::elsewhere::{self as program, LastWords, Process};
+#[cfg(unix)]
 use super::process::Process;
+#[cfg(unix)]
 use super::program::{self, LastWords};
 use super::server::{Ready, Way, unavailable};
 use super::{events, web};

@@ -228,6 +228,7 @@ impl Story {
                 frame.write_id(&mut id);
                 frame.write_data(&mut data);
                 let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+                super::described::check(frame.event(), &data);
                 told.push(Told { id: text(id), event: frame.event(), data: text(data) });
             }
         }
