@@ -35,8 +35,8 @@ typedef void (*studio_destroy_fn)(void *user_data);
 typedef void (*studio_log_fn)(void *user_data, const uint8_t *line, size_t len);
 
 /* Told by threads of the library, one call after the other: `STUDIO_OK` and whole frames, `STUDIO_HOST_CALL` and a call,
- `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes, exactly once. Any result but 0 ends it early. Calls that
- may wait are refused inside. Interpreters with a lock should pull instead. */
+ `STUDIO_HEAD` and the head of what `studio_start` began, a negative code and a problem, at last `STUDIO_END` without bytes,
+ exactly once. Any result but 0 ends it early. Calls that may wait are refused inside. Interpreters with a lock should pull instead. */
 typedef int32_t (*studio_event_fn)(void *user_data, int32_t code, const uint8_t *data, size_t len);
 
 /* The version of these functions; see `STUDIO_ABI_VERSION`. */
@@ -145,7 +145,7 @@ int32_t studio_log_set(studio_log_fn log,
                        void *user_data,
                        studio_destroy_fn destroy);
 
-/* Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body_in` its body), `run`, `resume`, or
+/* Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body` its body), `run`, `resume`, or
  any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once,
  `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up;
  a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks. */
@@ -153,7 +153,7 @@ int32_t studio_start(struct studio_engine *engine,
                      const char *op,
                      const uint8_t *request,
                      size_t len,
-                     const uint8_t *body_in,
+                     const uint8_t *body,
                      size_t body_len,
                      struct studio_stream **out,
                      struct studio_buf *err);

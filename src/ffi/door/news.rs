@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_in_any_order_of_two_producers_and_a_reader() {
-        let orders = every_order(1, 3) + every_order(2, 1);
+        let orders = every_order(1, 3) + every_order(2, 1) + every_order(2, 2);
         assert!(orders > 10_000, "{orders} orders");
     }
 
