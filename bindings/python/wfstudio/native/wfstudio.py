@@ -48,14 +48,14 @@ class _UniffiRustBuffer(ctypes.Structure):
 
     @staticmethod
     def alloc(size):
-        return _uniffi_rust_call(_UniffiLib.ffi_studio_rustbuffer_alloc, size)
+        return _uniffi_rust_call(_UniffiLib.ffi_wfstudio_rustbuffer_alloc, size)
 
     @staticmethod
     def reserve(rbuf, additional):
-        return _uniffi_rust_call(_UniffiLib.ffi_studio_rustbuffer_reserve, rbuf, additional)
+        return _uniffi_rust_call(_UniffiLib.ffi_wfstudio_rustbuffer_reserve, rbuf, additional)
 
     def free(self):
-        return _uniffi_rust_call(_UniffiLib.ffi_studio_rustbuffer_free, self)
+        return _uniffi_rust_call(_UniffiLib.ffi_wfstudio_rustbuffer_free, self)
 
     def __str__(self):
         return "_UniffiRustBuffer(capacity={}, len={}, data={})".format(
@@ -510,7 +510,7 @@ def _uniffi_load_indirect():
         # Anything else must be an ELF platform - Linux, *BSD, Solaris/illumos
         libname = "lib{}.so"
 
-    libname = libname.format("studio")
+    libname = libname.format("wfstudio")
     path = os.path.join(os.path.dirname(__file__), libname)
     lib = ctypes.cdll.LoadLibrary(path)
     return lib
@@ -519,314 +519,369 @@ def _uniffi_check_contract_api_version(lib):
     # Get the bindings contract version from our ComponentInterface
     bindings_contract_version = 30
     # Get the scaffolding contract version by calling the into the dylib
-    scaffolding_contract_version = lib.ffi_studio_uniffi_contract_version()
+    scaffolding_contract_version = lib.ffi_wfstudio_uniffi_contract_version()
     if bindings_contract_version != scaffolding_contract_version:
         raise InternalError("UniFFI contract version mismatch: try cleaning and rebuilding your project")
 
 def _uniffi_check_api_checksums(lib):
-    if lib.uniffi_studio_checksum_func_abi_version() != 47455:
+    if lib.uniffi_wfstudio_checksum_func_abi_version() != 2871:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_func_library_version() != 60943:
+    if lib.uniffi_wfstudio_checksum_func_library_version() != 59066:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_func_shutdown_all() != 22629:
+    if lib.uniffi_wfstudio_checksum_func_shutdown_all() != 7466:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_eventstream_cancel() != 52517:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_cancel() != 3902:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_eventstream_descriptor() != 4440:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_descriptor() != 163:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_eventstream_finish() != 3712:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_finish() != 61404:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_eventstream_next_batch() != 37623:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_next_batch() != 35421:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_eventstream_next_host_call() != 7017:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_next_host_call() != 22511:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_hostcalls_take_call() != 32579:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_number() != 33833:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_call() != 13912:
+    if lib.uniffi_wfstudio_checksum_method_eventstream_take_head() != 11988:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_complete_host_call() != 3846:
+    if lib.uniffi_wfstudio_checksum_method_hostcalls_take_call() != 62647:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_http() != 8430:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_call() != 42858:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_next_host_call() != 15794:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_complete_host_call() != 1266:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_resume() != 37726:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_descriptor() != 12244:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_run() != 2846:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_http() != 14953:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_set_host() != 37889:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_next_host_call() != 44480:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_shutdown() != 17247:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_ready() != 19253:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_trace() != 7216:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_resume() != 33865:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_method_studioengine_usage() != 40232:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_run() != 5512:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_constructor_studioengine_open() != 62312:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_set_host() != 1204:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
-    if lib.uniffi_studio_checksum_constructor_studioengine_shared() != 42730:
+    if lib.uniffi_wfstudio_checksum_method_studioengine_shutdown() != 53869:
+        raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
+    if lib.uniffi_wfstudio_checksum_method_studioengine_start() != 43291:
+        raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
+    if lib.uniffi_wfstudio_checksum_method_studioengine_trace() != 41468:
+        raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
+    if lib.uniffi_wfstudio_checksum_method_studioengine_usage() != 7969:
+        raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
+    if lib.uniffi_wfstudio_checksum_constructor_studioengine_open() != 22668:
+        raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
+    if lib.uniffi_wfstudio_checksum_constructor_studioengine_shared() != 19:
         raise InternalError("UniFFI API checksum mismatch: try cleaning and rebuilding your project")
 
 # A ctypes library to expose the extern-C FFI definitions.
 # This is an implementation detail which will be called internally by the public API.
 
 _UniffiLib = _uniffi_load_indirect()
-_UniffiLib.ffi_studio_rustbuffer_alloc.argtypes = (
+_UniffiLib.ffi_wfstudio_rustbuffer_alloc.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.ffi_studio_rustbuffer_alloc.restype = _UniffiRustBuffer
-_UniffiLib.ffi_studio_rustbuffer_from_bytes.argtypes = (
+_UniffiLib.ffi_wfstudio_rustbuffer_alloc.restype = _UniffiRustBuffer
+_UniffiLib.ffi_wfstudio_rustbuffer_from_bytes.argtypes = (
     _UniffiForeignBytes,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.ffi_studio_rustbuffer_from_bytes.restype = _UniffiRustBuffer
-_UniffiLib.ffi_studio_rustbuffer_free.argtypes = (
+_UniffiLib.ffi_wfstudio_rustbuffer_from_bytes.restype = _UniffiRustBuffer
+_UniffiLib.ffi_wfstudio_rustbuffer_free.argtypes = (
     _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.ffi_studio_rustbuffer_free.restype = None
-_UniffiLib.ffi_studio_rustbuffer_reserve.argtypes = (
+_UniffiLib.ffi_wfstudio_rustbuffer_free.restype = None
+_UniffiLib.ffi_wfstudio_rustbuffer_reserve.argtypes = (
     _UniffiRustBuffer,
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.ffi_studio_rustbuffer_reserve.restype = _UniffiRustBuffer
-_UniffiLib.ffi_studio_uniffi_contract_version.argtypes = (
+_UniffiLib.ffi_wfstudio_rustbuffer_reserve.restype = _UniffiRustBuffer
+_UniffiLib.ffi_wfstudio_uniffi_contract_version.argtypes = (
 )
-_UniffiLib.ffi_studio_uniffi_contract_version.restype = ctypes.c_uint32
-_UniffiLib.uniffi_studio_checksum_func_abi_version.argtypes = (
+_UniffiLib.ffi_wfstudio_uniffi_contract_version.restype = ctypes.c_uint32
+_UniffiLib.uniffi_wfstudio_checksum_func_abi_version.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_func_abi_version.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_func_library_version.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_func_abi_version.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_func_library_version.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_func_library_version.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_func_shutdown_all.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_func_library_version.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_func_shutdown_all.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_func_shutdown_all.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_eventstream_cancel.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_func_shutdown_all.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_cancel.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_eventstream_cancel.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_eventstream_descriptor.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_cancel.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_descriptor.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_eventstream_descriptor.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_eventstream_finish.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_descriptor.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_finish.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_eventstream_finish.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_eventstream_next_batch.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_finish.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_next_batch.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_eventstream_next_batch.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_eventstream_next_host_call.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_next_batch.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_next_host_call.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_eventstream_next_host_call.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_hostcalls_take_call.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_next_host_call.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_number.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_hostcalls_take_call.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_call.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_number.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_take_head.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_call.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_complete_host_call.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_eventstream_take_head.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_hostcalls_take_call.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_complete_host_call.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_http.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_hostcalls_take_call.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_call.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_http.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_next_host_call.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_call.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_complete_host_call.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_next_host_call.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_resume.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_complete_host_call.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_descriptor.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_resume.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_run.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_descriptor.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_http.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_run.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_set_host.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_http.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_next_host_call.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_set_host.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_shutdown.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_next_host_call.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_ready.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_shutdown.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_trace.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_ready.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_resume.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_trace.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_method_studioengine_usage.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_resume.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_run.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_method_studioengine_usage.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_constructor_studioengine_open.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_run.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_set_host.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_constructor_studioengine_open.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_checksum_constructor_studioengine_shared.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_set_host.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_shutdown.argtypes = (
 )
-_UniffiLib.uniffi_studio_checksum_constructor_studioengine_shared.restype = ctypes.c_uint16
-_UniffiLib.uniffi_studio_fn_func_abi_version.argtypes = (
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_shutdown.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_start.argtypes = (
+)
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_start.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_trace.argtypes = (
+)
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_trace.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_usage.argtypes = (
+)
+_UniffiLib.uniffi_wfstudio_checksum_method_studioengine_usage.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_constructor_studioengine_open.argtypes = (
+)
+_UniffiLib.uniffi_wfstudio_checksum_constructor_studioengine_open.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_checksum_constructor_studioengine_shared.argtypes = (
+)
+_UniffiLib.uniffi_wfstudio_checksum_constructor_studioengine_shared.restype = ctypes.c_uint16
+_UniffiLib.uniffi_wfstudio_fn_func_abi_version.argtypes = (
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_func_abi_version.restype = ctypes.c_uint32
-_UniffiLib.uniffi_studio_fn_func_library_version.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_func_abi_version.restype = ctypes.c_int32
+_UniffiLib.uniffi_wfstudio_fn_func_library_version.argtypes = (
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_func_library_version.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_func_shutdown_all.argtypes = (
-    ctypes.c_uint32,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_func_shutdown_all.restype = None
-_UniffiLib.uniffi_studio_fn_method_eventstream_cancel.argtypes = (
-    ctypes.c_uint64,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_eventstream_cancel.restype = None
-_UniffiLib.uniffi_studio_fn_method_eventstream_descriptor.argtypes = (
-    ctypes.c_uint64,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_eventstream_descriptor.restype = ctypes.c_int32
-_UniffiLib.uniffi_studio_fn_method_eventstream_finish.argtypes = (
-    ctypes.c_uint64,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_eventstream_finish.restype = None
-_UniffiLib.uniffi_studio_fn_method_eventstream_next_batch.argtypes = (
-    ctypes.c_uint64,
-    ctypes.c_int32,
-    ctypes.c_uint64,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_eventstream_next_batch.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_eventstream_next_host_call.argtypes = (
-    ctypes.c_uint64,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_eventstream_next_host_call.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_hostcalls_take_call.argtypes = (
-    ctypes.c_uint64,
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_hostcalls_take_call.restype = None
-_UniffiLib.uniffi_studio_fn_method_studioengine_call.argtypes = (
-    ctypes.c_uint64,
-    _UniffiRustBuffer,
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_studioengine_call.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_studioengine_complete_host_call.argtypes = (
-    ctypes.c_uint64,
-    ctypes.c_uint64,
-    ctypes.c_int32,
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_studioengine_complete_host_call.restype = None
-_UniffiLib.uniffi_studio_fn_method_studioengine_http.argtypes = (
-    ctypes.c_uint64,
-    _UniffiRustBuffer,
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_studioengine_http.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_studioengine_next_host_call.argtypes = (
-    ctypes.c_uint64,
+_UniffiLib.uniffi_wfstudio_fn_func_library_version.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_func_shutdown_all.argtypes = (
     ctypes.c_int32,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_method_studioengine_next_host_call.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_studioengine_resume.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_func_shutdown_all.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_cancel.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_cancel.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_descriptor.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_descriptor.restype = ctypes.c_int32
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_finish.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_finish.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_batch.argtypes = (
+    ctypes.c_uint64,
+    ctypes.c_int32,
+    ctypes.c_int64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_batch.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_host_call.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_host_call.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_number.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_number.restype = ctypes.c_int64
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_take_head.argtypes = (
+    ctypes.c_uint64,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_eventstream_take_head.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_hostcalls_take_call.argtypes = (
     ctypes.c_uint64,
     _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_method_studioengine_resume.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_method_studioengine_run.argtypes = (
-    ctypes.c_uint64,
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_studioengine_run.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_method_studioengine_set_host.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_method_hostcalls_take_call.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_call.argtypes = (
     ctypes.c_uint64,
     _UniffiRustBuffer,
     _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_method_studioengine_set_host.restype = None
-_UniffiLib.uniffi_studio_fn_method_studioengine_shutdown.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_call.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_complete_host_call.argtypes = (
     ctypes.c_uint64,
-    ctypes.c_uint32,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_method_studioengine_shutdown.restype = None
-_UniffiLib.uniffi_studio_fn_method_studioengine_trace.argtypes = (
-    ctypes.c_uint64,
+    ctypes.c_int64,
+    ctypes.c_int32,
     _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_method_studioengine_trace.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_method_studioengine_usage.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_complete_host_call.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_descriptor.argtypes = (
     ctypes.c_uint64,
-    _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_method_studioengine_usage.restype = _UniffiRustBuffer
-_UniffiLib.uniffi_studio_fn_constructor_studioengine_open.argtypes = (
-    _UniffiRustBuffer,
-    ctypes.POINTER(_UniffiRustCallStatus),
-)
-_UniffiLib.uniffi_studio_fn_constructor_studioengine_open.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_constructor_studioengine_shared.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_descriptor.restype = ctypes.c_int32
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_http.argtypes = (
+    ctypes.c_uint64,
     _UniffiRustBuffer,
     _UniffiRustBuffer,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_constructor_studioengine_shared.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_clone_eventstream.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_http.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_next_host_call.argtypes = (
+    ctypes.c_uint64,
+    ctypes.c_int32,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_next_host_call.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_ready.argtypes = (
+    ctypes.c_uint64,
+    ctypes.c_int32,
+    ctypes.c_int32,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_ready.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_resume.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_resume.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_run.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_run.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_set_host.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_set_host.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_shutdown.argtypes = (
+    ctypes.c_uint64,
+    ctypes.c_int32,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_shutdown.restype = None
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_start.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    _UniffiRustBuffer,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_start.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_trace.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_trace.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_usage.argtypes = (
+    ctypes.c_uint64,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_method_studioengine_usage.restype = _UniffiRustBuffer
+_UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_open.argtypes = (
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_open.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_shared.argtypes = (
+    _UniffiRustBuffer,
+    _UniffiRustBuffer,
+    ctypes.POINTER(_UniffiRustCallStatus),
+)
+_UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_shared.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_clone_eventstream.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_clone_eventstream.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_free_eventstream.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_clone_eventstream.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_free_eventstream.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_free_eventstream.restype = None
-_UniffiLib.uniffi_studio_fn_clone_hostcalls.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_free_eventstream.restype = None
+_UniffiLib.uniffi_wfstudio_fn_clone_hostcalls.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_clone_hostcalls.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_free_hostcalls.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_clone_hostcalls.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_free_hostcalls.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_free_hostcalls.restype = None
-_UniffiLib.uniffi_studio_fn_clone_studioengine.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_free_hostcalls.restype = None
+_UniffiLib.uniffi_wfstudio_fn_clone_studioengine.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_clone_studioengine.restype = ctypes.c_uint64
-_UniffiLib.uniffi_studio_fn_free_studioengine.argtypes = (
+_UniffiLib.uniffi_wfstudio_fn_clone_studioengine.restype = ctypes.c_uint64
+_UniffiLib.uniffi_wfstudio_fn_free_studioengine.argtypes = (
     ctypes.c_uint64,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UniffiLib.uniffi_studio_fn_free_studioengine.restype = None
-_UNIFFI_CALLBACK_INTERFACE_STUDIO_HOST_CALLS_METHOD0 = ctypes.CFUNCTYPE(None,ctypes.c_uint64,_UniffiRustBuffer,ctypes.c_void_p,
+_UniffiLib.uniffi_wfstudio_fn_free_studioengine.restype = None
+_UNIFFI_CALLBACK_INTERFACE_WFSTUDIO_HOST_CALLS_METHOD0 = ctypes.CFUNCTYPE(None,ctypes.c_uint64,_UniffiRustBuffer,ctypes.c_void_p,
     ctypes.POINTER(_UniffiRustCallStatus),
 )
-_UNIFFI_CALLBACK_INTERFACE_CLONE_STUDIO_HOST_CALLS = ctypes.CFUNCTYPE(ctypes.c_uint64,ctypes.c_uint64,
+_UNIFFI_CALLBACK_INTERFACE_CLONE_WFSTUDIO_HOST_CALLS = ctypes.CFUNCTYPE(ctypes.c_uint64,ctypes.c_uint64,
 )
-_UNIFFI_CALLBACK_INTERFACE_FREE_STUDIO_HOST_CALLS = ctypes.CFUNCTYPE(None,ctypes.c_uint64,
+_UNIFFI_CALLBACK_INTERFACE_FREE_WFSTUDIO_HOST_CALLS = ctypes.CFUNCTYPE(None,ctypes.c_uint64,
 )
-class _UniffiVTableCallbackInterfaceStudioHostCalls(ctypes.Structure):
+class _UniffiVTableCallbackInterfaceWfstudioHostCalls(ctypes.Structure):
     _fields_ = [
-        ("uniffi_free", _UNIFFI_CALLBACK_INTERFACE_FREE_STUDIO_HOST_CALLS),
-        ("uniffi_clone", _UNIFFI_CALLBACK_INTERFACE_CLONE_STUDIO_HOST_CALLS),
-        ("take_call", _UNIFFI_CALLBACK_INTERFACE_STUDIO_HOST_CALLS_METHOD0),
+        ("uniffi_free", _UNIFFI_CALLBACK_INTERFACE_FREE_WFSTUDIO_HOST_CALLS),
+        ("uniffi_clone", _UNIFFI_CALLBACK_INTERFACE_CLONE_WFSTUDIO_HOST_CALLS),
+        ("take_call", _UNIFFI_CALLBACK_INTERFACE_WFSTUDIO_HOST_CALLS_METHOD0),
     ]
-_UniffiLib.uniffi_studio_fn_init_callback_vtable_hostcalls.argtypes = (
-    ctypes.POINTER(_UniffiVTableCallbackInterfaceStudioHostCalls),
+_UniffiLib.uniffi_wfstudio_fn_init_callback_vtable_hostcalls.argtypes = (
+    ctypes.POINTER(_UniffiVTableCallbackInterfaceWfstudioHostCalls),
 )
-_UniffiLib.uniffi_studio_fn_init_callback_vtable_hostcalls.restype = None
+_UniffiLib.uniffi_wfstudio_fn_init_callback_vtable_hostcalls.restype = None
 
 _uniffi_check_contract_api_version(_UniffiLib)
 # _uniffi_check_api_checksums(_UniffiLib)
@@ -953,18 +1008,18 @@ class _UniffiFfiConverterTypeStudioError(_UniffiConverterRustBuffer):
             _UniffiFfiConverterString.write(value.detail, buf)
             _UniffiFfiConverterString.write(value.problem, buf)
 
-class _UniffiFfiConverterUInt64(_UniffiConverterPrimitiveInt):
-    CLASS_NAME = "u64"
-    VALUE_MIN = 0
-    VALUE_MAX = 2**64
+class _UniffiFfiConverterInt64(_UniffiConverterPrimitiveInt):
+    CLASS_NAME = "i64"
+    VALUE_MIN = -2**63
+    VALUE_MAX = 2**63
 
     @staticmethod
     def read(buf):
-        return buf.read_u64()
+        return buf.read_i64()
 
     @staticmethod
     def write(value, buf):
-        buf.write_u64(value)
+        buf.write_i64(value)
 
 class _UniffiFfiConverterBytes(_UniffiConverterRustBuffer):
     @staticmethod
@@ -1060,12 +1115,22 @@ class EventStreamProtocol(typing.Protocol):
     def next_batch(self, timeout_ms: int,max_bytes: int) -> typing.Optional[bytes]:
         """
         All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
-        the host came instead.
+        the host or the head came instead.
 """
         raise NotImplementedError
     def next_host_call(self, ) -> typing.Optional[str]:
         """
         A call to the host that came with the stream (`"host_calls": "inline"`).
+"""
+        raise NotImplementedError
+    def number(self, ) -> int:
+        """
+        By which `ready` names it.
+"""
+        raise NotImplementedError
+    def take_head(self, ) -> typing.Optional[str]:
+        """
+        The head of what `start` began, once it came; it is given once.
 """
         raise NotImplementedError
 
@@ -1083,10 +1148,10 @@ class EventStream(EventStreamProtocol):
         # In case of partial initialization of instances.
         handle = getattr(self, "_handle", None)
         if handle is not None:
-            _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_free_eventstream, handle)
+            _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_free_eventstream, handle)
 
     def _uniffi_clone_handle(self):
-        return _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_clone_eventstream, self._handle)
+        return _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_clone_eventstream, self._handle)
 
     # Used by alternative constructors or any methods which return this type.
     @classmethod
@@ -1107,7 +1172,7 @@ class EventStream(EventStreamProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_eventstream_cancel,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_cancel,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1122,7 +1187,7 @@ class EventStream(EventStreamProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_eventstream_descriptor,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_descriptor,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1137,29 +1202,29 @@ class EventStream(EventStreamProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_eventstream_finish,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_finish,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
     def next_batch(self, timeout_ms: int,max_bytes: int) -> typing.Optional[bytes]:
         """
         All that is there, up to `max_bytes` (0: 64 KiB); none at the end; empty when nothing came in time, or when a call to
-        the host came instead.
+        the host or the head came instead.
 """
         
         _UniffiFfiConverterInt32.check_lower(timeout_ms)
 
-        _UniffiFfiConverterUInt64.check_lower(max_bytes)
+        _UniffiFfiConverterInt64.check_lower(max_bytes)
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
             _UniffiFfiConverterInt32.lower(timeout_ms),
-            _UniffiFfiConverterUInt64.lower(max_bytes),
+            _UniffiFfiConverterInt64.lower(max_bytes),
         )
         _uniffi_lift_return = _UniffiFfiConverterOptionalBytes.lift
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_eventstream_next_batch,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_batch,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1174,7 +1239,37 @@ class EventStream(EventStreamProtocol):
         _uniffi_error_converter = None
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_eventstream_next_host_call,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_next_host_call,
+            *_uniffi_lowered_args,
+        )
+        return _uniffi_lift_return(_uniffi_ffi_result)
+    def number(self, ) -> int:
+        """
+        By which `ready` names it.
+"""
+        _uniffi_lowered_args = (
+            self._uniffi_clone_handle(),
+        )
+        _uniffi_lift_return = _UniffiFfiConverterInt64.lift
+        _uniffi_error_converter = None
+        _uniffi_ffi_result = _uniffi_rust_call_with_error(
+            _uniffi_error_converter,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_number,
+            *_uniffi_lowered_args,
+        )
+        return _uniffi_lift_return(_uniffi_ffi_result)
+    def take_head(self, ) -> typing.Optional[str]:
+        """
+        The head of what `start` began, once it came; it is given once.
+"""
+        _uniffi_lowered_args = (
+            self._uniffi_clone_handle(),
+        )
+        _uniffi_lift_return = _UniffiFfiConverterOptionalString.lift
+        _uniffi_error_converter = None
+        _uniffi_ffi_result = _uniffi_rust_call_with_error(
+            _uniffi_error_converter,
+            _UniffiLib.uniffi_wfstudio_fn_method_eventstream_take_head,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1361,10 +1456,10 @@ class HostCallsImpl(HostCalls):
         # In case of partial initialization of instances.
         handle = getattr(self, "_handle", None)
         if handle is not None:
-            _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_free_hostcalls, handle)
+            _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_free_hostcalls, handle)
 
     def _uniffi_clone_handle(self):
-        return _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_clone_hostcalls, self._handle)
+        return _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_clone_hostcalls, self._handle)
 
     # Used by alternative constructors or any methods which return this type.
     @classmethod
@@ -1389,7 +1484,7 @@ class HostCallsImpl(HostCalls):
         _uniffi_error_converter = _UniffiFfiConverterTypeHostRefused
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_hostcalls_take_call,
+            _UniffiLib.uniffi_wfstudio_fn_method_hostcalls_take_call,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1401,7 +1496,7 @@ class HostCallsImpl(HostCalls):
 class _UniffiTraitImplHostCallsImpl:
     # For each method, generate a callback function to pass to Rust
 
-    @_UNIFFI_CALLBACK_INTERFACE_STUDIO_HOST_CALLS_METHOD0
+    @_UNIFFI_CALLBACK_INTERFACE_WFSTUDIO_HOST_CALLS_METHOD0
     def take_call(
             uniffi_handle,
             call,
@@ -1422,23 +1517,23 @@ class _UniffiTraitImplHostCallsImpl:
                 _UniffiFfiConverterTypeHostRefused.lower,
         )
 
-    @_UNIFFI_CALLBACK_INTERFACE_FREE_STUDIO_HOST_CALLS
+    @_UNIFFI_CALLBACK_INTERFACE_FREE_WFSTUDIO_HOST_CALLS
     def _uniffi_free(uniffi_handle):
         _UniffiFfiConverterTypeHostCalls._handle_map.remove(uniffi_handle)
 
-    @_UNIFFI_CALLBACK_INTERFACE_CLONE_STUDIO_HOST_CALLS
+    @_UNIFFI_CALLBACK_INTERFACE_CLONE_WFSTUDIO_HOST_CALLS
     def _uniffi_clone(uniffi_handle):
         return _UniffiFfiConverterTypeHostCalls._handle_map.clone(uniffi_handle)
 
     # Generate the FFI VTable.  This has a field for each callback interface method.
-    _uniffi_vtable = _UniffiVTableCallbackInterfaceStudioHostCalls(
+    _uniffi_vtable = _UniffiVTableCallbackInterfaceWfstudioHostCalls(
         _uniffi_free,
         _uniffi_clone,
         take_call,
     )
     # Send Rust a pointer to the VTable.  Note: this means we need to keep the struct alive forever,
     # or else bad things will happen when Rust tries to access it.
-    _UniffiLib.uniffi_studio_fn_init_callback_vtable_hostcalls(ctypes.byref(_uniffi_vtable))
+    _UniffiLib.uniffi_wfstudio_fn_init_callback_vtable_hostcalls(ctypes.byref(_uniffi_vtable))
 
 class _UniffiFfiConverterTypeHostCalls:
     _handle_map = _UniffiHandleMap()
@@ -1478,6 +1573,29 @@ class _UniffiFfiConverterTypeHostCalls:
     def write(cls, value: HostCalls, buf: _UniffiRustBuffer):
         buf.write_u64(cls.lower(value))
 
+class _UniffiFfiConverterSequenceInt64(_UniffiConverterRustBuffer):
+    @classmethod
+    def check_lower(cls, value):
+        for item in value:
+            _UniffiFfiConverterInt64.check_lower(item)
+
+    @classmethod
+    def write(cls, value, buf):
+        items = len(value)
+        buf.write_i32(items)
+        for item in value:
+            _UniffiFfiConverterInt64.write(item, buf)
+
+    @classmethod
+    def read(cls, buf):
+        count = buf.read_i32()
+        if count < 0:
+            raise InternalError("Unexpected negative sequence length")
+
+        return [
+            _UniffiFfiConverterInt64.read(buf) for i in range(count)
+        ]
+
 class _UniffiFfiConverterOptionalTypeHostCalls(_UniffiConverterRustBuffer):
     @classmethod
     def check_lower(cls, value):
@@ -1503,19 +1621,6 @@ class _UniffiFfiConverterOptionalTypeHostCalls(_UniffiConverterRustBuffer):
         else:
             raise InternalError("Unexpected flag byte for optional type")
 
-class _UniffiFfiConverterUInt32(_UniffiConverterPrimitiveInt):
-    CLASS_NAME = "u32"
-    VALUE_MIN = 0
-    VALUE_MAX = 2**32
-
-    @staticmethod
-    def read(buf):
-        return buf.read_u32()
-
-    @staticmethod
-    def write(value, buf):
-        buf.write_u32(value)
-
 
 class StudioEngineProtocol(typing.Protocol):
     """
@@ -1532,6 +1637,12 @@ class StudioEngineProtocol(typing.Protocol):
         Answers a call: `ok` 1 the result, 0 a failure, 2 a chunk with more to follow.
 """
         raise NotImplementedError
+    def descriptor(self, ) -> int:
+        """
+        A descriptor of a socket that is readable while `ready` has news; it is the caller's, to be read, drained and closed. -1 where
+        there is none.
+"""
+        raise NotImplementedError
     def http(self, head: str,body: bytes) -> HttpResponse:
         """
         One HTTP request; `head` as in `studio_http`.
@@ -1540,6 +1651,12 @@ class StudioEngineProtocol(typing.Protocol):
     def next_host_call(self, timeout_ms: int) -> typing.Optional[str]:
         """
         The next call that waits to be fetched; none when the time is over.
+"""
+        raise NotImplementedError
+    def ready(self, timeout_ms: int,most: int) -> typing.List[int]:
+        """
+        The numbers of up to `most` streams with news, 0 for calls that wait for `next_host_call`; empty when none came in time. Each is
+        told once, and again only after a `next_batch` (or `next_host_call`) with a timeout of 0 found nothing.
 """
         raise NotImplementedError
     def resume(self, request: str) -> EventStream:
@@ -1560,6 +1677,12 @@ class StudioEngineProtocol(typing.Protocol):
     def shutdown(self, timeout_ms: int) -> None:
         """
         Closes the engine; its streams end.
+"""
+        raise NotImplementedError
+    def start(self, op: str,request: str,body: bytes) -> EventStream:
+        """
+        Begins a request and never waits: `http`, `run`, `resume` or any operation of `call`. Its answer comes as a stream: calls to the
+        host, the head, the body.
 """
         raise NotImplementedError
     def trace(self, request: str) -> str:
@@ -1593,7 +1716,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_constructor_studioengine_open,
+            _UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_open,
             *_uniffi_lowered_args,
         )
         return cls._uniffi_make_instance(_uniffi_ffi_result)
@@ -1614,7 +1737,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_constructor_studioengine_shared,
+            _UniffiLib.uniffi_wfstudio_fn_constructor_studioengine_shared,
             *_uniffi_lowered_args,
         )
         return cls._uniffi_make_instance(_uniffi_ffi_result)
@@ -1626,10 +1749,10 @@ class StudioEngine(StudioEngineProtocol):
         # In case of partial initialization of instances.
         handle = getattr(self, "_handle", None)
         if handle is not None:
-            _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_free_studioengine, handle)
+            _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_free_studioengine, handle)
 
     def _uniffi_clone_handle(self):
-        return _uniffi_rust_call(_UniffiLib.uniffi_studio_fn_clone_studioengine, self._handle)
+        return _uniffi_rust_call(_UniffiLib.uniffi_wfstudio_fn_clone_studioengine, self._handle)
 
     # Used by alternative constructors or any methods which return this type.
     @classmethod
@@ -1656,7 +1779,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_call,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_call,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1665,14 +1788,14 @@ class StudioEngine(StudioEngineProtocol):
         Answers a call: `ok` 1 the result, 0 a failure, 2 a chunk with more to follow.
 """
         
-        _UniffiFfiConverterUInt64.check_lower(call_id)
+        _UniffiFfiConverterInt64.check_lower(call_id)
 
         _UniffiFfiConverterInt32.check_lower(ok)
 
         _UniffiFfiConverterString.check_lower(data)
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
-            _UniffiFfiConverterUInt64.lower(call_id),
+            _UniffiFfiConverterInt64.lower(call_id),
             _UniffiFfiConverterInt32.lower(ok),
             _UniffiFfiConverterString.lower(data),
         )
@@ -1680,7 +1803,23 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_complete_host_call,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_complete_host_call,
+            *_uniffi_lowered_args,
+        )
+        return _uniffi_lift_return(_uniffi_ffi_result)
+    def descriptor(self, ) -> int:
+        """
+        A descriptor of a socket that is readable while `ready` has news; it is the caller's, to be read, drained and closed. -1 where
+        there is none.
+"""
+        _uniffi_lowered_args = (
+            self._uniffi_clone_handle(),
+        )
+        _uniffi_lift_return = _UniffiFfiConverterInt32.lift
+        _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
+        _uniffi_ffi_result = _uniffi_rust_call_with_error(
+            _uniffi_error_converter,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_descriptor,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1701,7 +1840,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_http,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_http,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1719,7 +1858,29 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_next_host_call,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_next_host_call,
+            *_uniffi_lowered_args,
+        )
+        return _uniffi_lift_return(_uniffi_ffi_result)
+    def ready(self, timeout_ms: int,most: int) -> typing.List[int]:
+        """
+        The numbers of up to `most` streams with news, 0 for calls that wait for `next_host_call`; empty when none came in time. Each is
+        told once, and again only after a `next_batch` (or `next_host_call`) with a timeout of 0 found nothing.
+"""
+        
+        _UniffiFfiConverterInt32.check_lower(timeout_ms)
+
+        _UniffiFfiConverterInt32.check_lower(most)
+        _uniffi_lowered_args = (
+            self._uniffi_clone_handle(),
+            _UniffiFfiConverterInt32.lower(timeout_ms),
+            _UniffiFfiConverterInt32.lower(most),
+        )
+        _uniffi_lift_return = _UniffiFfiConverterSequenceInt64.lift
+        _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
+        _uniffi_ffi_result = _uniffi_rust_call_with_error(
+            _uniffi_error_converter,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_ready,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1737,7 +1898,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_resume,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_resume,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1755,7 +1916,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_run,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_run,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1776,7 +1937,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_set_host,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_set_host,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1785,16 +1946,41 @@ class StudioEngine(StudioEngineProtocol):
         Closes the engine; its streams end.
 """
         
-        _UniffiFfiConverterUInt32.check_lower(timeout_ms)
+        _UniffiFfiConverterInt32.check_lower(timeout_ms)
         _uniffi_lowered_args = (
             self._uniffi_clone_handle(),
-            _UniffiFfiConverterUInt32.lower(timeout_ms),
+            _UniffiFfiConverterInt32.lower(timeout_ms),
         )
         _uniffi_lift_return = lambda val: None
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_shutdown,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_shutdown,
+            *_uniffi_lowered_args,
+        )
+        return _uniffi_lift_return(_uniffi_ffi_result)
+    def start(self, op: str,request: str,body: bytes) -> EventStream:
+        """
+        Begins a request and never waits: `http`, `run`, `resume` or any operation of `call`. Its answer comes as a stream: calls to the
+        host, the head, the body.
+"""
+        
+        _UniffiFfiConverterString.check_lower(op)
+
+        _UniffiFfiConverterString.check_lower(request)
+
+        _UniffiFfiConverterBytes.check_lower(body)
+        _uniffi_lowered_args = (
+            self._uniffi_clone_handle(),
+            _UniffiFfiConverterString.lower(op),
+            _UniffiFfiConverterString.lower(request),
+            _UniffiFfiConverterBytes.lower(body),
+        )
+        _uniffi_lift_return = _UniffiFfiConverterTypeEventStream.lift
+        _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
+        _uniffi_ffi_result = _uniffi_rust_call_with_error(
+            _uniffi_error_converter,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_start,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1812,7 +1998,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_trace,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_trace,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1830,7 +2016,7 @@ class StudioEngine(StudioEngineProtocol):
         _uniffi_error_converter = _UniffiFfiConverterTypeStudioError
         _uniffi_ffi_result = _uniffi_rust_call_with_error(
             _uniffi_error_converter,
-            _UniffiLib.uniffi_studio_fn_method_studioengine_usage,
+            _UniffiLib.uniffi_wfstudio_fn_method_studioengine_usage,
             *_uniffi_lowered_args,
         )
         return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1869,11 +2055,11 @@ def abi_version() -> int:
 """
     _uniffi_lowered_args = (
     )
-    _uniffi_lift_return = _UniffiFfiConverterUInt32.lift
+    _uniffi_lift_return = _UniffiFfiConverterInt32.lift
     _uniffi_error_converter = None
     _uniffi_ffi_result = _uniffi_rust_call_with_error(
         _uniffi_error_converter,
-        _UniffiLib.uniffi_studio_fn_func_abi_version,
+        _UniffiLib.uniffi_wfstudio_fn_func_abi_version,
         *_uniffi_lowered_args,
     )
     return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1887,7 +2073,7 @@ def library_version() -> str:
     _uniffi_error_converter = None
     _uniffi_ffi_result = _uniffi_rust_call_with_error(
         _uniffi_error_converter,
-        _UniffiLib.uniffi_studio_fn_func_library_version,
+        _UniffiLib.uniffi_wfstudio_fn_func_library_version,
         *_uniffi_lowered_args,
     )
     return _uniffi_lift_return(_uniffi_ffi_result)
@@ -1896,15 +2082,15 @@ def shutdown_all(timeout_ms: int) -> None:
     Closes every engine of the process and ends all callbacks: for hooks at exit and before a fork.
 """
     
-    _UniffiFfiConverterUInt32.check_lower(timeout_ms)
+    _UniffiFfiConverterInt32.check_lower(timeout_ms)
     _uniffi_lowered_args = (
-        _UniffiFfiConverterUInt32.lower(timeout_ms),
+        _UniffiFfiConverterInt32.lower(timeout_ms),
     )
     _uniffi_lift_return = lambda val: None
     _uniffi_error_converter = None
     _uniffi_ffi_result = _uniffi_rust_call_with_error(
         _uniffi_error_converter,
-        _UniffiLib.uniffi_studio_fn_func_shutdown_all,
+        _UniffiLib.uniffi_wfstudio_fn_func_shutdown_all,
         *_uniffi_lowered_args,
     )
     return _uniffi_lift_return(_uniffi_ffi_result)
