@@ -49,7 +49,7 @@ for said, kind, names in (
         lines.append(f"        {'public' if kind.startswith('public') else 'internal'} const string {camel(name)} = \"{name}\";")
     lines += ["    }", ""]
 functions = [one for one in abi.functions if one.name not in PUSHED]
-lines += ["    internal sealed class Native", "    {", f"        internal const uint Major = {abi.major}, Minor = {abi.minor};", f'        internal const string Version = "{version()}";', ""]
+lines += ["    internal sealed class Native", "    {", f"        internal const uint Major = {abi.major}, Minor = {abi.minor};", f'        internal const string Package = "{version()}";', ""]
 for one in functions:
     types = {**TYPES, **CLOSING.get(one.name, {})}
     taken = ", ".join(f"{types[parameter.type]} @{parameter.name}" for parameter in one.parameters)

@@ -182,7 +182,7 @@ namespace WfStudio
     internal sealed class Native
     {
         internal const uint Major = 1, Minor = 1;
-        internal const string Version = "0.1.0";
+        internal const string Package = "0.1.0";
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate uint AbiVersionFunction();

@@ -33,28 +33,24 @@ namespace WfStudio
         static void Put(StringBuilder text, object value, int depth)
         {
             if (depth > Deepest) throw new ArgumentException("the value is nested too deeply, or contains itself");
-            switch (value)
-            {
-                case null: text.Append("null"); return;
-                case RawJson raw: text.Append(raw.Text); return;
-                case string said: Quote(text, said); return;
-                case bool yes: text.Append(yes ? "true" : "false"); return;
-                case Enum named: Quote(text, named.ToString()); return;
-                case double number: Finite(text, number, !double.IsNaN(number) && !double.IsInfinity(number), "R"); return;
-                case float number: Finite(text, number, !float.IsNaN(number) && !float.IsInfinity(number), "R"); return;
-                case DateTime time: Quote(text, time.ToUniversalTime().ToString("o", CultureInfo.InvariantCulture)); return;
-                case IDictionary map: PutMembers(text, Entries(map), depth); return;
-                case IEnumerable list: PutItems(text, list, depth); return;
-            }
-            if (value is IConvertible plain && !(value is char)) { text.Append(plain.ToString(CultureInfo.InvariantCulture)); return; }
-            if (value is char || value is Guid || value is Uri) { Quote(text, value.ToString()); return; }
-            PutMembers(text, Properties(value), depth);
+            if (value == null) text.Append("null");
+            else if (value is RawJson raw) text.Append(raw.Text);
+            else if (value is string said) Quote(text, said);
+            else if (value is bool yes) text.Append(yes ? "true" : "false");
+            else if (value is double real) Finite(text, real, !double.IsNaN(real) && !double.IsInfinity(real));
+            else if (value is float single) Finite(text, single, !float.IsNaN(single) && !float.IsInfinity(single));
+            else if (value is DateTime time) Quote(text, time.ToUniversalTime().ToString("o", CultureInfo.InvariantCulture));
+            else if (value is char || value is Guid || value is Uri || value is Enum) Quote(text, value.ToString());
+            else if (value is IDictionary map) PutMembers(text, Entries(map), depth);
+            else if (value is IEnumerable list) PutItems(text, list, depth);
+            else if (value is IConvertible plain) text.Append(plain.ToString(CultureInfo.InvariantCulture));
+            else PutMembers(text, Properties(value), depth);
         }
 
-        static void Finite(StringBuilder text, IFormattable number, bool finite, string format)
+        static void Finite(StringBuilder text, IFormattable number, bool finite)
         {
             if (!finite) throw new ArgumentException("a number that is not finite has no JSON");
-            text.Append(number.ToString(format, CultureInfo.InvariantCulture));
+            text.Append(number.ToString("R", CultureInfo.InvariantCulture));
         }
 
         static IEnumerable<KeyValuePair<string, object>> Entries(IDictionary map)

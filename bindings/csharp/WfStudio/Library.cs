@@ -65,8 +65,8 @@ namespace WfStudio
                 var number = native.AbiVersion();
                 if (number >> 16 != Native.Major || (number & 0xffff) < Native.Minor) throw new DllNotFoundException("its functions are version " + (number >> 16) + "." + (number & 0xffff) + ", and this package needs " + Native.Major + "." + Native.Minor);
                 var version = Marshal.PtrToStringAnsi(native.Version());
-                if (version != Native.Version && exact) throw new DllNotFoundException("it is version " + version + ", and this package is " + Native.Version);
-                if (version != Native.Version) Warn("the library " + path + " is version " + version + ", and this package is " + Native.Version);
+                if (version != Native.Package && exact) throw new DllNotFoundException("it is version " + version + ", and this package is " + Native.Package);
+                if (version != Native.Package) Warn("the library " + path + " is version " + version + ", and this package is " + Native.Package);
                 return native;
             }
             catch (Exception failure) when (failure is DllNotFoundException || failure is EntryPointNotFoundException)
