@@ -82,6 +82,10 @@ func (l *loader) find() (*library, error) {
 		if lib, err = l.try(path, true); err == nil {
 			return lib, nil
 		}
+		var unfit unfit
+		if errors.As(err, &unfit) {
+			return nil, l.nowhere(Place{path, err.Error()}) // it is in this process now, and no second one may come
+		}
 	}
 	if path == "" {
 		path = "the library of the module"
@@ -120,17 +124,22 @@ func (l *loader) try(path string, exact bool) (*library, error) {
 func (l *loader) fits(lib *library, path string, exact bool) error {
 	number := lib.abiVersion()
 	if major, minor := number>>16, number&0xffff; major != abiMajor || minor < abiMinor {
-		return fmt.Errorf("its functions are version %d.%d, and this module needs %d.%d", major, minor, abiMajor, abiMinor)
+		return unfit(fmt.Sprintf("its functions are version %d.%d, and this module needs %d.%d", major, minor, abiMajor, abiMinor))
 	}
 	switch has := lib.version(); {
 	case has == Version:
 	case exact:
-		return fmt.Errorf("it is version %s, and this module is %s", has, Version)
+		return unfit(fmt.Sprintf("it is version %s, and this module is %s", has, Version))
 	default:
 		l.warn(fmt.Sprintf("studio: the library %s is version %s, and this module is %s", path, has, Version))
 	}
 	return nil
 }
+
+// unfit is a library that could be opened and is of no use.
+type unfit string
+
+func (u unfit) Error() string { return string(u) }
 
 func sameFile(one, other string) bool {
 	a, err := os.Stat(one)

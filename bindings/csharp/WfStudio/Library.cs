@@ -55,6 +55,7 @@ namespace WfStudio
 
         Native Try(string path, bool exact, List<KeyValuePair<string, string>> tried)
         {
+            var opened = false;
             try
             {
                 if (exact && !File.Exists(path)) throw new DllNotFoundException("no such file");
@@ -62,6 +63,7 @@ namespace WfStudio
                 // Two copies in one process would drop each other's locks on the database.
                 if (already != null && Path.IsPathRooted(path) && Path.GetFullPath(path) != already) throw new DllNotFoundException("this process has " + already + " already; two copies would break each other's locks on the database");
                 var native = Open(path);
+                opened = true;
                 var number = native.AbiVersion();
                 if (number >> 16 != Native.Major || (number & 0xffff) < Native.Minor) throw new DllNotFoundException("its functions are version " + (number >> 16) + "." + (number & 0xffff) + ", and this package needs " + Native.Major + "." + Native.Minor);
                 var version = Marshal.PtrToStringAnsi(native.Version());
@@ -72,6 +74,8 @@ namespace WfStudio
             catch (Exception failure) when (failure is DllNotFoundException || failure is EntryPointNotFoundException)
             {
                 tried.Add(new KeyValuePair<string, string>(path, failure.Message));
+                // One that was opened is in this process now, and no second one may come.
+                if (opened || failure is EntryPointNotFoundException) throw new UnsupportedPlatformException(Platform, tried);
                 return null;
             }
         }
