@@ -9,7 +9,7 @@ install -d "$folder/lib/pkgconfig" "$folder/lib/cmake/wfstudio" "$folder/include
 install -m 755 "$library" "$folder/lib/libwfstudio.so.$version"
 ln -sf "libwfstudio.so.$version" "$folder/lib/libwfstudio.so.1"
 ln -sf libwfstudio.so.1 "$folder/lib/libwfstudio.so"
-install -m 644 "$include/wfstudio.h" "$include/wfstudio.ffi.h" bindings/cpp/wfstudio.hpp bindings/cpp/wfstudio_json.hpp bindings/cpp/wfstudio_names.hpp "$folder/include/"
+install -m 644 "$include/wfstudio.h" "$include/wfstudio.ffi.h" bindings/cpp/wfstudio.hpp bindings/cpp/wfstudio_json.hpp bindings/cpp/wfstudio_names.hpp bindings/cpp/wfstudio_mhd.hpp "$folder/include/"
 cat >"$folder/lib/pkgconfig/wfstudio.pc" <<END
 prefix=$prefix
 libdir=\${prefix}/lib

@@ -30,6 +30,9 @@
 
 namespace studio {
 
+// The two paths below which the studio answers.
+inline constexpr std::string_view prefixes[] = {"/studio", "/api/studio"};
+
 // A refusal or a fault; `code` is one of wfstudio.h, as STUDIO_NOT_FOUND.
 class Error : public std::runtime_error {
 public:
@@ -396,19 +399,18 @@ public:
     int status;
     Headers headers;
     std::uint64_t body_limit;  // of an answer to `Engine::may_send`
-    // The next piece of the body; none at the end.
-    std::optional<std::string> next() {
-        if (!first_.empty()) return std::exchange(first_, {});
+    // The next piece of the body, STUDIO_TIMEOUT or STUDIO_END.
+    Stream::Piece next(std::int32_t timeout_ms = -1) {
+        if (!first_.empty()) return {STUDIO_OK, std::exchange(first_, {})};
         while (true) {
-            auto piece = stream_.next();
-            if (piece.code == STUDIO_END) return std::nullopt;
-            if (piece.code == STUDIO_OK && !piece.bytes.empty()) return std::move(piece.bytes);
+            auto piece = stream_.next(timeout_ms);
+            if (piece.code != STUDIO_OK || !piece.bytes.empty()) return piece;
         }
     }
     // The rest of the body.
     std::string text() {
         std::string all;
-        while (auto piece = next()) all += *piece;
+        for (auto piece = next(); piece.code != STUDIO_END; piece = next()) all += piece.bytes;
         return all;
     }
     Stream &stream() { return stream_; }
