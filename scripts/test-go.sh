@@ -47,7 +47,7 @@ offline=(env -u WFSTUDIO_LIBRARY HOME="$work" XDG_CACHE_HOME="$work/cache" GOFLA
 "${offline[@]}" go mod init hello >/dev/null 2>&1
 "${offline[@]}" go get github.com/wfstudio/wfstudio-go@v"$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)" 
 "${offline[@]}" go build -o hello .
-"${offline[@]}" go run ./seed
+"${offline[@]}" go run ./seed "$root/scripts/package/draft.json"
 out=$("${offline[@]}" STUDIO_ENV=local PORT=0 timeout 20 ./hello 2>&1) || { echo "$out" >&2; exit 1; }
 grep -q trace_completed <<<"$out" || { echo "the hello host said: $out" >&2; exit 1; }
 [ "$(stat -c %a "$work/cache/wfstudio/"*)" = 700 ]
