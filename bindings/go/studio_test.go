@@ -83,8 +83,8 @@ func TestARunGivesItsEvents(t *testing.T) {
 	s := open_(t, "run.sqlite")
 	echo(t, s)
 	found := events(t, s, "echo")
-	if found[0].Name != EventTraceStarted || found[0].ID == "" || named(found, EventTraceCompleted) == nil {
-		t.Fatal(found)
+	if found[0].Name != EventThread || found[0].ID == "" || named(found, EventTraceCompleted) == nil {
+		t.Fatal(eventsText(found))
 	}
 	for _, event := range found {
 		if !json.Valid(event.Data) {
@@ -167,7 +167,7 @@ func TestAToolIsAFunctionWithASchemaOfItsStruct(t *testing.T) {
 		t.Fatalf("%s", schema)
 	}
 	for amount, wanted := range map[string]string{"25": "refunded", "250": "the till is empty", "-1": "boom", `"x"`: "arguments of refund"} {
-		save(t, s, "pay", "tool", object{"tool_ref": "host:refund", "arguments": object{"order_id": "A", "amount": json.RawMessage(amount)}})
+		save(t, s, "pay", "tool", object{"tool_ref": "host:refund", "parameters": object{"order_id": "A", "amount": json.RawMessage(amount)}})
 		told := fmt.Sprint(eventsText(events(t, s, "pay")))
 		if !strings.Contains(told, wanted) && !(amount == `"x"` && strings.Contains(told, "amount")) {
 			t.Errorf("%s: %s", amount, told)
@@ -358,7 +358,7 @@ func TestAProcessEndsInTime(t *testing.T) {
 			if how == "signal" {
 				signal = signal && status.Signal() != syscall.SIGTERM
 			}
-			if limit.Err() != nil || signal || how == "close" && err != nil {
+			if errors.Is(limit.Err(), context.DeadlineExceeded) || signal || how == "close" && err != nil {
 				t.Fatalf("%s: %v: %s", how, err, out)
 			}
 		}

@@ -33,7 +33,9 @@ public struct StudioResponse: AsyncSequence {
                 defer { first = Data() }
                 return first
             }
-            while let piece = try await stream.nextPiece() where piece.code == STUDIO_OK && !piece.bytes.isEmpty { return piece.bytes }
+            while let piece = try await stream.nextPiece() {
+                if piece.code == STUDIO_OK, !piece.bytes.isEmpty { return piece.bytes }
+            }
             return nil
         }
     }
