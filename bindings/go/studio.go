@@ -76,13 +76,18 @@ type Studio struct {
 
 // Open opens an engine. Threads and files come with its first use.
 func Open(config Config) (*Studio, error) {
-	lib, err := load()
-	if err != nil {
-		return nil, err
-	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		return nil, fmt.Errorf("studio: configuration: %w", err)
+	}
+	return OpenJSON(text)
+}
+
+// OpenJSON is Open with the configuration as it stands in a file.
+func OpenJSON(text []byte) (*Studio, error) {
+	lib, err := load()
+	if err != nil {
+		return nil, err
 	}
 	s := &Studio{library: lib, done: make(chan struct{}), streams: map[uint64]*Stream{}}
 	var out buffer

@@ -25,7 +25,9 @@ func open_(t testing.TB, name string) *Studio {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		limit, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		if err := s.Shutdown(limit); err != nil {
 			t.Error(err)
 		}
 	})

@@ -145,7 +145,7 @@ func marks() wfstudio.Marks {
 func main() {
 	text, err := os.ReadFile(os.Getenv("CONFIG"))
 	must(err)
-	studio, err := wfstudio.Open(read[wfstudio.Config](text))
+	studio, err := wfstudio.OpenJSON(text)
 	must(err)
 	defer studio.Close()
 	declare(studio)

@@ -20,6 +20,11 @@ type asked struct {
 	Op, How              string
 }
 
+type line struct {
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
 // own adds the routes of the host itself, which use the native API.
 func own(mux *http.ServeMux, s *wfstudio.Studio) {
 	route := func(path string, does func(w *json.Encoder, in asked)) {
@@ -90,7 +95,7 @@ func run(ctx context.Context, s *wfstudio.Studio, in asked, lines *json.Encoder)
 		if err != nil {
 			return told(err)
 		}
-		_ = lines.Encode(object{"event": event.Name, "data": event.Data})
+		_ = lines.Encode(line{event.Name, event.Data})
 		switch event.Name {
 		case in.LeaveAfter:
 			return object{"left": true}
