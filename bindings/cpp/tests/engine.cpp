@@ -37,7 +37,7 @@ static void runs_and_answers() {
     studio::Engine engine{config("engine.sqlite")};
     engine.call(studio::op::workflow_save, workflow("echo", echo_node()));
     auto events = all(engine.run(R"({"workflow":"echo","message":"hi"})"));
-    CHECK(!events.empty() && events.front().name == studio::event_name::trace_started && named(events, studio::event_name::trace_completed));
+    CHECK(!events.empty() && events.front().name == studio::event_name::thread && named(events, studio::event_name::trace_completed));
     CHECK(!events.front().id.empty() && events.front().data.front() == '{');
 
     CHECK_THROWS(STUDIO_NOT_FOUND, engine.call(studio::op::trace_get, R"({"trace_id":"00000000-0000-7000-8000-000000000000"})"));

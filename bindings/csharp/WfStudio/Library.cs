@@ -123,6 +123,8 @@ namespace WfStudio
 
         internal static Native Open(string path)
         {
+            // Asked once before: the runtime's own look for that function would take the message away.
+            if (!Windows) Either(dlerror, dlerror2);
             // Neither the current folder nor PATH: a name alone is looked for in the system's folder.
             var library = Windows ? LoadLibraryExW(path, IntPtr.Zero, Path.IsPathRooted(path) ? 0x1100u : 0x800u) : Either(() => dlopen(path, Now), () => dlopen2(path, Now));
             if (library == IntPtr.Zero) throw new DllNotFoundException(Windows ? "error " + Marshal.GetLastWin32Error() : Marshal.PtrToStringAnsi(Either(dlerror, dlerror2)));

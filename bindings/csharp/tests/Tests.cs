@@ -104,7 +104,7 @@ static class Tests
         {
             Echo(studio);
             var events = studio.Run(new { workflow = "echo", message = "hi" }).ToList();
-            Check(events[0].Name == EventName.TraceStarted && events[0].Id != null && events.Any(one => one.Name == EventName.TraceCompleted), "events");
+            Check(events[0].Name == EventName.Thread && events[0].Id != null && events.Any(one => one.Name == EventName.TraceCompleted), "events");
             Check(events.All(one => Json.Read(one.Data) != null), "data is JSON");
             Check(Failure(() => studio.Call(Op.TraceGet, new { trace_id = "00000000-0000-7000-8000-000000000000" })) == StudioCode.NotFound, "not found");
             Check(Failure(() => studio.Call(Op.TraceGet, "{")) == StudioCode.Invalid, "invalid");
