@@ -34,7 +34,8 @@ static std::string argument(const studio::Call &call, const char *name) { return
 
 static std::string chat(const studio::Call &call) {
     std::string last = "\"\"", model = text(call, "model");
-    for (auto message : json::items(raw(call, "messages")))
+    std::string messages = raw(call, "messages");  // what is found in it are views
+    for (auto message : json::items(messages))
         if (text(message, "role") == "user") last = raw(message, "content");
     note(R"({"op":"provider.chat","model":)" + raw(call, "model") + ",\"last\":" + last + "}");
     if (model == "mute") throw std::runtime_error("the model is away");

@@ -126,16 +126,20 @@ public:
         std::lock_guard lock(mutex_);
         auto before = answers_.find(key) == answers_.end() ? std::nullopt : std::optional(answers_[key]);
         answers_[key] = {std::string(declaration), std::move(answer)};
+        if (!before) order_.push_back(key);
         std::string tools, ops;
-        for (auto &[name, one] : answers_) {
-            if (one.declaration.empty()) ops += (ops.empty() ? "" : ",") + json::quote(name);
-            else tools += (tools.empty() ? "" : ",") + one.declaration;
+        for (auto &name : order_) {
+            auto &declared = answers_[name].declaration;
+            if (declared.empty()) ops += (ops.empty() ? "" : ",") + json::quote(name);
+            else tools += (tools.empty() ? "" : ",") + declared;
         }
         if (!tools.empty()) ops += (ops.empty() ? "" : ",") + json::quote(host_op::tool_call);
         std::string text = "{\"ops\":[" + ops + "],\"tools\":[" + tools + "]}";
         std::int32_t code = studio_host_set(engine_, bytes(text), text.size(), nullptr, nullptr, nullptr);
         if (code < 0) {
-            before ? void(answers_[key] = *before) : void(answers_.erase(key));
+            // The engine still has what was declared before.
+            if (before) answers_[key] = *before;
+            else answers_.erase(key), order_.pop_back();
             throw Error(code, "");
         }
         if (calls_ == Calls::threads && !fetcher_.joinable()) fetcher_ = std::thread([host = shared_from_this()] { host->fetch(); });
@@ -243,6 +247,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::string, Declared> answers_;
+    std::vector<std::string> order_;  // as they were declared first
     std::map<std::uint64_t, std::shared_ptr<Call>> running_;
     std::deque<std::shared_ptr<Call>> waiting_;
     std::vector<std::thread> workers_;
@@ -273,7 +278,7 @@ public:
         detail::Buffer out;
         while (true) {
             studio_stream *handle = handle_;
-            if (handle == nullptr) throw Error(STUDIO_CLOSED, {});
+            if (handle == nullptr) throw Error(STUDIO_CLOSED, R"({"code":"closed","detail":"the stream was closed"})");
             std::int32_t code = studio_stream_next_batch(handle, timeout_ms, 0, out.out());
             detail::check(code, out.view());
             if (code != STUDIO_HOST_CALL) return {code, std::string(out.view())};

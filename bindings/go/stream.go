@@ -177,7 +177,7 @@ func (t *Stream) next(ctx context.Context) (int32, []byte, error) {
 			return code, bytes, err
 		}
 		if ended {
-			return 0, nil, failed(int32(CodeClosed), nil)
+			return 0, nil, failed(int32(CodeClosed), []byte(`{"code":"closed","detail":"the engine was closed"}`))
 		}
 		if t.idle != nil {
 			t.idle()

@@ -29,6 +29,11 @@ namespace WfStudio
             Status = members.TryGetValue("status", out var status) && status is long number ? (int)number : 0;
         }
 
+        internal static StudioException Closed()
+        {
+            return new StudioException((int)StudioCode.Closed, "{\"code\":\"closed\",\"status\":503,\"detail\":\"it was closed\"}");
+        }
+
         static Dictionary<string, object> Members(string problem)
         {
             try { return Json.Object(problem.Length == 0 ? "{}" : problem); }
@@ -138,7 +143,7 @@ namespace WfStudio
             var name = Encoding.UTF8.GetBytes(op + "\0");
             var text = Encoding.UTF8.GetBytes(Text(request));
             var problem = new Buf();
-            if (Engine.IsClosed) throw new StudioException((int)StudioCode.Closed, "");
+            if (Engine.IsClosed) throw StudioException.Closed();
             var code = Native.Start(Engine, name, (UIntPtr)text.Length == UIntPtr.Zero ? null : text, (UIntPtr)text.Length, body, (UIntPtr)(body == null ? 0 : body.Length), out var handle, ref problem);
             var told = problem.Take(Native);
             if (code < 0) throw new StudioException(code, Encoding.UTF8.GetString(told));

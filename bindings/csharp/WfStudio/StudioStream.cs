@@ -94,7 +94,7 @@ namespace WfStudio
                 var last = ended.IsCancellationRequested;
                 var piece = Pull();
                 if (piece.Code != Answered.Timeout) return piece;
-                if (last) throw new StudioException((int)StudioCode.Closed, "");
+                if (last) throw StudioException.Closed();
                 using (cancel.Register(Ring))
                 using (ended.Register(Ring)) await Rung().ConfigureAwait(false);
                 if (!cancel.IsCancellationRequested) continue;
@@ -108,7 +108,7 @@ namespace WfStudio
             var bytes = new Buf();
             var code = Guarded(() => studio.Native.StreamNextBatch(handle, 0, UIntPtr.Zero, ref bytes));
             var told = bytes.Take(studio.Native);
-            if (code < 0) throw new StudioException(code, Encoding.UTF8.GetString(told));
+            if (code < 0) throw told.Length == 0 && code == (int)StudioCode.Closed ? StudioException.Closed() : new StudioException(code, Encoding.UTF8.GetString(told));
             return new Piece { Code = code, Bytes = told };
         }
 
