@@ -124,6 +124,7 @@ int main() {
     sigemptyset(&end);
     sigaddset(&end, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &end, nullptr);
+    std::set_terminate([] { std::_Exit(1); });  // an exception that nobody catches ends it without a signal
     studio::Engine engine{config.str()};
     declare(engine);
     studio::mhd::Server server{engine, static_cast<std::uint16_t>(std::atoi(std::getenv("PORT"))), marks, [&](const studio::Request &request) { return own(engine, request); }};

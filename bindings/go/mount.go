@@ -105,10 +105,6 @@ func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told an
 func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead, stream *Stream) {
 	defer stream.Close()
 	for _, pair := range told.Headers {
-		if name := strings.ToLower(pair[0]); told.Status == http.StatusNotModified && name == "content-type" {
-			w.Header()[name] = []string{pair[1]} // by its usual spelling net/http would leave it out
-			continue
-		}
 		w.Header().Add(pair[0], pair[1])
 	}
 	w.WriteHeader(told.Status)
