@@ -18,7 +18,7 @@ compile=(mcs -langversion:7.2 -warnaserror)
 cd bindings/csharp
 say "Mono $(mono --version | sed -n '1s/.*version \([0-9.]*\).*/\1/p'): the core"
 "${compile[@]}" -out:"$work/tests.exe" WfStudio/*.cs tests/*.cs
-timeout 120 mono --debug "$work/tests.exe"
+TMPDIR=$work timeout 120 mono --debug "$work/tests.exe"
 
 say "the packages, unpacked into an empty folder"
 "$root/scripts/package.sh" csharp "$work/packages" >/dev/null

@@ -258,7 +258,6 @@ static class Tests
             try { test(); Console.WriteLine("ok " + test.Method.Name); }
             catch (Exception failure) { Console.WriteLine("not ok " + test.Method.Name + ": " + failure); failed++; }
         }
-        Directory.Delete(Folder, true);
         return failed;
     }
 }
