@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install packages
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-go test-cpp test-csharp fuzz generate prices install packages
 
 run:
 	@scripts/prepare.sh build
@@ -53,6 +53,10 @@ test-mcp:
 # Retrieval by meaning, with a real embeddings model.
 test-knowledge:
 	@scripts/test-knowledge.sh
+
+# The Go module, the C++ headers and the C# side, each with its package and its host of the conformance scenario.
+test-go test-cpp test-csharp:
+	@scripts/$@.sh
 
 # Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
 test-observability:
