@@ -1,4 +1,4 @@
-"""Owns the reading of `bindings/abi.json` for the generators of Go, C++ and C#: codes, functions, ops, events. WFSTUDIO_ABI names another file."""
+"""Owns the reading of `bindings/abi.json` for the generators of Go, C++ and C#: codes, functions, ops, events. WFSTUDIO_ABI, or a path on the command line, names another file."""
 
 import json
 import os
@@ -31,7 +31,8 @@ class Function(NamedTuple):
 
 class Abi:
     def __init__(self):
-        path = os.environ.get("WFSTUDIO_ABI") or ROOT / "bindings/abi.json"
+        given = next((one for one in sys.argv[1:] if not one.startswith("-")), None)
+        path = given or os.environ.get("WFSTUDIO_ABI") or ROOT / "bindings/abi.json"
         read = json.loads(pathlib.Path(path).read_text())
         self.major, self.minor = read["abi"]["major"], read["abi"]["minor"]
         self.codes = [Code(one["name"].removeprefix("STUDIO_"), one["value"], one["doc"]) for one in read["codes"]]
