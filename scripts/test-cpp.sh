@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the C++ headers: installed below a prefix, compiled by g++ and clang++ without a warning, under the sanitizers, with pkg-config and CMake; the conformance host.
+# Tests the C++ headers: installed below a prefix, compiled by g++ and clang++ without a warning, with pkg-config and CMake; the conformance host.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -26,13 +26,6 @@ for compiler in "${compilers[@]}"; do
     rm -f ./*.sqlite*
     timeout 120 ./engine
 done
-say "thread sanitizer"
-g++ -std=c++17 "${flags[@]}" -fsanitize=thread "$root/bindings/cpp/tests/engine.cpp" -o engine-tsan "${link[@]}"
-rm -f ./*.sqlite*
-# The library is not instrumented: what it hands from thread to thread would look like a race.
-printf 'called_from_lib:libwfstudio.so\n' >suppressions
-TSAN_OPTIONS="suppressions=$work/suppressions ignore_noninstrumented_modules=1" timeout 200 ./engine-tsan
-
 say "the hello host of the README, by CMake and by pkg-config"
 mkdir hello
 awk '/^```cpp$/{on=1; next} /^```$/{on=0} on' "$root/bindings/cpp/README.md" >hello/main.cpp
