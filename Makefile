@@ -3,9 +3,8 @@
 PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-go test-cpp test-csharp fuzz generate prices install packages
 
 run:
 	@scripts/prepare.sh build
@@ -55,6 +54,10 @@ test-mcp:
 test-knowledge:
 	@scripts/test-knowledge.sh
 
+# The Go module, the C++ headers and the C# side, each with its package and its host of the conformance scenario.
+test-go test-cpp test-csharp:
+	@scripts/$@.sh
+
 # Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
 test-observability:
 	@scripts/test-observability.sh
@@ -84,17 +87,18 @@ generate:
 prices:
 	@scripts/prices.sh
 
-# The shared library, its header, what pkg-config tells of them, and the program.
+# The shared library, its headers for C and C++, what pkg-config and CMake tell of them, and the program.
 install:
 	@scripts/prepare.sh build
 	cargo rustc --release --lib --crate-type cdylib
 	cargo build --release --bin studio
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/bin
+	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(TARGET)/release/studio $(DESTDIR)$(PREFIX)/bin/studio
-	install -m 755 $(TARGET)/release/libwfstudio.so $(DESTDIR)$(PREFIX)/lib/libwfstudio.so.$(VERSION)
-	ln -sf libwfstudio.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libwfstudio.so.1
-	ln -sf libwfstudio.so.1 $(DESTDIR)$(PREFIX)/lib/libwfstudio.so
-	install -m 644 include/wfstudio.h include/wfstudio.ffi.h $(DESTDIR)$(PREFIX)/include/
-	printf 'prefix=%s\nlibdir=$${prefix}/lib\nincludedir=$${prefix}/include\n\nName: wfstudio\nDescription: Workflow Studio\nVersion: %s\nLibs: -L$${libdir} -lwfstudio\nCflags: -I$${includedir}\n' \
-		'$(PREFIX)' '$(VERSION)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/wfstudio.pc
+	scripts/place.sh $(TARGET)/release/libwfstudio.so $(DESTDIR)$(PREFIX) $(PREFIX)
 	[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
+
+# What is published for C, C++, Go and C#, from an optimised library, with the sums of all files, in $(TARGET)/packages.
+packages:
+	@scripts/prepare.sh build
+	cargo rustc --release --lib --crate-type cdylib
+	WFSTUDIO_LIBRARY=$(TARGET)/release/libwfstudio.so scripts/package.sh all $(TARGET)/packages

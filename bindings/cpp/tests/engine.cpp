@@ -1,0 +1,167 @@
+// Owns proof of the C++ header: events, tools by threads and inside streams, errors, HTTP, cancels, closing at any moment.
+#include <wfstudio.hpp>
+
+#include <chrono>
+#include <thread>
+
+#include "check.hpp"
+
+using namespace std::string_literals;
+using namespace std::chrono_literals;
+namespace json = studio::json;
+
+static std::vector<studio::Event> all(studio::Events events) {
+    std::vector<studio::Event> found;
+    for (const studio::Event &event : events) found.push_back(event);
+    return found;
+}
+static const studio::Event *named(const std::vector<studio::Event> &events, std::string_view name) {
+    for (auto &event : events)
+        if (event.name == name) return &event;
+    return nullptr;
+}
+
+static void reads_json() {
+    std::string text = R"( {"a":"x\"},{","b" : {"c":[1,"]",{"d":null}]},"é\n":"\ud83c\udf0d\u00fc","n":-12.5e3} )";
+    CHECK(json::text(*json::member(text, "a")) == "x\"},{");
+    CHECK(*json::member(*json::member(text, "b"), "c") == R"([1,"]",{"d":null}])");
+    CHECK(json::items(*json::member(*json::member(text, "b"), "c")).size() == 3);
+    CHECK(json::text(*json::member(text, "é\n")) == "🌍ü");
+    CHECK(*json::member(text, "n") == "-12.5e3");
+    CHECK(!json::member(text, "c") && !json::member("[1]", "a") && !json::member("", "a") && !json::member("{\"a\"", "a"));
+    CHECK(json::quote("\"\\\n\x01ü") == "\"\\\"\\\\\\u000a\\u0001ü\"" && json::items("[]").empty());
+    CHECK(json::text(json::quote("\"\\\n\x01ü")) == "\"\\\n\x01ü");
+}
+
+static void runs_and_answers() {
+    studio::Engine engine{config("engine.sqlite")};
+    engine.call(studio::op::workflow_save, workflow("echo", echo_node()));
+    auto events = all(engine.run(R"({"workflow":"echo","message":"hi"})"));
+    CHECK(!events.empty() && events.front().name == studio::event_name::thread && named(events, studio::event_name::trace_completed));
+    CHECK(!events.front().id.empty() && events.front().data.front() == '{');
+
+    CHECK_THROWS(STUDIO_NOT_FOUND, engine.call(studio::op::trace_get, R"({"trace_id":"00000000-0000-7000-8000-000000000000"})"));
+    CHECK_THROWS(STUDIO_INVALID, engine.call(studio::op::trace_get, "{"));
+    CHECK_THROWS(STUDIO_NOT_FOUND, all(engine.run(R"({"workflow":"none","message":"hi"})")));
+    try {
+        engine.call(studio::op::trace_get, R"({"trace_id":"00000000-0000-7000-8000-000000000000"})");
+    } catch (const studio::Error &error) {
+        CHECK(error.name() == "not_found" && error.what()[0] != 0);
+    }
+}
+
+static void tools_are_functions(studio::Calls calls) {
+    studio::Engine engine{config(calls == studio::Calls::inside ? "inside.sqlite" : "threads.sqlite"), calls};
+    engine.tool(R"({"name":"good"})", [](std::string_view call) { return "{\"got\":" + json::quote(json::text(*json::member(call, "name"))) + "}"; });
+    engine.tool(R"({"name":"bad"})", [](std::string_view) -> std::string { throw std::runtime_error("the till is empty"); });
+    engine.tool(R"({"name":"odd"})", [](std::string_view) { return "no json"s; });
+    for (std::string tool : {"good", "bad", "odd"}) engine.call(studio::op::workflow_save, workflow(tool, tool_node(tool)));
+    CHECK(named(all(engine.run(R"({"workflow":"good","message":"hi"})")), studio::event_name::trace_completed));
+    auto bad = all(engine.run(R"({"workflow":"bad","message":"hi"} )"));
+    CHECK(bad.back().data.find("the till is empty") != std::string::npos);
+    auto odd = all(engine.run(R"({"workflow":"odd","message":"hi"})"));
+    CHECK(odd.back().data.find("no JSON") != std::string::npos);
+    CHECK_THROWS(STUDIO_INVALID, (engine.tool("{}", [](std::string_view) { return "1"s; }), 0));
+}
+
+// A tool that waits keeps neither a cancel nor another tool from being taken.
+static void a_cancel_reaches_a_tool_that_waits() {
+    studio::Engine engine{config("cancel.sqlite")};
+    std::atomic<int> begun{0}, cancelled{0};
+    engine.tool(R"({"name":"slow"})", [&](const studio::Call &call) {
+        begun++;
+        if (call.wait_for(20s)) cancelled++;
+        return "null"s;
+    });
+    engine.call(studio::op::workflow_save, workflow("slow", tool_node("slow")));
+    std::vector<std::thread> runs;
+    for (int i = 0; i < 8; i++) {
+        runs.emplace_back([&] {
+            studio::Events events = engine.run(R"({"workflow":"slow","message":"hi"})");
+            bool asked = false;
+            std::string last;
+            for (const studio::Event &event : events) {
+                while (begun < 8) std::this_thread::sleep_for(1ms);
+                if (!std::exchange(asked, true)) events.cancel();
+                last = event.name;
+            }
+            CHECK(asked);
+        });
+    }
+    for (auto &run : runs) run.join();
+    auto begin = std::chrono::steady_clock::now();
+    engine.close();
+    CHECK(std::chrono::steady_clock::now() - begin < 10s);
+    CHECK(cancelled == 8);
+}
+
+static void mounts() {
+    studio::Engine engine{config("http.sqlite")};
+    engine.call(studio::op::workflow_save, workflow("echo", echo_node()));
+    studio::Request request;
+    request.path = "/studio/api/workflows";
+    request.gate = true;
+    request.user = R"({"id":"7"})";
+    auto page = engine.http(request);
+    CHECK(page.status == 200 && page.text().find("\"echo\"") != std::string::npos && !page.headers.empty());
+    request.gate = false;
+    CHECK(engine.http(request).status == 403);
+    request.gate = true;
+    request.method = "POST";
+    request.path = "/studio/workflows/echo/run/stream";
+    request.headers = {{"content-type", "application/json"}, {"x-requested-with", "test"}};
+    auto limit = engine.may_send(request);
+    CHECK(limit.status == 100 && limit.body_limit > 1000);
+    request.body = R"({"message":"over the wire"})";
+    auto stream = engine.http(request);
+    CHECK(stream.status == 200 && stream.text().find("event: trace_completed") != std::string::npos);
+    request.body = R"({"message":)";
+    CHECK(engine.http(request).text().find("malformed_json") != std::string::npos);
+}
+
+// Close during a wait, twice, and after: an error or the end, never a crash or a hang.
+static void closing_is_safe_at_any_moment() {
+    studio::Engine engine{config("close.sqlite")};
+    engine.call(studio::op::workflow_save, workflow("ask", human_node()));
+    engine.tool(R"({"name":"slow"})", [](const studio::Call &call) { return call.wait_for(20s) ? "1"s : "2"s; });
+    engine.call(studio::op::workflow_save, workflow("slow", tool_node("slow")));
+    for (int i = 0; i < 50; i++) {
+        studio::Events events = engine.run(R"({"workflow":"ask","message":"hi"})");
+        std::thread reader([&] {
+            try {
+                while (events.next()) {}
+            } catch (const studio::Error &error) {
+                CHECK(error.code == STUDIO_CLOSED || error.code == STUDIO_BAD_HANDLE);
+            }
+        });
+        std::this_thread::sleep_for(std::chrono::microseconds(i * 200));
+        events.close();
+        events.close();
+        reader.join();
+        CHECK_THROWS(STUDIO_CLOSED, events.next());
+    }
+    studio::Events open = engine.run(R"({"workflow":"slow","message":"hi"})");
+    std::thread closer([&] {
+        std::this_thread::sleep_for(100ms);
+        engine.close(500);
+    });
+    try {
+        while (open.next()) {}
+    } catch (const studio::Error &error) {
+        CHECK(error.code == STUDIO_CLOSED);
+    }
+    closer.join();
+    engine.close(500);
+    CHECK_THROWS(STUDIO_CLOSED, engine.call(studio::op::health));
+}
+
+int main() {
+    reads_json();
+    runs_and_answers();
+    tools_are_functions(studio::Calls::threads);
+    tools_are_functions(studio::Calls::inside);
+    a_cancel_reaches_a_tool_that_waits();
+    mounts();
+    closing_is_safe_at_any_moment();
+    std::puts("the C++ header is as promised");
+}

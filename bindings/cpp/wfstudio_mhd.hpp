@@ -1,0 +1,169 @@
+// Owns the mount in libmicrohttpd: a server whose studio paths are answered by an engine, all others by the application.
+#ifndef WFSTUDIO_MHD_HPP
+#define WFSTUDIO_MHD_HPP
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <strings.h>
+
+#include <cstring>
+
+#include "wfstudio.hpp"
+
+namespace studio::mhd {
+
+// An answer of the application itself.
+struct Reply {
+    int status = 200;
+    std::string body = {};
+    std::string type = "application/json";
+};
+// Says who asks, before the studio answers: sets `user`, `gate`, `tenant`, `authorized`.
+using Marks = std::function<void(Request &)>;
+using Own = std::function<Reply(const Request &)>;
+
+// The value of a header; empty when it is absent.
+inline std::string header(const Request &request, const char *name) {
+    for (auto &[key, value] : request.headers)
+        if (strcasecmp(key.c_str(), name) == 0) return value;
+    return {};
+}
+
+// Listens on 127.0.0.1 until it is destroyed; close the engine first, so that no connection waits for more.
+class Server {
+public:
+    Server(Engine &engine, std::uint16_t port, Marks marks = {}, Own own = {}) : engine_(engine), marks_(std::move(marks)), own_(std::move(own)) {
+        sockaddr_in here{};
+        here.sin_family = AF_INET;
+        here.sin_port = htons(port);
+        here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        daemon_ = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, answered, this, MHD_OPTION_SOCK_ADDR, &here,
+                                   MHD_OPTION_URI_LOG_CALLBACK, arrived, nullptr, MHD_OPTION_NOTIFY_COMPLETED, done, nullptr, MHD_OPTION_END);
+        if (daemon_ == nullptr) throw std::runtime_error("the server cannot listen on port " + std::to_string(port));
+    }
+    Server(const Server &) = delete;
+    Server &operator=(const Server &) = delete;
+    ~Server() { MHD_stop_daemon(daemon_); }
+
+private:
+    // One request while its body arrives.
+    struct Exchange {
+        std::string target;  // as the client sent it
+        Request request;
+        bool begun = false, studio = false, too_long = false;
+        std::uint64_t limit = UINT64_MAX;
+        std::optional<Response> refused;
+    };
+    struct Body {
+        Response response;
+        std::string piece;
+    };
+
+    static void *arrived(void *, const char *uri, MHD_Connection *) { return new Exchange{uri, {}, false, false, false, UINT64_MAX, {}}; }
+    static void done(void *, MHD_Connection *, void **state, MHD_RequestTerminationCode) { delete static_cast<Exchange *>(*state); }
+    static MHD_Result pair(void *into, MHD_ValueKind, const char *name, const char *value) {
+        static_cast<Request *>(into)->headers.emplace_back(name, value == nullptr ? "" : value);
+        return MHD_YES;
+    }
+
+    static MHD_Result answered(void *self, MHD_Connection *connection, const char *, const char *method, const char *, const char *part, std::size_t *part_len, void **state) {
+        auto &server = *static_cast<Server *>(self);
+        auto &exchange = *static_cast<Exchange *>(*state);
+        try {
+            if (!std::exchange(exchange.begun, true)) {
+                server.begin(exchange, connection, method);
+                return MHD_YES;
+            }
+            if (*part_len > 0) {
+                exchange.too_long = exchange.too_long || exchange.request.body.size() + *part_len > exchange.limit;
+                if (!exchange.too_long && !exchange.refused) exchange.request.body.append(part, *part_len);
+                *part_len = 0;
+                return MHD_YES;
+            }
+            return server.finish(exchange, connection);
+        } catch (const Error &error) {
+            bool closed = error.code == STUDIO_CLOSED || error.code == STUDIO_BAD_HANDLE;
+            return reply(connection, problem(closed ? 503 : 400, error.what()));
+        } catch (const std::exception &error) {
+            return reply(connection, problem(500, error.what()));
+        }
+    }
+
+    // The engine says first whether the request may come in at all, and how long its body may be.
+    void begin(Exchange &exchange, MHD_Connection *connection, const char *method) {
+        auto &request = exchange.request;
+        std::size_t path = exchange.target.find('?');
+        request.method = method;
+        request.path = exchange.target.substr(0, path);
+        if (path != std::string::npos) request.query = exchange.target.substr(path + 1);
+        MHD_get_connection_values(connection, MHD_HEADER_KIND, pair, &request);
+        for (std::string_view prefix : prefixes) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(std::string(prefix) + "/", 0) == 0;
+        if (!exchange.studio) return;
+        if (marks_) marks_(request);
+        if (header(request, "content-length").empty() && header(request, "transfer-encoding").empty()) return;
+        Response first = engine_.may_send(request);
+        if (first.status == 100) exchange.limit = first.body_limit;
+        else exchange.refused = std::move(first);
+    }
+
+    MHD_Result finish(Exchange &exchange, MHD_Connection *connection) {
+        if (!exchange.studio) return reply(connection, own_ ? own_(exchange.request) : problem(404, "there is no such page"));
+        if (exchange.too_long) return reply(connection, problem(413, "the body is longer than " + std::to_string(exchange.limit) + " bytes; nothing was done"));
+        auto body = std::make_unique<Body>(Body{exchange.refused ? std::move(*exchange.refused) : engine_.http(exchange.request), {}});
+        int status = body->response.status;
+        Headers headers = body->response.headers;
+        // A short answer is sent with its length, a stream as it comes.
+        auto first = body->response.next(0);
+        bool whole = first.code == STUDIO_OK && body->response.next(0).code == STUDIO_END;
+        MHD_Response *response;
+        if (first.code == STUDIO_END || whole) {
+            response = MHD_create_response_from_buffer(first.bytes.size(), first.bytes.data(), MHD_RESPMEM_MUST_COPY);
+        } else {
+            body->piece = std::move(first.bytes);
+            response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
+        }
+        for (auto &[name, value] : headers) MHD_add_response_header(response, name.c_str(), value.c_str());
+        MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(status), response);
+        MHD_destroy_response(response);
+        return queued;
+    }
+
+    // Waits no longer than a moment, so that a client that has gone is noticed.
+    static ssize_t more(void *state, std::uint64_t, char *into, std::size_t room) {
+        auto &body = *static_cast<Body *>(state);
+        try {
+            if (body.piece.empty()) {
+                auto next = body.response.next(500);
+                if (next.code == STUDIO_END) return MHD_CONTENT_READER_END_OF_STREAM;
+                body.piece = std::move(next.bytes);
+            }
+        } catch (const Error &error) {
+            return error.code == STUDIO_CLOSED ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+        }
+        std::size_t sent = std::min(room, body.piece.size());
+        std::memcpy(into, body.piece.data(), sent);
+        body.piece.erase(0, sent);
+        return static_cast<ssize_t>(sent);
+    }
+
+    static Reply problem(int status, std::string_view detail) {
+        return {status, R"({"type":"about:blank","status":)" + std::to_string(status) + ",\"detail\":" + json::quote(detail) + "}", "application/problem+json"};
+    }
+    static MHD_Result reply(MHD_Connection *connection, const Reply &said) {
+        auto *response = MHD_create_response_from_buffer(said.body.size(), const_cast<char *>(said.body.data()), MHD_RESPMEM_MUST_COPY);
+        MHD_add_response_header(response, "content-type", said.type.c_str());
+        MHD_Result queued = MHD_queue_response(connection, static_cast<unsigned>(said.status), response);
+        MHD_destroy_response(response);
+        return queued;
+    }
+
+    Engine &engine_;
+    Marks marks_;
+    Own own_;
+    MHD_Daemon *daemon_;
+};
+
+}  // namespace studio::mhd
+
+#endif

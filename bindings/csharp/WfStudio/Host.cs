@@ -1,0 +1,163 @@
+// Owns what the application answers: tools and other calls, fetched by the studio's thread and worked on by the pool.
+using System;
+using System.Collections.Generic;
+using System.Text;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace WfStudio
+{
+    /// <summary>A call of the engine to the application.</summary>
+    public sealed class HostCall
+    {
+        readonly Studio studio;
+        readonly CancellationTokenSource cancel = new CancellationTokenSource();
+
+        internal HostCall(Studio studio, Dictionary<string, object> told)
+        {
+            this.studio = studio;
+            Op = (string)told["op"];
+            Id = Convert.ToUInt64(told["call_id"]);
+            Payload = told.TryGetValue("payload", out var payload) ? payload as Dictionary<string, object> ?? new Dictionary<string, object>() : new Dictionary<string, object>();
+        }
+
+        internal readonly ulong Id;
+        /// <summary>Such as HostOp.ToolCall.</summary>
+        public readonly string Op;
+        /// <summary>What is asked.</summary>
+        public readonly Dictionary<string, object> Payload;
+        /// <summary>A tool's arguments.</summary>
+        public Dictionary<string, object> Arguments { get { return Payload.TryGetValue("arguments", out var found) ? found as Dictionary<string, object> : null; } }
+        /// <summary>Ends when nobody wants the result any more.</summary>
+        public CancellationToken Cancelled { get { return cancel.Token; } }
+
+        /// <summary>Tells a part of the answer with more to follow.</summary>
+        public void Chunk(object part)
+        {
+            var code = Complete(2, Json.Write(part));
+            if (code < 0) throw new StudioException(code, "");
+        }
+
+        internal int Complete(int ok, string text)
+        {
+            var bytes = Encoding.UTF8.GetBytes(text);
+            try { return studio.Native.HostComplete(studio.Engine, Id, ok, bytes, (UIntPtr)bytes.Length); }
+            catch (ObjectDisposedException) { return (int)StudioCode.Closed; }
+        }
+
+        internal void Cancel() { ThreadPool.QueueUserWorkItem(_ => cancel.Cancel()); }
+        internal void CancelAfter(long ms) { cancel.CancelAfter(TimeSpan.FromMilliseconds(Math.Min(ms, int.MaxValue))); }
+    }
+
+    internal sealed class Host
+    {
+        readonly Studio studio;
+        readonly Dictionary<string, Func<HostCall, Task<object>>> answers = new Dictionary<string, Func<HostCall, Task<object>>>();
+        readonly List<string> ops = new List<string>();
+        readonly List<KeyValuePair<string, string>> tools = new List<KeyValuePair<string, string>>();
+        readonly Dictionary<ulong, HostCall> running = new Dictionary<ulong, HostCall>();
+
+        internal Host(Studio studio) { this.studio = studio; }
+
+        internal void Tool(string declaration, Func<HostCall, Task<object>> does)
+        {
+            var name = Json.Object(declaration).TryGetValue("name", out var said) ? said as string : null;
+            if (string.IsNullOrEmpty(name)) throw new ArgumentException("a tool needs a name");
+            lock (answers)
+            {
+                var at = tools.FindIndex(tool => tool.Key == name);
+                var before = at < 0 ? default(KeyValuePair<string, string>) : tools[at];
+                if (at >= 0) tools.RemoveAt(at);
+                tools.Add(new KeyValuePair<string, string>(name, declaration));
+                var code = Declare();
+                if (code < 0)
+                {
+                    // The engine still has what was declared before.
+                    tools.RemoveAt(tools.Count - 1);
+                    if (at >= 0) tools.Insert(at, before);
+                    throw new StudioException(code, "");
+                }
+                answers[Key(name)] = does;
+            }
+        }
+
+        internal void Answer(string op, Func<HostCall, Task<object>> does)
+        {
+            lock (answers)
+            {
+                answers[op] = does;
+                if (!ops.Contains(op)) ops.Add(op);
+                var code = Declare();
+                if (code >= 0) return;
+                ops.Remove(op);
+                answers.Remove(op);
+                throw new StudioException(code, "");
+            }
+        }
+
+        static string Key(string tool) { return HostOp.ToolCall + " " + tool; }
+
+        int Declare()
+        {
+            var declared = new List<string>(ops);
+            if (tools.Count > 0) declared.Add(HostOp.ToolCall);
+            var text = Encoding.UTF8.GetBytes("{\"ops\":" + Json.Write(declared) + ",\"tools\":[" + string.Join(",", tools.ConvertAll(tool => tool.Value)) + "]}");
+            return studio.Native.HostSet(studio.Engine, text, (UIntPtr)text.Length, IntPtr.Zero, IntPtr.Zero, IntPtr.Zero);
+        }
+
+        // Takes all calls that wait; called by the studio's thread alone.
+        internal void Fetch()
+        {
+            while (true)
+            {
+                var bytes = new Buf();
+                int code;
+                try { code = studio.Native.HostNext(studio.Engine, 0, ref bytes); }
+                catch (ObjectDisposedException) { return; }
+                var told = bytes.Take(studio.Native);
+                if (code < 0 || code == Answered.Timeout) return;
+                Take(new HostCall(studio, Json.Object(Encoding.UTF8.GetString(told))));
+            }
+        }
+
+        // Cancels are obeyed here, in the order in which the engine told them.
+        void Take(HostCall call)
+        {
+            Func<HostCall, Task<object>> answer;
+            lock (answers)
+            {
+                if (call.Op == HostOp.ToolCancel && call.Payload.TryGetValue("cancels", out var cancels) && running.TryGetValue(Convert.ToUInt64(cancels), out var unwanted)) unwanted.Cancel();
+                var key = call.Op == HostOp.ToolCall && call.Payload.TryGetValue("name", out var name) ? Key(name as string) : call.Op;
+                if (!answers.TryGetValue(key, out answer)) return;
+                running[call.Id] = call;
+            }
+            if (call.Payload.TryGetValue("timeout_ms", out var limit) && limit is long ms && ms > 0) call.CancelAfter(ms);
+            Task.Run(() => Finish(call, answer));
+        }
+
+        async Task Finish(HostCall call, Func<HostCall, Task<object>> answer)
+        {
+            string message;
+            try
+            {
+                var result = Json.Write(await answer(call).ConfigureAwait(false));
+                if (call.Complete(1, result) != (int)StudioCode.Invalid) return;
+                message = "the answer is no JSON that the engine can read";
+            }
+            catch (Exception failure) { message = failure.Message; }
+            finally
+            {
+                lock (answers) running.Remove(call.Id);
+            }
+            call.Complete(0, Json.Write(new Dictionary<string, object> { { "message", message } }));
+        }
+
+        internal void End()
+        {
+            lock (answers)
+            {
+                foreach (var call in running.Values) call.Cancel();
+            }
+        }
+    }
+}

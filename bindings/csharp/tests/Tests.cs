@@ -1,0 +1,263 @@
+// Owns proof of the C# side, as a program that Mono runs: JSON, the loader, runs, tools, HTTP, closing at any moment.
+using System;
+using System.Collections.Generic;
+using System.Diagnostics;
+using System.IO;
+using System.Linq;
+using System.Net;
+using System.Threading;
+using System.Threading.Tasks;
+using WfStudio;
+using Map = System.Collections.Generic.Dictionary<string, object>;
+
+static class Tests
+{
+    static readonly string Folder = Directory.CreateDirectory(Path.Combine(Path.GetTempPath(), "wfstudio-" + Guid.NewGuid())).FullName;
+
+    static void Check(bool so, string what)
+    {
+        if (!so) throw new Exception("not so: " + what);
+    }
+
+    static StudioCode Failure(Action does)
+    {
+        try { does(); }
+        catch (StudioException failure) { return failure.Code; }
+        return 0;
+    }
+
+    static Studio Opened(string name)
+    {
+        return Studio.Open(new { environment = "local", default_provider = "script", default_model = "echo", database = new { path = Path.Combine(Folder, name + ".sqlite") } });
+    }
+
+    static void Save(Studio studio, string slug, string kind, Map data)
+    {
+        data["output_key"] = "said";
+        Func<string, string, Map, object> at = (id, type, more) => new { id, type, position = new { x = 0, y = 0 }, data = more };
+        Func<string, string, string, object> edge = (id, source, target) => new { id, source, target, sourceHandle = "default", targetHandle = "default" };
+        var nodes = new[] { at("start", "start", new Map()), at("it", kind, data), at("stop", "stop", new Map { { "reply", "{{said}}" } }) };
+        studio.Call(Op.WorkflowSave, new { slug, name = slug, graph = new { version = 1, nodes, edges = new[] { edge("a", "start", "it"), edge("b", "it", "stop") } } });
+    }
+
+    static void Echo(Studio studio) { Save(studio, "echo", "llm", new Map { { "provider", "script" }, { "model", "echo" }, { "prompt", "{{input}}" }, { "stream", true } }); }
+
+    static void JsonIsReadAndWritten()
+    {
+        var text = "{\"a\":[1,-2.5,true,null,\"\\\"\\\\\\n\\u00fc🌍\"],\"b\":{},\"c\":[]}";
+        var read = (Map)Json.Read(text);
+        var list = (List<object>)read["a"];
+        Check((long)list[0] == 1 && (double)list[1] == -2.5 && (bool)list[2] && list[3] == null && (string)list[4] == "\"\\\nü🌍", "values");
+        Check(Json.Write(read) == "{\"a\":[1,-2.5,true,null,\"\\\"\\\\\\u000aü🌍\"],\"b\":{},\"c\":[]}", Json.Write(read));
+        Check(Json.Write(new { refunded = 25m, at = 'x' }) == "{\"refunded\":25,\"at\":\"x\"}", "an anonymous object");
+        foreach (var wrong in new[] { "", "{", "[1,]", "{\"a\"}", "tru", "\"\\x\"", "1 2", new string('[', 999) })
+        {
+            var refused = false;
+            try { Json.Read(wrong); }
+            catch (FormatException) { refused = true; }
+            Check(refused, wrong);
+        }
+        foreach (var wrong in new object[] { double.NaN, Loop() })
+        {
+            var refused = false;
+            try { Json.Write(wrong); }
+            catch (ArgumentException) { refused = true; }
+            Check(refused, "no JSON");
+        }
+    }
+
+    static object Loop()
+    {
+        var loop = new List<object>();
+        loop.Add(loop);
+        return loop;
+    }
+
+    static void TheLibraryIsFound()
+    {
+        var real = new Loader().Named ?? throw new Exception("WFSTUDIO_LIBRARY is not set");
+        var dead = Path.Combine(Folder, "none.so");
+        Action<string, Loader, string> refused = (what, loader, told) =>
+        {
+            try { loader.Find(); }
+            catch (UnsupportedPlatformException failure)
+            {
+                Check(failure.Message.Contains(told) && failure.Message.Contains("linux-x64"), what + ": " + failure.Message);
+                return;
+            }
+            throw new Exception(what + " was taken");
+        };
+        File.WriteAllText(Path.Combine(Folder, "text.so"), "no library");
+        refused("no absolute path", new Loader { Named = "libwfstudio.so" }, "no absolute path");
+        refused("no such file", new Loader { Named = dead }, "cannot open shared object file");
+        refused("no library", new Loader { Named = Path.Combine(Folder, "text.so"), Mapped = () => null }, "text.so");
+        refused("nowhere", new Loader { Named = null, Bundled = new[] { dead }, System = "libnone.so.1" }, "libnone.so.1: ");
+        refused("two copies", new Loader { Named = real, Mapped = () => "/y/libwfstudio.so" }, "/y/libwfstudio.so already");
+        refused("another library", new Loader { Named = "/lib/x86_64-linux-gnu/libm.so.6", Mapped = () => null }, "it has no studio_");
+        var found = new Loader { Named = null, Bundled = new[] { dead, real } }.Find();
+        Check(found != null && new Loader { Named = real }.Find() != null, "bundled, named");
+    }
+
+    static void RunsAndErrors()
+    {
+        using (var studio = Opened("runs"))
+        {
+            Echo(studio);
+            var events = studio.Run(new { workflow = "echo", message = "hi" }).ToList();
+            Check(events[0].Name == EventName.Thread && events[0].Id != null && events.Any(one => one.Name == EventName.TraceCompleted), "events");
+            Check(events.All(one => Json.Read(one.Data) != null), "data is JSON");
+            Check(Failure(() => studio.Call(Op.TraceGet, new { trace_id = "00000000-0000-7000-8000-000000000000" })) == StudioCode.NotFound, "not found");
+            Check(Failure(() => studio.Call(Op.TraceGet, "{")) == StudioCode.Invalid, "invalid");
+            Check(Failure(() => studio.Run(new { workflow = "none", message = "hi" }).ToList()) == StudioCode.NotFound, "no such workflow");
+            try { studio.Call(Op.TraceGet, new { trace_id = "00000000-0000-7000-8000-000000000000" }); }
+            catch (StudioException failure) { Check(failure.Name == "not_found" && failure.Message.Length > 0, "problem"); }
+        }
+        Check(Failure(() => Studio.Open("{\"database\":7}")) == StudioCode.Invalid, "a wrong configuration");
+    }
+
+    static void ToolsAreFunctions()
+    {
+        using (var studio = Opened("tools"))
+        using (var begun = new SemaphoreSlim(0))
+        {
+            var unwanted = 0;
+            studio.Tool(new { name = "good" }, call => new { got = call.Payload["name"] });
+            studio.Tool(new { name = "bad" }, new Func<HostCall, object>(call => throw new Exception("the till is empty")));
+            studio.Tool(new { name = "odd" }, call => (object)double.NaN);
+            studio.Tool(new { name = "slow" }, async call =>
+            {
+                begun.Release();
+                try { await Task.Delay(20000, call.Cancelled); }
+                catch (OperationCanceledException) { Interlocked.Increment(ref unwanted); }
+                return (object)null;
+            });
+            Func<string, string> told = name =>
+            {
+                Save(studio, name, "tool", new Map { { "tool_ref", "host:" + name } });
+                return string.Join("\n", studio.Run(new { workflow = name, message = "hi" }).Select(one => one.Name + one.Data));
+            };
+            Check(told("good").Contains("\"got\""), "good");
+            Check(told("bad").Contains("the till is empty"), "bad");
+            Check(told("odd").Contains("not finite"), "odd");
+            Save(studio, "slow", "tool", new Map { { "tool_ref", "host:slow" } });
+            using (var stream = studio.Run(new { workflow = "slow", message = "hi" }))
+            {
+                Task.Run(() => { begun.Wait(); stream.Cancel(); });
+                Check(stream.Last().Name == EventName.TraceCancelled, "cancelled");
+            }
+            for (var i = 0; i < 200 && unwanted == 0; i++) Thread.Sleep(10);
+            Check(unwanted == 1, "the tool was told");
+        }
+    }
+
+    static void WaitingRunsHoldNoThreads()
+    {
+        using (var studio = Opened("threads"))
+        using (var begun = new CountdownEvent(100))
+        {
+            var release = new TaskCompletionSource<object>();
+            studio.Tool(new { name = "slow", timeout_ms = 60000 }, call => { begun.Signal(); return release.Task; });
+            Save(studio, "slow", "tool", new Map { { "tool_ref", "host:slow" } });
+            Echo(studio);
+            studio.Run(new { workflow = "echo", message = "hi" }).ToList();
+            var before = Directory.GetDirectories("/proc/self/task").Length;
+            var runs = Enumerable.Range(0, 100).Select(async _ =>
+            {
+                var stream = studio.Run(new { workflow = "slow", message = "hi" });
+                string last = null;
+                for (StudioEvent next; (next = await stream.NextAsync()) != null;) last = next.Name;
+                return last;
+            }).ToList();
+            begun.Wait(20000);
+            var more = Directory.GetDirectories("/proc/self/task").Length - before;
+            Check(more <= 20, more + " more threads");
+            release.SetResult("done");
+            Check(Task.WhenAll(runs).Result.All(last => last == EventName.TraceCompleted), "all runs end");
+        }
+    }
+
+    static void Mounts()
+    {
+        using (var studio = Opened("http"))
+        {
+            Echo(studio);
+            var port = 20000 + new Random().Next(20000);
+            var listener = new HttpListener();
+            listener.Prefixes.Add("http://127.0.0.1:" + port + "/");
+            listener.Start();
+            Task.Run(async () =>
+            {
+                while (listener.IsListening)
+                {
+                    var context = await listener.GetContextAsync();
+                    _ = Task.Run(() => studio.AnswerAsync(context, (from, request) => request.Gate = from.Headers["X-Gate"] == "open"));
+                }
+            });
+            Func<string, string, string, string, Tuple<int, string>> ask = (method, path, body, gate) =>
+            {
+                var request = (HttpWebRequest)WebRequest.Create("http://127.0.0.1:" + port + path);
+                request.Method = method;
+                request.Headers["X-Gate"] = gate;
+                request.Headers["X-Requested-With"] = "test";
+                request.ContentType = "application/json";
+                if (body != null) using (var writer = new StreamWriter(request.GetRequestStream())) writer.Write(body);
+                HttpWebResponse answer;
+                try { answer = (HttpWebResponse)request.GetResponse(); }
+                catch (WebException failure) { answer = (HttpWebResponse)failure.Response; }
+                using (answer) return Tuple.Create((int)answer.StatusCode, new StreamReader(answer.GetResponseStream()).ReadToEnd());
+            };
+            var listed = ask("GET", "/studio/api/workflows", null, "open");
+            Check(listed.Item1 == 200 && listed.Item2.Contains("\"echo\""), listed.ToString());
+            Check(ask("GET", "/studio/api/workflows", null, "shut").Item1 == 403, "403");
+            Check(ask("GET", "/studio/api/workflows/none%2Fsuch", null, "open").Item1 == 404, "404");
+            Check(ask("HEAD", "/studio/api/workflows", null, "open").Item1 == 200, "HEAD");
+            Check(ask("POST", "/studio/api/workflows", "{\"name\":", "open").Item2.Contains("malformed_json"), "malformed");
+            var stream = ask("POST", "/studio/workflows/echo/run/stream", "{\"message\":\"over the wire\"}", "open");
+            Check(stream.Item1 == 200 && stream.Item2.Contains("event: trace_completed"), stream.ToString());
+            studio.Close();
+            Check(ask("GET", "/studio/api/workflows", null, "open").Item1 == 503, "503");
+            listener.Stop();
+        }
+    }
+
+    static void ClosingIsSafeAtAnyMoment()
+    {
+        var studio = Opened("close");
+        studio.Tool(new { name = "slow" }, async call => { await Task.Delay(20000, call.Cancelled); return (object)1; });
+        Save(studio, "slow", "tool", new Map { { "tool_ref", "host:slow" } });
+        for (var i = 0; i < 30; i++)
+        {
+            var stream = studio.Run(new { workflow = "slow", message = "hi" });
+            var reader = Task.Run(() => Failure(() => stream.ToList()));
+            Thread.Sleep(i % 10);
+            stream.Dispose();
+            stream.Dispose();
+            Check(reader.Wait(5000) && reader.Result == StudioCode.Closed, "closed while it is read: " + (reader.IsCompleted ? reader.Result.ToString() : "hangs"));
+        }
+        var left = studio.Run(new { workflow = "slow", message = "hi" });
+        var cancel = new CancellationTokenSource(100);
+        var ended = false;
+        try { while (left.NextAsync(cancel.Token).Result != null) { } }
+        catch (AggregateException failure) { ended = failure.InnerException is OperationCanceledException; }
+        Check(ended, "an ended token ends the wait");
+        var open = studio.Run(new { workflow = "slow", message = "hi" });
+        var waiting = Task.Run(() => Failure(() => open.ToList()));
+        var clock = Stopwatch.StartNew();
+        try { studio.Close(500); } catch (StudioException) { }
+        Check(waiting.Wait(5000) && clock.Elapsed.TotalSeconds < 8, "the engine's end ends the wait");
+        studio.Dispose();
+        Check(Failure(() => studio.Call(Op.Health)) == StudioCode.Closed, "closed");
+    }
+
+    static int Main()
+    {
+        var tests = new Action[] { JsonIsReadAndWritten, TheLibraryIsFound, RunsAndErrors, ToolsAreFunctions, WaitingRunsHoldNoThreads, Mounts, ClosingIsSafeAtAnyMoment };
+        var failed = 0;
+        foreach (var test in tests)
+        {
+            try { test(); Console.WriteLine("ok " + test.Method.Name); }
+            catch (Exception failure) { Console.WriteLine("not ok " + test.Method.Name + ": " + failure); failed++; }
+        }
+        return failed;
+    }
+}

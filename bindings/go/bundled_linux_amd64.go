@@ -1,0 +1,12 @@
+//go:build linux && amd64 && !wfstudio_cgo
+
+package wfstudio
+
+import native "github.com/wfstudio/wfstudio-go/lib/linux_amd64"
+
+func bundled() ([]byte, error) {
+	if packed := native.Packed(); packed != nil {
+		return packed, nil
+	}
+	return nil, errNoBundle
+}

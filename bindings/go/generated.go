@@ -1,0 +1,162 @@
+// Written by `make generate`; do not edit.
+
+package wfstudio
+
+// Version is that of this module and of the library that comes with it.
+const Version = "0.1.0"
+
+const abiMajor, abiMinor = 1, 1
+
+// Codes of the library.
+const (
+	codeOk       int32 = 0
+	codeEnd      int32 = 1
+	codeTimeout  int32 = 2
+	codeHostCall int32 = 3
+	codeHead     int32 = 4
+	// CodeInvalid: An argument is wrong.
+	CodeInvalid Code = -1
+	// CodeNotFound: There is no such thing.
+	CodeNotFound Code = -2
+	// CodeConflict: It does not fit the state of things.
+	CodeConflict Code = -3
+	// CodeCancelled: It was cancelled.
+	CodeCancelled Code = -4
+	// CodeClosed: The handle was closed.
+	CodeClosed Code = -5
+	// CodeBadHandle: This is no handle of this library, or one of the wrong kind, or one closed long ago.
+	CodeBadHandle Code = -6
+	// CodeForked: The handle belongs to the process that forked this one; open another engine here.
+	CodeForked Code = -7
+	// CodePanic: A fault of this library; the engine can be used further.
+	CodePanic Code = -8
+	// CodeInternal: A fault of this library or of something it calls.
+	CodeInternal Code = -9
+	// CodeUnsupported: Not in this build, or switched off.
+	CodeUnsupported Code = -10
+	// CodeReentrant: A call that may wait was made inside a callback.
+	CodeReentrant Code = -11
+	// CodeDenied: Refused.
+	CodeDenied Code = -12
+	// CodeBusy: Something else has it; try again.
+	CodeBusy Code = -13
+)
+
+var codeNames = map[Code]string{
+	CodeInvalid:     "invalid",
+	CodeNotFound:    "not found",
+	CodeConflict:    "conflict",
+	CodeCancelled:   "cancelled",
+	CodeClosed:      "closed",
+	CodeBadHandle:   "bad handle",
+	CodeForked:      "forked",
+	CodePanic:       "panic",
+	CodeInternal:    "internal",
+	CodeUnsupported: "unsupported",
+	CodeReentrant:   "reentrant",
+	CodeDenied:      "denied",
+	CodeBusy:        "busy",
+}
+
+// What Studio.Call does.
+const (
+	OpOps             = "ops"
+	OpAbout           = "about"
+	OpStart           = "start"
+	OpHealth          = "health"
+	OpBackup          = "backup"
+	OpTraceGet        = "trace.get"
+	OpTraceList       = "trace.list"
+	OpRunCancel       = "run.cancel"
+	OpRunRetry        = "run.retry"
+	OpThreadList      = "thread.list"
+	OpThreadGet       = "thread.get"
+	OpUsageQuery      = "usage.query"
+	OpUsageRun        = "usage.run"
+	OpUsageRebuild    = "usage.rebuild"
+	OpGraphValidate   = "graph.validate"
+	OpWorkflowSave    = "workflow.save"
+	OpAgentSave       = "agent.save"
+	OpTemplateList    = "template.list"
+	OpTemplateGet     = "template.get"
+	OpTemplateInstall = "template.install"
+	OpClassRegister   = "class.register"
+	OpWorkerStep      = "worker.step"
+	OpCommand         = "command"
+)
+
+// What a host may be asked; see HostCall.
+const (
+	HostToolCall      = "tool.call"
+	HostToolCancel    = "tool.cancel"
+	HostGate          = "gate"
+	HostSecretGet     = "secret.get"
+	HostMcpAuthorize  = "mcp.authorize"
+	HostMcpElicit     = "mcp.elicit"
+	HostProviderChat  = "provider.chat"
+	HostUsageRecorded = "usage.recorded"
+	HostLog           = "log"
+)
+
+// Names of events.
+const (
+	EventThread               = "thread"
+	EventTraceStarted         = "trace_started"
+	EventStepStarted          = "step_started"
+	EventLoopIteration        = "loop_iteration"
+	EventStepRetrying         = "step_retrying"
+	EventCheckpointHit        = "checkpoint_hit"
+	EventStepCompleted        = "step_completed"
+	EventStepFailed           = "step_failed"
+	EventToken                = "token"
+	EventToolCall             = "tool_call"
+	EventToolResult           = "tool_result"
+	EventRagQuery             = "rag_query"
+	EventBranchStarted        = "branch_started"
+	EventBranchCompleted      = "branch_completed"
+	EventParallelInterrupt    = "parallel_interrupt"
+	EventHumanInputRequired   = "human_input_required"
+	EventToolApprovalRequired = "tool_approval_required"
+	EventToolApprovalResolved = "tool_approval_resolved"
+	EventTraceCompleted       = "trace_completed"
+	EventTraceFailed          = "trace_failed"
+	EventTraceCancelled       = "trace_cancelled"
+	EventDone                 = "done"
+	EventError                = "error"
+	EventRunTerminal          = "run_terminal"
+)
+
+// What begins a stream.
+const (
+	doHttp   = "http"
+	doRun    = "run"
+	doResume = "resume"
+)
+
+// library has the C functions; streams and engines are numbers.
+type library struct {
+	abiVersion      func() uint32
+	version         func() string
+	bufFree         func(buffer *buffer)
+	engineOpen      func(config *byte, len_ uintptr, out *uint64, err *buffer) int32
+	engineShared    func(shared *byte, config *byte, len_ uintptr, out *uint64, err *buffer) int32
+	engineClose     func(engine uint64, timeoutMs uint32) int32
+	shutdown        func(timeoutMs uint32)
+	call            func(engine uint64, op *byte, request *byte, len_ uintptr, out *buffer) int32
+	run             func(engine uint64, request *byte, len_ uintptr, out *uint64, err *buffer) int32
+	resume          func(engine uint64, request *byte, len_ uintptr, out *uint64, err *buffer) int32
+	trace           func(engine uint64, request *byte, len_ uintptr, out *buffer) int32
+	usage           func(engine uint64, query *byte, len_ uintptr, out *buffer) int32
+	http            func(engine uint64, head *byte, headLen uintptr, bodyIn *byte, bodyLen uintptr, bodyOut *uint64, headOut *buffer) int32
+	hostSet         func(engine uint64, opsJson *byte, len_ uintptr, host uintptr, userData uintptr, destroy uintptr) int32
+	hostNext        func(engine uint64, timeoutMs int32, out *buffer) int32
+	hostComplete    func(engine uint64, callId uint64, ok int32, data *byte, len_ uintptr) int32
+	streamNext      func(stream uint64, timeoutMs int32, out *buffer) int32
+	streamNextBatch func(stream uint64, timeoutMs int32, maxBytes uintptr, out *buffer) int32
+	streamFd        func(stream uint64) int32
+	streamCancel    func(stream uint64) int32
+	streamClose     func(stream uint64) int32
+	start           func(engine uint64, op *byte, request *byte, len_ uintptr, body *byte, bodyLen uintptr, out *uint64, err *buffer) int32
+	ready           func(engine uint64, timeoutMs int32, handles *uint64, room uintptr, count *uintptr) int32
+	engineFd        func(engine uint64) int32
+}

@@ -1,0 +1,214 @@
+package wfstudio
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+)
+
+// Prefixes are the two paths below which the studio answers.
+var Prefixes = []string{"/studio", "/api/studio"}
+
+// Marks say who asks; what is nil is not said.
+type Marks struct {
+	User       func(*http.Request) any    // an object with an id; nil for nobody
+	Gate       func(*http.Request) bool   // may this request enter the pages and their API
+	Tenant     func(*http.Request) string // whose data it is
+	Authorized func(*http.Request) bool   // may it read the export
+	BaseURL    string                     // where the host is reached, if requests do not tell
+	// Head may change what the engine is told of a request, as the last: without its "gate", the engine asks HostGate.
+	Head func(*http.Request, map[string]any)
+}
+
+// Mux is what handlers are registered with: http.ServeMux and others of its kind.
+type Mux interface {
+	Handle(pattern string, handler http.Handler)
+}
+
+// Mount registers the studio below both its prefixes.
+func (s *Studio) Mount(mux Mux, marks Marks) {
+	handler := s.Handler(marks)
+	for _, prefix := range Prefixes {
+		mux.Handle(prefix, handler)
+		mux.Handle(prefix+"/", handler)
+	}
+}
+
+// Handler answers the studio's pages and routes; route both Prefixes to it, with the path as it came. The handler takes the path from
+// the request line, so that a router or StripPrefix may change the URL.
+func (s *Studio) Handler(marks Marks) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		head := headOf(r, marks)
+		var body []byte
+		if r.ContentLength != 0 && r.Body != nil {
+			// The engine says first whether the request may come in at all, and how long its body may be.
+			head["expect"] = "100-continue"
+			first, stream, err := s.ask(r, head, nil)
+			if err != nil {
+				refuse(w, err)
+				return
+			}
+			if first.Status != http.StatusContinue {
+				s.answer(w, r, first, stream)
+				return
+			}
+			stream.Close()
+			delete(head, "expect")
+			if body, err = io.ReadAll(io.LimitReader(r.Body, first.BodyLimit+1)); err != nil {
+				return // the client is gone
+			}
+			if int64(len(body)) > first.BodyLimit {
+				w.Header().Set("Connection", "close")
+				tell(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is longer than %d bytes and was not read to its end; nothing was done", first.BodyLimit))
+				return
+			}
+		}
+		told, stream, err := s.ask(r, head, body)
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		s.answer(w, r, told, stream)
+	})
+}
+
+type answerHead struct {
+	Status    int         `json:"status"`
+	Headers   [][2]string `json:"headers"`
+	Body      string      `json:"body"`
+	BodyLimit int64       `json:"body_limit"`
+}
+
+// ask gives the head of the answer, and the stream that has its body.
+func (s *Studio) ask(r *http.Request, head map[string]any, body []byte) (told answerHead, stream *Stream, err error) {
+	if stream, err = s.begin(doHttp, head, body); err != nil {
+		return told, nil, err
+	}
+	code, bytes, err := stream.next(r.Context())
+	if err == nil && code != codeHead {
+		err = errors.New("studio: an answer without a head")
+	}
+	if err == nil {
+		err = json.Unmarshal(bytes, &told)
+	}
+	if err != nil {
+		stream.Close()
+	}
+	return told, stream, err
+}
+
+// answer writes head and body. What is there is sent before more is waited for; when the client is gone the stream is closed at once.
+func (s *Studio) answer(w http.ResponseWriter, r *http.Request, told answerHead, stream *Stream) {
+	defer stream.Close()
+	for _, pair := range told.Headers {
+		w.Header().Add(pair[0], pair[1])
+	}
+	w.WriteHeader(told.Status)
+	_, _ = io.WriteString(w, told.Body)
+	stream.idle = func() { _ = http.NewResponseController(w).Flush() }
+	for {
+		code, bytes, err := stream.next(r.Context())
+		if err != nil {
+			if r.Context().Err() == nil && !errors.Is(err, CodeClosed) {
+				panic(http.ErrAbortHandler) // the client must not take a torn body for a whole one
+			}
+			return
+		}
+		if code == codeEnd {
+			return
+		}
+		if code == codeOk {
+			if _, err := w.Write(bytes); err != nil && r.Method != http.MethodHead {
+				return
+			}
+		}
+	}
+}
+
+func headOf(r *http.Request, marks Marks) map[string]any {
+	path, query := r.URL.EscapedPath(), r.URL.RawQuery
+	if strings.HasPrefix(r.RequestURI, "/") {
+		path, query, _ = strings.Cut(r.RequestURI, "?")
+	}
+	headers := [][2]string{{"host", r.Host}}
+	for name, values := range r.Header {
+		for _, value := range values {
+			headers = append(headers, [2]string{name, readable(value)})
+		}
+	}
+	head := map[string]any{"method": r.Method, "path": target(path), "query": target(query), "headers": headers}
+	if marks.User != nil {
+		head["user"] = marks.User(r)
+	}
+	if marks.Gate != nil {
+		head["gate"] = marks.Gate(r)
+	}
+	if marks.Tenant != nil {
+		if tenant := marks.Tenant(r); tenant != "" {
+			head["tenant"] = tenant
+		}
+	}
+	if marks.Authorized != nil {
+		head["authorized"] = marks.Authorized(r)
+	}
+	if marks.BaseURL != "" {
+		head["base_url"] = marks.BaseURL
+	}
+	if marks.Head != nil {
+		marks.Head(r, head)
+	}
+	return head
+}
+
+// target escapes what may not stand in a request line; some clients send it all the same.
+func target(raw string) string {
+	const plain = "%/:?#[]@!$&'()*+,;=-._~"
+	var text strings.Builder
+	for i := range len(raw) {
+		one := raw[i]
+		if '0' <= one && one <= '9' || 'A' <= one && one <= 'Z' || 'a' <= one && one <= 'z' || strings.IndexByte(plain, one) >= 0 {
+			text.WriteByte(one)
+		} else {
+			fmt.Fprintf(&text, "%%%02X", one)
+		}
+	}
+	return text.String()
+}
+
+// readable is a header's value as text; old clients send Latin-1.
+func readable(value string) string {
+	if utf8.ValidString(value) {
+		return value
+	}
+	letters := make([]rune, len(value))
+	for i := range len(value) {
+		letters[i] = rune(value[i])
+	}
+	return string(letters)
+}
+
+// refuse answers a request that the engine could not take.
+func refuse(w http.ResponseWriter, err error) {
+	status, detail := http.StatusBadRequest, err.Error()
+	var failure *Error
+	switch {
+	case errors.As(err, &failure) && (failure.Code == CodeClosed || failure.Code == CodeBadHandle):
+		status = http.StatusServiceUnavailable
+	case errors.As(err, &failure) && failure.Status >= 400:
+		status = failure.Status
+	}
+	if failure != nil && failure.Detail != "" {
+		detail = failure.Detail
+	}
+	tell(w, status, detail)
+}
+
+func tell(w http.ResponseWriter, status int, detail string) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail})
+}

@@ -1,0 +1,159 @@
+package wfstudio
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// served mounts a studio; X-User and X-Gate say who asks.
+func served(t *testing.T, s *Studio) *httptest.Server {
+	mux := http.NewServeMux()
+	s.Mount(mux, Marks{
+		User: func(r *http.Request) any {
+			if id := r.Header.Get("X-User"); id != "" {
+				return object{"id": id}
+			}
+			return nil
+		},
+		Gate: func(r *http.Request) bool { return r.Header.Get("X-Gate") == "open" },
+		Head: func(r *http.Request, head map[string]any) {
+			if r.Header.Get("X-Gate") == "" {
+				delete(head, "gate")
+			}
+		},
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+func send(t *testing.T, server *httptest.Server, method, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequest(method, server.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("X-Gate", "open")
+	request.Header.Set("X-Requested-With", "test")
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer, string(text)
+}
+
+func TestTheMountAnswersAsTheLibraryDoes(t *testing.T) {
+	s := open_(t, "mount.sqlite")
+	echo(t, s)
+	server := served(t, s)
+	for _, one := range []struct {
+		method, path, body string
+		status             int
+		contains           string
+	}{
+		{"GET", "/studio", "", 200, "<html"},
+		{"GET", "/studio/api/workflows", "", 200, `"echo"`},
+		{"HEAD", "/studio/api/workflows", "", 200, ""},
+		{"GET", "/studio/api/workflows/none%2Fsuch%20%C3%BC", "", 404, "not_found"},
+		{"POST", "/studio/api/workflows", `{"name":`, 400, "malformed_json"},
+		{"POST", "/studio/workflows/echo/run/stream", `{"message":"over the wire"}`, 200, "event: trace_completed"},
+		{"GET", "/api/studio/usage?from=2026-01-01&to=2026-01-31", "", 200, "{"},
+	} {
+		answer, text := send(t, server, one.method, one.path, one.body)
+		if answer.StatusCode != one.status || !strings.Contains(strings.ToLower(text), strings.ToLower(one.contains)) {
+			t.Errorf("%s %s: %d %.300s", one.method, one.path, answer.StatusCode, text)
+		}
+	}
+	if answer, text := send(t, server, "GET", "/studio/api/workflows", "", "X-Gate", "shut"); answer.StatusCode != 403 {
+		t.Error(answer.StatusCode, text)
+	}
+	large := strings.Repeat("x", 300<<20)
+	if answer, text := send(t, server, "POST", "/studio/api/workflows", large); answer.StatusCode != 413 || !json.Valid([]byte(text)) {
+		t.Error(answer.StatusCode, text)
+	}
+}
+
+func TestTheGateIsAskedWhereNoMarkSays(t *testing.T) {
+	s := open_(t, "gate.sqlite")
+	err := s.Answer(HostGate, func(_ context.Context, call *HostCall) (any, error) {
+		return object{"allow": strings.Contains(string(call.Payload), `"ada"`)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := served(t, s)
+	for user, status := range map[string]int{"ada": 200, "bob": 403} {
+		if answer, text := send(t, server, "GET", "/studio/api/workflows", "", "X-Gate", "", "X-User", user); answer.StatusCode != status {
+			t.Error(user, answer.StatusCode, text)
+		}
+	}
+}
+
+func TestAClientThatGoesLeavesNoStream(t *testing.T) {
+	s := open_(t, "gone.sqlite")
+	_ = Tool(s, "slow", func(ctx context.Context, _ object) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	server := served(t, s)
+	ctx, leave := context.WithCancel(context.Background())
+	request, _ := http.NewRequestWithContext(ctx, "POST", server.URL+"/studio/workflows/slow/run/stream", strings.NewReader(`{"message":"hi"}`))
+	request.Header.Set("X-Gate", "open")
+	request.Header.Set("X-Requested-With", "test")
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	// Events come while the run is still under way.
+	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); err != nil || !strings.HasPrefix(line, "retry:") {
+		t.Fatal(line, err)
+	}
+	leave()
+	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		s.mutex.Lock()
+		open := len(s.streams)
+		s.mutex.Unlock()
+		if open == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the stream is still open")
+		}
+	}
+}
+
+func TestAClosedStudioIsUnavailable(t *testing.T) {
+	s := open_(t, "closed.sqlite")
+	server := served(t, s)
+	_ = s.Close()
+	if answer, text := send(t, server, "GET", "/studio/api/workflows", ""); answer.StatusCode != 503 || !json.Valid([]byte(text)) {
+		t.Fatal(answer.StatusCode, text)
+	}
+}
+
+func TestARequestLineIsEscapedOnce(t *testing.T) {
+	for raw, wanted := range map[string]string{"/a%2Fb%20ü\"<": "/a%2Fb%20%C3%BC%22%3C", "/x/?#[]@": "/x/?#[]@"} {
+		if got := target(raw); got != wanted {
+			t.Errorf("%s: %s", raw, got)
+		}
+	}
+	if got := readable("caf\xe9"); got != "café" {
+		t.Error(got)
+	}
+}

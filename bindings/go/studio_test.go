@@ -1,0 +1,401 @@
+package wfstudio
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+type object = map[string]any
+
+func open_(t testing.TB, name string) *Studio {
+	t.Helper()
+	config := Config{"environment": "local", "default_provider": "script", "default_model": "echo", "database": object{"path": filepath.Join(t.TempDir(), name)}}
+	s, err := Open(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		limit, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		if err := s.Shutdown(limit); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func at(id, kind string, data object) object {
+	return object{"id": id, "type": kind, "position": object{"x": 0, "y": 0}, "data": data}
+}
+
+// save makes a workflow of one node between start and stop.
+func save(t testing.TB, s *Studio, slug, kind string, data object) {
+	t.Helper()
+	edge := func(id, from, to string) object {
+		return object{"id": id, "source": from, "target": to, "sourceHandle": "default", "targetHandle": "default"}
+	}
+	data["output_key"] = "said"
+	graph := object{"version": 1,
+		"nodes": []object{at("start", "start", object{}), at("it", kind, data), at("stop", "stop", object{"reply": "{{said}}"})},
+		"edges": []object{edge("a", "start", "it"), edge("b", "it", "stop")}}
+	if _, err := s.Call(context.Background(), OpWorkflowSave, object{"slug": slug, "name": slug, "graph": graph}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func echo(t testing.TB, s *Studio) {
+	save(t, s, "echo", "llm", object{"provider": "script", "model": "echo", "prompt": "{{input}}", "stream": true})
+}
+
+func ask(t testing.TB, s *Studio) { save(t, s, "ask", "human", object{"prompt": "Well?"}) }
+
+// events reads a run to its end.
+func events(t testing.TB, s *Studio, workflow string) []Event {
+	t.Helper()
+	var found []Event
+	for event, err := range s.Run(context.Background(), Run{Workflow: workflow, Message: "hi"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, event)
+	}
+	return found
+}
+
+func named(events []Event, name string) *Event {
+	for i := range events {
+		if events[i].Name == name {
+			return &events[i]
+		}
+	}
+	return nil
+}
+
+func TestARunGivesItsEvents(t *testing.T) {
+	s := open_(t, "run.sqlite")
+	echo(t, s)
+	found := events(t, s, "echo")
+	if found[0].Name != EventThread || found[0].ID == "" || named(found, EventTraceCompleted) == nil {
+		t.Fatal(eventsText(found))
+	}
+	for _, event := range found {
+		if !json.Valid(event.Data) {
+			t.Errorf("%s has %q", event.Name, event.Data)
+		}
+	}
+}
+
+func TestAPauseIsAnswered(t *testing.T) {
+	s := open_(t, "pause.sqlite")
+	ask(t, s)
+	asked := named(events(t, s, "ask"), EventHumanInputRequired)
+	var told struct {
+		TraceID string `json:"trace_id"`
+	}
+	if asked == nil || json.Unmarshal(asked.Data, &told) != nil {
+		t.Fatal(asked)
+	}
+	var last string
+	for event, err := range s.Resume(context.Background(), told.TraceID, object{"message": "yes"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = event.Name
+	}
+	if last != EventTraceCompleted {
+		t.Fatal(last)
+	}
+}
+
+func TestErrorsHaveCodeStatusAndProblem(t *testing.T) {
+	s := open_(t, "errors.sqlite")
+	_, err := s.Call(context.Background(), OpTraceGet, object{"trace_id": "00000000-0000-7000-8000-000000000000"})
+	var failure *Error
+	if !errors.As(err, &failure) || !errors.Is(err, CodeNotFound) || failure.Name != "not_found" || failure.Detail == "" || !json.Valid(failure.Problem) {
+		t.Fatalf("%#v", err)
+	}
+	if _, err := s.Call(context.Background(), "no.such", nil); !errors.Is(err, CodeNotFound) && !errors.Is(err, CodeInvalid) {
+		t.Fatal(err)
+	}
+	if _, err := s.Call(context.Background(), OpHealth, object{"odd": func() {}}); err == nil {
+		t.Fatal("a function has no JSON")
+	}
+	for event, err := range s.Run(context.Background(), Run{Workflow: "none", Message: "hi"}) {
+		if !errors.Is(err, CodeNotFound) {
+			t.Fatal(event, err)
+		}
+	}
+	if _, err := Open(Config{"database": 7}); !errors.Is(err, CodeInvalid) {
+		t.Fatal(err)
+	}
+}
+
+type refundOrder struct {
+	OrderID string       `json:"order_id" description:"Which one"`
+	Amount  float64      `json:"amount"`
+	Kind    string       `json:"kind,omitempty" enum:"whole,part"`
+	Lines   []int        `json:"lines,omitempty"`
+	Inner   *refundOrder `json:"inner"`
+}
+
+func TestAToolIsAFunctionWithASchemaOfItsStruct(t *testing.T) {
+	s := open_(t, "tool.sqlite")
+	err := Tool(s, "refund", func(ctx context.Context, in refundOrder) (object, error) {
+		if in.Amount > 100 {
+			return nil, errors.New("the till is empty")
+		}
+		if in.Amount < 0 {
+			panic("boom")
+		}
+		payload := string(CallOf(ctx).Payload)
+		return object{"refunded": in.Amount, "named": strings.Contains(payload, `"refund"`)}, nil
+	}, Description("Pays back"), Timeout(time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := json.Marshal(s.host.tools[0])
+	const wanted = `{"name":"refund","description":"Pays back","input_schema":{"properties":{"amount":{"type":"number"},"inner":{},"kind":{"enum":["whole","part"],"type":"string"},"lines":{"items":{"type":"integer"},"type":"array"},"order_id":{"description":"Which one","type":"string"}},"required":["order_id","amount"],"type":"object"},"timeout_ms":1000}`
+	if string(schema) != wanted {
+		t.Fatalf("%s", schema)
+	}
+	for amount, wanted := range map[string]string{"25": "refunded", "250": "the till is empty", "-1": "boom", `"x"`: "arguments of refund"} {
+		save(t, s, "pay", "tool", object{"tool_ref": "host:refund", "parameters": object{"order_id": "A", "amount": json.RawMessage(amount)}})
+		told := fmt.Sprint(eventsText(events(t, s, "pay")))
+		if !strings.Contains(told, wanted) && !(amount == `"x"` && strings.Contains(told, "amount")) {
+			t.Errorf("%s: %s", amount, told)
+		}
+	}
+}
+
+func eventsText(events []Event) (text string) {
+	for _, event := range events {
+		text += event.Name + " " + string(event.Data) + "\n"
+	}
+	return text
+}
+
+func TestACancelEndsTheContextOfATool(t *testing.T) {
+	s := open_(t, "cancel.sqlite")
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	err := Tool(s, "slow", func(ctx context.Context, _ object) (any, error) {
+		close(begun)
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	stream, err := s.Start(Run{Workflow: "slow", Message: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	go func() {
+		<-begun
+		_ = stream.Cancel()
+	}()
+	var last string
+	for event, err := range stream.Events(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = event.Name
+	}
+	if cause := <-ended; last != EventTraceCancelled || !errors.Is(cause, ErrUnwanted) {
+		t.Fatal(last, cause)
+	}
+}
+
+func TestTheEndOfAContextEndsTheLoop(t *testing.T) {
+	s := open_(t, "context.sqlite")
+	block := make(chan struct{})
+	_ = Tool(s, "slow", func(context.Context, object) (any, error) { <-block; return 1, nil })
+	defer close(block)
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	ctx, stop := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer stop()
+	var last error
+	for _, err := range s.Run(ctx, Run{Workflow: "slow", Message: "hi"}) {
+		last = err
+	}
+	if !errors.Is(last, context.DeadlineExceeded) {
+		t.Fatal(last)
+	}
+	if len(s.streams) != 0 {
+		t.Fatal("the stream is still known")
+	}
+}
+
+// threads counts the threads of this process.
+func threads(t testing.TB) int {
+	found, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Skip("only Linux counts threads this way")
+	}
+	return len(found)
+}
+
+func TestWaitingRunsHoldNoThreads(t *testing.T) {
+	s := open_(t, "threads.sqlite")
+	release := make(chan struct{})
+	_ = Tool(s, "slow", func(context.Context, object) (any, error) { <-release; return "done", nil }, Timeout(time.Minute))
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	echo(t, s)
+	events(t, s, "echo") // the library's own threads are there after its first run
+	before := threads(t)
+	const many = 300
+	var started, ended sync.WaitGroup
+	for range many {
+		started.Add(1)
+		ended.Add(1)
+		go func() {
+			defer ended.Done()
+			once := sync.OnceFunc(started.Done)
+			for event, err := range s.Run(context.Background(), Run{Workflow: "slow", Message: "hi"}) {
+				if err != nil {
+					t.Error(err)
+				}
+				_ = event
+				once()
+			}
+			once()
+		}()
+	}
+	started.Wait()
+	if more := threads(t) - before; more > 20 {
+		t.Errorf("%d waiting runs made %d more threads", many, more)
+	}
+	answer := time.Now()
+	if _, err := s.Call(context.Background(), OpHealth, nil); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d more threads over %d; a call took %v meanwhile", threads(t)-before, before, time.Since(answer))
+	close(release)
+	ended.Wait()
+}
+
+func TestClosingIsSafeAtAnyMoment(t *testing.T) {
+	s := open_(t, "close.sqlite")
+	_ = Tool(s, "slow", func(ctx context.Context, _ object) (any, error) { <-ctx.Done(); return nil, ctx.Err() })
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	for i := range 50 {
+		stream, err := s.Start(Run{Workflow: "slow", Message: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := make(chan error)
+		go func() {
+			var last error
+			for _, err := range stream.Events(context.Background()) {
+				last = err
+			}
+			read <- last
+		}()
+		time.Sleep(time.Duration(i) * 100 * time.Microsecond)
+		stream.Close()
+		stream.Close()
+		if err := <-read; !errors.Is(err, CodeClosed) {
+			t.Fatal(err)
+		}
+		for _, err := range stream.Events(context.Background()) {
+			if !errors.Is(err, CodeClosed) && !errors.Is(err, CodeBadHandle) {
+				t.Fatal(err)
+			}
+		}
+	}
+	var readers sync.WaitGroup
+	for range 20 {
+		stream, err := s.Start(Run{Workflow: "slow", Message: "hi"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			for range stream.Events(context.Background()) {
+			}
+		}()
+	}
+	limit, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	var closers sync.WaitGroup
+	for range 3 {
+		closers.Add(1)
+		go func() { defer closers.Done(); _ = s.Shutdown(limit) }()
+	}
+	closers.Wait()
+	readers.Wait()
+	if _, err := s.Call(context.Background(), OpHealth, nil); !errors.Is(err, CodeClosed) {
+		t.Fatal(err)
+	}
+}
+
+// A process ends while a stream is open and a call is in flight: by a return of main, an exit, a signal, a panic.
+func TestAProcessEndsInTime(t *testing.T) {
+	if os.Getenv("WFSTUDIO_TEST_EXIT") != "" {
+		exiting(t, os.Getenv("WFSTUDIO_TEST_EXIT"))
+		return
+	}
+	for _, how := range []string{"close", "exit", "signal", "panic"} {
+		for range 3 {
+			limit, stop := context.WithTimeout(context.Background(), 10*time.Second)
+			command := exec.CommandContext(limit, os.Args[0], "-test.run", "^TestAProcessEndsInTime$")
+			command.Env = append(os.Environ(), "WFSTUDIO_TEST_EXIT="+how, "TMPDIR="+t.TempDir())
+			out, err := command.CombinedOutput()
+			stop()
+			status, _ := command.ProcessState.Sys().(syscall.WaitStatus)
+			signal := status.Signaled()
+			if how == "signal" {
+				signal = signal && status.Signal() != syscall.SIGTERM
+			}
+			if errors.Is(limit.Err(), context.DeadlineExceeded) || signal || how == "close" && err != nil {
+				t.Fatalf("%s: %v: %s", how, err, out)
+			}
+		}
+	}
+}
+
+func exiting(t *testing.T, how string) {
+	s := open_(t, "exit.sqlite")
+	begun := make(chan struct{}, 8)
+	_ = Tool(s, "slow", func(ctx context.Context, _ object) (any, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	save(t, s, "slow", "tool", object{"tool_ref": "host:slow"})
+	for range 4 {
+		go func() {
+			for range s.Run(context.Background(), Run{Workflow: "slow", Message: "hi"}) {
+			}
+		}()
+	}
+	<-begun
+	switch how {
+	case "close":
+		limit, stop := context.WithTimeout(context.Background(), 500*time.Millisecond)
+		defer stop()
+		_ = s.Shutdown(limit)
+		os.Exit(0)
+	case "exit":
+		os.Exit(0)
+	case "signal":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+		select {}
+	case "panic":
+		go panic("nobody catches this")
+		select {}
+	}
+}

@@ -1,0 +1,2 @@
+/* The header of the installed library. */
+#include <wfstudio.h>

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Tests the C++ headers: installed below a prefix, compiled by g++ and clang++ without a warning, with pkg-config and CMake; the conformance host.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+target=${CARGO_TARGET_DIR:-target}
+library=${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}
+scripts/prepare.sh test
+[ -f "$library" ] || cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+command -v g++ >/dev/null && [ -f /usr/include/microhttpd.h ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ libmicrohttpd-dev >/dev/null; }
+say() { printf '== %s\n' "$*"; }
+
+mkdir -p "$target/cpp-tests"
+work=$(mktemp -d "$(cd "$target/cpp-tests" && pwd)/XXXXXX")
+trap 'rm -rf "$work"' EXIT
+scripts/place.sh "$library" "$work/prefix" "$work/prefix"
+export PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig LD_LIBRARY_PATH=$work/prefix/lib
+read -ra link <<<"$(pkg-config --cflags --libs wfstudio) -pthread"
+flags=(-Wall -Wextra -Werror -O1 -g)
+cd "$work"
+compilers=(g++)
+command -v clang++ >/dev/null && compilers+=(clang++)
+for compiler in "${compilers[@]}"; do
+    say "$compiler"
+    "$compiler" -std=c++17 -pedantic "${flags[@]}" "$root/bindings/cpp/tests/engine.cpp" -o engine "${link[@]}"
+    rm -f ./*.sqlite*
+    timeout 120 ./engine
+done
+say "the hello host of the README, by CMake and by pkg-config"
+mkdir hello
+awk '/^```cpp$/{on=1; next} /^```$/{on=0} on' "$root/bindings/cpp/README.md" >hello/main.cpp
+[ "$(sed -n '/^int main/,/^}/p' hello/main.cpp | wc -l)" -le 15 ]
+hello_flags=(-std=c++20 -Wall -Wextra -Werror -Wno-missing-field-initializers)
+g++ "${hello_flags[@]}" hello/main.cpp -o hello/host "${link[@]}" -lmicrohttpd
+if command -v cmake >/dev/null; then
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(hello CXX)\nset(CMAKE_CXX_STANDARD 20)\nfind_package(wfstudio 0.1 REQUIRED)\nadd_executable(host main.cpp)\ntarget_link_libraries(host PRIVATE wfstudio::wfstudio microhttpd)\n' >hello/CMakeLists.txt
+    cmake -S hello -B hello/build -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+    cmake --build hello/build >/dev/null
+fi
+cd hello
+g++ "${hello_flags[@]}" "$root/bindings/cpp/tests/seed.cpp" -o seed "${link[@]}"
+STUDIO_ENV=local ./seed
+port=$((20000 + RANDOM % 20000))
+for host in ./host $([ -x build/host ] && echo build/host); do
+    out=$(echo | STUDIO_ENV=local timeout 20 "$host" "$port") || { echo "$out" >&2; exit 1; }
+    grep -q trace_completed <<<"$out" && grep -qx 200 <<<"$out" || { echo "the hello host said: $out" >&2; exit 1; }
+done
+
+cd "$work"
+if [ -x "$root/bindings/conformance/run" ] && [ -z "${WFSTUDIO_NO_CONFORMANCE:-}" ]; then
+    say "conformance"
+    g++ -std=c++17 "${flags[@]}" "$root/bindings/cpp/host.cpp" -o host-cpp "${link[@]}" -lmicrohttpd
+    "$root/bindings/conformance/run" --lang cpp --command "$work/host-cpp"
+fi
+say "the C++ headers are as promised"
