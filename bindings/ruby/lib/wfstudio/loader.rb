@@ -8,8 +8,8 @@ module WfStudio
     HERE = File.expand_path("native", __dir__)
     NAMES = { "darwin" => "libwfstudio.1.dylib", "mingw" => "wfstudio.dll" }.freeze
 
-    def initialize(environment: ENV, folder: HERE, system: nil, target: Loader.target, abi: Native::ABI, version: VERSION)
-      @environment, @folder, @target, @abi, @version = environment, folder, target, abi, version
+    def initialize(environment: ENV, folder: HERE, system: nil, target: Loader.target, version: VERSION, maps: "/proc/self/maps")
+      @environment, @folder, @target, @version, @maps = environment, folder, target, version, maps
       @system = system || NAMES.fetch(target[/darwin|mingw/], "libwfstudio.so.1")
       @tried = []
     end
@@ -36,7 +36,7 @@ module WfStudio
     end
 
     # Files of this library that the process has mapped.
-    def self.mapped(maps = "/proc/self/maps")
+    def self.mapped(maps)
       return [] unless File.readable?(maps)
 
       File.foreach(maps).filter_map { |line| line.split(" ", 6)[5]&.strip }.grep(%r{/(lib)?wfstudio[^/]*\.(so|dylib|dll)}).uniq
@@ -92,7 +92,7 @@ module WfStudio
     # A second copy would drop the locks that the first holds on its database.
     def only_copy(path)
       real = File.exist?(path) ? File.realpath(path) : nil
-      other = Loader.mapped.find { |file| real && file != real }
+      other = Loader.mapped(@maps).find { |file| real && file != real }
       raise UnsupportedPlatform, "#{other} is loaded into this process already, #{real} would be a second copy: use one of them" if other
     end
 
@@ -100,9 +100,9 @@ module WfStudio
       number = library(path).find_function("studio_abi_version")
       found = number ? FFI::Function.new(:uint32, [], number).call : 0
       major, minor = found >> 16, found & 0xFFFF
-      return if major == @abi[0] && minor >= @abi[1]
+      return if major == Native::ABI[0] && minor >= Native::ABI[1]
 
-      raise UnsupportedPlatform, "#{path} has the functions #{major}.#{minor}, this gem needs #{@abi.join(".")} or a later #{@abi[0]}"
+      raise UnsupportedPlatform, "#{path} has the functions #{major}.#{minor}, this gem needs #{Native::ABI.join(".")} or a later #{Native::ABI[0]}"
     end
 
     def version_of(path)
