@@ -6,15 +6,20 @@
 
 import sys
 
-import _abi
+import abi
 
-SOURCE = _abi.ROOT / "bindings/php/src"
+SOURCE = "bindings/php/src"
 HEADER = "<?php\n\n// {owns} Written by bindings/generate/php.py; do not edit.\n\ndeclare(strict_types=1);\n\nnamespace Studio;\n"
+
+
+def pascal(name):
+    """`NOT_FOUND` as the name of a class."""
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def kind(text):
     """The type of a parameter or result. Handles are numbers; bytes are `char`, as ext-ffi lends PHP's strings only as such."""
-    text = _abi.bare(text)
+    text = abi.bare(text)
     if text.endswith("_fn"):
         return "void *"
     text = text.replace("uint8_t", "char")
@@ -33,28 +38,28 @@ def constants(prefix, names):
 
 
 def table():
-    abi = _abi.read()
+    read = abi.read()
     lines = [HEADER.format(owns="Owns the names and numbers of the C functions."), "/** The C functions of the library, as ext-ffi reads them, and every name that they know. */"]
-    lines += ["final class Abi", "{", f"    public const MAJOR = {abi['abi']['major']};", f"    public const MINOR = {abi['abi']['minor']};", ""]
-    lines += [f"    public const {one['name'].removeprefix('STUDIO_')} = {one['value']};" for one in abi["codes"]]
-    lines += ["", "    /** Operations. */", *constants("OP_", abi["started"] + [one["name"] for one in abi["ops"]])]
-    lines += ["", "    /** What the engine asks its host. */", *constants("HOST_", (one["name"] for one in abi["host_ops"]))]
-    lines += ["", "    /** Events. */", *constants("EVENT_", (one["name"] for one in abi["events"]))]
+    lines += ["final class Abi", "{", "    /** Of the library and of this package. */", f"    public const VERSION = '{abi.version()}';", f"    public const MAJOR = {read['abi']['major']};", f"    public const MINOR = {read['abi']['minor']};", ""]
+    lines += [f"    public const {one['name'].removeprefix('STUDIO_')} = {one['value']};" for one in read["codes"]]
+    lines += ["", "    /** Operations. */", *constants("OP_", read["started"] + abi.names(read, "ops"))]
+    lines += ["", "    /** What the engine asks its host. */", *constants("HOST_", abi.names(read, "host_ops"))]
+    lines += ["", "    /** Events. */", *constants("EVENT_", abi.names(read, "events"))]
     lines += ["", "    /** The class of each error. */", "    public const ERRORS = ["]
-    lines += [f"        self::{one['name'].removeprefix('STUDIO_')} => {_abi.pascal(one['name'].removeprefix('STUDIO_'))}Error::class," for one in abi["codes"] if one["error"]]
+    lines += [f"        self::{one['name'].removeprefix('STUDIO_')} => {pascal(one['name'].removeprefix('STUDIO_'))}Error::class," for one in read["codes"] if one["error"]]
     lines += ["    ];", "", "    public const PROBE = 'uint32_t studio_abi_version(void); const char *studio_version(void);';", "", "    public const FUNCTIONS = <<<'C'"]
     lines += ["        typedef struct studio_buf { char *data; size_t len; size_t cap; } studio_buf;"]
-    lines += [f"        {declaration(one)}" for one in _abi.functions(abi)]
+    lines += [f"        {declaration(one)}" for one in abi.fetched(read)]
     return "\n".join([*lines, "        C;", "}", ""])
 
 
 def errors():
     lines = [HEADER.format(owns="Owns the exceptions of negative codes.")]
-    for one in _abi.read()["codes"]:
+    for one in abi.read()["codes"]:
         if one["error"]:
-            lines += [f"/** {one['doc']} */", f"final class {_abi.pascal(one['name'].removeprefix('STUDIO_'))}Error extends StudioError\n{{\n}}\n"]
+            lines += [f"/** {one['doc']} */", f"final class {pascal(one['name'].removeprefix('STUDIO_'))}Error extends StudioError\n{{\n}}\n"]
     return "\n".join(lines)
 
 
 if __name__ == "__main__":
-    sys.exit(max(_abi.main(SOURCE / "Abi.php", table()), _abi.main(SOURCE / "errors.php", errors())))
+    sys.exit(max(abi.keep(f"{SOURCE}/Abi.php", table()), abi.keep(f"{SOURCE}/errors.php", errors())))

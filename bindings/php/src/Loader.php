@@ -9,8 +9,6 @@ namespace Studio;
 /** Finds one library. Every source can be given, so that each rule can be tested. */
 final class Loader
 {
-    public const VERSION = '0.1.0';
-
     /** @var list<string> */
     private array $tried = [];
 
@@ -76,8 +74,8 @@ final class Loader
             return null;
         }
         $this->fit($path, $probe);
-        if ($probe->studio_version() !== self::VERSION) {
-            throw new UnsupportedPlatform("$path is version {$probe->studio_version()}, this package is " . self::VERSION . ': run `vendor/bin/wfstudio fetch`');
+        if ($probe->studio_version() !== Abi::VERSION) {
+            throw new UnsupportedPlatform("$path is version {$probe->studio_version()}, this package is " . Abi::VERSION . ': run `vendor/bin/wfstudio fetch`');
         }
         return $path;
     }
@@ -89,8 +87,8 @@ final class Loader
             return null;
         }
         $this->fit($this->system, $probe);
-        if ($probe->studio_version() !== self::VERSION) {
-            trigger_error("wfstudio: the library of the system is version {$probe->studio_version()}, this package is " . self::VERSION, E_USER_WARNING);
+        if ($probe->studio_version() !== Abi::VERSION) {
+            trigger_error("wfstudio: the library of the system is version {$probe->studio_version()}, this package is " . Abi::VERSION, E_USER_WARNING);
         }
         return $this->system;
     }
