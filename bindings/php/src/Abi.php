@@ -9,6 +9,8 @@ namespace Studio;
 /** The C functions of the library, as ext-ffi reads them, and every name that they know. */
 final class Abi
 {
+    /** Of the library and of this package. */
+    public const VERSION = '0.1.0';
     public const MAJOR = 1;
     public const MINOR = 1;
 
