@@ -71,7 +71,7 @@ final class App extends Kernel
     protected function configureContainer(ContainerConfigurator $container): void
     {
         $container->extension('framework', ['secret' => 'scenario', 'http_method_override' => false, 'router' => ['utf8' => true]]);
-        $container->services()->set(StudioHost::class);
+        $container->services()->set(StudioHost::class, StudioHost::class);
         $container->extension('studio', ['config' => configuration(), 'host' => StudioHost::class]);
     }
 

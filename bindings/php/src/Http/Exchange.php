@@ -11,6 +11,7 @@ use Studio\InvalidError;
 use Studio\Stream;
 use Studio\Studio;
 use Studio\StudioError;
+use Studio\UnsupportedPlatform;
 
 /** An answer: status, headers, and a body that may still come. */
 final class Exchange
@@ -49,6 +50,9 @@ final class Exchange
             return self::problem(503, 'Service Unavailable', $closed->getMessage());
         } catch (InvalidError $invalid) {
             return self::problem($invalid->status() ?? 400, $invalid->problem['title'] ?? 'Bad Request', $invalid->getMessage());
+        } catch (UnsupportedPlatform $unsupported) {
+            // Not for visitors: the application tells its operator.
+            throw $unsupported;
         } catch (StudioError $failed) {
             return self::problem(500, 'Internal Server Error', $failed->getMessage());
         }

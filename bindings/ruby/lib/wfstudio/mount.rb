@@ -23,6 +23,8 @@ module WfStudio
       return elsewhere(env) unless ours?(env, path)
 
       respond(env, head(env, path))
+    rescue UnsupportedPlatform
+      raise # not for visitors: the application tells its operator
     rescue Closed => e
       problem(503, "Service Unavailable", e.message)
     rescue Error => e
