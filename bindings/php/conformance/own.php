@@ -34,7 +34,7 @@ function ran(Studio $studio, array $asked): string
         $cancel = $asked['cancel_after'] ?? null;
         $last = ['end' => true];
         foreach ($run as $event) {
-            $lines[] = ['event' => $event->name, 'data' => $event->data];
+            $lines[] = ['event' => $event->name, 'data' => json_decode($event->json)];
             if ($event->name === ($asked['leave_after'] ?? null)) {
                 $last = ['left' => true];
                 break;
@@ -70,14 +70,15 @@ function own(): bool
         return false;
     }
     $studio = declared(Studio::shared(configuration()));
-    $asked = json_decode((string) file_get_contents('php://input'), true) ?? [];
+    // Maps stay objects below the first level: an empty one is to stay a map.
+    $asked = array_map(fn (mixed $part): mixed => is_object($part) ? (array) $part : $part, (array) json_decode((string) file_get_contents('php://input')));
     match ($path) {
         '/own/ping' => answered('pong', 'text/plain'),
         '/own/journal' => answered(journal()),
         '/own/run' => answered(ran($studio, $asked), 'application/x-ndjson'),
         '/own/call' => (function () use ($studio, $asked): void {
             try {
-                answered(['result' => $studio->call($asked['op'], $asked['request'] ?? [])]);
+                answered(['result' => $studio->call($asked['op'], $asked['request'] ?? [], associative: false)]);
             } catch (StudioError $error) {
                 answered(refusal($error));
             }

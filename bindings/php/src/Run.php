@@ -52,7 +52,7 @@ final class Run implements \IteratorAggregate
                 $fields[$name] = $value;
             }
             if (isset($fields['event'])) {
-                yield new Event($fields['event'], json_decode($fields['data'], true, 512, JSON_THROW_ON_ERROR), $fields['id'] ?? null);
+                yield new Event($fields['event'], json_decode($fields['data'], true, 512, JSON_THROW_ON_ERROR), $fields['id'] ?? null, $fields['data']);
             }
         }
     }

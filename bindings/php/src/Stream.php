@@ -58,13 +58,13 @@ final class Stream extends Calls
     /**
      * The head of an HTTP answer, or the whole answer of an operation.
      */
-    public function head(): mixed
+    public function head(bool $associative = true): mixed
     {
         $piece = $this->read();
         if ($piece === null || $piece[0] !== Abi::HEAD) {
             throw new InternalError('the answer has no head', Abi::INTERNAL);
         }
-        return json_decode($piece[1], true, 512, JSON_THROW_ON_ERROR);
+        return json_decode($piece[1], $associative, 512, JSON_THROW_ON_ERROR);
     }
 
     public function cancel(): void

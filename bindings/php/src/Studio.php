@@ -86,15 +86,15 @@ final class Studio
     }
 
     /**
-     * One operation, such as `trace.list`.
+     * One operation, such as `trace.list`. An empty map in a request is `(object) []`; `associative: false` gives maps as objects.
      *
-     * @param array<string, mixed> $request
+     * @param array<string, mixed>|object $request
      */
-    public function call(string $operation, array $request = []): mixed
+    public function call(string $operation, array|object $request = [], bool $associative = true): mixed
     {
-        $stream = $this->start($operation, $request);
+        $stream = $this->start($operation, (array) $request);
         try {
-            return $stream->head();
+            return $stream->head($associative);
         } finally {
             $stream->close();
         }
