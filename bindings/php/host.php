@@ -42,7 +42,9 @@ file_put_contents("$folder/fpm.conf", <<<CONF
     php_admin_flag[display_errors] = off
     $kept
     CONF);
+$user = posix_geteuid() === 0 ? 'user root;' : '';
 file_put_contents("$folder/nginx.conf", <<<CONF
+    $user
     daemon off;
     pid $folder/nginx.pid;
     error_log stderr;

@@ -121,7 +121,8 @@ final class Native
             throw new UnsupportedPlatform("ext-ffi does not let this program load the library: {$refused->getMessage()}. Set `ffi.enable=1`, or see `vendor/bin/wfstudio php-ini`");
         }
         if (PHP_SAPI === 'cli') {
-            register_shutdown_function(static fn () => $library->studio_shutdown(10_000));
+            // One thread: a call that is open now is answered by nobody.
+            register_shutdown_function(static fn () => $library->studio_shutdown(2_000));
         }
         return $library;
     }

@@ -178,7 +178,6 @@ final class Studio
         $this->closed = true;
         if ($this->engine !== null && $this->process === getmypid()) {
             $code = Native::close($this->engine, (int) ($seconds * 1000));
-            $this->engine = null;
             if ($code !== Abi::CLOSED && $code !== Abi::BAD_HANDLE) {
                 Native::check($code, '');
             }
@@ -196,6 +195,10 @@ final class Studio
     /** The engine of this process, with everything declared; a forked child makes another. */
     private function engine(): int
     {
+        if ($this->closed && $this->engine !== null && $this->process === getmypid()) {
+            // It refuses by itself.
+            return $this->engine;
+        }
         if ($this->closed) {
             throw new ClosedError('the studio was closed', Abi::CLOSED);
         }

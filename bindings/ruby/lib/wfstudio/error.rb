@@ -6,7 +6,7 @@ module WfStudio
     attr_reader :code, :problem
 
     def initialize(message = nil, code: nil, problem: nil)
-      @code = code
+      @code = code || ERRORS.key(self.class)
       @problem = problem || {}
       super(message || @problem["detail"] || @problem["title"] || self.class.name)
     end

@@ -60,7 +60,7 @@ module WfStudio
         ffi_lib path
         FUNCTIONS.each { |name, parameters, result, waits| attach_function name, parameters, result, blocking: waits }
         # Threads of the library end before the interpreter takes its own down.
-        at_exit { studio_shutdown(10_000) }
+        at_exit { studio_shutdown(5_000) }
         path
       end
     end

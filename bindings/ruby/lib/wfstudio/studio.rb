@@ -101,7 +101,7 @@ module WfStudio
     def close(timeout = 10)
       core = @lock.synchronize do
         @closed = true
-        @core.tap { @core = nil }
+        @core
       end
       core.close(timeout) if core && core.pid == Process.pid
     end
@@ -115,7 +115,7 @@ module WfStudio
     # The engine of this process, with everything declared.
     def core
       core = @core
-      return core if core && @declared && core.pid == Process.pid
+      return core if core && (@declared || @closed) && core.pid == Process.pid
 
       @lock.synchronize do
         raise Closed, "the studio was closed" if @closed
