@@ -31,7 +31,7 @@ file_put_contents("$folder/fpm.conf", <<<CONF
     [www]
     listen = $folder/fpm.sock
     pm = static
-    pm.max_children = 24
+    pm.max_children = 12
     clear_env = no
     catch_workers_output = yes
     decorate_workers_output = no
@@ -40,6 +40,7 @@ file_put_contents("$folder/fpm.conf", <<<CONF
     php_admin_value[post_max_size] = 64M
     php_admin_value[output_buffering] = 0
     php_admin_flag[display_errors] = off
+    php_admin_flag[log_errors] = on
     $kept
     CONF);
 $user = posix_geteuid() === 0 ? 'user root;' : '';
@@ -60,6 +61,7 @@ file_put_contents("$folder/nginx.conf", <<<CONF
             location / {
                 fastcgi_pass unix:$folder/fpm.sock;
                 fastcgi_buffering off;
+                fastcgi_pass_header X-Accel-Buffering;
                 fastcgi_param SCRIPT_FILENAME $index;
                 fastcgi_param SCRIPT_NAME /index.php;
                 fastcgi_param REQUEST_URI \$request_uri;

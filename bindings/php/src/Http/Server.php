@@ -97,6 +97,7 @@ final class Server
     {
         ini_set('zlib.output_compression', '0');
         ini_set('default_mimetype', '');
+        ini_set('default_charset', '');
         foreach (['X-Powered-By', 'Cache-Control', 'Pragma', 'Expires'] as $name) {
             header_remove($name);
         }

@@ -36,6 +36,7 @@ final class Streamed extends StreamedResponse
             return $this;
         }
         ini_set('default_mimetype', '');
+        ini_set('default_charset', '');
         header_remove('X-Powered-By');
         // What listeners of the application have added.
         foreach ($this->headers->all() as $name => $values) {
