@@ -38,7 +38,7 @@ abstract class Calls
     public function look(int $milliseconds, Call $for): void
     {
         [$code, $bytes] = $this->pull($milliseconds);
-        if ($code === Abi::TIMEOUT) {
+        if ($code === Abi::TIMEOUT || $this->passes($code, $bytes)) {
             return;
         }
         $call = $this->isCall($code) ? json_decode($bytes, true) : null;
@@ -53,6 +53,12 @@ abstract class Calls
             // Nobody waits for anything of this stream.
             $for->cancel();
         }
+    }
+
+    /** Passes a piece on at once, where that can be. */
+    protected function passes(int $code, string $bytes): bool
+    {
+        return false;
     }
 
     protected function isCall(int $code): bool

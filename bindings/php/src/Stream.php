@@ -13,6 +13,7 @@ final class Stream extends Calls
     private const WAIT = 1_000;
 
     private bool $ended = false;
+    private ?\Closure $sink = null;
 
     public function __construct(int $engine, Host $host, private readonly int $handle)
     {
@@ -41,6 +42,8 @@ final class Stream extends Calls
                 [$code, $bytes] = $this->following(self::WAIT);
             }
             if ($code === Abi::HOST_CALL) {
+                // What was read is sent before a tool takes its time.
+                $waiting === null || $waiting();
                 $this->answer($bytes);
             } elseif ($code === Abi::END) {
                 break;
@@ -67,6 +70,12 @@ final class Stream extends Calls
         return json_decode($piece[1], $associative, 512, JSON_THROW_ON_ERROR);
     }
 
+    /** Where pieces go that come while a tool waits; without it they follow when it has ended. */
+    public function passTo(\Closure $sink): void
+    {
+        $this->sink = $sink;
+    }
+
     public function cancel(): void
     {
         if (!$this->ended) {
@@ -80,6 +89,15 @@ final class Stream extends Calls
             $this->ended = true;
             Native::leave($this->handle);
         }
+    }
+
+    protected function passes(int $code, string $bytes): bool
+    {
+        if ($this->sink === null || $code !== Abi::OK) {
+            return false;
+        }
+        ($this->sink)($bytes);
+        return true;
     }
 
     protected function pull(int $milliseconds): array

@@ -25,12 +25,16 @@ final class Studio
     }
 
     /**
-     * The studio of this process: the engine stays while requests come and go, as in the workers of php-fpm.
+     * The studio of this process: the engine stays while requests come and go, as in the workers of php-fpm. Between requests nobody answers for tools, so a web
+     * process takes no queued runs unless the configuration says so.
      *
      * @param array<string, mixed> $config
      */
     public static function shared(array $config, string $name = 'default'): self
     {
+        if (PHP_SAPI !== 'cli') {
+            $config['worker']['in_process'] ??= false;
+        }
         return new self($config, $name);
     }
 

@@ -92,6 +92,15 @@ final class Exchange
         }
     }
 
+    /** Has pieces printed that come while a tool of this application waits. */
+    public function printMeanwhile(): void
+    {
+        $this->stream?->passTo(static function (string $piece): void {
+            echo $piece;
+            flush();
+        });
+    }
+
     /** What is there of the body from the beginning. */
     public function text(): string
     {

@@ -73,6 +73,7 @@ final class Server
             ob_end_clean();
         }
         echo $exchange->text();
+        $exchange->printMeanwhile();
         $ending = $exchange->isEvents() && in_array($method, ['GET', 'HEAD'], true) ? microtime(true) + self::SECONDS : INF;
         if ($exchange->isEvents()) {
             set_time_limit(0);

@@ -59,6 +59,7 @@ final class Controller
             ignore_user_abort(true);
             set_time_limit(0);
             echo $exchange->text();
+            $exchange->printMeanwhile();
             $waiting = Server::waiting($ending);
             $flushed = static function () use ($waiting): bool {
                 while (PHP_SAPI !== 'cli' && ob_get_level() > 0) {
