@@ -1,6 +1,6 @@
 <?php
 
-// Owns the conformance host: php-fpm behind nginx, or (SERVER=built-in) the built-in server, and beside them one process that works on queued runs.
+// Owns the conformance host: the built-in server, or (SERVER=fpm) php-fpm behind nginx, and beside them one process that works on queued runs.
 
 declare(strict_types=1);
 
@@ -79,7 +79,7 @@ file_put_contents("$folder/nginx.conf", <<<CONF
     }
     CONF);
 
-if (getenv('SERVER') === 'built-in') {
+if (getenv('SERVER') !== 'fpm') {
     putenv('PHP_CLI_SERVER_WORKERS=16');
     $servers = [begun([PHP_BINARY, '-d', 'ffi.enable=1', '-d', 'upload_max_filesize=64M', '-d', 'post_max_size=64M', '-S', "127.0.0.1:$port", $index])];
 } else {
