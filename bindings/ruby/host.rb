@@ -94,4 +94,7 @@ settings = Puma::Configuration.new do |puma|
   puma.raise_exception_on_sigterm false
   puma.quiet
 end
-Puma::Launcher.new(settings).run
+launcher = Puma::Launcher.new(settings)
+# Streams end first: Puma waits for requests that are open.
+launcher.events.on_booted { trap("TERM") { Thread.new { STUDIO.close(2) rescue nil; launcher.stop } } }
+launcher.run

@@ -29,6 +29,8 @@ namespace {
     require __DIR__ . '/own.php';
 
     if (!own()) {
+        // The built-in server tells the path here, and Slim would take it for the folder of the application.
+        $_SERVER['SCRIPT_NAME'] = '/index.php';
         $studio = declared(Studio::shared(configuration()));
         $app = new Slim\App();
         $handler = $studio->handler(new Psr17Factory(), ...marks(fn (string $name, ServerRequestInterface $request): string => $request->getHeaderLine($name)));
