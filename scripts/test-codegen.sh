@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exported classes under the checkers and compilers of their languages, and run where they can be: PHP, Ruby (Debian), Python (with the package of
+# Exported classes under the checkers and compilers of their languages, and run where they can be: PHP, Ruby (Debian, with the contracts of their bindings), Python (with the package of
 # bindings/python), TypeScript (npm), Rust (against the crate), Kotlin (Maven Central). What `definition()` returns must be what was exported.
 # Swift has no compiler in Debian: where `swiftc` is installed its files are type-checked, otherwise that is said.
 set -euo pipefail
@@ -27,7 +27,7 @@ each() { # files of a language with this extension
 
 echo "php: $(php -r 'echo PHP_VERSION;')"
 each php php | while read -r file; do php -l "$file" >/dev/null; done
-php "$root/tests/codegen/run.php" "$stubs" "$files/php" | compare php
+php "$root/tests/codegen/run.php" "$files/php" | compare php
 
 echo "python: $(python3 -V)"
 package=$work/python
@@ -42,7 +42,7 @@ each ruby rb | while read -r file; do
     told=$(ruby -wc "$file" 2>&1)
     [ "$told" = "Syntax OK" ] || { echo "$file: $told" >&2; exit 1; }
 done
-ruby -w "$root/tests/codegen/run.rb" "$stubs" "$files/ruby" | compare ruby
+ruby -w "$root/tests/codegen/run.rb" "$files/ruby" | compare ruby
 
 typescript=$work/typescript
 [ -x "$typescript/node_modules/.bin/tsc" ] || npm install --silent --no-fund --no-audit --prefix "$typescript" typescript@5.9.3

@@ -1,0 +1,95 @@
+<?php
+
+// Owns where calls of the engine come from: a stream that is pulled, or the queue of a process that only works.
+
+declare(strict_types=1);
+
+namespace Studio;
+
+/** Takes what the library has, runs calls, and keeps for later what comes while a tool looks for its cancel. */
+abstract class Calls
+{
+    public const FAILED = 0;
+    public const DONE = 1;
+    public const CHUNK = 2;
+
+    /** @var list<array{int, string}> */
+    protected array $kept = [];
+
+    public function __construct(protected readonly int $engine, private readonly Host $host)
+    {
+    }
+
+    /** @return array{int, string} */
+    abstract protected function pull(int $milliseconds): array;
+
+    /** Answers a call; false when nobody waits for it any more. */
+    public function complete(int $call, int $kind, mixed $answer): bool
+    {
+        $text = json_encode($answer, JSON_THROW_ON_ERROR | JSON_PRESERVE_ZERO_FRACTION | JSON_UNESCAPED_UNICODE | JSON_UNESCAPED_SLASHES);
+        $code = Native::complete($this->engine, $call, $kind, $text);
+        if ($code === Abi::INVALID) {
+            throw StudioError::of($code, 'the answer could not be taken');
+        }
+        return $code >= 0;
+    }
+
+    /** Looks whether a call was cancelled; everything else waits. */
+    public function look(int $milliseconds, Call $for): void
+    {
+        [$code, $bytes] = $this->pull($milliseconds);
+        if ($code === Abi::TIMEOUT || $this->passes($code, $bytes)) {
+            return;
+        }
+        $call = $this->isCall($code) ? json_decode($bytes, true) : null;
+        if (($call['op'] ?? null) === Abi::HOST_TOOL_CANCEL) {
+            if ($call['payload']['cancels'] === $for->id) {
+                $for->cancel();
+            }
+            return;
+        }
+        $this->kept[] = [$code, $bytes];
+        if ($code < 0 || $code === Abi::END) {
+            // Nobody waits for anything of this stream.
+            $for->cancel();
+        }
+    }
+
+    /** Passes a piece on at once, where that can be. */
+    protected function passes(int $code, string $bytes): bool
+    {
+        return false;
+    }
+
+    protected function isCall(int $code): bool
+    {
+        return $code === Abi::HOST_CALL;
+    }
+
+    /** @return array{int, string} */
+    protected function following(int $milliseconds): array
+    {
+        return array_shift($this->kept) ?? $this->pull($milliseconds);
+    }
+
+    protected function answer(string $bytes): void
+    {
+        $told = json_decode($bytes, true, 512, JSON_BIGINT_AS_STRING);
+        $call = new Call($this, (int) $told['call_id'], $told['op'], $told['payload'] ?? []);
+        if ($call->op === Abi::HOST_TOOL_CANCEL) {
+            return;
+        }
+        try {
+            $this->complete($call->id, self::DONE, $this->host->perform($call));
+        } catch (Failure $failure) {
+            $this->fail($call, $failure->getMessage());
+        } catch (\Throwable $thrown) {
+            $this->fail($call, $thrown::class . ': ' . $thrown->getMessage());
+        }
+    }
+
+    private function fail(Call $call, string $message): void
+    {
+        $this->complete($call->id, self::FAILED, ['message' => mb_substr(mb_scrub($message), 0, 10_000)]);
+    }
+}

@@ -1,0 +1,130 @@
+<?php
+
+// Owns one request and its answer, whatever framework brought it.
+
+declare(strict_types=1);
+
+namespace Studio\Http;
+
+use Studio\ClosedError;
+use Studio\InvalidError;
+use Studio\Stream;
+use Studio\Studio;
+use Studio\StudioError;
+use Studio\UnsupportedPlatform;
+
+/** An answer: status, headers, and a body that may still come. */
+final class Exchange
+{
+    /** @param list<array{string, string}> $headers */
+    private function __construct(public readonly int $status, public readonly array $headers, private readonly ?Stream $stream, private readonly string $text = '')
+    {
+    }
+
+    /**
+     * Asks the studio.
+     *
+     * @param array<string, mixed> $head
+     * @param callable(int): array{?string, ?string} $body with the most bytes that it may have: its type, where that is another than the request's, and the
+     *                                                     body; none when it is longer
+     */
+    public static function ask(Studio $studio, array $head, bool $hasBody, callable $body): self
+    {
+        try {
+            if (!$hasBody) {
+                return self::answered($studio->http($head));
+            }
+            // The engine says first whether the request may come in at all, and how long its body may be.
+            $stream = $studio->http($head + ['expect' => '100-continue']);
+            $told = $stream->head();
+            if ($told['status'] !== 100) {
+                return new self($told['status'], $told['headers'], $stream);
+            }
+            $stream->close();
+            [$type, $bytes] = $body($told['body_limit']);
+            if ($bytes === null) {
+                return self::problem(413, 'Content Too Large', "the body is longer than {$told['body_limit']} bytes and was not read to its end; nothing was done");
+            }
+            return self::answered($studio->http($type === null ? $head : self::retyped($head, $type, strlen($bytes)), $bytes));
+        } catch (ClosedError $closed) {
+            return self::problem(503, 'Service Unavailable', $closed->getMessage());
+        } catch (InvalidError $invalid) {
+            return self::problem($invalid->status() ?? 400, $invalid->problem['title'] ?? 'Bad Request', $invalid->getMessage());
+        } catch (UnsupportedPlatform $unsupported) {
+            // Not for visitors: the application tells its operator.
+            throw $unsupported;
+        } catch (StudioError $failed) {
+            return self::problem(500, 'Internal Server Error', $failed->getMessage());
+        }
+    }
+
+    public static function problem(int $status, string $title, string $detail): self
+    {
+        $body = json_encode(['type' => 'about:blank', 'title' => $title, 'status' => $status, 'detail' => $detail], JSON_THROW_ON_ERROR | JSON_INVALID_UTF8_SUBSTITUTE);
+        return new self($status, [['content-type', 'application/problem+json']], null, $body);
+    }
+
+    public function isEvents(): bool
+    {
+        foreach ($this->headers as [$name, $value]) {
+            if (strtolower($name) === 'content-type') {
+                return str_starts_with($value, 'text/event-stream');
+            }
+        }
+        return false;
+    }
+
+    /**
+     * The next piece of the body; null at its end.
+     *
+     * @param ?callable(): bool $waiting called before it waits; false ends it
+     */
+    public function read(?callable $waiting = null): ?string
+    {
+        if ($this->stream === null) {
+            return null;
+        }
+        try {
+            return $this->stream->read($waiting)[1] ?? null;
+        } catch (StudioError) {
+            // The engine was closed, or the client is gone: the answer ends here.
+            return null;
+        }
+    }
+
+    /** Has pieces printed that come while a tool of this application waits. */
+    public function printMeanwhile(): void
+    {
+        $this->stream?->passTo(static function (string $piece): void {
+            echo $piece;
+            flush();
+        });
+    }
+
+    /** What is there of the body from the beginning. */
+    public function text(): string
+    {
+        return $this->text;
+    }
+
+    public function close(): void
+    {
+        $this->stream?->close();
+    }
+
+    private static function answered(Stream $stream): self
+    {
+        $head = $stream->head();
+        return new self($head['status'], $head['headers'], $stream);
+    }
+
+    /**
+     * @param array<string, mixed> $head
+     * @return array<string, mixed>
+     */
+    private static function retyped(array $head, string $type, int $length): array
+    {
+        $others = array_filter($head['headers'], fn (array $header): bool => !in_array(strtolower($header[0]), ['content-type', 'content-length'], true));
+        return ['headers' => [...$others, ['content-type', $type], ['content-length', (string) $length]]] + $head;
+    }
+}

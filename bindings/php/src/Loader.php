@@ -1,0 +1,137 @@
+<?php
+
+// Owns where the library is found: named by WFSTUDIO_LIBRARY, inside this package, or installed in the system; and whether it fits.
+
+declare(strict_types=1);
+
+namespace Studio;
+
+/** Finds one library. Every source can be given, so that each rule can be tested. */
+final class Loader
+{
+    /** @var list<string> */
+    private array $tried = [];
+
+    public function __construct(
+        private readonly ?string $named,
+        private readonly string $folder,
+        private readonly string $system,
+        private readonly string $target,
+        private readonly string $maps = '/proc/self/maps',
+    ) {
+    }
+
+    public static function standard(): self
+    {
+        $system = PHP_OS_FAMILY === 'Darwin' ? 'libwfstudio.1.dylib' : 'libwfstudio.so.1';
+        return new self(getenv('WFSTUDIO_LIBRARY') ?: null, dirname(__DIR__) . '/native', $system, self::target());
+    }
+
+    /** The path or name to open, after it was opened and looked at. */
+    public function find(): string
+    {
+        if ($this->named !== null) {
+            return $this->required($this->named);
+        }
+        return $this->bundled() ?? $this->installed() ?? throw $this->refusal();
+    }
+
+    /** `x86_64-linux-gnu`; the libc is the one that this process runs on, as its own symbols say. */
+    public static function target(): string
+    {
+        $cpu = ['arm64' => 'aarch64', 'amd64' => 'x86_64', 'AMD64' => 'x86_64'][php_uname('m')] ?? php_uname('m');
+        if (PHP_OS_FAMILY !== 'Linux') {
+            return $cpu . '-' . strtolower(PHP_OS_FAMILY);
+        }
+        try {
+            \FFI::cdef('const char *gnu_get_libc_version(void);');
+            return "$cpu-linux-gnu";
+        } catch (\FFI\Exception) {
+            return "$cpu-linux-musl";
+        }
+    }
+
+    private function required(string $path): string
+    {
+        if (!str_starts_with($path, '/')) {
+            $this->tried[] = "WFSTUDIO_LIBRARY=$path: it is not an absolute path";
+            throw $this->refusal();
+        }
+        $probe = $this->probe($path, 'WFSTUDIO_LIBRARY=') ?? throw $this->refusal();
+        $this->fit($path, $probe);
+        return $path;
+    }
+
+    private function bundled(): ?string
+    {
+        $path = "$this->folder/$this->target/libwfstudio." . (PHP_OS_FAMILY === 'Darwin' ? 'dylib' : 'so');
+        if (!is_file($path)) {
+            $this->tried[] = "$path: there is no such file";
+            return null;
+        }
+        $probe = $this->probe($path);
+        if ($probe === null) {
+            return null;
+        }
+        $this->fit($path, $probe);
+        if ($probe->studio_version() !== Abi::VERSION) {
+            throw new UnsupportedPlatform("$path is version {$probe->studio_version()}, this package is " . Abi::VERSION . ': run `vendor/bin/wfstudio fetch`');
+        }
+        return $path;
+    }
+
+    private function installed(): ?string
+    {
+        $probe = $this->probe($this->system);
+        if ($probe === null) {
+            return null;
+        }
+        $this->fit($this->system, $probe);
+        if ($probe->studio_version() !== Abi::VERSION) {
+            trigger_error("wfstudio: the library of the system is version {$probe->studio_version()}, this package is " . Abi::VERSION, E_USER_WARNING);
+        }
+        return $this->system;
+    }
+
+    private function probe(string $path, string $prefix = ''): ?\FFI
+    {
+        $this->onlyCopy($path);
+        try {
+            return \FFI::cdef(Abi::PROBE, $path);
+        } catch (\FFI\Exception $failed) {
+            $this->tried[] = "$prefix$path: {$failed->getMessage()}";
+            return null;
+        }
+    }
+
+    /** A second copy would drop the locks that the first holds on its database. */
+    private function onlyCopy(string $path): void
+    {
+        $real = realpath($path);
+        if ($real === false || !is_readable($this->maps)) {
+            return;
+        }
+        preg_match_all('~/\S*/(?:lib)?wfstudio[^/\s]*\.(?:so|dylib)\S*~', (string) file_get_contents($this->maps), $found);
+        foreach (array_unique($found[0]) as $loaded) {
+            if ($loaded !== $real) {
+                throw new UnsupportedPlatform("$loaded is loaded into this process already, $real would be a second copy: use one of them");
+            }
+        }
+    }
+
+    private function fit(string $path, \FFI $probe): void
+    {
+        $found = $probe->studio_abi_version();
+        [$major, $minor] = [$found >> 16, $found & 0xFFFF];
+        if ($major !== Abi::MAJOR || $minor < Abi::MINOR) {
+            throw new UnsupportedPlatform("$path has the functions $major.$minor, this package needs " . Abi::MAJOR . '.' . Abi::MINOR . ' or a later ' . Abi::MAJOR);
+        }
+    }
+
+    private function refusal(): UnsupportedPlatform
+    {
+        $places = implode("\n", array_map(fn (string $place): string => "  $place", $this->tried));
+        return new UnsupportedPlatform("the library of wfstudio cannot be loaded on $this->target:\n$places\n"
+            . 'Run `vendor/bin/wfstudio fetch`, or set WFSTUDIO_LIBRARY to the path of libwfstudio.');
+    }
+}

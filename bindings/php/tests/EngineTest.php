@@ -1,0 +1,219 @@
+<?php
+
+// Owns proof that the engine works from PHP: runs, tools, errors, cancels, forks, ends of the process, FFI that is preloaded.
+
+declare(strict_types=1);
+
+use PHPUnit\Framework\TestCase;
+use Studio\Abi;
+use Studio\Call;
+use Studio\ClosedError;
+use Studio\Event;
+use Studio\Failure;
+use Studio\InvalidError;
+use Studio\Native;
+use Studio\NotFoundError;
+use Studio\Run;
+use Studio\Studio;
+use Studio\StudioWorkflow;
+
+final class ShopWorkflow implements StudioWorkflow
+{
+    public static function definition(): array
+    {
+        return ['slug' => 'shop-refund', 'name' => 'Refund of the shop', 'graph' => json_decode(file_get_contents(EngineTest::EXAMPLES . '/refund.json'))->graph];
+    }
+}
+
+final class EngineTest extends TestCase
+{
+    public const EXAMPLES = __DIR__ . '/../../../examples';
+    private const SLOW = '{"slug":"slow","name":"Slow","graph":{"version":1,"nodes":[{"id":"start","type":"start","position":{"x":0,"y":0},"data":{}},'
+        . '{"id":"tool","type":"tool","position":{"x":0,"y":0},"data":{"tool_ref":"host:slow"}},{"id":"stop","type":"stop","position":{"x":0,"y":0},"data":{}}],'
+        . '"edges":[{"id":"a","source":"start","target":"tool","sourceHandle":"default","targetHandle":"default"},{"id":"b","source":"tool","target":"stop","sourceHandle":"default","targetHandle":"default"}]}}';
+
+    private string $folder;
+    private Studio $studio;
+    private array $refunds = [];
+    private string $library;
+
+    protected function setUp(): void
+    {
+        $this->folder = sys_get_temp_dir() . '/wfstudio-' . bin2hex(random_bytes(6));
+        mkdir($this->folder);
+        $this->library = (string) getenv('WFSTUDIO_LIBRARY');
+        $config = json_decode(file_get_contents(self::EXAMPLES . '/refund.config.json'), true);
+        $this->studio = Studio::open(['database' => ['path' => "$this->folder/studio.sqlite"]] + $config);
+        $this->studio->tool('issue_refund', function (string $order_id, int $amount): array {
+            $this->refunds[] = [$order_id, $amount];
+            return ['order_id' => $order_id, 'refunded' => true];
+        }, requireApproval: true);
+        $this->studio->call('workflow.save', json_decode(file_get_contents(self::EXAMPLES . '/refund.json')));
+    }
+
+    protected function tearDown(): void
+    {
+        $this->studio->close();
+        exec('rm -rf ' . escapeshellarg($this->folder));
+    }
+
+    private function asked(): Event
+    {
+        $events = iterator_to_array($this->studio->run(workflow: 'refund', message: 'Please refund order A-100'), false);
+        return end($events);
+    }
+
+    private function slow(callable $tool): Run
+    {
+        $this->studio->tool('slow', $tool, inputSchema: ['type' => 'object']);
+        $this->studio->call('workflow.save', json_decode(self::SLOW));
+        return $this->studio->run(workflow: 'slow', message: 'x');
+    }
+
+    /** Runs a program with this binding; gives its code and output. */
+    private function program(string $text, array $options = []): array
+    {
+        file_put_contents("$this->folder/program.php", '<?php require ' . var_export(__DIR__ . '/autoload.php', true) . '; $folder = ' . var_export($this->folder, true) . "; $text");
+        exec('timeout 60 ' . implode(' ', array_map('escapeshellarg', [PHP_BINARY, ...$options, "$this->folder/program.php"])) . ' 2>&1', $lines, $code);
+        return [$code, implode("\n", $lines)];
+    }
+
+    public function testARunWaitsForApprovalAndItsToolRunsOnce(): void
+    {
+        $asked = $this->asked();
+        self::assertSame('tool_approval_required', $asked->name);
+        self::assertSame(['order_id' => 'A-100', 'amount' => 25], $asked->data['pending_tools'][0]['arguments']);
+        self::assertSame([], $this->refunds);
+        $names = [];
+        foreach ($this->studio->resume(trace_id: $asked->data['trace_id'], pause_id: $asked->data['pause_id'], approval: 'approve') as $event) {
+            $names[] = $event->name;
+        }
+        self::assertSame(['tool_approval_resolved', 'trace_completed'], [$names[0], end($names)]);
+        self::assertSame([['A-100', 25]], $this->refunds);
+        self::assertSame('completed', $this->studio->trace($asked->data['trace_id'])['trace']['status']);
+        self::assertIsArray($this->studio->usage(run: $asked->data['trace_id']));
+    }
+
+    public function testErrorsCarryCodeStatusAndProblem(): void
+    {
+        try {
+            $this->studio->trace('00000000-0000-7000-8000-000000000000');
+            self::fail();
+        } catch (NotFoundError $error) {
+            self::assertSame([-2, 404, 'not_found'], [$error->getCode(), $error->status(), $error->problem['code']]);
+        }
+        $this->expectException(InvalidError::class);
+        iterator_to_array($this->studio->run(workflow: 'refund', message: ''), false);
+    }
+
+    /** @dataProvider failures */
+    public function testAToolThatThrowsIsAFailedCall(callable $tool, string $told): void
+    {
+        $this->studio->tool('issue_refund', $tool, inputSchema: ['type' => 'object']);
+        foreach ($this->studio->run(workflow: 'refund', message: 'Please refund order A-100') as $event) {
+            if ($event->name === 'tool_result') {
+                self::assertTrue($event->data['is_error']);
+                self::assertStringContainsString($told, $event->data['result']);
+                return;
+            }
+        }
+        self::fail('there was no result');
+    }
+
+    public function failures(): array
+    {
+        return [
+            [fn () => throw new LogicException('the till is empty'), 'LogicException: the till is empty'],
+            [fn () => throw new Failure('no'), 'no'],
+            [fn () => NAN, 'Inf and NaN'],
+            [fn () => "\xff", 'UTF-8'],
+            [fn (string $missing) => 1, 'ArgumentCountError'],
+        ];
+    }
+
+    public function testLeavingTheLoopClosesTheStreamAndTheRunGoesOn(): void
+    {
+        foreach ($this->studio->run(workflow: 'refund', message: 'x') as $event) {
+            break;
+        }
+        $trace = $event->data['trace_id'] ?? $this->studio->call('trace.list')['data'][0]['trace_id'];
+        for ($turn = 0; $turn < 100 && $this->studio->trace($trace)['trace']['status'] !== 'awaiting_tool_approval'; $turn++) {
+            usleep(50_000);
+        }
+        self::assertLessThan(100, $turn);
+    }
+
+    public function testACancelledRunTellsItsToolAndItsReader(): void
+    {
+        $heard = null;
+        $run = null;
+        $run = $this->slow(function (Call $call) use (&$heard, &$run): void {
+            $run->cancel();
+            $begun = microtime(true);
+            $heard = $call->wait(15) && microtime(true) - $begun < 10;
+        });
+        $names = array_map(fn (Event $event): string => $event->name, iterator_to_array($run, false));
+        self::assertTrue($heard);
+        self::assertSame('trace_cancelled', end($names));
+    }
+
+    public function testARegisteredClassRuns(): void
+    {
+        $this->studio->register(ShopWorkflow::class);
+        $events = iterator_to_array($this->studio->run(workflow: 'shop-refund', message: 'x'), false);
+        self::assertSame('tool_approval_required', end($events)->name);
+        $this->expectException(InvalidArgumentException::class);
+        $this->studio->register(self::class);
+    }
+
+    public function testAClosedStudioSaysSo(): void
+    {
+        $this->studio->close();
+        $this->studio->close();
+        $this->expectException(ClosedError::class);
+        $this->studio->call('health');
+    }
+
+    public function testAChildOpensItsOwnEngine(): void
+    {
+        $text = '$studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/fork.sqlite"]]); $studio->call("health");'
+            . '$child = pcntl_fork(); $ok = $studio->call("health")["status"] === "ok"; if ($child === 0) { exit($ok ? 7 : 1); }'
+            . 'pcntl_waitpid($child, $status); exit(pcntl_wexitstatus($status) === 7 && $ok ? 0 : 2);';
+        self::assertSame([0, ''], $this->program($text));
+    }
+
+    /** @dataProvider endings */
+    public function testTheProcessEndsWithAStreamOpen(string $ending, int $code): void
+    {
+        $text = '$studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/exit.sqlite"]]);'
+            . '$studio->tool("slow", fn () => sleep(30)); $studio->call("workflow.save", json_decode(' . var_export(self::SLOW, true) . '));'
+            . '$open = $studio->run(workflow: "slow", message: "x"); foreach ($open as $event) { if ($event->name === "step_started") break; } $second = $studio->run(workflow: "slow", message: "x");';
+        [$was, $told] = $this->program($text . $ending);
+        self::assertSame($code, $was, $told);
+    }
+
+    public function endings(): array
+    {
+        return ['the end' => ['', 0], 'exit' => ['exit(4);', 4], 'exception' => ['throw new Exception("nobody catches this");', 255], 'kill' => ['posix_kill(getmypid(), SIGTERM); sleep(20);', 143]];
+    }
+
+    public function testAQueuedRunIsWorkedOnUntilSigterm(): void
+    {
+        $text = '$studio = Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/work.sqlite"]]);'
+            . '$child = pcntl_fork(); if ($child === 0) { sleep(1); posix_kill(posix_getppid(), SIGTERM); exit; } $studio->work(); echo "ended";';
+        self::assertSame([0, 'ended'], $this->program($text));
+    }
+
+    public function testFfiMayBePreloaded(): void
+    {
+        file_put_contents("$this->folder/preload.h", '#define FFI_SCOPE "' . Native::SCOPE . "\"\n#define FFI_LIB \"" . getenv('WFSTUDIO_LIBRARY') . "\"\n" . Abi::FUNCTIONS);
+        $options = ['-d', 'opcache.enable_cli=1', '-d', 'ffi.enable=preload', '-d', "ffi.preload=$this->folder/preload.h", '-d', 'opcache.preload=' . dirname(__DIR__) . '/src/preload.php', '-d', 'opcache.preload_user=root'];
+        putenv('WFSTUDIO_LIBRARY=/none');
+        try {
+            $told = $this->program('echo Studio\Studio::open(["environment" => "local", "database" => ["path" => "$folder/p.sqlite"]])->call("health")["status"];', $options);
+        } finally {
+            putenv('WFSTUDIO_LIBRARY=' . $this->library);
+        }
+        self::assertSame([0, 'ok'], $told);
+    }
+}

@@ -1,0 +1,136 @@
+# Owns one opened engine in one process: one thread waits for its news and wakes whoever reads, calls to the host run on others.
+
+module WfStudio
+  # Threads that come when there is work, up to a number.
+  class Pool
+    def initialize(size, name)
+      @size, @name = size, name
+      @jobs = Thread::Queue.new
+      @threads = []
+      @lock = Mutex.new
+    end
+
+    def call(&job)
+      @jobs << job
+      @lock.synchronize do
+        @threads << worker if @threads.size < @size && @jobs.num_waiting < @jobs.size
+      end
+    end
+
+    def close
+      @jobs.close
+    end
+
+    private
+
+    def worker
+      Thread.new do
+        Thread.current.name = @name
+        while (job = @jobs.pop)
+          job.call
+        end
+      end
+    end
+  end
+
+  # An engine as long as this process uses it. A forked child makes another.
+  class Core
+    ROOM = 64
+
+    attr_reader :pid
+
+    def initialize(config, name, host)
+      Native.library
+      @pid = Process.pid
+      @host = host
+      @mailboxes = {}
+      @lock = Mutex.new
+      text = Native.lent(JSON.generate(config))
+      @engine = name ? Native.opened(:studio_engine_shared, name, *text) : Native.opened(:studio_engine_open, *text)
+      @calls = host.calls(self)
+      @waiter = nil
+    end
+
+    # Declares what the host answers.
+    def declare(declaration)
+      code = Native.studio_host_set(@engine, *Native.lent(JSON.generate(declaration)), nil, nil, nil)
+      Native.check(code)
+    end
+
+    # Begins an operation; what it answers is to be read.
+    def start(operation, request, body = nil)
+      wait_for_news
+      handle = Native.opened(:studio_start, @engine, operation, *Native.lent(request), *Native.lent(body))
+      Stream.new(self, handle)
+    end
+
+    # Answers a call of the engine; false when nobody waits for it any more.
+    def complete(call_id, kind, text)
+      code = Native.studio_host_complete(@engine, call_id, kind, *Native.lent(text))
+      error = ERRORS[code]
+      return error.nil? unless error == Invalid
+
+      raise Error.of(code, nil)
+    end
+
+    # Where a stream's reader waits.
+    def watch(handle)
+      mailbox = Thread::Queue.new
+      @lock.synchronize { @mailboxes ? @mailboxes[handle] = mailbox : mailbox.close }
+      mailbox
+    end
+
+    def unwatch(handle)
+      @lock.synchronize { @mailboxes&.delete(handle) }&.close
+    end
+
+    def close(timeout)
+      code = Native.studio_engine_close(@engine, (timeout * 1000).to_i)
+      @waiter&.join(timeout)
+      Native.check(code) unless [Closed, BadHandle].include?(ERRORS[code])
+    end
+
+    private
+
+    def wait_for_news
+      return if @waiter
+
+      @lock.synchronize do
+        @waiter ||= Thread.new do
+          Thread.current.name = "wfstudio-news"
+          Thread.current.report_on_exception = true
+          news
+        end
+      end
+    end
+
+    def news
+      handles, count = FFI::MemoryPointer.new(:uint64, ROOM), FFI::MemoryPointer.new(:size_t)
+      until Native.studio_ready(@engine, -1, handles, ROOM, count).negative?
+        handles.read_array_of_type(:uint64, :read_uint64, count.get(:size_t, 0)).each { |handle| told(handle) }
+      end
+    ensure
+      @calls.close
+      left = @lock.synchronize { @mailboxes.tap { @mailboxes = nil } }
+      left.each_value(&:close)
+    end
+
+    def told(handle)
+      return fetch if handle.zero?
+
+      mailbox = @lock.synchronize { @mailboxes[handle] }
+      mailbox << true if mailbox && !mailbox.closed?
+    rescue ClosedQueueError
+      # Its reader has just left.
+    end
+
+    def fetch
+      loop do
+        code, bytes = Native.filled(:studio_host_next, @engine, 0)
+        break unless code == Native::STUDIO_OK || code == Native::STUDIO_HOST_CALL
+
+        @calls.take(JSON.parse(bytes))
+      end
+    end
+  end
+end

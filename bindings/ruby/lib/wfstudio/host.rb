@@ -1,0 +1,191 @@
+# Owns the host's side: tools and answers as blocks, and the threads on which they run.
+
+module WfStudio
+  # A call of the engine to its host, given to blocks that take a first argument.
+  class Call
+    attr_reader :op, :payload
+
+    def initialize(core, call)
+      @core = core
+      @id, @op, @payload = call.values_at("call_id", "op", "payload")
+      @lock, @told = Mutex.new, ConditionVariable.new
+      @cancelled = false
+    end
+
+    def arguments
+      payload["arguments"]
+    end
+
+    def tenant
+      payload["tenant"]
+    end
+
+    def user
+      payload["user"]
+    end
+
+    def [](key)
+      payload[key]
+    end
+
+    # True once the result is no longer wanted.
+    def cancelled?
+      @cancelled
+    end
+
+    # Waits until the result is no longer wanted, at most so many seconds; says whether that is so.
+    def wait(seconds)
+      ending = now + seconds
+      @lock.synchronize do
+        @told.wait(@lock, ending - now) until @cancelled || now >= ending
+      end
+      @cancelled
+    end
+
+    def cancel
+      @lock.synchronize do
+        @cancelled = true
+        @told.broadcast
+      end
+    end
+
+    # Gives a part of the answer; the block's own result ends it.
+    def chunk(part)
+      @core.complete(@id, CHUNK, JSON.generate(part))
+    end
+
+    # Runs the block and answers with what it returns, or with its failure.
+    def answer
+      @core.complete(@id, DONE, JSON.generate(plain(yield)))
+    rescue Failure => e
+      fail_with(e.message)
+    rescue Exception => e # also `exit` and `abort` end only the call
+      fail_with("#{e.class}: #{e.message}")
+    end
+
+    FAILED, DONE, CHUNK = 0, 1, 2
+    private_constant :FAILED, :DONE, :CHUNK
+
+    private
+
+    def plain(result)
+      result.respond_to?(:as_json) ? result.as_json : result
+    end
+
+    def fail_with(message)
+      text = message.dup.force_encoding(Encoding::UTF_8).scrub[0, 10_000]
+      @core.complete(@id, FAILED, JSON.generate({ message: text }))
+    rescue Error
+      # The engine was closed.
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+
+  # Tools, answers and classes of an application.
+  class Host
+    # Cancels, gates and secrets are not to wait behind tools that take their time.
+    QUICK = 4
+
+    attr_accessor :around, :executor
+
+    def initialize(threads)
+      @threads = threads
+      @tools, @declared, @answers, @classes, @schemas = {}, {}, {}, {}, {}
+      @around = ->(&work) { work.call }
+    end
+
+    def tool(name, schema, declaration, block)
+      name = name.to_s
+      @tools[name] = block
+      @declared[name] = { name: name, input_schema: schema || Host.schema(block), **declaration }
+    end
+
+    def answer(operation, block)
+      @answers[operation.to_s] = block
+    end
+
+    def register(name, definition)
+      @classes[name] = definition
+    end
+
+    def schemas(named)
+      @schemas.merge!(named)
+    end
+
+    def declaration
+      ops = @answers.keys
+      ops |= [HostOps::TOOL_CALL, HostOps::TOOL_CANCEL] unless @tools.empty?
+      { ops: ops, tools: @declared.values, schemas: @schemas, classes: @classes }
+    end
+
+    # What takes the calls of one engine.
+    def calls(core)
+      Calls.new(self, core, executor || Pool.new(@threads, "wfstudio-tool"), Pool.new(QUICK, "wfstudio-answer"))
+    end
+
+    # Runs what a call asks for, on the thread of the caller.
+    def perform(call)
+      call.answer { around.call { call.op == HostOps::TOOL_CALL ? run_tool(call) : @answers.fetch(call.op).call(call.payload, call) } }
+    end
+
+    def answers?(operation)
+      operation == HostOps::TOOL_CALL || @answers.key?(operation)
+    end
+
+    # The schema of what a block takes by name: any values, those without a default required.
+    def self.schema(block)
+      named = block.parameters.select { |kind, _| %i[key keyreq].include?(kind) }
+      open = block.parameters.any? { |kind, _| kind == :keyrest }
+      { type: "object", properties: named.to_h { |_, name| [name, {}] },
+        required: named.filter_map { |kind, name| name if kind == :keyreq }, additionalProperties: open || named.empty? }
+    end
+
+    private
+
+    def run_tool(call)
+      tool = @tools.fetch(call["name"]) { raise Failure, "there is no tool `#{call["name"]}`" }
+      kinds = tool.parameters.map(&:first)
+      given = (kinds & %i[key keyreq keyrest]).any? ? (call.arguments || {}).transform_keys(&:to_sym) : {}
+      (kinds & %i[req opt]).any? ? tool.call(call, **given) : tool.call(**given)
+    end
+  end
+
+  # The calls of one engine that are under way.
+  class Calls
+    def initialize(host, core, tools, quick)
+      @host, @core, @tools, @quick = host, core, tools, quick
+      @active = {}
+      @lock = Mutex.new
+    end
+
+    def take(told)
+      call = Call.new(@core, told)
+      return cancel(call) if call.op == HostOps::TOOL_CANCEL
+      return unless @host.answers?(call.op)
+
+      id = told["call_id"]
+      @lock.synchronize { @active[id] = call }
+      (call.op == HostOps::TOOL_CALL ? @tools : @quick).call do
+        @host.perform(call)
+      ensure
+        @lock.synchronize { @active.delete(id) }
+      end
+    end
+
+    # No more calls come; those under way are told that nobody waits.
+    def close
+      [@tools, @quick].each { |pool| pool.close if pool.is_a?(Pool) }
+      @lock.synchronize { @active.values }.each(&:cancel)
+    end
+
+    private
+
+    def cancel(told)
+      @lock.synchronize { @active[told["cancels"]] }&.cancel
+      @host.perform(told) if @host.answers?(told.op)
+    end
+  end
+end

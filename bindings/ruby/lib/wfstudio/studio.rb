@@ -1,0 +1,145 @@
+# Owns the studio as applications use it: opened once, used in every process, told what the host answers.
+
+module WfStudio
+  # An engine with its tools. It may be opened before a fork and is used in each child without anything else.
+  class Studio
+    attr_reader :host
+
+    # `config` has the keys of the configuration, dotted ones nested. One `name` is one engine in a process.
+    def initialize(config = {}, name: nil, threads: 8)
+      @config, @name = config, name
+      @host = Host.new(threads)
+      @lock = Mutex.new
+      @core = nil
+      @closed = @declared = false
+    end
+
+    # Makes a block a tool. Its arguments come by name; a block with a first argument gets the Call too. Without `schema` that of its names is declared.
+    def tool(name, schema: nil, **declaration, &block)
+      raise ArgumentError, "a tool has a block" unless block
+
+      declare { @host.tool(name, schema, declaration, block) }
+    end
+
+    # Makes a block the answer to an op such as `gate` or `secret.get`: payload (and Call) in, result out.
+    def answer(operation, &block)
+      declare { @host.answer(operation, block) }
+    end
+
+    # Schemas by name, for nodes and agents that refer to them.
+    def schemas(**named)
+      declare { @host.schemas(named) }
+    end
+
+    # Registers classes with a contract: they are listed and run, and nobody can write them in the studio.
+    def register(*classes)
+      classes.each do |one|
+        contract = [StudioWorkflow, StudioAgent, StudioTool].any? { |contract| one.include?(contract) }
+        raise ArgumentError, "#{one} includes none of StudioWorkflow, StudioAgent, StudioTool" unless contract
+
+        declare { @host.register(one.name, one.definition) }
+      end
+    end
+
+    # One operation, such as `trace.list`.
+    def call(operation, **request)
+      answered(core.start(operation.to_s, JSON.generate(request)))
+    end
+
+    # Runs `workflow:` or `agent:` and gives its events.
+    def run(**request)
+      Run.new(core.start(Ops::RUN, JSON.generate(request)))
+    end
+
+    # Answers a pause and gives the events that follow.
+    def resume(trace_id = nil, **answer)
+      request = trace_id ? { trace_id: trace_id, **answer } : answer
+      Run.new(core.start(Ops::RESUME, JSON.generate(request)))
+    end
+
+    def trace(trace_id, **request)
+      call(Ops::TRACE_GET, trace_id: trace_id, **request)
+    end
+
+    # What runs used and cost; `run:` for one.
+    def usage(**query)
+      call(query.key?(:run) ? Ops::USAGE_RUN : Ops::USAGE_QUERY, **query)
+    end
+
+    # A request: the head of `studio_http`, and its body. The answer's stream has the head first.
+    def http(head, body = nil)
+      core.start(Ops::HTTP, JSON.generate(head), body)
+    end
+
+    # Where requests of the studio begin, such as `/studio`.
+    def mounts
+      @mounts ||= call(Ops::ABOUT).fetch("mounts")
+    end
+
+    # The Rack application; see Mount.
+    def rack(**marks)
+      Mount.new(self, **marks)
+    end
+
+    # Starts the workers of this process without asking for anything.
+    def start
+      call(Ops::START)
+    end
+
+    # Works on queued runs and answers their calls until SIGTERM or SIGINT.
+    def work
+      told, telling = IO.pipe
+      before = %w[TERM INT].to_h { |signal| [signal, trap(signal) { telling.write_nonblock(".") }] }
+      start
+      told.read(1)
+      close
+    ensure
+      before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
+    end
+
+    # Ends its streams and puts runs down so that they can be taken up again.
+    def close(timeout = 10)
+      core = @lock.synchronize do
+        @closed = true
+        @core
+      end
+      core.close(timeout) if core && core.pid == Process.pid
+    end
+
+    def closed?
+      @closed
+    end
+
+    private
+
+    # The engine of this process, with everything declared.
+    def core
+      core = @core
+      return core if core && (@declared || @closed) && core.pid == Process.pid
+
+      @lock.synchronize do
+        raise Closed, "the studio was closed" if @closed
+
+        if @core.nil? || @core.pid != Process.pid
+          @core, @declared = Core.new(@config, @name, @host), false
+        end
+        @core.declare(@host.declaration) unless @declared
+        @declared = true
+        @core
+      end
+    end
+
+    def declare
+      @lock.synchronize do
+        yield
+        @declared = false
+      end
+    end
+
+    def answered(stream)
+      stream.head
+    ensure
+      stream.close
+    end
+  end
+end

@@ -1,0 +1,140 @@
+# Owns proof that the engine works from Ruby: runs, tools, errors, cancels, threads that go on meanwhile.
+
+require_relative "helper"
+
+class TestEngine < StudioTest
+  def test_a_run_waits_for_approval_and_its_tool_runs_once
+    first = asked
+    assert_equal "tool_approval_required", first.name
+    assert_equal({ "order_id" => "A-100", "amount" => 25 }, first["pending_tools"][0]["arguments"])
+    assert_empty refunds
+    second = studio.resume(first["trace_id"], pause_id: first["pause_id"], approval: "approve").map(&:name)
+    assert_equal %w[tool_approval_resolved trace_completed], [second.first, second.last]
+    assert_equal [["A-100", 25]], refunds
+    assert_equal "completed", studio.trace(first["trace_id"])["trace"]["status"]
+    assert studio.usage(run: first["trace_id"])
+  end
+
+  def test_events_are_an_enumerator_too
+    events = studio.run(workflow: "refund", message: "Please refund order A-100").each
+    assert_equal "thread", events.next.name
+    assert_operator events.next.id.to_i, :>=, 0
+    assert_includes studio.run(workflow: "refund", message: "x").lazy.map(&:name).first(2), "trace_started"
+  end
+
+  def test_errors_carry_code_status_and_problem
+    failed = assert_raises(WfStudio::NotFound) { studio.trace("00000000-0000-7000-8000-000000000000") }
+    assert_equal [-2, 404, "not_found"], [failed.code, failed.status, failed.problem["code"]]
+    failed = assert_raises(WfStudio::Invalid) { studio.run(workflow: "refund", message: "").to_a }
+    assert failed.problem["errors"]["message"]
+    assert_raises(WfStudio::Error) { studio.call("no.such.op") }
+  end
+
+  def test_a_tool_that_raises_is_a_failed_call
+    { -> { raise ArgumentError, "the till is empty" } => "ArgumentError: the till is empty", -> { raise WfStudio::Failure, "no" } => "no",
+      -> { Float::NAN } => "NaN", -> { "\xff".b } => "JSON", -> { exit 3 } => "exit" }.each do |work, told|
+      studio.tool(:issue_refund, require_approval: false, schema: { type: "object" }) { |**_| work.call }
+      result = studio.run(workflow: "refund", message: "Please refund order A-100").find { |event| event.name == "tool_result" }
+      assert result["is_error"], told
+      assert_includes result["result"], told
+    end
+  end
+
+  def test_arguments_come_by_name_and_their_schema_follows_from_the_block
+    block = ->(call, order_id:, amount: 5) {}
+    assert_equal({ type: "object", properties: { order_id: {}, amount: {} }, required: [:order_id], additionalProperties: false }, WfStudio::Host.schema(block))
+    assert WfStudio::Host.schema(proc { |**rest| rest })[:additionalProperties]
+  end
+
+  def test_other_threads_go_on_while_a_stream_waits
+    entered, leave = Thread::Queue.new, Thread::Queue.new
+    reader = Thread.new { slow { entered << leave.pop(*[]) && 1 }.to_a }
+    eventually { !leave.num_waiting.zero? }
+    calls = Array.new(4) { Thread.new { studio.run(workflow: "slow", message: "x").to_a } }
+    eventually { leave.num_waiting == 5 }
+    ticks = 0
+    ending = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 1
+    while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ending
+      sleep 0.01
+      ticks += 1
+    end
+    5.times { leave << true }
+    [reader, *calls].each(&:join)
+    assert_operator ticks, :>=, 60
+  end
+
+  def test_a_reader_that_waits_can_be_interrupted
+    release = Thread::Queue.new
+    assert_raises(Timeout::Error) { Timeout.timeout(0.3) { slow { release.pop }.to_a } }
+    release << true
+    assert_equal "ok", studio.call("health")["status"]
+  end
+
+  def test_leaving_the_loop_closes_the_stream_and_the_run_goes_on
+    release = Thread::Queue.new
+    run = slow { release.pop }
+    trace = run.each { |event| break event["trace_id"] if event.name == "trace_started" }
+    assert_empty run.to_a
+    release << true
+    eventually { studio.trace(trace)["trace"]["status"] == "completed" }
+  end
+
+  def test_a_cancelled_run_tells_its_tool_and_its_reader
+    heard = Thread::Queue.new
+    run = slow { |call| heard << call.wait(15) }
+    names = run.map do |event|
+      run.cancel if event.name == "tool_call" || event.name == "step_started" && event["node_id"] == "tool"
+      event.name
+    end
+    assert_equal "trace_cancelled", names.last
+    assert_equal true, Timeout.timeout(10) { heard.pop }
+  end
+
+  def test_streams_end_when_the_studio_is_closed
+    release = Thread::Queue.new
+    started = Thread::Queue.new
+    run = slow { started << true; release.pop }
+    reader = Thread.new { run.to_a }
+    reader.report_on_exception = false
+    started.pop
+    studio.close(0.5)
+    assert_raises(WfStudio::Closed) { reader.value } rescue assert_kind_of Array, reader.value
+    assert_raises(WfStudio::Closed) { studio.call("health") }
+    studio.close
+    release << true
+  end
+
+  def test_closing_while_another_thread_reads_is_the_end_for_it
+    release = Thread::Queue.new
+    run = slow { release.pop }
+    reader = Thread.new { run.to_a }
+    eventually { release.num_waiting == 1 }
+    run.close
+    assert_kind_of Array, Timeout.timeout(5) { reader.value }
+    release << true
+  end
+
+  def test_a_class_with_a_contract_is_registered_and_run
+    graph = JSON.parse(File.read("#{EXAMPLES}/refund.json"))["graph"]
+    shop = Class.new do
+      include StudioWorkflow
+      define_singleton_method(:name) { "Shop::RefundWorkflow" }
+      define_singleton_method(:definition) { { slug: "shop-refund", name: "Refund of the shop", graph: graph } }
+    end
+    studio.register(shop)
+    assert_equal "tool_approval_required", studio.run(workflow: "shop-refund", message: "x").to_a.last.name
+    assert_raises(ArgumentError) { studio.register(String) }
+  end
+
+  def test_a_fibre_that_waits_lets_others_run
+    require "async"
+    release = Thread::Queue.new
+    run = slow { release.pop }
+    order = []
+    Async do |task|
+      task.async { order << run.to_a.last.name }
+      task.async { sleep 0.1; order << :tick; release << true }
+    end
+    assert_equal [:tick, "trace_completed"], order
+  end
+end

@@ -1,0 +1,169 @@
+# Owns proof that the mount carries everything: a real server, raw paths, streams behind middleware, uploads, refusals, clients that leave.
+
+require_relative "helper"
+require "net/http"
+require "puma"
+require "rack"
+
+class TestMount < StudioTest
+  USER = { id: "7", name: "Zoë" }.freeze
+
+  def setup
+    super
+    own = ->(env) { [200, { "content-type" => "text/plain" }, ["own #{env["PATH_INFO"]}"]] }
+    studio = self.studio
+    app = Rack::Builder.new do
+      use Rack::Deflater
+      use Rack::ConditionalGet
+      use Rack::ETag
+      use WfStudio::Mount, studio, user: ->(_env) { USER }, gate: true
+      run own
+    end
+    serve(app.to_app)
+  end
+
+  def teardown
+    @server.stop(true)
+    super
+  end
+
+  def serve(app)
+    @server = Puma::Server.new(app, Puma::Events.strings, min_threads: 0, max_threads: 16)
+    @port = @server.add_tcp_listener("127.0.0.1", 0).addr[1]
+    @server.run
+  end
+
+  def http(&block)
+    Net::HTTP.start("127.0.0.1", @port, read_timeout: 20, &block)
+  end
+
+  def get(path, headers = {})
+    http { |client| client.get(path, headers) }
+  end
+
+  def post(path, value)
+    http { |client| client.post(path, JSON.generate(value), "Content-Type" => "application/json", "X-Requested-With" => "test") }
+  end
+
+  # What a client that says exactly this is answered.
+  def raw(request)
+    TCPSocket.open("127.0.0.1", @port) do |socket|
+      socket.write(request)
+      socket.read
+    end
+  end
+
+  def test_pages_json_and_the_application_behind
+    assert_includes get("/studio/workflows", "Accept" => "text/html").body.downcase, "<html"
+    assert_equal "own /own", get("/own").body
+    assert_equal "own /studios", get("/studios").body
+    made = post("/studio/api/agents", { name: "Zoë's \"agent\"\n2", provider: "script", model: "echo" })
+    assert_equal "201", made.code, made.body
+    assert_equal "Zoë's \"agent\"\n2", JSON.parse(made.body)["name"]
+    refused = get("/studio/api/agents/none")
+    assert_equal ["404", "not_found"], [refused.code, JSON.parse(refused.body)["code"]]
+  end
+
+  def test_the_path_is_the_one_that_was_sent
+    seen = nil
+    mount = WfStudio::Mount.new(studio, gate: true)
+    studio.define_singleton_method(:http) { |head, body = nil| seen = head and super(head, body) }
+    { "/studio/api/agents/a%2Fb%20c" => "/studio/api/agents/a%2Fb%20c", "/studio/api/agents/%C3%BC" => "/studio/api/agents/%C3%BC" }.each do |sent, path|
+      mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "#{sent}?x=1", "SCRIPT_NAME" => "", "PATH_INFO" => sent, "QUERY_STRING" => "x=1" })
+      assert_equal [path, "x=1"], seen.values_at(:path, :query)
+    end
+    # A server that decodes, one that tells no raw path, something in front that has changed the path, a mount below another path.
+    mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/studio/api/agents/a%2Fb", "PATH_INFO" => "/studio/api/agents/a/b" })
+    assert_equal "/studio/api/agents/a%2Fb", seen[:path]
+    mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/studio/api/agents/ü b" })
+    assert_equal "/studio/api/agents/%C3%BC%20b", seen[:path]
+    mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/de/studio/api/agents", "PATH_INFO" => "/studio/api/agents" })
+    assert_equal "/studio/api/agents", seen[:path]
+    assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "REQUEST_URI" => "/ai/studio/api/agents", "SCRIPT_NAME" => "/ai", "PATH_INFO" => "/studio/api/agents" })[0]
+    assert_equal ["/ai/studio/api/agents", "/ai"], seen.values_at(:path, :root_path)
+    assert_equal 200, mount.call({ "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/studio", "PATH_INFO" => "/api/agents" })[0]
+    assert_equal [404, "pass"], mount.call({ "REQUEST_METHOD" => "GET", "PATH_INFO" => "/other" }).then { |status, headers, _| [status, headers["X-Cascade"]] }
+  end
+
+  def test_a_stream_is_not_swallowed_by_middleware
+    release = Thread::Queue.new
+    slow { 1 }.to_a
+    studio.tool(:slow, require_approval: false, schema: { type: "object" }) { release.pop }
+    first = nil
+    http do |client|
+      request = Net::HTTP::Post.new("/studio/workflows/slow/run/stream", "Content-Type" => "application/json", "X-Requested-With" => "test", "Accept-Encoding" => "gzip")
+      request.body = '{"message": "x"}'
+      text = +""
+      client.request(request) do |answer|
+        assert_nil answer["Content-Encoding"]
+        answer.read_body do |piece|
+          first ||= release.size
+          release << true if text.empty?
+          text << piece
+        end
+      end
+      assert_includes text, "event: trace_completed"
+    end
+    assert_equal 0, first
+  end
+
+  def test_a_client_that_leaves_ends_its_stream_and_not_the_run
+    socket = TCPSocket.new("127.0.0.1", @port)
+    socket.write("POST /studio/workflows/refund/run/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nX-Requested-With: t\r\nContent-Length: 16\r\n\r\n{\"message\": \"x\"}")
+    socket.readpartial(100)
+    socket.close
+    eventually { JSON.parse(get("/studio/api/runs").body)["data"][0]["status"] == "awaiting_tool_approval" }
+  end
+
+  def test_files_come_back_byte_for_byte
+    sent = ("\x89PNG\r\n\x1A\n".b + (0..255).map(&:chr).join.b * 1000)
+    boundary = "xyz"
+    body = "--#{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n".b + sent + "\r\n--#{boundary}--\r\n".b
+    made = http { |client| client.post("/studio/api/attachments", body, "Content-Type" => "multipart/form-data; boundary=#{boundary}", "X-Requested-With" => "t") }
+    assert_equal "201", made.code, made.body
+    kept = get("/studio/api/attachments/file?storage_key=#{JSON.parse(made.body)["storage_key"]}")
+    assert_equal sent, kept.body.b
+  end
+
+  def test_large_bodies_are_refused_before_they_are_read
+    input = Object.new
+    def input.read(*) = raise("it was read")
+    mount = WfStudio::Mount.new(studio, user: USER, gate: ->(env) { env["X"] })
+    env = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/studio/api/agents", "CONTENT_TYPE" => "application/json", "CONTENT_LENGTH" => "9", "HTTP_HOST" => "localhost", "rack.input" => input, "X" => false }
+    assert_equal 403, mount.call(env)[0]
+    assert_equal 413, mount.call({ **env, "X" => true, "CONTENT_LENGTH" => (1 << 30).to_s })[0]
+    consumed = { **env, "X" => true, "rack.input" => StringIO.new("") }
+    assert_match(/was read before/, mount.call(consumed)[2].join)
+  end
+
+  def test_head_and_empty_answers
+    assert_match(%r{\AHTTP/1.1 200}, raw("HEAD /studio/workflows HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"))
+    id = JSON.parse(post("/studio/api/agents", { name: "gone", provider: "script", model: "echo" }).body)["id"]
+    gone = raw("DELETE /studio/api/agents/#{id} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Requested-With: t\r\nConnection: close\r\n\r\n")
+    assert_match(%r{\AHTTP/1.1 204 [^\r]*\r\n(?!.*[Cc]ontent-[Ll]ength: [1-9]).*\r\n\r\n\z}m, gone)
+  end
+
+  def test_after_the_close_all_is_503_and_open_streams_end
+    release = Thread::Queue.new
+    slow { 1 }.to_a
+    studio.tool(:slow, require_approval: false, schema: { type: "object" }) { release.pop }
+    reader = Thread.new { post("/studio/workflows/slow/run/stream", { message: "x" }).code }
+    eventually { release.num_waiting == 1 }
+    studio.close(0.5)
+    assert_equal "200", Timeout.timeout(10) { reader.value }
+    closed = get("/studio/api/agents")
+    assert_equal ["503", "application/problem+json"], [closed.code, closed["content-type"]]
+    assert_equal "own /own", get("/own").body
+    release << true
+  end
+
+  def test_repeated_headers_are_as_this_rack_has_them
+    pairs = [["set-cookie", "a=1"], ["set-cookie", "b=2"], ["set-cookie", "c=3"]]
+    assert_equal({ "set-cookie" => "a=1\nb=2\nc=3" }, WfStudio::Mount.fields(pairs))
+    lists = WfStudio::Mount.method(:lists?)
+    WfStudio::Mount.define_singleton_method(:lists?) { true }
+    assert_equal({ "set-cookie" => %w[a=1 b=2 c=3] }, WfStudio::Mount.fields(pairs))
+  ensure
+    WfStudio::Mount.define_singleton_method(:lists?, lists)
+  end
+end

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Tests the PHP binding: loader, requests, engine, processes, frameworks; then the conformance scenario under php-fpm behind nginx, and the built-in server.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.so}
+export WFSTUDIO_LIBRARY=$(realpath "$library")
+
+needed=(php-cli php-fpm php-mbstring php-xml php-curl nginx phpunit composer php-slim php-slim-psr7 php-nyholm-psr7 php-symfony-framework-bundle php-symfony-console php-symfony-yaml php-laravel-framework gcc)
+dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needed[@]}"; }
+
+phpunit --bootstrap bindings/php/tests/autoload.php --colors=never bindings/php/tests
+[ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
+for framework in "" slim symfony laravel; do
+    echo "# scenario ${framework:-php-fpm}"
+    bindings/conformance/run --lang php ${framework:+--framework "$framework"}
+done
+echo "# scenario, built-in server"
+SERVER=built-in bindings/conformance/run --lang php
+bindings/conformance/run --lang php --suite exits
