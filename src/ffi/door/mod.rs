@@ -9,7 +9,7 @@ mod logging;
 pub(super) mod ops;
 pub(super) mod process;
 mod push;
-mod requests;
+pub(super) mod requests;
 mod source;
 mod stream;
 #[cfg(test)]
@@ -20,4 +20,6 @@ pub(super) use engine::Engine;
 pub(super) use hosting::Answering;
 pub(super) use logging::{LogSink, set_log};
 pub(super) use push::{Listener, on_event};
+pub(super) use requests::Ready;
+pub(super) use source::Chunk;
 pub(super) use stream::{Next, Stream};

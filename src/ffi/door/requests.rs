@@ -19,7 +19,7 @@ use crate::studio::{Scope, Started, StreamSlot, Studio};
 const LONGEST: usize = 16 * 1024 * 1024;
 
 /// A JSON value; nothing is `null`.
-pub(super) fn value(text: &[u8]) -> Result<Value, Fault> {
+pub(in crate::ffi) fn value(text: &[u8]) -> Result<Value, Fault> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
@@ -88,9 +88,9 @@ pub(super) fn inline(request: &Map<String, Value>) -> Result<bool, Fault> {
 }
 
 /// A stream that can be opened.
-pub(super) struct Ready {
-    source: Source,
-    behind: Behind,
+pub(in crate::ffi) struct Ready {
+    pub(in crate::ffi) source: Source,
+    pub(in crate::ffi) behind: Behind,
     inline: bool,
     slot: StreamSlot,
 }
@@ -102,7 +102,7 @@ impl Ready {
 }
 
 /// `{workflow | agent, tenant, user, order?, host_calls?, …run body}`.
-pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
+pub(in crate::ffi) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
     let request = object(request)?;
     let (entity, id) = match (text(&request, "workflow")?, text(&request, "agent")?) {
         (Some(id), None) => (EntityKind::Workflow, id.to_owned()),
@@ -124,7 +124,7 @@ pub(super) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault>
 }
 
 /// `{trace_id, tenant, user, order?, host_calls?, …resume body}`.
-pub(super) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
+pub(in crate::ffi) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
     let request = object(request)?;
     let run = required(&request, "trace_id")?.to_owned();
     let told = Told::read(studio, &request)?;

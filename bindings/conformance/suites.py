@@ -1,0 +1,3 @@
+"""Owns what is held against a host beside the scenario."""
+
+ALL = {}

@@ -1,0 +1,140 @@
+//! Owns the door for programs in Rust: the requests of the C functions, in JSON, on a studio that the program holds.
+//!
+//! The facade has a method for each capability; this is for programs that take an operation or a run as data.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_util::Stream;
+use serde_json::Value;
+
+use super::door::{Chunk, Ready, ops, requests};
+use super::fault::Fault;
+use crate::model::telling::Frame;
+use crate::studio::Studio;
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// One of the negative codes of `wfstudio.h`.
+    pub code: i32,
+    /// The problem document.
+    pub problem: Value,
+}
+
+/// One event of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its position, for whoever comes back.
+    pub id: String,
+    /// Its name.
+    pub name: &'static str,
+    /// Its members.
+    pub data: Value,
+}
+
+/// The events of a run or of an answer, until the run rests.
+pub struct Events {
+    studio: Studio,
+    ready: Ready,
+    frames: VecDeque<Frame>,
+    over: bool,
+}
+
+/// One operation by name: what `studio_call` does.
+///
+/// # Errors
+/// Every refusal, with the code of the C functions.
+pub async fn call(studio: &Studio, op: &str, request: &Value) -> Result<Value, Refused> {
+    let answer = ops::call(studio, op, request.to_string().as_bytes()).await.map_err(|fault| refused(studio, fault))?;
+    requests::value(&answer).map_err(|fault| refused(studio, fault))
+}
+
+/// Runs a workflow, or an agent's chat turn: what `studio_run` does.
+///
+/// # Errors
+/// Every refusal; then no run is made.
+pub async fn run(studio: &Studio, request: &Value) -> Result<Events, Refused> {
+    told(studio, requests::run(studio, request.to_string().as_bytes()).await)
+}
+
+/// Answers a pause: what `studio_resume` does.
+///
+/// # Errors
+/// Every refusal; a refused answer changes nothing.
+pub async fn resume(studio: &Studio, request: &Value) -> Result<Events, Refused> {
+    told(studio, requests::resume(studio, request.to_string().as_bytes()).await)
+}
+
+fn refused(studio: &Studio, fault: Fault) -> Refused {
+    let Fault { code, problem, .. } = fault.in_language_of(studio.config());
+    Refused { code, problem }
+}
+
+fn told(studio: &Studio, ready: Result<Ready, Fault>) -> Result<Events, Refused> {
+    let ready = ready.map_err(|fault| refused(studio, fault))?;
+    Ok(Events { studio: studio.clone(), ready, frames: VecDeque::new(), over: false })
+}
+
+impl Events {
+    /// The id of the run.
+    #[must_use]
+    pub fn run(&self) -> &str {
+        &self.ready.behind.run
+    }
+
+    /// Cancels the run; its end is told.
+    ///
+    /// # Errors
+    /// When the run is over, or the store cannot be used.
+    pub async fn cancel(&mut self) -> Result<(), Refused> {
+        let cancelled = self.studio.cancel(&self.ready.behind.scope, &self.ready.behind.run).await;
+        cancelled.map(drop).map_err(|error| refused(&self.studio, error.into()))
+    }
+}
+
+impl Stream for Events {
+    type Item = Result<Event, Refused>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            if let Some(frame) = self.frames.pop_front() {
+                return Poll::Ready(Some(Ok(event(&frame))));
+            }
+            match ready!(self.ready.source.as_mut().poll_next(context)) {
+                None => {
+                    self.over = true;
+                    return Poll::Ready(None);
+                }
+                Some(Ok(Chunk::Frames(frames))) => self.frames.extend(frames),
+                Some(Ok(Chunk::Bytes(_))) => {}
+                Some(Err(fault)) => {
+                    let refused = refused(&self.studio, fault);
+                    return Poll::Ready(Some(Err(refused)));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let behind = &mut self.ready.behind;
+        if self.over || !behind.cancel_on_leave {
+            return;
+        }
+        let (studio, scope, run) = (self.studio.clone(), behind.scope.clone(), std::mem::take(&mut behind.run));
+        if let Ok(runtime) = self.studio.runtime() {
+            drop(runtime.spawn(async move { studio.cancel(&scope, &run).await.is_ok() }));
+        }
+    }
+}
+
+fn event(frame: &Frame) -> Event {
+    let (mut id, mut data) = (Vec::new(), Vec::new());
+    frame.write_id(&mut id);
+    frame.write_data(&mut data);
+    let id = String::from_utf8(id).unwrap_or_default();
+    Event { id, name: frame.event(), data: serde_json::from_slice(&data).unwrap_or_default() }
+}
