@@ -7,35 +7,34 @@ import re
 COUNT = {"content-type", "cache-control", "location", "etag", "retry-after", "content-disposition", "content-range", "accept-ranges", "content-security-policy", "allow"}
 # Of servers and frameworks, not of the studio.
 OTHERS = {"x-powered-by", "x-request-id", "x-runtime", "x-process-time"}
-KINDS = [
-    ("id", re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")),
-    ("t", re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
-    ("day", re.compile(r"\b20\d\d-\d\d-\d\d\b")),
-    ("page", re.compile(r"\b(?<=cursor\":\")[A-Za-z0-9_=-]{8,}(?=\")")),
+ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+# Two of them may fall together or not, so they have no numbers.
+TIMES = [
+    (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"), "«t»"),
+    (re.compile(r"\b20\d\d-\d\d-\d\d\b"), "«day»"),
+    (re.compile(r"(?<=cursor\":\")[A-Za-z0-9_=-]{8,}(?=\")"), "«cursor»"),
 ]
 DURATION = re.compile(r'("(?:\w+_)?(?:ms|seconds)"):\s?\d+(?:\.\d+)?')
 ASSET = re.compile(r"(/assets/[\w.-]*?)-[\w-]{8}(\.\w+)")
 
 
 class Names:
-    """Ids and times by the order of first sight, over the whole scenario."""
+    """What ids and times become: an id that a step saved has its name, others are numbered within an answer by first sight. So a step that is
+    left out changes no other."""
 
     def __init__(self, fixed):
-        self._seen, self._count, self._fixed = {}, {}, sorted(fixed.items(), key=lambda pair: -len(pair[0]))
-
-    def _named(self, kind, text):
-        if text not in self._seen:
-            self._count[kind] = self._count.get(kind, 0) + 1
-            self._seen[text] = f"«{kind}{self._count[kind]}»"
-        return self._seen[text]
+        self._fixed, self.saved = fixed, {}
 
     def replace(self, text, masks=()):
-        for address, name in self._fixed:
+        fixed = {**{value: f"«{name}»" for name, value in self.saved.items()}, **self._fixed}
+        for address, name in sorted(fixed.items(), key=lambda pair: -len(pair[0])):
             text = text.replace(address, name)
         for mask in masks:
             text = re.sub(mask, "«…»", text)
-        for kind, pattern in KINDS:
-            text = pattern.sub(lambda found, kind=kind: self._named(kind, found.group()), text)
+        seen = {}
+        text = ID.sub(lambda found: seen.setdefault(found.group(), f"«id{len(seen) + 1}»"), text)
+        for pattern, name in TIMES:
+            text = pattern.sub(name, text)
         return ASSET.sub(r"\1-«hash»\2", DURATION.sub(r"\1:«ms»", text))
 
 

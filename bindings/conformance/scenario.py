@@ -107,7 +107,9 @@ class Play:
 
     def save(self, step, answer):
         for name, where in step.get("save", {}).items():
-            self.saved[name] = found(answer, where)
+            self.saved[name] = value = str(found(answer, where))
+            if normal.ID.fullmatch(value):
+                self.names.saved[name] = value
 
 
 def found(answer, where):

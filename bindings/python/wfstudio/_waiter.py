@@ -1,0 +1,147 @@
+"""Owns the one who waits for an engine: a thread that wakes readers of streams which have news, and takes calls to the host.
+
+The library never calls into the interpreter: everything is fetched, so nothing runs in it while it ends.
+"""
+
+import asyncio
+import select
+import sys
+import threading
+
+from . import _generated as g
+from ._door import Failed
+
+# How long a green thread watches the descriptor before it looks whether the engine is still open.
+LOOK_MS = 1000
+
+
+def green():
+    """Threads are greenlets here (gevent): a wait inside the library would stop all of them."""
+    monkey = sys.modules.get("gevent.monkey")
+    return bool(monkey and monkey.is_module_patched("threading"))
+
+
+class Waiter:
+    """Waits for one engine. ``take`` is given each call to the host, as JSON."""
+
+    def __init__(self, engine, take):
+        self._engine, self._take, self._wakes, self._lock = engine, take, {}, threading.Lock()
+
+    def begin(self):
+        thread = threading.Thread(target=self._wait, name="wfstudio-waiter", daemon=True)
+        thread.start()
+        return self
+
+    def watch(self, stream, wake):
+        """Has ``wake`` called, on the waiter's thread, when the stream has news after it was found empty."""
+        with self._lock:
+            self._wakes[stream.handle] = wake
+
+    def forget(self, stream):
+        with self._lock:
+            self._wakes.pop(stream.handle, None)
+
+    def _wait(self):
+        watched = self._watched() if green() else None
+        try:
+            while True:
+                if watched:
+                    watched.poll(LOOK_MS)
+                for handle in self._engine.ready(0 if watched else -1):
+                    self._wake(handle) if handle else self._fetch()
+        except Failed:
+            # It was closed; whoever still reads is told so by the stream itself.
+            with self._lock:
+                wakes, self._wakes = list(self._wakes.values()), {}
+            for wake in wakes:
+                _call(wake)
+
+    def _watched(self):
+        descriptor = self._engine.descriptor()
+        if descriptor < 0 or not hasattr(select, "poll"):
+            return None
+        watched = select.poll()
+        watched.register(descriptor, select.POLLIN)
+        return watched
+
+    def _wake(self, handle):
+        with self._lock:
+            wake = self._wakes.get(handle)
+        if wake:
+            _call(wake)
+
+    def _fetch(self):
+        while (call := self._engine.next_host_call(0)) is not None:
+            self._take(call)
+
+
+def _call(wake):
+    try:
+        wake()
+    except RuntimeError:
+        pass  # The loop that read it was closed.
+
+
+class Reader:
+    """Reads one stream for threads, without a wait inside the library where threads are green."""
+
+    def __init__(self, waiter, stream):
+        self._waiter, self._stream, self._news = waiter, stream, threading.Event()
+        waiter.watch(stream, self._news.set)
+
+    def take(self):
+        """The next code but TIMEOUT, and its bytes."""
+        if not green():
+            return self._stream.take(-1)
+        while True:
+            self._news.clear()
+            code, data = self._stream.take(0)
+            if code != g.TIMEOUT:
+                return code, data
+            self._news.wait()
+
+    def head(self):
+        """What comes before the body: the whole answer of an operation, or the head of an HTTP answer."""
+        while (told := self.take())[0] != g.HEAD:
+            pass
+        return told[1]
+
+    def pieces(self):
+        """The bytes, as they come."""
+        while (told := self.take())[0] != g.END:
+            if told[0] == g.OK:
+                yield told[1]
+
+    def close(self):
+        self._waiter.forget(self._stream)
+        self._stream.finish()
+
+
+class LoopReader(Reader):
+    """Reads one stream on the event loop that runs here; nothing blocks it."""
+
+    def __init__(self, waiter, stream):
+        self._waiter, self._stream, self._news = waiter, stream, asyncio.Event()
+        loop = asyncio.get_running_loop()
+        waiter.watch(stream, lambda: loop.call_soon_threadsafe(self._news.set))
+
+    async def take(self):
+        """The next code but TIMEOUT, and its bytes."""
+        while True:
+            self._news.clear()
+            code, data = self._stream.take(0)
+            if code != g.TIMEOUT:
+                return code, data
+            await self._news.wait()
+
+    async def head(self):
+        """What comes before the body."""
+        while (told := await self.take())[0] != g.HEAD:
+            pass
+        return told[1]
+
+    async def pieces(self):
+        """The bytes, as they come."""
+        while (told := await self.take())[0] != g.END:
+            if told[0] == g.OK:
+                yield told[1]

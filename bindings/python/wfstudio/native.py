@@ -1,0 +1,5 @@
+"""Owns the names of the library's own objects: engines and streams that speak JSON text and bytes."""
+
+from ._door import EventStream, HostCalls, HttpResponse, StudioEngine, StudioError, abi_version, library_version, shutdown_all
+
+__all__ = ["EventStream", "HostCalls", "HttpResponse", "StudioEngine", "StudioError", "abi_version", "library_version", "shutdown_all"]
