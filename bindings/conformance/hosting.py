@@ -37,7 +37,7 @@ class Peer:
 
             def answer(self):
                 length = int(self.headers.get("Content-Length") or 0)
-                asked = {"method": self.command, "path": self.path, "key": self.headers.get("X-Key"), "body": self.rfile.read(length).decode()}
+                asked = {"method": self.command, "path": self.path, "key": self.headers.get("X-Key") == "key-of-the-peer", "body": self.rfile.read(length).decode()}
                 body = json.dumps(asked).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")

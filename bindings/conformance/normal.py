@@ -7,7 +7,7 @@ import re
 COUNT = {"content-type", "cache-control", "location", "etag", "retry-after", "content-disposition", "content-range", "accept-ranges", "content-security-policy", "allow"}
 # Of servers and frameworks, not of the studio.
 OTHERS = {"x-powered-by", "x-request-id", "x-runtime", "x-process-time"}
-ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|(?<![\w-])[\w-]{43}(?![\w-])", re.ASCII)
 # Two of them may fall together or not, so they have no numbers.
 TIMES = [
     (re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"), "«t»"),

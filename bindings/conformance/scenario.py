@@ -39,6 +39,7 @@ class Play:
     def __init__(self, process, write):
         self.port, self.write = process.port, write
         self.saved, self.open = {"peer": process.peer.address}, {}
+        self.known = {name for step in steps() for name in step.get("save", {})}
         here = {f"127.0.0.1:{process.port}": "«host»", process.peer.address: "«peer»", str(process.folder): "«folder»"}
         self.names = normal.Names(here)
 
@@ -53,14 +54,14 @@ class Play:
         for name in re.findall(r"\{(\w+)\}", value):
             if name in self.saved:
                 value = value.replace("{%s}" % name, str(self.saved[name]))
-        left = re.search(r"\{(run\w*|call\w*|\w+_id)\}", value)
-        if left:
-            raise Failed(f"`{left.group(1)}` is needed here, and no earlier step saved it")
+        missing = [name for name in re.findall(r"\{(\w+)\}", value) if name in self.known and name not in self.saved]
+        if missing:
+            raise Failed(f"`{missing[0]}` is needed here, and no earlier step saved it")
         return value
 
     def ask(self, line, step):
         """Sends it, again where the step says `until`."""
-        end = time.monotonic() + UNTIL_SECONDS
+        end, before = time.monotonic() + UNTIL_SECONDS, []
         while True:
             answer = wire.send(self.port, line, step)
             if "start" in step:
@@ -68,13 +69,17 @@ class Play:
                 return answer
             answer.read()
             if "until" not in step or step["until"].encode() in answer.body:
-                return answer
+                return joined(answer, before)
+            before.append(answer.body)
             if time.monotonic() > end:
                 raise Failed(f"`{step['until']}` did not come:\n{answer.body.decode('utf-8', 'replace')}")
             time.sleep(0.05)
 
     def play(self, step):
         """The differences of a step."""
+        if any(line.endswith("/own/journal") for line in step.get("then", {})):
+            # Of what came before nothing is told: steps may have been left out.
+            wire.send(self.port, "GET /own/journal").read()
         if "wait" in step:
             line, answer = "GET /studio/waited", self.open.pop(step["wait"]).read()
         elif "leave" in step:
@@ -110,6 +115,13 @@ class Play:
             self.saved[name] = value = str(found(answer, where))
             if normal.ID.fullmatch(value):
                 self.names.saved[name] = value
+
+
+def joined(answer, before):
+    """A journal that was asked for several times, as one."""
+    if before:
+        answer.body = json.dumps([entry for body in [*before, answer.body] for entry in json.loads(body)]).encode()
+    return answer
 
 
 def found(answer, where):

@@ -55,7 +55,8 @@ def filler(size):
 def body_of(step):
     """The body of a step and the headers that it needs."""
     if "json" in step:
-        return json.dumps(step["json"], ensure_ascii=False).encode(), {"Content-Type": "application/json"}
+        told = {**step["json"], "padding": "x" * step["pad"]} if "pad" in step else step["json"]
+        return json.dumps(told, ensure_ascii=False).encode(), {"Content-Type": "application/json"}
     if "text" in step:
         return step["text"].encode("utf-8", "surrogateescape"), {"Content-Type": step.get("content_type", "text/plain")}
     if "form" in step:

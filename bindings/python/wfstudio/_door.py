@@ -6,27 +6,10 @@ from collections import deque
 
 from . import _generated as g
 from . import _library
+from ._errors import Failed
+from ._waiter import Waiter
 
 lib = _library.load()
-
-
-class StudioError(Exception):
-    """A call that has no result."""
-
-
-class Failed(StudioError):
-    """``code`` is one of the negative codes of ``wfstudio.h``, ``problem`` a problem document as JSON, ``detail`` what happened and what to do."""
-
-    def __init__(self, code, problem):
-        self.code, self.problem = code, problem
-        try:
-            self.detail = json.loads(problem).get("detail") or ""
-        except (ValueError, AttributeError):
-            self.detail = ""
-        super().__init__(self.detail or g.ERRORS.get(code, f"code {code}"))
-
-
-StudioError.Failed = Failed
 
 
 class HostCalls:
@@ -78,7 +61,7 @@ class StudioEngine:
     """An engine: configuration, database, running work."""
 
     def __init__(self, handle):
-        self.handle = handle
+        self.handle, self.waiter = handle, Waiter(self)
 
     @classmethod
     def open(cls, config):
@@ -134,17 +117,20 @@ class StudioEngine:
     def _stream(self, function, *arguments):
         handle = ctypes.c_uint64()
         _, data = _asked(function, self.handle, *arguments, ctypes.byref(handle))
-        return data, EventStream(handle.value) if handle.value else None
+        return data, EventStream(self, handle.value) if handle.value else None
 
-    def set_host(self, declaration, host=None):
-        """Declares what the host answers. Calls are fetched: for ``host``, an object with ``take_call``, by a thread of its own."""
+    def declare(self, declaration):
+        """Declares what the host answers; calls are fetched."""
         code = lib.studio_host_set(self.handle, *_sized(declaration), None, None, None)
         if code < 0:
             raise Failed(code, json.dumps({"detail": "this is no declaration of a host"}))
-        if host is not None:
-            from ._waiter import Waiter
 
-            Waiter(self, host.take_call).begin()
+    def set_host(self, declaration, host=None):
+        """Declares what the host answers, and who takes the calls: an object with ``take_call``, else whoever asks for ``next_host_call``."""
+        self.declare(declaration)
+        self.waiter.take = host and host.take_call
+        if host is not None:
+            self.waiter.begin()
 
     def next_host_call(self, timeout_ms):
         """The next call that waits to be fetched; none when the time is over."""
@@ -180,8 +166,8 @@ class HttpResponse:
 class EventStream:
     """An answer that is still coming. It has one consumer; whoever lets it go closes it."""
 
-    def __init__(self, handle):
-        self.handle, self._calls, self._closed = handle, deque(), False
+    def __init__(self, engine, handle):
+        self.engine, self.handle, self._calls, self._closed = engine, handle, deque(), False
 
     def take(self, timeout_ms, max_bytes=0):
         """What comes next: a code (OK, END, TIMEOUT, HOST_CALL, HEAD) and its bytes."""

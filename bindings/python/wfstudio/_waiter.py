@@ -4,12 +4,13 @@ The library never calls into the interpreter: everything is fetched, so nothing 
 """
 
 import asyncio
+import os
 import select
 import sys
 import threading
 
 from . import _generated as g
-from ._door import Failed
+from ._errors import Failed
 
 # How long a green thread watches the descriptor before it looks whether the engine is still open.
 LOOK_MS = 1000
@@ -22,14 +23,17 @@ def green():
 
 
 class Waiter:
-    """Waits for one engine. ``take`` is given each call to the host, as JSON."""
+    """Waits for one engine. ``take`` is given each call to the host, as JSON; without it they are left to whoever fetches them."""
 
-    def __init__(self, engine, take):
-        self._engine, self._take, self._wakes, self._lock = engine, take, {}, threading.Lock()
+    def __init__(self, engine):
+        self._engine, self._wakes, self._lock, self._process = engine, {}, threading.Lock(), 0
+        self.take = None
 
     def begin(self):
-        thread = threading.Thread(target=self._wait, name="wfstudio-waiter", daemon=True)
-        thread.start()
+        """Begins to wait; once in a process."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            threading.Thread(target=self._wait, name="wfstudio-waiter", daemon=True).start()
         return self
 
     def watch(self, stream, wake):
@@ -71,8 +75,8 @@ class Waiter:
             _call(wake)
 
     def _fetch(self):
-        while (call := self._engine.next_host_call(0)) is not None:
-            self._take(call)
+        while self.take and (call := self._engine.next_host_call(0)) is not None:
+            self.take(call)
 
 
 def _call(wake):
@@ -85,17 +89,17 @@ def _call(wake):
 class Reader:
     """Reads one stream for threads, without a wait inside the library where threads are green."""
 
-    def __init__(self, waiter, stream):
-        self._waiter, self._stream, self._news = waiter, stream, threading.Event()
-        waiter.watch(stream, self._news.set)
+    def __init__(self, stream):
+        self.stream, self._waiter, self._news = stream, stream.engine.waiter.begin(), threading.Event()
+        self._waiter.watch(stream, self._news.set)
 
     def take(self):
         """The next code but TIMEOUT, and its bytes."""
         if not green():
-            return self._stream.take(-1)
+            return self.stream.take(-1)
         while True:
             self._news.clear()
-            code, data = self._stream.take(0)
+            code, data = self.stream.take(0)
             if code != g.TIMEOUT:
                 return code, data
             self._news.wait()
@@ -113,23 +117,23 @@ class Reader:
                 yield told[1]
 
     def close(self):
-        self._waiter.forget(self._stream)
-        self._stream.finish()
+        self._waiter.forget(self.stream)
+        self.stream.finish()
 
 
 class LoopReader(Reader):
     """Reads one stream on the event loop that runs here; nothing blocks it."""
 
-    def __init__(self, waiter, stream):
-        self._waiter, self._stream, self._news = waiter, stream, asyncio.Event()
+    def __init__(self, stream):
+        self.stream, self._waiter, self._news = stream, stream.engine.waiter.begin(), asyncio.Event()
         loop = asyncio.get_running_loop()
-        waiter.watch(stream, lambda: loop.call_soon_threadsafe(self._news.set))
+        self._waiter.watch(stream, lambda: loop.call_soon_threadsafe(self._news.set))
 
     async def take(self):
         """The next code but TIMEOUT, and its bytes."""
         while True:
             self._news.clear()
-            code, data = self._stream.take(0)
+            code, data = self.stream.take(0)
             if code != g.TIMEOUT:
                 return code, data
             await self._news.wait()

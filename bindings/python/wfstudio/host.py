@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from . import _generated as g
 from . import _schema
-from ._door import StudioError
+from ._errors import StudioError
 
 _current = contextvars.ContextVar("wfstudio_call")
 
@@ -114,6 +114,10 @@ class Calls:
         """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
         self._loop = loop
 
+    def use_host(self, host):
+        """Has another host answer from now on."""
+        self._host = host
+
     def take_call(self, told):
         """Takes a call; never waits."""
         call = Call(json.loads(told))
@@ -139,7 +143,7 @@ class Calls:
             ok, answer = 0, _failed(failure)
         with self._lock:
             self._running.pop(call.id, None)
-        if call.op in g.UNANSWERED and call.op != g.HOST_TOOL_CANCEL:
+        if call.op in g.UNANSWERED:
             return
         try:
             self._engine.complete_host_call(call.id, ok, answer)
