@@ -86,7 +86,8 @@ class Host:
         """What the language cannot do, and why."""
         file = self._folder() / "without"
         lines = file.read_text().splitlines() if file.exists() else []
-        return {word.strip(): why.strip() for word, _, why in (line.partition(":") for line in lines if line.strip() and not line.startswith("#"))}
+        words = {word.strip(): why.strip() for word, _, why in (line.partition(":") for line in lines if line.strip() and not line.startswith("#"))}
+        return {word.rpartition("/")[2]: why for word, why in words.items() if "/" not in word or word.partition("/")[0] == self.framework}
 
     def start(self):
         return Process(self)
