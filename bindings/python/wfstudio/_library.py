@@ -22,6 +22,10 @@ class UnsupportedPlatform(ImportError):
     """No library could be loaded; the text names each place and what is wrong with it."""
 
 
+class _Unfit(OSError):
+    """A library was loaded that is not for this package."""
+
+
 def triple():
     """What a library must be made for: system, processor, C library."""
     system = {"darwin": "macos", "win32": "windows"}.get(sys.platform, sys.platform)
@@ -53,6 +57,8 @@ def load():
             return _checked(place, path)
         except OSError as failure:
             told.append(f"{place} ({path}): {failure}")
+            if isinstance(failure, _Unfit):
+                break  # It is in the process now; another one beside it would be a second copy.
     tried = "\n  ".join(told)
     advice = f"`pip install wfstudio` in this environment brings one where it is offered; else build it and set {VARIABLE} to its path"
     raise UnsupportedPlatform(f"no wfstudio library for {triple()}:\n  {tried}\n{advice}")
@@ -67,9 +73,16 @@ def _checked(place, path):
     library = ctypes.CDLL(path)
     _fits(place, library)
     for name, result, parameters in g.FUNCTIONS:
-        function = getattr(library, name)
+        function = _function(library, name)
         function.restype, function.argtypes = result, parameters
     return library
+
+
+def _function(library, name):
+    try:
+        return getattr(library, name)
+    except AttributeError:
+        raise _Unfit(f"it has no function `{name}`") from None
 
 
 def _alone(path):
@@ -85,14 +98,15 @@ def _alone(path):
 
 
 def _fits(place, library):
-    library.studio_abi_version.restype, library.studio_version.restype = ctypes.c_uint32, ctypes.c_char_p
-    number = library.studio_abi_version()
+    abi, version_of = _function(library, "studio_abi_version"), _function(library, "studio_version")
+    abi.restype, version_of.restype = ctypes.c_uint32, ctypes.c_char_p
+    number = abi()
     major, minor = number >> 16, number & 0xFFFF
     if major != g.ABI[0] or minor < g.ABI[1]:
-        raise OSError(f"it speaks version {major}.{minor} of the interface, this package needs {g.ABI[0]}.{g.ABI[1]}")
-    version = library.studio_version().decode()
+        raise _Unfit(f"it speaks version {major}.{minor} of the interface, this package needs {g.ABI[0]}.{g.ABI[1]}")
+    version = version_of().decode()
     if version != g.VERSION:
         text = f"it is version {version}, this package is {g.VERSION}"
         if place == "bundled":
-            raise OSError(text)
+            raise _Unfit(text)
         warnings.warn(f"{place}: {text}", RuntimeWarning, stacklevel=5)
