@@ -5,6 +5,8 @@ import json
 import re
 
 COUNT = {"content-type", "cache-control", "location", "etag", "retry-after", "content-disposition", "content-range", "accept-ranges", "content-security-policy", "allow"}
+# Servers take the type off an answer without a body.
+BODILESS = {204, 304}
 # Of servers and frameworks, not of the studio.
 OTHERS = {"x-powered-by", "x-request-id", "x-runtime", "x-process-time"}
 ID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|(?<![\w-])[\w-]{43}(?![\w-])", re.ASCII)
@@ -42,6 +44,8 @@ def headers(answer):
     found = []
     for name, value in answer.headers:
         name = name.lower()
+        if name == "content-type" and answer.status in BODILESS:
+            continue
         if name in COUNT or (name.startswith("x-") and name not in OTHERS):
             found.append(f"{name}: {'«version»' if name == 'x-studio-version' else value}")
     return sorted(found)

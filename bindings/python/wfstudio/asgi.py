@@ -26,7 +26,7 @@ class StudioApp:
         if scope["type"] != "http":
             raise RuntimeError(f"the studio has no {scope['type']} routes")
         head, body, told, reader = await self._head(scope), b"", None, None
-        if _has_body(scope):
+        if has_body(scope):
             # The engine says first whether the request may come in at all, and how long its body may be.
             told, reader = await _http.aask(self._studio, {**head, "expect": _http.PROBED})
             if told["status"] == 100:
@@ -71,7 +71,8 @@ def head_of(scope):
     return head
 
 
-def _has_body(scope):
+def has_body(scope):
+    """A body follows the head."""
     names = {name: value for name, value in scope["headers"]}
     return b"transfer-encoding" in names or names.get(b"content-length", b"0") != b"0"
 

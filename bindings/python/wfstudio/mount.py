@@ -26,12 +26,12 @@ def _seeing(marks, request):
 
 def _starlette(app, studio, marks):
     from starlette.requests import Request
-    from starlette.routing import Mount
+    from starlette.routing import Mount, Route
 
     routes = asgi.StudioApp(studio, **_seeing(marks, Request))
     for prefix in studio.prefixes():
         # In front of everything else: a route of the application that takes any path must not hide the studio.
-        app.router.routes.insert(0, Mount(prefix, app=routes))
+        app.router.routes[:0] = [Route(prefix or "/", routes, include_in_schema=False), Mount(prefix, app=routes)]
     return app
 
 

@@ -30,7 +30,7 @@ class StudioApp:
 
     def _answer(self, environ):
         head, body = self._head(environ), b""
-        if environ.get("CONTENT_LENGTH") or environ.get("wsgi.input_terminated"):
+        if has_body(environ):
             # The engine says first whether the request may come in at all, and how long its body may be.
             told, reader = _http.ask(self._studio, {**head, "expect": _http.PROBED})
             if told["status"] != 100:
@@ -74,6 +74,11 @@ def head_of(environ):
     if environ.get("SCRIPT_NAME"):
         head["root_path"] = quote(environ["SCRIPT_NAME"].encode("latin-1"))
     return head
+
+
+def has_body(environ):
+    """A body follows the head, or may."""
+    return environ.get("CONTENT_LENGTH", "0") not in ("", "0") or "HTTP_TRANSFER_ENCODING" in environ
 
 
 def _body(environ, limit):

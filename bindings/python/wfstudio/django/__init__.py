@@ -37,8 +37,9 @@ async def _view(studio, marks, base_url, request):
             head[name] = said
     if base_url is not None:
         head["base_url"] = base_url
-    told, reader = await _http.aask(studio, {**head, "expect": _http.PROBED})
-    if told["status"] == 100:
+    probe = {"expect": _http.PROBED} if (asgi.has_body(scope) if scope else wsgi.has_body(request.META)) else {}
+    told, reader = await _http.aask(studio, {**head, **probe})
+    if probe and told["status"] == 100:
         reader.close()
         body = await _threaded(request.read)(told["body_limit"] + 1)
         if len(body) > told["body_limit"]:
