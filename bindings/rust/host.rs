@@ -55,7 +55,7 @@ impl App {
             ("provider.chat", "parrot") => {
                 let sent = |delta| chunks.as_ref().is_some_and(|chunks| chunks.send(json!({"delta": delta})).is_ok());
                 let message =
-                    json!({"role": "assistant", "content": format!("You said: {last}"), "sent": ["You ", "said: ", last].map(sent)});
+                    json!({"role": "assistant", "content": format!("You said: {last}"), "sent": (["You ", "said: ", last].map(sent))});
                 Ok(json!({"message": message, "usage": {"prompt_tokens": 7, "completion_tokens": 5}, "finish_reason": "stop"}))
             }
             ("provider.chat", _) => Err("the model is away".to_owned()),

@@ -13,7 +13,7 @@ def _body(raw):
 def _serve_asgi(app, port, lifespan="auto"):
     import uvicorn
 
-    uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", lifespan=lifespan)).run()
+    uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", lifespan=lifespan, timeout_graceful_shutdown=1)).run()
 
 
 def _serve_wsgi(app, port):

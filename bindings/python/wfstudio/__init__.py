@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 # Runs are put down safely before the interpreter is gone.
-atexit.register(native.shutdown_all, 10_000)
+atexit.register(native.shutdown_all, 5_000)
 
 
 def events_of(stream):

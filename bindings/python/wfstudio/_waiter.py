@@ -75,7 +75,8 @@ class Waiter:
             _call(wake)
 
     def _fetch(self):
-        while self.take and (call := self._engine.next_host_call(0)) is not None:
+        # While the interpreter ends no thread can be begun: calls that nobody took are put down with their runs.
+        while self.take and threading.main_thread().is_alive() and (call := self._engine.next_host_call(0)) is not None:
             self.take(call)
 
 
@@ -119,6 +120,10 @@ class Reader:
     def close(self):
         self._waiter.forget(self.stream)
         self.stream.finish()
+
+    def __del__(self):
+        if hasattr(self, "_waiter"):
+            self.close()
 
 
 class LoopReader(Reader):

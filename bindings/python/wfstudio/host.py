@@ -118,6 +118,15 @@ class Calls:
         """Has another host answer from now on."""
         self._host = host
 
+    def close(self):
+        """Ends what still runs: its answers are not wanted any more."""
+        with self._lock:
+            running = list(self._running.values())
+        for call in running:
+            call.cancel()
+        self._pool.shutdown(wait=False)
+        self._quick.shutdown(wait=False)
+
     def take_call(self, told):
         """Takes a call; never waits."""
         call = Call(json.loads(told))

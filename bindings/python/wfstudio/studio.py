@@ -1,6 +1,7 @@
 """Owns a studio as an application holds it: dictionaries in and out, tools by decorators, and a process that may fork."""
 
 import asyncio
+import atexit
 import contextlib
 import json
 import os
@@ -15,6 +16,8 @@ from ._waiter import LoopReader, Reader, green
 from .host import Calls, Host
 
 CLOSE_SECONDS = 10.0
+# When an application or the interpreter ends: whoever asked for it waits.
+END_SECONDS = 5.0
 
 
 class Event(typing.NamedTuple):
@@ -261,7 +264,10 @@ class Studio:
         """Closes the engine; its streams end. Once is enough."""
         if not self._closed:
             self._closed = True
-            self._opened.engine.shutdown(int(timeout * 1000))
+            try:
+                self._opened.engine.shutdown(int(timeout * 1000))
+            finally:
+                self._opened.calls.close()
 
     close = shutdown
 
@@ -275,7 +281,7 @@ class Studio:
         try:
             yield
         finally:
-            await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
+            await asyncio.get_running_loop().run_in_executor(None, self.shutdown, END_SECONDS)
 
     def prefixes(self):
         """What the paths of pages and routes begin with. The engine is not used for it: it may be mounted before a fork."""
@@ -308,5 +314,14 @@ def _fresh_locks():
         studio._lock = threading.RLock()
 
 
+def _end():
+    """The interpreter ends: tools may still answer, then those that run are told to end."""
+    for studio in list(_studios):
+        with contextlib.suppress(Failed):
+            studio.shutdown(END_SECONDS)
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_fresh_locks)
+# Before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it.
+getattr(threading, "_register_atexit", atexit.register)(_end)
