@@ -1,13 +1,14 @@
-//! Owns the native doors: C functions, uniffi objects and JSON for Rust, thin shims over one door that takes and gives bytes and JSON.
+//! Owns the native doors: C functions and uniffi objects, two thin shims over one door that takes and gives bytes and JSON.
 //!
-//! `door` is safe Rust and knows none of the shims; these know the door and not each other.
+//! `door` is safe Rust and knows neither C nor uniffi; `c` and `uniffi` know the door and not each other. `native` is the door for programs in Rust.
 
 pub mod c;
 mod door;
 mod fault;
 mod fork;
-pub mod native;
 pub mod uniffi;
+
+pub use door::native;
 
 #[cfg(test)]
 mod tests;

@@ -78,14 +78,14 @@ impl Engine {
     /// Runs a workflow, or an agent's chat turn; the answer is a stream of its events.
     pub(in crate::ffi) fn run(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
         self.enter()?;
-        let ready = self.wait(requests::run(&self.studio, request))?;
+        let ready = self.wait(requests::run(&self.studio, requests::object(request)?))?;
         Ok(ready.into_stream(self))
     }
 
     /// Answers a pause; the answer is a stream of the events that follow.
     pub(in crate::ffi) fn resume(self: &Arc<Self>, request: &[u8]) -> Result<Arc<Stream>, Fault> {
         self.enter()?;
-        let ready = self.wait(requests::resume(&self.studio, request))?;
+        let ready = self.wait(requests::resume(&self.studio, requests::object(request)?))?;
         Ok(ready.into_stream(self))
     }
 

@@ -142,7 +142,7 @@ impl Op {
 }
 
 /// Does one operation; the answer is JSON.
-pub(in crate::ffi) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(super) async fn call(studio: &Studio, op: &str, request: &[u8]) -> Result<Vec<u8>, Fault> {
     let op = Op::named(op).ok_or_else(|| requests::unknown(op))?;
     let request = object(request)?;
     match op.row().1 {

@@ -19,7 +19,7 @@ use crate::studio::{Scope, Started, StreamSlot, Studio};
 const LONGEST: usize = 16 * 1024 * 1024;
 
 /// A JSON value; nothing is `null`.
-pub(in crate::ffi) fn value(text: &[u8]) -> Result<Value, Fault> {
+pub(super) fn value(text: &[u8]) -> Result<Value, Fault> {
     if text.is_empty() {
         return Ok(Value::Null);
     }
@@ -88,11 +88,11 @@ pub(super) fn inline(request: &Map<String, Value>) -> Result<bool, Fault> {
 }
 
 /// A stream that can be opened.
-pub(in crate::ffi) struct Ready {
-    pub(in crate::ffi) source: Source,
-    pub(in crate::ffi) behind: Behind,
+pub(super) struct Ready {
+    pub(super) source: Source,
+    pub(super) behind: Behind,
+    pub(super) slot: StreamSlot,
     inline: bool,
-    slot: StreamSlot,
 }
 
 impl Ready {
@@ -102,8 +102,7 @@ impl Ready {
 }
 
 /// `{workflow | agent, tenant, user, order?, host_calls?, …run body}`.
-pub(in crate::ffi) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
-    let request = object(request)?;
+pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let (entity, id) = match (text(&request, "workflow")?, text(&request, "agent")?) {
         (Some(id), None) => (EntityKind::Workflow, id.to_owned()),
         (None, Some(id)) => (EntityKind::Agent, id.to_owned()),
@@ -124,8 +123,7 @@ pub(in crate::ffi) async fn run(studio: &Studio, request: &[u8]) -> Result<Ready
 }
 
 /// `{trace_id, tenant, user, order?, host_calls?, …resume body}`.
-pub(in crate::ffi) async fn resume(studio: &Studio, request: &[u8]) -> Result<Ready, Fault> {
-    let request = object(request)?;
+pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let run = required(&request, "trace_id")?.to_owned();
     let told = Told::read(studio, &request)?;
     let body = match ResumeRequest::parse(&Value::Object(request)) {

@@ -16,13 +16,13 @@ use crate::studio::{Scope, Studio};
 const PIECE: usize = 64 * 1024;
 
 /// What a source gives at once.
-pub(in crate::ffi) enum Chunk {
+pub(super) enum Chunk {
     Frames(Vec<Frame>),
     Bytes(Bytes),
 }
 
 /// Where bytes come from.
-pub(in crate::ffi) type Source = Pin<Box<dyn Stream<Item = Result<Chunk, Fault>> + Send>>;
+pub(super) type Source = Pin<Box<dyn Stream<Item = Result<Chunk, Fault>> + Send>>;
 
 /// The events of a run's answer. A reader that fell behind goes on from the log: it loses nothing and the run never waits.
 pub(super) async fn events(studio: &Studio, scope: &Scope, run: &str, from: From) -> Result<Source, Fault> {

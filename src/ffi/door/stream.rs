@@ -31,11 +31,11 @@ pub(in crate::ffi) enum Next {
 }
 
 /// The run behind a stream.
-pub(in crate::ffi) struct Behind {
-    pub(in crate::ffi) scope: Scope,
-    pub(in crate::ffi) run: String,
+pub(super) struct Behind {
+    pub(super) scope: Scope,
+    pub(super) run: String,
     /// Leaving before the end cancels the run.
-    pub(in crate::ffi) cancel_on_leave: bool,
+    pub(super) cancel_on_leave: bool,
 }
 
 /// An answer that is still coming.

@@ -9,8 +9,10 @@ use std::task::{Context, Poll, ready};
 use futures_util::Stream;
 use serde_json::Value;
 
-use super::door::{Chunk, Ready, ops, requests};
-use super::fault::Fault;
+use super::super::fault::Fault;
+use super::requests::Ready;
+use super::source::Chunk;
+use super::{ops, requests};
 use crate::model::telling::Frame;
 use crate::studio::Studio;
 
@@ -56,7 +58,7 @@ pub async fn call(studio: &Studio, op: &str, request: &Value) -> Result<Value, R
 /// # Errors
 /// Every refusal; then no run is made.
 pub async fn run(studio: &Studio, request: &Value) -> Result<Events, Refused> {
-    told(studio, requests::run(studio, request.to_string().as_bytes()).await)
+    told(studio, opened(studio, request, false).await)
 }
 
 /// Answers a pause: what `studio_resume` does.
@@ -64,7 +66,12 @@ pub async fn run(studio: &Studio, request: &Value) -> Result<Events, Refused> {
 /// # Errors
 /// Every refusal; a refused answer changes nothing.
 pub async fn resume(studio: &Studio, request: &Value) -> Result<Events, Refused> {
-    told(studio, requests::resume(studio, request.to_string().as_bytes()).await)
+    told(studio, opened(studio, request, true).await)
+}
+
+async fn opened(studio: &Studio, request: &Value, resumes: bool) -> Result<Ready, Fault> {
+    let request = requests::object(request.to_string().as_bytes())?;
+    if resumes { requests::resume(studio, request).await } else { requests::run(studio, request).await }
 }
 
 fn refused(studio: &Studio, fault: Fault) -> Refused {
@@ -107,8 +114,11 @@ impl Stream for Events {
                     self.over = true;
                     return Poll::Ready(None);
                 }
-                Some(Ok(Chunk::Frames(frames))) => self.frames.extend(frames),
-                Some(Ok(Chunk::Bytes(_))) => {}
+                Some(Ok(chunk)) => {
+                    if let Chunk::Frames(frames) = chunk {
+                        self.frames.extend(frames);
+                    }
+                }
                 Some(Err(fault)) => {
                     let refused = refused(&self.studio, fault);
                     return Poll::Ready(Some(Err(refused)));
