@@ -148,3 +148,88 @@ fn event(frame: &Frame) -> Event {
     let id = String::from_utf8(id).unwrap_or_default();
     Event { id, name: frame.event(), data: serde_json::from_slice(&data).unwrap_or_default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use futures_util::StreamExt as _;
+    use futures_util::future::BoxFuture;
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::{Config, ConfigSources};
+    use crate::host::{Host, HostCall, HostFailure};
+
+    /// Takes every call and answers none.
+    struct Silent;
+
+    impl Host for Silent {
+        fn call(&self, _: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn open(folder: &Path) -> Studio {
+        let json = json!({"database": {"path": folder.join("studio.sqlite")}, "timeouts": {"cancel_grace_ms": 1}});
+        let config = Config::load(ConfigSources { json: Some(json), ..ConfigSources::default() }).expect("a configuration");
+        let studio = Studio::open(config).expect("a studio");
+        let declared = json!({"ops": ["tool.call"], "tools": [{"name": "pay"}]});
+        studio.set_host(Arc::new(Silent), serde_json::from_value(declared).expect("a declaration"));
+        studio
+    }
+
+    async fn save(studio: &Studio, name: &str, sketch: &str) {
+        let graph = crate::model::sketch::graph(sketch).expect("a sketch");
+        call(studio, "workflow.save", &json!({"name": name, "graph": graph})).await.expect("a workflow");
+    }
+
+    #[test]
+    fn a_run_is_asked_for_as_data_and_tells_its_events() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let studio = open(folder.path());
+        studio.runtime().expect("a runtime").block_on(async {
+            save(&studio, "Says", "start -> stop").await;
+            let events = run(&studio, &json!({"workflow": "says", "message": "hi"})).await.expect("a run");
+            let over = events.run().to_owned();
+            let told: Vec<Event> = events.map(|event| event.expect("an event")).collect().await;
+            assert_eq!(
+                (told.first().map(|event| event.name), told.last().map(|event| event.name)),
+                (Some("thread"), Some("trace_completed"))
+            );
+            assert_eq!((told[0].id.as_str(), &told[0].data["trace_id"]), ("1", &json!(over)));
+            let code = |refused: Option<Refused>| refused.map(|refused| (refused.code, refused.problem["code"].to_string()));
+            assert_eq!(code(run(&studio, &json!({"workflow": "none", "message": "hi"})).await.err()), Some((-2, "\"not_found\"".into())));
+            assert_eq!(code(run(&studio, &json!([])).await.err()), Some((-1, "\"invalid_call\"".into())));
+            assert_eq!(code(call(&studio, "nothing", &Value::Null).await.err()), Some((-2, "\"not_found\"".into())));
+            assert!(resume(&studio, &json!({"trace_id": over, "message": "more"})).await.is_err());
+        });
+    }
+
+    #[test]
+    fn a_run_that_must_not_outlive_its_reader_is_cancelled_when_it_is_dropped() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let studio = open(folder.path());
+        studio.runtime().expect("a runtime").block_on(async {
+            save(&studio, "Pays", "start -> tool_1{tool_ref: \"host:pay\"} -> stop").await;
+            for (leaving, ended) in [("cancel", "cancelled"), ("continue", "running")] {
+                let request = json!({"workflow": "pays", "message": "hi", "on_disconnect": leaving});
+                let mut events = run(&studio, &request).await.expect("a run");
+                while events.next().await.is_some_and(|event| event.is_ok_and(|event| event.name != "step_started")) {}
+                let request = json!({"trace_id": events.run()});
+                drop(events);
+                let mut status = Value::Null;
+                for _ in 0..200 {
+                    status = call(&studio, "trace.get", &request).await.expect("a trace")["trace"]["status"].take();
+                    if status == ended {
+                        break;
+                    }
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                assert_eq!(status, ended);
+            }
+        });
+    }
+}
