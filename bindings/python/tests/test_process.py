@@ -40,7 +40,7 @@ if os.environ.get("USED"):
 """
 
 
-def ask(port, path, body=None, seconds=20):
+def ask(port, path, body=None, seconds=60):
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", json.dumps(body).encode() if body is not None else None)
     request.add_header("Content-Type", "application/json")
     with urllib.request.urlopen(request, timeout=seconds) as answer:
@@ -59,7 +59,7 @@ def gunicorn(tmp_path):
         env = {**os.environ, "DATABASE": str(tmp_path / "studio.sqlite"), "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]), **variables}
         process = subprocess.Popen(command, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         running.append(process)
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while time.monotonic() < until:
             try:
                 ask(port, "/pid", seconds=1)
@@ -93,21 +93,20 @@ def test_every_worker_of_a_server_that_forks_answers_with_its_own_tools(gunicorn
         told.add(json.loads(events.split("event: trace_completed\ndata: ", 1)[1].split("\n", 1)[0])["reply"])
     assert told and told <= pids, "a tool runs in the process that was asked"
     process.send_signal(signal.SIGTERM)
-    assert process.wait(15) == 0, process.stdout.read().decode()
+    assert process.wait(30) == 0, process.stdout.read().decode()
 
 
 def test_green_threads_go_on_while_streams_are_silent(gunicorn):
-    _, port = gunicorn("--workers", "1", "--worker-class", "gevent", TAKES="1.5")
+    _, port = gunicorn("--workers", "1", "--worker-class", "gevent", TAKES="6")
     ask(port, "/studio/api/workflows", workflow())
     begun = threading.Event()
     threads = [threading.Thread(target=lambda: (begun.set(), ask(port, "/studio/workflows/who/run/stream", {"message": "x"}))) for _ in range(8)]
     for thread in threads:
         thread.start()
     begun.wait()
-    for _ in range(20):
-        at = time.perf_counter()
+    for _ in range(5):
         ask(port, "/pid")
-        assert time.perf_counter() - at < 0.5
+    assert all(thread.is_alive() for thread in threads), "others were answered before any stream ended"
     for thread in threads:
         thread.join()
 

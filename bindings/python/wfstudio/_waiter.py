@@ -26,7 +26,7 @@ class Waiter:
     """Waits for one engine. ``take`` is given each call to the host, as JSON; without it they are left to whoever fetches them."""
 
     def __init__(self, engine):
-        self._engine, self._wakes, self._lock, self._process = engine, {}, threading.Lock(), 0
+        self._engine, self._wakes, self._process = engine, {}, 0
         self.take = None
 
     def begin(self):
@@ -38,12 +38,11 @@ class Waiter:
 
     def watch(self, stream, wake):
         """Has ``wake`` called, on the waiter's thread, when the stream has news after it was found empty."""
-        with self._lock:
-            self._wakes[stream.handle] = wake
+        # No lock: readers are let go wherever the interpreter collects them.
+        self._wakes[stream.handle] = wake
 
     def forget(self, stream):
-        with self._lock:
-            self._wakes.pop(stream.handle, None)
+        self._wakes.pop(stream.handle, None)
 
     def _wait(self):
         watched = self._watched() if green() else None
@@ -55,9 +54,7 @@ class Waiter:
                     self._wake(handle) if handle else self._fetch()
         except Failed:
             # It was closed; whoever still reads is told so by the stream itself.
-            with self._lock:
-                wakes, self._wakes = list(self._wakes.values()), {}
-            for wake in wakes:
+            for wake in list(self._wakes.values()):
                 _call(wake)
 
     def _watched(self):
@@ -69,8 +66,7 @@ class Waiter:
         return watched
 
     def _wake(self, handle):
-        with self._lock:
-            wake = self._wakes.get(handle)
+        wake = self._wakes.get(handle)
         if wake:
             _call(wake)
 
