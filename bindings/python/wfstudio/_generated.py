@@ -17,7 +17,7 @@ OK = 0  # Done.
 END = 1  # The stream is over; there are no bytes with it.
 TIMEOUT = 2  # Nothing came in time.
 HOST_CALL = 3  # The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`.
-HEAD = 4  # The bytes are the head of an HTTP answer, `{"status","headers"}`, or the whole answer of an operation: once, before the body.
+HEAD = 4  # The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`, `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body.
 INVALID = -1  # An argument is wrong.
 NOT_FOUND = -2  # There is no such thing.
 CONFLICT = -3  # It does not fit the state of things.
@@ -65,14 +65,14 @@ FUNCTIONS = [
     ("studio_host_set", c.c_int32, [c.c_uint64, c.c_char_p, c.c_size_t, c.c_void_p, c.c_void_p, c.c_void_p]),
     ("studio_host_next", c.c_int32, [c.c_uint64, c.c_int32, c.POINTER(Buffer)]),
     ("studio_host_complete", c.c_int32, [c.c_uint64, c.c_uint64, c.c_int32, c.c_char_p, c.c_size_t]),
+    ("studio_start", c.c_int32, [c.c_uint64, c.c_char_p, c.c_char_p, c.c_size_t, c.c_char_p, c.c_size_t, c.POINTER(c.c_uint64), c.POINTER(Buffer)]),
+    ("studio_ready", c.c_int32, [c.c_uint64, c.c_int32, c.POINTER(c.c_uint64), c.c_size_t, c.POINTER(c.c_size_t)]),
+    ("studio_engine_fd", c.c_int32, [c.c_uint64]),
     ("studio_stream_next", c.c_int32, [c.c_uint64, c.c_int32, c.POINTER(Buffer)]),
     ("studio_stream_next_batch", c.c_int32, [c.c_uint64, c.c_int32, c.c_size_t, c.POINTER(Buffer)]),
     ("studio_stream_fd", c.c_int32, [c.c_uint64]),
     ("studio_stream_cancel", c.c_int32, [c.c_uint64]),
     ("studio_stream_close", c.c_int32, [c.c_uint64]),
-    ("studio_start", c.c_int32, [c.c_uint64, c.c_char_p, c.c_char_p, c.c_size_t, c.c_char_p, c.c_size_t, c.POINTER(c.c_uint64), c.POINTER(Buffer)]),
-    ("studio_ready", c.c_int32, [c.c_uint64, c.c_int32, c.POINTER(c.c_uint64), c.c_size_t, c.POINTER(c.c_size_t)]),
-    ("studio_engine_fd", c.c_int32, [c.c_uint64]),
 ]
 
 # What begins a stream.
@@ -126,8 +126,6 @@ EVENT_STEP_STARTED = "step_started"
 EVENT_LOOP_ITERATION = "loop_iteration"
 EVENT_STEP_RETRYING = "step_retrying"
 EVENT_CHECKPOINT_HIT = "checkpoint_hit"
-EVENT_STEP_COMPLETED = "step_completed"
-EVENT_STEP_FAILED = "step_failed"
 EVENT_TOKEN = "token"
 EVENT_TOOL_CALL = "tool_call"
 EVENT_TOOL_RESULT = "tool_result"
@@ -138,6 +136,8 @@ EVENT_PARALLEL_INTERRUPT = "parallel_interrupt"
 EVENT_HUMAN_INPUT_REQUIRED = "human_input_required"
 EVENT_TOOL_APPROVAL_REQUIRED = "tool_approval_required"
 EVENT_TOOL_APPROVAL_RESOLVED = "tool_approval_resolved"
+EVENT_STEP_COMPLETED = "step_completed"
+EVENT_STEP_FAILED = "step_failed"
 EVENT_TRACE_COMPLETED = "trace_completed"
 EVENT_TRACE_FAILED = "trace_failed"
 EVENT_TRACE_CANCELLED = "trace_cancelled"
@@ -145,5 +145,5 @@ EVENT_DONE = "done"
 EVENT_ERROR = "error"
 EVENT_RUN_TERMINAL = "run_terminal"
 
-EVENTS = ("thread", "trace_started", "step_started", "loop_iteration", "step_retrying", "checkpoint_hit", "step_completed", "step_failed", "token", "tool_call", "tool_result", "rag_query", "branch_started", "branch_completed", "parallel_interrupt", "human_input_required", "tool_approval_required", "tool_approval_resolved", "trace_completed", "trace_failed", "trace_cancelled", "done", "error", "run_terminal")
+EVENTS = ("thread", "trace_started", "step_started", "loop_iteration", "step_retrying", "checkpoint_hit", "token", "tool_call", "tool_result", "rag_query", "branch_started", "branch_completed", "parallel_interrupt", "human_input_required", "tool_approval_required", "tool_approval_resolved", "step_completed", "step_failed", "trace_completed", "trace_failed", "trace_cancelled", "done", "error", "run_terminal")
 MARKS = ("user", "tenant", "gate", "authorized", "base_url", "root_path", "host_calls", "expect")
