@@ -4,11 +4,10 @@
 
 pub mod c;
 mod door;
+pub use door::native;
 mod fault;
 mod fork;
 pub mod uniffi;
-
-pub use door::native;
 
 #[cfg(test)]
 mod tests;
