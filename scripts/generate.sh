@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Remakes the files that are made from the code: the C headers, the Python module, the descriptions of the API and of the C functions. `--check` only says whether they are as made.
+# Remakes the files that are made from the code: the C headers, what the bindings list, uniffi's Python module, the descriptions of the API and of the C functions. `--check` only says whether they are as made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -19,10 +19,11 @@ keep() { # made kept
     if [ "${check:-}" ]; then echo "$2 is not as made: run \`make generate\`" >&2; same=1; else cp "$1" "$2"; fi
 }
 [ "${1:-}" = "--check" ] && check=1
-mkdir -p include bindings/python/wfstudio/native
+mkdir -p include bindings/python/wfstudio/uniffi
 keep "$made/include/wfstudio.h" include/wfstudio.h
 keep "$made/include/wfstudio.ffi.h" include/wfstudio.ffi.h
-keep "$made/python/wfstudio.py" bindings/python/wfstudio/native/wfstudio.py
+keep "$made/python/wfstudio.py" bindings/python/wfstudio/uniffi/wfstudio.py
 # The tests that compare the descriptions of the API and of the functions also write them.
 [ "${check:-}" ] || STUDIO_GENERATE=1 cargo test --quiet --features "$features" --test it the_description_of_the >/dev/null
+bindings/generate/all ${check:+--check} || same=1
 exit $same

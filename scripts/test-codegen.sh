@@ -30,12 +30,8 @@ each php php | while read -r file; do php -l "$file" >/dev/null; done
 php "$root/tests/codegen/run.php" "$files/php" | compare php
 
 echo "python: $(python3 -V)"
-package=$work/python
-mkdir -p "$package"
-cp -r bindings/python/wfstudio "$package/"
-cp "$target/debug/libwfstudio.so" "$package/wfstudio/native/"
 each python py | xargs python3 -W error -m py_compile
-PYTHONPATH=$package python3 -W error "$root/tests/codegen/run.py" "$files/python" | compare python
+WFSTUDIO_LIBRARY=$(cd "$target" && pwd)/debug/libwfstudio.so PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1 python3 -W error "$root/tests/codegen/run.py" "$files/python" | compare python
 
 echo "ruby: $(ruby -e 'print RUBY_VERSION')"
 each ruby rb | while read -r file; do

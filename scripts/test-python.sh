@@ -1,20 +1,44 @@
 #!/usr/bin/env bash
-# Tests the Python package against real servers: FastAPI under uvicorn, Flask; in a virtual environment under the target folder.
+# Tests the Python package: its own tests against real servers (uvicorn, Werkzeug, gunicorn), the conformance scenario in every framework,
+# the module that uniffi writes. In a virtual environment below the target folder. The library is WFSTUDIO_LIBRARY, else the debug build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 target=${CARGO_TARGET_DIR:-target}
 
-scripts/prepare.sh test
-cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
+    scripts/prepare.sh test
+    cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
+    WFSTUDIO_LIBRARY=$(cd "$target" && pwd)/debug/libwfstudio.so
+fi
+export WFSTUDIO_LIBRARY PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1
 work=$target/python-tests
-mkdir -p "$work/package"
-cp -r bindings/python/wfstudio "$work/package/"
-cp "$target/debug/libwfstudio.so" "$work/package/wfstudio/native/"
+mkdir -p "$work"
 
-venv=$work/venv
-[ -x "$venv/bin/pytest" ] || {
+venv=$(cd "$work" && pwd)/venv
+[ -x "$venv/bin/gunicorn" ] || {
     python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check fastapi flask httpx pytest uvicorn
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r bindings/python/tests/requirements.txt
 }
-PYTHONPATH=$(cd "$work/package" && pwd) "$venv/bin/pytest" -q -p no:cacheprovider "$root/bindings/python/tests" "$@"
+"$venv/bin/pytest" -q -p no:cacheprovider "$root/bindings/python/tests" "$@"
+for framework in fastapi quart django flask django-wsgi; do
+    echo "conformance: python, $framework"
+    "$venv/bin/python" bindings/conformance/run --lang python --framework "$framework" >"$work/$framework.tap" || { cat "$work/$framework.tap"; exit 1; }
+    tail -n 1 "$work/$framework.tap"
+done
+
+# The raw module finds the library beside itself.
+raw=$(mktemp -d)
+trap 'rm -rf "$raw"' EXIT
+cp "$root/bindings/python/wfstudio/uniffi/wfstudio.py" "$raw/"
+cp "$WFSTUDIO_LIBRARY" "$raw/libwfstudio.so"
+cd "$raw" && "$venv/bin/python" - <<'PYTHON'
+import json
+
+import wfstudio
+
+engine = wfstudio.StudioEngine.open(json.dumps({"database": {"path": "raw.sqlite"}}))
+assert json.loads(engine.call("health", "{}"))["status"] == "ok"
+engine.shutdown(1000)
+print("uniffi: the raw module opens, asks and closes")
+PYTHON

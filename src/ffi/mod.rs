@@ -1,9 +1,10 @@
 //! Owns the native doors: C functions and uniffi objects, two thin shims over one door that takes and gives bytes and JSON.
 //!
-//! `door` is safe Rust and knows neither C nor uniffi; `c` and `uniffi` know the door and not each other.
+//! `door` is safe Rust and knows neither C nor uniffi; `c` and `uniffi` know the door and not each other. `native` is the door for programs in Rust.
 
 pub mod c;
 mod door;
+pub use door::native;
 mod fault;
 mod fork;
 pub mod uniffi;

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import traceback
 
 import pytest
 
@@ -87,20 +88,24 @@ def test_a_result_that_is_no_json_is_a_failed_call_at_once(opened, result, told)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_child_is_told_that_the_engine_is_its_parents(opened, tmp_path):
-    opened.call("health")
+def test_a_child_opens_the_studio_again_and_declares_its_host(opened, host):
+    """The library tells a child that the engine is its parent's; a studio opens another one by itself, on the same database."""
+    asked = list(opened.run(workflow="refund", message="Please refund order A-100"))[-1][1]
     child = os.fork()
     if child == 0:
         try:
-            opened.call("health")
-        except wfstudio.StudioError.Failed as failed:
-            own = wfstudio.Studio({"environment": "local", "database": {"path": str(tmp_path / "child.sqlite")}})
-            own.call("health")
-            own.shutdown()
-            os._exit(0 if failed.code == -7 else 1)
+            try:
+                opened.engine.call("health", "{}")
+            except wfstudio.StudioError.Failed as failed:
+                told = [event for event, _ in opened.resume(asked["trace_id"], pause_id=asked["pause_id"], approval="approve")]
+                opened.shutdown()
+                os._exit(0 if (failed.code, told[-1], host.refunds) == (-7, "trace_completed", [("A-100", 25)]) else 1)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(3)
         os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
-    assert opened.call("health")["status"] == "ok"
+    assert opened.call("health")["status"] == "ok" and host.refunds == []
 
 
 def test_the_interpreter_ends_while_runs_and_calls_are_under_way(tmp_path):

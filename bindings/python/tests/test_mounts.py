@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import socket
 import threading
 import time
 
@@ -16,15 +15,10 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.serving import make_server
 
 import wfstudio
+from servers import free_port
 from wfstudio import asgi, wsgi
 
 USER = {"id": "7", "name": "Zoë"}
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def serve_asgi(studio):
@@ -137,26 +131,17 @@ def test_a_client_that_leaves_ends_its_stream_and_not_the_run(client, opened):
 
 
 class Still:
-    """A stream that always has more, on a descriptor that stays readable."""
+    """A body that always has more."""
 
-    def __init__(self, descriptor):
-        self._descriptor, self._left = descriptor, 2
+    async def pieces(self):
+        for _ in range(2):
+            yield b"x"
 
-    def descriptor(self):
-        return self._descriptor
-
-    def next_batch(self, timeout, size):
-        self._left -= 1
-        return b"x" if self._left >= 0 else None
-
-    def finish(self):
+    def close(self):
         pass
 
 
 def test_a_slow_reader_leaves_the_event_loop_alone():
-    there, here = socket.socketpair()
-    there.send(b"1")
-
     async def receive():
         await asyncio.sleep(60)
 
@@ -164,7 +149,7 @@ def test_a_slow_reader_leaves_the_event_loop_alone():
         await asyncio.sleep(0.5)
 
     begun = time.process_time()
-    asyncio.run(asgi._stream(Still(here.fileno()), receive, send))
+    asyncio.run(asgi._while_here(asgi._tell({"status": 200, "headers": []}, Still(), send), receive))
     assert time.process_time() - begun < 0.3
 
 

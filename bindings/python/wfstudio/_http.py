@@ -1,13 +1,15 @@
-"""Owns what both mounts share: how a request is written for the engine, how large its body may be, refusals as problem documents."""
+"""Owns what all mounts share: how a request is written for the engine, how large its body may be, refusals as problem documents."""
 
 import json
 from urllib.parse import quote
 
-from . import native
+from . import _generated as g
+from ._errors import Failed
+from ._waiter import LoopReader, Reader
 
 # What may stand in a request target as it is; everything else is percent-encoded.
 TARGET = "%/:?#[]@!$&'()*+,;=-._~"
-CLOSED = -5
+PROBED = "100-continue"
 
 
 def target(raw):
@@ -31,13 +33,9 @@ def problem(status, title, detail):
 
 def refused(failure):
     """The head of the answer to a request that the engine could not take."""
-    try:
-        detail = json.loads(failure.problem).get("detail") or str(failure)
-    except (AttributeError, ValueError):
-        detail = str(failure)
-    if getattr(failure, "code", 0) == CLOSED:
-        return problem(503, "Service Unavailable", detail)
-    return problem(400, "Bad Request", detail)
+    if failure.code == g.CLOSED:
+        return problem(503, "Service Unavailable", str(failure))
+    return problem(400, "Bad Request", str(failure))
 
 
 def too_large(limit):
@@ -45,10 +43,42 @@ def too_large(limit):
     return problem(413, "Content Too Large", f"the body is longer than {limit} bytes and was not read to its end; nothing was done")
 
 
-def ask(engine, head, body=b""):
-    """The head of the engine's answer, and its body where that still comes."""
+def _engine(studio):
+    """The engine of a studio in this process; an engine is its own."""
+    return studio.live().engine if hasattr(studio, "live") else studio
+
+
+def ask(studio, head, body=b""):
+    """The head of the answer, and a reader of the body that follows."""
     try:
-        answer = engine.http(json.dumps(head), body)
-    except native.StudioError as failure:
+        reader = Reader(_engine(studio).start(g.START_HTTP, json.dumps(head), body))
+    except Failed as failure:
         return refused(failure), None
-    return json.loads(answer.head), answer.body
+    try:
+        return json.loads(reader.head()), reader
+    except Failed as failure:
+        reader.close()
+        return refused(failure), None
+
+
+async def aask(studio, head, body=b""):
+    """The same on the event loop that runs here."""
+    if hasattr(studio, "on_loop"):
+        studio.on_loop()
+    try:
+        reader = LoopReader(_engine(studio).start(g.START_HTTP, json.dumps(head), body))
+    except Failed as failure:
+        return refused(failure), None
+    try:
+        return json.loads(await reader.head()), reader
+    except Failed as failure:
+        reader.close()
+        return refused(failure), None
+    except BaseException:
+        reader.close()
+        raise
+
+
+def whole(told):
+    """The body that an answer's head has."""
+    return (told.get("body") or "").encode()

@@ -7,60 +7,46 @@
 
 import asyncio
 import inspect
-from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 from . import _http
+from ._errors import Failed
 
 
 class StudioApp:
     """The studio's routes. ``user``, ``gate``, ``tenant`` and ``authorized`` take the scope of the request and say who asks,
     whether they may enter the pages, for which tenant, and whether the export routes are open to them."""
 
-    def __init__(self, studio, user=None, gate=None, tenant=None, authorized=None, base_url=None, threads=16):
-        self._engine = getattr(studio, "engine", studio)
+    def __init__(self, studio, user=None, gate=None, tenant=None, authorized=None, base_url=None):
+        self._studio = studio
         self._marks = {"user": user, "gate": gate, "tenant": tenant, "authorized": authorized}
         self._base_url = base_url
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="studio-http")
 
     async def __call__(self, scope, receive, send):
         if scope["type"] != "http":
             raise RuntimeError(f"the studio has no {scope['type']} routes")
-        head, body = await self._head(scope), b""
-        told, stream = None, None
-        if _has_body(scope):
+        head, body, told, reader = await self._head(scope), b"", None, None
+        if has_body(scope):
             # The engine says first whether the request may come in at all, and how long its body may be.
-            told, stream = await self._ask({**head, "expect": "100-continue"}, b"")
+            told, reader = await _http.aask(self._studio, {**head, "expect": _http.PROBED})
             if told["status"] == 100:
+                reader.close()
                 limit, told = told["body_limit"], None
                 body, fits = await _body(receive, limit)
                 if body is None:
                     return
-                told = None if fits else _http.too_large(limit)
-        if told is None:
-            told, stream = await self._ask(head, body)
-        headers = [(name.encode(), value.encode()) for name, value in told["headers"]]
-        await send({"type": "http.response.start", "status": told["status"], "headers": headers})
-        if stream is None:
-            await send({"type": "http.response.body", "body": told.get("body", "").encode()})
+                told, reader = None if fits else _http.too_large(limit), None
+        if told is not None:
+            await _tell(told, reader, send)
         else:
-            await _stream(stream, receive, send)
+            await _while_here(self._answer(head, body, send), receive)
 
-    async def _ask(self, head, body):
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, _http.ask, self._engine, head, body)
+    async def _answer(self, head, body, send):
+        told, reader = await _http.aask(self._studio, head, body)
+        await _tell(told, reader, send)
 
     async def _head(self, scope):
-        raw = scope.get("raw_path")
-        path = _http.target(raw.split(b"?", 1)[0]) if raw else quote(scope["path"])
-        head = {
-            "method": scope["method"],
-            "path": path,
-            "query": _http.target(scope.get("query_string", b"")),
-            "headers": [[name.decode("latin-1"), _http.text(value)] for name, value in scope["headers"]],
-        }
-        if scope.get("root_path"):
-            head["root_path"] = quote(scope["root_path"])
+        head = head_of(scope)
         for name, mark in self._marks.items():
             said = mark(scope) if callable(mark) else mark
             said = await said if inspect.isawaitable(said) else said
@@ -71,7 +57,22 @@ class StudioApp:
         return head
 
 
-def _has_body(scope):
+def head_of(scope):
+    """A request as the engine takes it, without marks."""
+    raw = scope.get("raw_path")
+    head = {
+        "method": scope["method"],
+        "path": _http.target(raw.split(b"?", 1)[0]) if raw else quote(scope["path"]),
+        "query": _http.target(scope.get("query_string", b"")),
+        "headers": [[name.decode("latin-1"), _http.text(value)] for name, value in scope["headers"]],
+    }
+    if scope.get("root_path"):
+        head["root_path"] = quote(scope["root_path"])
+    return head
+
+
+def has_body(scope):
+    """A body follows the head."""
     names = {name: value for name, value in scope["headers"]}
     return b"transfer-encoding" in names or names.get(b"content-length", b"0") != b"0"
 
@@ -92,56 +93,38 @@ async def _body(receive, limit):
             return b"".join(parts), True
 
 
-async def _stream(stream, receive, send):
-    """Sends pieces as they come; a client that leaves ends it."""
+async def _tell(told, reader, send):
+    """Sends the head, and pieces as they come."""
+    try:
+        headers = [(name.encode(), value.encode()) for name, value in told["headers"]]
+        await send({"type": "http.response.start", "status": told["status"], "headers": headers})
+        if "body" in told or reader is None:
+            await send({"type": "http.response.body", "body": _http.whole(told)})
+            return
+        try:
+            async for piece in reader.pieces():
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except Failed:
+            pass  # It was closed: what was sent stands.
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        if reader is not None:
+            reader.close()
+
+
+async def _while_here(work, receive):
+    """Does the work; a client that leaves ends it."""
 
     async def left():
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    async def tell():
-        async for piece in _pieces(stream):
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-
-    tasks = [asyncio.ensure_future(tell()), asyncio.ensure_future(left())]
+    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(left())]
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        if tasks[0] in done:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
             tasks[0].result()
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        stream.finish()
-
-
-async def _pieces(stream):
-    """Waits with the event loop where it can watch a descriptor, else in a thread."""
-    descriptor = stream.descriptor()
-    while True:
-        if descriptor >= 0:
-            batch = stream.next_batch(0, 0)
-        else:
-            batch = await asyncio.to_thread(stream.next_batch, 1000, 0)
-        if batch is None:
-            return
-        if batch:
-            yield batch
-        elif descriptor >= 0 and not await _readable(descriptor):
-            descriptor = -1
-
-
-async def _readable(descriptor):
-    """Waits for a descriptor. It is watched only meanwhile: one that stays readable would keep the loop turning while the client is slow.
-    False where the loop cannot watch descriptors."""
-    loop, watch = asyncio.get_running_loop(), asyncio.Event()
-    try:
-        loop.add_reader(descriptor, watch.set)
-    except NotImplementedError:
-        return False
-    try:
-        await watch.wait()
-    finally:
-        loop.remove_reader(descriptor)
-    return True

@@ -1,12 +1,39 @@
-"""Owns the host's side in Python: functions that answer what the engine asks, on threads of their own."""
+"""Owns the host's side in Python: functions that answer what the engine asks. Plain ones run on threads, ``async def`` on the event loop."""
 
+import asyncio
+import contextvars
+import inspect
 import json
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from . import native
+from . import _generated as g
+from . import _schema
+from ._errors import StudioError
 
-# The code of an answer that cannot be read.
-INVALID = -1
+_current = contextvars.ContextVar("wfstudio_call")
+
+
+class ToolFailure(Exception):
+    """Raised by a tool that fails on purpose: its text is all that is told."""
+
+
+class Call:
+    """A call to the host: ``op``, ``payload``, and ``cancelled``, an event that is set when the answer is no longer wanted."""
+
+    def __init__(self, told):
+        self.op, self.payload, self.id = told["op"], told["payload"], told["call_id"]
+        self.cancelled, self.task = threading.Event(), None
+
+    def cancel(self):
+        self.cancelled.set()
+        if self.task:
+            self.task.cancel()
+
+
+def current_call():
+    """The call that the running function answers: its payload has tenant, user, trace and idempotency key."""
+    return _current.get()
 
 
 class Host:
@@ -15,92 +42,192 @@ class Host:
         host = Host()
 
         @host.tool(description="Pays an order back", require_approval=True)
-        def issue_refund(order_id, amount):
+        def issue_refund(order_id: str, amount: float):
             return {"refunded": True}
     """
 
     def __init__(self, schemas=None, classes=None, workers=8):
-        self._tools = {}
-        self._declared = []
-        self._answers = {}
+        self._tools, self._declared, self._answers, self._changed = {}, {}, {}, []
         self._schemas = schemas or {}
         self._classes = classes or {}  # definitions by class name; ``Studio.register`` takes classes
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="studio-host")
-        # Who may enter, secrets and cancels are not to wait behind tools that take their time.
-        self._quick = ThreadPoolExecutor(4, thread_name_prefix="studio-host-quick")
+        self.workers = workers
 
     def tool(self, name=None, **declaration):
-        """Makes a function a tool; its arguments come by name. ``declaration`` is the rest of a tool's declaration."""
+        """Makes a function a tool; its arguments come by name, their schema from the annotations unless ``input_schema`` says it.
+        ``declaration`` is the rest of a tool's declaration."""
+        if callable(name):
+            return self.tool()(name)
 
         def declare(function):
             called = name or function.__name__
+            schema = {} if "input_schema" in declaration else {"input_schema": _schema.of_function(function)}
             self._tools[called] = function
-            self._declared.append({"name": called, "description": (function.__doc__ or "").strip(), **declaration})
+            self._declared[called] = {"name": called, "description": inspect.getdoc(function) or "", **schema, **declaration}
+            self._tell()
             return function
 
         return declare
 
     def answers(self, op):
-        """Makes a function the answer to an op such as ``gate`` or ``secret.get``: payload in, result out."""
+        """Makes a function the answer to an op such as ``gate`` or ``secret.get``: payload in, result out. What a generator yields is told
+        as chunks, its ``return`` is the result; of an async generator the last value is the result."""
 
         def declare(function):
             self._answers[op] = function
+            self._tell()
             return function
 
         return declare
 
     def declaration(self):
         """What is declared to the engine."""
-        ops = (["tool.call"] if self._tools else []) + list(self._answers)
-        return {"ops": ops, "tools": self._declared, "schemas": self._schemas, "classes": self._classes}
+        ops = ([g.HOST_TOOL_CALL, g.HOST_TOOL_CANCEL] if self._tools else []) + list(self._answers)
+        return {"ops": list(dict.fromkeys(ops)), "tools": list(self._declared.values()), "schemas": self._schemas, "classes": self._classes}
 
-    def of(self, engine):
-        """What answers one engine: a host may answer several."""
-        return _Calls(self, engine)
+    def on_change(self, declare):
+        """Has ``declare`` called when something was added."""
+        self._changed.append(declare)
 
-    def take(self, engine, call):
-        """Answers a call of an engine on a thread of the host."""
-        (self._pool if call["op"] == "tool.call" else self._quick).submit(self._take, engine, call)
+    def _tell(self):
+        for declare in self._changed:
+            declare()
 
-    def _take(self, engine, call):
-        op, payload = call["op"], call["payload"]
+    def function(self, call):
+        """Who answers a call, and with which arguments."""
+        if call.op == g.HOST_TOOL_CALL:
+            function = self._tools.get(call.payload["name"])
+            return function, (_schema.given(function, call.payload["arguments"]) if function else None)
+        return self._answers.get(call.op), None
+
+
+class Calls:
+    """The calls of one engine to one host, on threads of their own; in a forked child another one is made."""
+
+    def __init__(self, host, engine, loop=None):
+        self._host, self._engine, self._loop = host, engine, loop
+        self._running, self._lock = {}, threading.Lock()
+        self._pool = ThreadPoolExecutor(host.workers, thread_name_prefix="wfstudio-tool")
+        # Who may enter, secrets and cancels are not to wait behind tools that take their time.
+        self._quick = ThreadPoolExecutor(4, thread_name_prefix="wfstudio-answer")
+
+    def use_loop(self, loop):
+        """The event loop on which ``async def`` functions run; without one they have a loop for each call."""
+        self._loop = loop
+
+    def use_host(self, host):
+        """Has another host answer from now on."""
+        self._host = host
+
+    def close(self):
+        """Ends what still runs: its answers are not wanted any more."""
+        with self._lock:
+            running = list(self._running.values())
+        for call in running:
+            call.cancel()
+        self._pool.shutdown(wait=False)
+        self._quick.shutdown(wait=False)
+
+    def take_call(self, told):
+        """Takes a call; never waits."""
+        call = Call(json.loads(told))
+        if call.op == g.HOST_TOOL_CANCEL:
+            with self._lock:
+                unwanted = self._running.get(call.payload.get("cancels"))
+            if unwanted:
+                unwanted.cancel()
+        with self._lock:
+            self._running[call.id] = call
+        pool = self._pool if call.op == g.HOST_TOOL_CALL else self._quick
         try:
-            if op == "tool.call":
-                ok, result = 1, self._tools[payload["name"]](**payload["arguments"])
-            elif op in self._answers:
-                ok, result = 1, self._answers[op](payload)
-            else:
-                return
+            pool.submit(self._answer, call)
+        except RuntimeError:
+            pass  # The interpreter ends.
+
+    def _answer(self, call):
+        context = contextvars.copy_context()
+        try:
+            ok, result = 1, context.run(self._result, call)
             answer = json.dumps(result, allow_nan=False)
         except BaseException as failure:  # the failure is the answer, also that of `sys.exit`
             ok, answer = 0, _failed(failure)
+        with self._lock:
+            self._running.pop(call.id, None)
+        if call.op in g.UNANSWERED:
+            return
         try:
-            engine.complete_host_call(call["call_id"], ok, answer)
-        except native.StudioError as refused:
-            if getattr(refused, "code", 0) == INVALID:
-                _give_up(engine, call["call_id"], refused)
+            self._engine.complete_host_call(call.id, ok, answer)
+        except StudioError as refused:
+            if getattr(refused, "code", 0) == g.INVALID:
+                self._give_up(call, refused)
             # Otherwise nobody waits for it any more.
 
+    def _result(self, call):
+        _current.set(call)
+        function, arguments = self._host.function(call)
+        if function is None:
+            if call.op in g.UNANSWERED:
+                return None
+            raise ToolFailure(f"the host has no answer to `{call.op}`")
+        result = function(call.payload) if arguments is None else function(**arguments)
+        if inspect.isawaitable(result):
+            return self._awaited(call, result)
+        if inspect.isasyncgen(result):
+            return self._awaited(call, self._told(call, result))
+        return self._chunks(call, result) if inspect.isgenerator(result) else result
 
-class _Calls(native.HostCalls):
-    """The calls of one engine."""
+    def _awaited(self, call, work):
+        async def run():
+            _current.set(call)
+            return await work
 
-    def __init__(self, host, engine):
-        self._host, self._engine = host, engine
+        if self._loop is None or self._loop.is_closed():
+            return asyncio.run(_with(call, run()))
+        call.task = asyncio.run_coroutine_threadsafe(run(), self._loop)
+        if call.cancelled.is_set():
+            call.task.cancel()
+        return call.task.result()
 
-    def take_call(self, call):
-        """Called by a thread of the library."""
-        self._host.take(self._engine, json.loads(call))
+    def _chunks(self, call, told):
+        while True:
+            try:
+                self._chunk(call, next(told))
+            except StopIteration as end:
+                return end.value
+
+    async def _told(self, call, told):
+        last = None
+        async for chunk in told:
+            if last is not None:
+                self._chunk(call, last)
+            last = chunk
+        return last
+
+    def _chunk(self, call, chunk):
+        self._engine.complete_host_call(call.id, 2, json.dumps(chunk))
+
+    def _give_up(self, call, refused):
+        """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
+        try:
+            self._engine.complete_host_call(call.id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
+        except StudioError:
+            pass
 
 
-def _give_up(engine, call_id, refused):
-    """The engine cannot read the answer: the call ends with that, instead of waiting for its time to be over."""
-    try:
-        engine.complete_host_call(call_id, 0, json.dumps({"message": f"the answer could not be taken: {refused}"}))
-    except native.StudioError:
-        pass
+async def _with(call, work):
+    """Runs on a loop of the call's own, so that a cancel reaches it."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+    class Handle:
+        @staticmethod
+        def cancel():
+            loop.call_soon_threadsafe(task.cancel)
+
+    call.task = Handle
+    if call.cancelled.is_set():
+        task.cancel()
+    return await task
 
 
 def _failed(failure):
-    message = f"{type(failure).__name__}: {failure}".encode("utf-8", "replace").decode()
-    return json.dumps({"message": message[:10_000]})
+    text = str(failure) if isinstance(failure, ToolFailure) else f"{type(failure).__name__}: {failure}"
+    return json.dumps({"message": text.encode("utf-8", "replace").decode()[:10_000]})

@@ -12,6 +12,7 @@ mod logging;
 mod news;
 pub(super) mod ops;
 pub(super) mod process;
+pub mod native;
 mod push;
 mod requests;
 mod source;

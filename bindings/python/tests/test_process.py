@@ -1,0 +1,167 @@
+"""Owns proof that a studio lives with its process: servers that fork, green threads, the life of an application, the end of the interpreter."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+import wfstudio
+from servers import free_port
+
+APPLICATION = """
+import os
+import time
+from flask import Flask
+from wfstudio import Studio
+
+studio = Studio(environment="local", database={"path": os.environ["DATABASE"]})
+
+@studio.tool
+def whoami():
+    time.sleep(float(os.environ.get("TAKES", "0")))
+    return os.getpid()
+
+app = Flask("host")
+studio.mount(app, gate=True)
+app.add_url_rule("/pid", view_func=lambda: str(os.getpid()))
+if os.environ.get("USED"):
+    # Used before the fork: every worker has to open its own.
+    studio.call("health")
+"""
+
+
+def ask(port, path, body=None, seconds=60):
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", json.dumps(body).encode() if body is not None else None)
+    request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request, timeout=seconds) as answer:
+        return answer.read().decode()
+
+
+@pytest.fixture
+def gunicorn(tmp_path):
+    """Starts a server that forks, with its application loaded before."""
+    running = []
+
+    def start(*arguments, **variables):
+        (tmp_path / "application.py").write_text(APPLICATION)
+        port = free_port()
+        command = [sys.executable, "-m", "gunicorn", "--bind", f"127.0.0.1:{port}", "--preload", "--graceful-timeout", "5", *arguments, "application:app"]
+        env = {**os.environ, "DATABASE": str(tmp_path / "studio.sqlite"), "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]), **variables}
+        process = subprocess.Popen(command, env=env, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        running.append(process)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            try:
+                ask(port, "/pid", seconds=1)
+                return process, port
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        raise AssertionError(process.stdout.read().decode())
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def workflow():
+    nodes = [("start", {}), ("tool", {"tool_ref": "host:whoami", "output_key": "pid"}), ("stop", {"reply": "{{pid.result}}"})]
+    edges = [{"id": f"e{n}", "source": nodes[n][0], "target": nodes[n + 1][0]} for n in range(2)]
+    placed = [{"id": kind, "type": kind, "position": {"x": 0, "y": 0}, "data": data} for kind, data in nodes]
+    return {"slug": "who", "name": "Who", "graph": {"version": 1, "nodes": placed, "edges": edges}}
+
+
+@pytest.mark.parametrize("worker, used", [("sync", "1"), ("gthread", ""), ("gevent", ""), ("gevent", "1")])
+def test_every_worker_of_a_server_that_forks_answers_with_its_own_tools(gunicorn, worker, used):
+    process, port = gunicorn("--workers", "2", "--threads", "4", "--worker-class", worker, USED=used)
+    ask(port, "/studio/api/workflows", workflow())
+    told, pids = set(), set()
+    for _ in range(8):
+        pids.add(ask(port, "/pid"))
+        events = ask(port, "/studio/workflows/who/run/stream", {"message": "x"})
+        assert "event: trace_completed" in events, events
+        told.add(json.loads(events.split("event: trace_completed\ndata: ", 1)[1].split("\n", 1)[0])["reply"])
+    assert told and told <= pids, "a tool runs in the process that was asked"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0, process.stdout.read().decode()
+
+
+def test_green_threads_go_on_while_streams_are_silent(gunicorn):
+    _, port = gunicorn("--workers", "1", "--worker-class", "gevent", TAKES="6")
+    ask(port, "/studio/api/workflows", workflow())
+    begun = threading.Event()
+    threads = [threading.Thread(target=lambda: (begun.set(), ask(port, "/studio/workflows/who/run/stream", {"message": "x"}))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    for _ in range(5):
+        ask(port, "/pid")
+    assert all(thread.is_alive() for thread in threads), "others were answered before any stream ended"
+    for thread in threads:
+        thread.join()
+
+
+def test_the_life_of_an_application_is_that_of_the_studio(tmp_path):
+    studio = wfstudio.Studio(environment="local", database={"path": str(tmp_path / "studio.sqlite")})
+    app = FastAPI(lifespan=studio.lifespan)
+    studio.mount(app, gate=lambda request: request.headers.get("x-open") == "yes")
+    for _ in range(2):
+        # An application that begins again finds its studio open again.
+        with TestClient(app, base_url="http://127.0.0.1") as client:
+            assert client.get("/studio/api/agents", headers={"x-open": "yes"}).status_code == 200
+            assert client.get("/studio/api/agents").status_code == 403
+        with pytest.raises(wfstudio.StudioError.Failed) as failed:
+            studio.call("health")
+        assert failed.value.code == -5
+
+
+def test_opening_takes_no_engine_into_use(tmp_path):
+    """Whoever mounts before a fork leaves the engine untouched: its child takes it over as it is."""
+    path = tmp_path / "studio.sqlite"
+    studio = wfstudio.Studio(environment="local", database={"path": str(path)})
+    before = threading.active_count()
+    studio.mount(FastAPI())
+    assert not path.exists() and threading.active_count() == before
+    studio.shutdown()
+
+
+@pytest.mark.parametrize("end", ["pass", "os.kill(os.getpid(), 2)", "1 / 0"])
+def test_the_interpreter_ends_with_a_stream_open_and_a_call_under_way(tmp_path, end):
+    program = textwrap.dedent(
+        """
+        import json, os, sys, threading, time
+        import wfstudio
+
+        studio = wfstudio.Studio(environment="local", database={"path": sys.argv[1]})
+
+        @studio.tool
+        def whoami():
+            time.sleep(3)
+
+        studio.call("workflow.save", **json.loads(sys.argv[2]))
+        begun = threading.Event()
+
+        def read():
+            try:
+                for event in studio.run(workflow="who", message="x"):
+                    begun.set()
+            except wfstudio.StudioError:
+                pass
+
+        threading.Thread(target=read, daemon=True).start()
+        assert begun.wait(10)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program + end, str(tmp_path / "studio.sqlite"), json.dumps(workflow())], capture_output=True, timeout=60)
+    wanted = {"pass": 0, "1 / 0": 1}.get(end)
+    assert done.returncode == wanted if wanted is not None else done.returncode in (1, 130, -signal.SIGINT), done.stderr.decode()

@@ -1,0 +1,327 @@
+"""Owns a studio as an application holds it: dictionaries in and out, tools by decorators, and a process that may fork."""
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import threading
+import typing
+import weakref
+
+from . import _generated as g
+from ._door import StudioEngine
+from ._errors import Failed
+from ._waiter import LoopReader, Reader, green
+from .host import Calls, Host
+
+CLOSE_SECONDS = 10.0
+# When an application or the interpreter ends: whoever asked for it waits.
+END_SECONDS = 5.0
+
+
+class Event(typing.NamedTuple):
+    """One event of a run: its name and its members."""
+
+    name: str
+    data: dict
+
+
+class Frames:
+    """Cuts the bytes of a stream into events."""
+
+    def __init__(self):
+        self._rest = b""
+
+    def of(self, batch):
+        *frames, self._rest = (self._rest + batch).split(b"\n\n")
+        for frame in frames:
+            fields = dict(line.split(b": ", 1) for line in frame.split(b"\n") if b": " in line)
+            if b"event" in fields:
+                yield Event(fields[b"event"].decode(), json.loads(fields[b"data"]))
+
+
+class Events:
+    """The events of a run, for a ``for`` loop; leaving it lets the stream go, and the run goes on."""
+
+    def __init__(self, reader):
+        self._reader = reader
+        self._told = self._tell()
+
+    def _tell(self):
+        frames = Frames()
+        try:
+            for batch in self._reader.pieces():
+                yield from frames.of(batch)
+        finally:
+            self._reader.close()
+
+    def __iter__(self):
+        return self._told
+
+    def __next__(self):
+        return next(self._told)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def cancel(self):
+        """Cancels the run; its end is told."""
+        self._reader.stream.cancel()
+
+    def close(self):
+        """Lets the stream go."""
+        self._told.close()
+        self._reader.close()
+
+
+class _Opened(typing.NamedTuple):
+    """An engine of this process, and who answers its calls."""
+
+    process: int
+    engine: StudioEngine
+    calls: Calls
+
+
+class Studio:
+    """An engine::
+
+        studio = Studio(database={"path": "studio.sqlite"})
+
+        @studio.tool(require_approval=True)
+        def refund(order_id: str, amount: float) -> dict:
+            "Pays an order back"
+
+    Configuration keys come as a dictionary, as arguments, or both. In a forked process the engine is opened again by itself, and its host
+    declared again."""
+
+    def __init__(self, config=None, host=None, name=None, **keys):
+        self._keys = {**(config or {}), **keys}
+        self._config, self._name, self._lock = json.dumps(self._keys), name, threading.RLock()
+        self._opened, self._began, self._closed = None, 0, False
+        self._classes, self._loop = [], None
+        self.host = host or Host()
+        self._open()
+        self._listen(self.host)
+        _studios.add(self)
+
+    def _listen(self, host):
+        here = weakref.ref(self)
+        host.on_change(lambda: here() is not None and here().host is host and here()._declare())
+
+    def _open(self):
+        engine = StudioEngine.shared(self._name, self._config) if self._name else StudioEngine.open(self._config)
+        calls = Calls(self.host, engine, self._loop)
+        engine.waiter.take = calls.take_call
+        self._opened = _Opened(os.getpid(), engine, calls)
+        self._began, self._closed = 0, False
+        self._declare()
+
+    def _declare(self):
+        declaration = self.host.declaration()
+        if declaration["ops"] or any(declaration[key] for key in ("tools", "schemas", "classes")):
+            self._opened.engine.declare(json.dumps(declaration))
+
+    @property
+    def engine(self):
+        """The library's own object; see ``wfstudio.native``."""
+        return self._opened.engine
+
+    def live(self):
+        """What is used in this process: the waiter begins with the first use, and again in a child that has the engine from its parent."""
+        if self._began != os.getpid():
+            with self._lock:
+                if self._began != os.getpid():
+                    self._begin()
+        return self._opened
+
+    def _begin(self):
+        here = os.getpid()
+        if self._opened.process != here:
+            self._adopt(here)
+        if not self._closed:
+            self._opened.engine.waiter.begin()
+        self._began = here
+
+    def _adopt(self, here):
+        """In a child: the engine is its own if the parent had not used it, otherwise another one is opened."""
+        try:
+            self._opened.engine.next_host_call(0)
+        except Failed as failure:
+            if failure.code != g.FORKED:
+                return
+            self._open()
+            for declared in self._classes:
+                self._opened.engine.call(g.OP_CLASS_REGISTER, json.dumps(declared))
+            return
+        engine = self._opened.engine
+        calls = Calls(self.host, engine)
+        engine.waiter.take = calls.take_call
+        self._opened = _Opened(here, engine, calls)
+
+    def set_host(self, host):
+        """Has another host answer; see ``Host``. One host may answer several studios."""
+        self.host = host
+        self._opened.calls.use_host(host)
+        self._opened.engine.declare(json.dumps(host.declaration()))
+        self._listen(host)
+
+    def tool(self, name=None, **declaration):
+        """Makes a function a tool that agents may call; see ``Host.tool``."""
+        return self.host.tool(name, **declaration)
+
+    def answers(self, op):
+        """Makes a function the answer to an op such as ``gate`` or ``secret.get``; see ``Host.answers``."""
+        return self.host.answers(op)
+
+    def register(self, *classes):
+        """Registers classes with the contract ``StudioWorkflow``, ``StudioAgent`` or ``StudioTool``: they are listed and run, and nobody
+        can write them in the studio."""
+        for cls in classes:
+            declared = {"class": f"{cls.__module__}.{cls.__qualname__}", "definition": cls.definition()}
+            self.call(g.OP_CLASS_REGISTER, **declared)
+            self._classes.append(declared)
+
+    def call(self, op, **request):
+        """One operation, such as ``trace.list``; ``ops`` lists them."""
+        opened = self.live()
+        if not green():
+            return json.loads(opened.engine.call(op, json.dumps(request)))
+        reader = Reader(opened.engine.start(op, json.dumps(request)))
+        try:
+            return json.loads(reader.head())
+        finally:
+            reader.close()
+
+    async def acall(self, op, **request):
+        """One operation, without blocking the event loop."""
+        reader = self._async(op, json.dumps(request))
+        try:
+            return json.loads(await reader.head())
+        finally:
+            reader.close()
+
+    def start(self):
+        """Starts the workers of this process without asking for anything: an engine that is only opened takes no run until its first call."""
+        self.call(g.OP_START)
+
+    def run(self, **request):
+        """Runs ``workflow=`` or ``agent=`` and gives its events."""
+        return self._events(g.START_RUN, request)
+
+    def resume(self, trace_id, **answer):
+        """Answers a pause and gives the events that follow."""
+        return self._events(g.START_RESUME, {"trace_id": trace_id, **answer})
+
+    def _events(self, op, request):
+        opened, text = self.live(), json.dumps(request)
+        if green():
+            stream = opened.engine.start(op, text)
+        else:
+            stream = opened.engine.run(text) if op == g.START_RUN else opened.engine.resume(text)
+        return Events(Reader(stream))
+
+    def arun(self, **request):
+        """Runs ``workflow=`` or ``agent=`` and gives its events, for ``async for``."""
+        return self._aevents(g.START_RUN, request)
+
+    def aresume(self, trace_id, **answer):
+        """Answers a pause and gives the events that follow, for ``async for``."""
+        return self._aevents(g.START_RESUME, {"trace_id": trace_id, **answer})
+
+    async def _aevents(self, op, request):
+        frames, reader = Frames(), self._async(op, json.dumps(request))
+        try:
+            async for batch in reader.pieces():
+                for event in frames.of(batch):
+                    yield event
+        finally:
+            reader.close()
+
+    def _async(self, op, request, body=b""):
+        return LoopReader(self.on_loop().engine.start(op, request, body))
+
+    def on_loop(self):
+        """Has ``async def`` tools run on the event loop that runs here, the first one that is seen."""
+        opened = self.live()
+        if self._loop is None or self._loop.is_closed():
+            self._loop = asyncio.get_running_loop()
+            opened.calls.use_loop(self._loop)
+        return opened
+
+    def trace(self, trace_id, **request):
+        """The trace of a run."""
+        return self.call(g.OP_TRACE_GET, trace_id=trace_id, **request)
+
+    def usage(self, **query):
+        """What runs used and cost; ``run=`` for one."""
+        return self.call(g.OP_USAGE_RUN if "run" in query else g.OP_USAGE_QUERY, **query)
+
+    def shutdown(self, timeout=CLOSE_SECONDS):
+        """Closes the engine; its streams end. Once is enough."""
+        if not self._closed:
+            self._closed = True
+            try:
+                self._opened.engine.shutdown(int(timeout * 1000))
+            finally:
+                self._opened.calls.close()
+
+    close = shutdown
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app=None):
+        """The life of an application: ``FastAPI(lifespan=studio.lifespan)`` begins the studio's work with it and ends it with it."""
+        if self._closed:
+            self._open()
+        self.on_loop()
+        await self.acall(g.OP_START)
+        try:
+            yield
+        finally:
+            await asyncio.get_running_loop().run_in_executor(None, self.shutdown, END_SECONDS)
+
+    def prefixes(self):
+        """What the paths of pages and routes begin with. The engine is not used for it: it may be mounted before a fork."""
+        adapters = self._key("stream_adapters.route_prefix", "STUDIO_STREAM_ADAPTERS_PREFIX") or "api/studio"
+        found = [self._key("route_prefix", "STUDIO_ROUTE_PREFIX") or "studio", adapters]
+        found.append(self._key("usage.export.route_prefix", "STUDIO_USAGE_EXPORT_PREFIX") or adapters)
+        return list(dict.fromkeys("/" + one.strip("/") if one.strip("/") else "" for one in found))
+
+    def _key(self, path, variable):
+        """A key of the configuration; its variable wins."""
+        value = self._keys
+        for part in path.split("."):
+            value = (value or {}).get(part)
+        return os.environ.get(variable) or value
+
+    def mount(self, app, user=None, gate=None, tenant=None, authorized=None, base_url=None):
+        """Puts pages and routes into an application: FastAPI, Starlette, Quart, Flask. The marks are values, or functions of the
+        framework's own request. For Django see ``wfstudio.django``."""
+        from .mount import mount
+
+        return mount(app, self, {"user": user, "gate": gate, "tenant": tenant, "authorized": authorized, "base_url": base_url})
+
+
+_studios = weakref.WeakSet()
+
+
+def _fresh_locks():
+    """In a child of a fork: another thread may have held them."""
+    for studio in _studios:
+        studio._lock = threading.RLock()
+
+
+def _end():
+    """The interpreter ends: tools may still answer, then those that run are told to end."""
+    for studio in list(_studios):
+        with contextlib.suppress(Failed):
+            studio.shutdown(END_SECONDS)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_locks)
+# Before pools of threads are waited for, where the interpreter has such a hook: a tool that waits would keep it.
+getattr(threading, "_register_atexit", atexit.register)(_end)
