@@ -45,7 +45,7 @@ public suspend fun Studio.ask(op: String, request: Map<String, Any?> = emptyMap(
 private val tools = CoroutineScope(SupervisorJob() + Dispatchers.Default)
 
 /** Declares a tool that suspends; its coroutine is cancelled when its result is no longer wanted. */
-public fun Studio.suspendingTool(tool: Tool, work: suspend (HostCall) -> Any?): Studio = tool(tool) { call -> tools.future { work(call) } }
+public fun Studio.suspendingTool(tool: Tool, work: suspend (HostCall) -> Any?): Studio = tool(tool) { call -> tools.future { work(call).takeUnless { it == Unit } } }
 
 /** Registers a class with a contract: [StudioWorkflow], [StudioAgent] or [StudioTool]. */
 public fun Studio.register(type: KClass<*>): Studio = register(type.java)

@@ -17,8 +17,11 @@ import java.util.function.Consumer;
 final class Engine {
     private static final System.Logger LOG = System.getLogger("wfstudio");
 
+    /** Shared by all engines, and by servers that outlive them: never shut down, its threads end by themselves. */
+    static final ExecutorService THREADS = threads();
+
     final Door door;
-    final ExecutorService threads = threads();
+    final ExecutorService threads = THREADS;
     private final long handle;
     private final Map<Long, Answer> answers = new ConcurrentHashMap<>();
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -99,7 +102,6 @@ final class Engine {
             Thread.currentThread().interrupt();
         }
         Native.closed();
-        threads.shutdown();
         if (code[0] != Abi.OK && code[0] != Abi.CLOSED) {
             LOG.log(System.Logger.Level.WARNING, "the engine did not close in time: " + Code.of(code[0]));
         }

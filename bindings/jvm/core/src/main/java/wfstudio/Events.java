@@ -153,11 +153,7 @@ public final class Events implements Iterable<Event>, Flow.Publisher<Event>, Aut
         /** Has the events handed on; one thread at a time does. */
         void wake() {
             if (!done && wakes.getAndIncrement() == 0) {
-                try {
-                    engine.threads.execute(this);
-                } catch (java.util.concurrent.RejectedExecutionException closing) {
-                    run();
-                }
+                engine.threads.execute(this);
             }
         }
 

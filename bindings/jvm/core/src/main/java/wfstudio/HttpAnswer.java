@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An HTTP answer. Close it when its body is not read to its end. */
@@ -78,6 +77,19 @@ public final class HttpAnswer implements AutoCloseable {
         return answer == null || first != null && first.ended() ? new byte[0] : null;
     }
 
+    /** All of the body, waited for. */
+    public byte[] readAll() {
+        byte[] whole = body();
+        if (whole != null) {
+            return whole;
+        }
+        java.io.ByteArrayOutputStream read = new java.io.ByteArrayOutputStream();
+        for (byte[] piece = next(); piece != null; piece = next()) {
+            read.writeBytes(piece);
+        }
+        return read.toByteArray();
+    }
+
     /** Hands the body on, piece by piece as they come, on threads of the studio; none is kept while nothing comes. */
     public void handOn(Sink sink) {
         Pump pump = new Pump(sink);
@@ -122,11 +134,7 @@ public final class HttpAnswer implements AutoCloseable {
 
         void wake() {
             if (wakes.getAndIncrement() == 0) {
-                try {
-                    engine.threads.execute(this);
-                } catch (RejectedExecutionException closing) {
-                    run();
-                }
+                engine.threads.execute(this);
             }
         }
 

@@ -101,7 +101,7 @@ class SpringTest extends MountChecks {
             Map<String, Object> head = Map.of("method", "GET", "path", "/studio/api/registry/tools", "query", "", "headers", java.util.List.of());
             String tools;
             try (wfstudio.HttpAnswer answer = studio.http(head, null)) {
-                tools = new String(answer.body(), java.nio.charset.StandardCharsets.UTF_8);
+                tools = answer.status() + new String(answer.readAll(), java.nio.charset.StandardCharsets.UTF_8);
             }
             assertTrue(tools.contains("issue_refund") && tools.contains("\"look\""), tools);
             studio.call(Names.Op.WORKFLOW_SAVE, slow(Map.of("order_id", "A-1", "amount", 5)));
@@ -119,7 +119,7 @@ class SpringTest extends MountChecks {
     }
 
     private static Map<String, Object> slow(Map<String, Object> arguments) {
-        String text = Json.write(Opened.slow("slow")).replace("\"host:issue_refund\"", "\"host:issue_refund\",\"arguments\":" + Json.write(arguments));
+        String text = Json.write(Opened.slow("slow")).replace("\"host:issue_refund\"", "\"host:issue_refund\",\"parameters\":" + Json.write(arguments));
         return Json.object(text);
     }
 }
