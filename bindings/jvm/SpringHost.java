@@ -2,8 +2,10 @@
 
 import java.io.IOException;
 import org.springframework.boot.SpringApplication;
-import org.springframework.boot.autoconfigure.SpringBootApplication;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 import org.springframework.http.ResponseEntity;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RequestBody;
@@ -12,7 +14,9 @@ import org.springframework.web.bind.annotation.RestController;
 import wfstudio.Marks;
 import wfstudio.Studio;
 
-@SpringBootApplication(proxyBeanMethods = false)
+@Configuration(proxyBeanMethods = false)
+@EnableAutoConfiguration
+@Import(SpringHost.Own.class)
 public class SpringHost {
     public static void main(String[] arguments) {
         SpringApplication.run(SpringHost.class, "--server.address=127.0.0.1", "--server.port=" + System.getenv("PORT"), "--server.shutdown=immediate");

@@ -15,4 +15,4 @@ fi
 jdk=${HOST_JDK:-$newest} flags=()
 [ "$(feature "$jdk")" -lt 22 ] || flags=(--enable-native-access=ALL-UNNAMED)
 export WFSTUDIO_LIBRARY=$library
-exec "$jdk/bin/java" "${flags[@]}" -XX:+UseSerialGC -Xmx400m -cp "$classes:$path" "$name"
+exec "$jdk/bin/java" "${flags[@]}" -XX:+UseSerialGC -Xms128m -Xmx128m -XX:+AlwaysPreTouch -XX:-UseDynamicNumberOfCompilerThreads -cp "$classes:$path" "$name"

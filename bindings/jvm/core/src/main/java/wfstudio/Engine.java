@@ -169,7 +169,7 @@ final class Engine {
         try {
             return (ExecutorService) Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null);
         } catch (ReflectiveOperationException before21) {
-            return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 20, TimeUnit.SECONDS, new SynchronousQueue<>(), work -> {
+            return new ThreadPoolExecutor(0, Integer.MAX_VALUE, 500, TimeUnit.MILLISECONDS, new SynchronousQueue<>(), work -> {
                 Thread thread = new Thread(work, "wfstudio-call");
                 thread.setDaemon(true);
                 return thread;
