@@ -1,0 +1,78 @@
+// Owns one event of a run, and how events are found in server-sent text.
+
+package wfstudio;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** An event: its name ({@link Names.Event}), its place in the run, its data as JSON. */
+public final class Event {
+    private final String id;
+    private final String name;
+    private final String text;
+    private Map<String, Object> data;
+
+    Event(String id, String name, String text) {
+        this.id = id;
+        this.name = name;
+        this.text = text;
+    }
+
+    /** What happened, such as {@code step_started}. */
+    public String name() {
+        return name;
+    }
+
+    /** Where a stream can be taken up again after this event. */
+    public String id() {
+        return id;
+    }
+
+    /** The data as it came, for a mapper of your own. */
+    public String text() {
+        return text;
+    }
+
+    /** The data. */
+    public Map<String, Object> data() {
+        if (data == null) {
+            data = Json.object(text);
+        }
+        return data;
+    }
+
+    /** A member of the data. */
+    public Object get(String member) {
+        return data().get(member);
+    }
+
+    @Override
+    public String toString() {
+        return name + " " + text;
+    }
+
+    /** The events in whole frames; what is no event (the retry time, comments) is left out. */
+    static List<Event> read(byte[] frames) {
+        List<Event> events = new ArrayList<>();
+        for (String frame : new String(frames, StandardCharsets.UTF_8).split("\n\n")) {
+            String id = null;
+            String name = null;
+            String data = "";
+            for (String line : frame.split("\n")) {
+                if (line.startsWith("event: ")) {
+                    name = line.substring(7);
+                } else if (line.startsWith("data: ")) {
+                    data = line.substring(6);
+                } else if (line.startsWith("id: ")) {
+                    id = line.substring(4);
+                }
+            }
+            if (name != null) {
+                events.add(new Event(id, name, data));
+            }
+        }
+        return events;
+    }
+}

@@ -1,0 +1,185 @@
+// Owns one call of the engine to the application, from its arrival to its answer.
+
+package wfstudio;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Future;
+
+/** What the engine asks, and how it is answered. */
+public final class HostCall {
+    private static final int LONGEST = 10_000;
+
+    private final HostCalls calls;
+    private final long id;
+    private final String op;
+    private final Map<String, Object> payload;
+    private final List<Runnable> cancels = new ArrayList<>();
+    private Thread thread;
+    private boolean cancelled;
+    private boolean answered;
+
+    HostCall(HostCalls calls, long id, String op, Map<String, Object> payload) {
+        this.calls = calls;
+        this.id = id;
+        this.op = op;
+        this.payload = payload;
+    }
+
+    /** What is asked: see {@link Names.HostOp}. */
+    public String op() {
+        return op;
+    }
+
+    /** All that was said. */
+    public Map<String, Object> payload() {
+        return payload;
+    }
+
+    /** The arguments of a tool call; otherwise all that was said. */
+    @SuppressWarnings("unchecked")
+    public Map<String, Object> arguments() {
+        return payload.get("arguments") instanceof Map<?, ?> map ? (Map<String, Object>) map : payload;
+    }
+
+    /** An argument of a tool call; otherwise a member of what was said. */
+    public Object get(String name) {
+        return arguments().get(name);
+    }
+
+    /** The arguments as a record. */
+    public <R> R as(Class<R> record) {
+        return record.cast(Schema.value(arguments(), record, ""));
+    }
+
+    /** For whom. */
+    public String tenant() {
+        return payload.get("tenant") instanceof String tenant ? tenant : "";
+    }
+
+    /** What the application said about who asks; null when nothing. */
+    public Object user() {
+        return payload.get("user");
+    }
+
+    /** The same for a call that is made again after a crash. */
+    public String idempotencyKey() {
+        return (String) payload.get("idempotency_key");
+    }
+
+    /** How long the engine waits for the answer, where it says so. */
+    public Optional<Duration> timeout() {
+        return payload.get("timeout_ms") instanceof Number limit ? Optional.of(Duration.ofMillis(limit.longValue())) : Optional.empty();
+    }
+
+    /** Sends a part of the answer, with the rest to follow: {@code delta} of a model's answer. */
+    public void chunk(Object part) {
+        calls.complete(id, 2, Json.write(part));
+    }
+
+    /** True when the answer is no longer wanted. The thread that works on it is interrupted too. */
+    public synchronized boolean isCancelled() {
+        return cancelled;
+    }
+
+    /** Has it told, once, when the answer is no longer wanted. */
+    public void onCancel(Runnable told) {
+        synchronized (this) {
+            if (!cancelled) {
+                cancels.add(told);
+                return;
+            }
+        }
+        told.run();
+    }
+
+    void cancel() {
+        List<Runnable> told;
+        synchronized (this) {
+            if (cancelled || answered) {
+                return;
+            }
+            cancelled = true;
+            told = List.copyOf(cancels);
+            if (thread != null) {
+                thread.interrupt();
+            }
+        }
+        told.forEach(Runnable::run);
+    }
+
+    /** Works on it, on a thread of the application. */
+    void run(HostFunction function) {
+        try {
+            Object result = work(function);
+            if (result instanceof CompletionStage<?> stage) {
+                if (stage instanceof Future<?> future) {
+                    onCancel(() -> future.cancel(true));
+                }
+                stage.whenComplete((later, failure) -> {
+                    if (failure != null) {
+                        fail(failure);
+                    } else {
+                        succeed(later);
+                    }
+                });
+            } else {
+                succeed(result);
+            }
+        } catch (Throwable failure) {
+            fail(failure);
+        }
+    }
+
+    private Object work(HostFunction function) throws Exception {
+        synchronized (this) {
+            thread = Thread.currentThread();
+            if (cancelled) {
+                thread.interrupt();
+            }
+        }
+        try {
+            return function.answer(this);
+        } finally {
+            synchronized (this) {
+                thread = null;
+                Thread.interrupted();
+            }
+        }
+    }
+
+    private void succeed(Object result) {
+        String text;
+        try {
+            text = Json.write(result);
+        } catch (RuntimeException unwritable) {
+            fail(unwritable);
+            return;
+        }
+        answer(1, text);
+    }
+
+    void fail(Throwable thrown) {
+        Throwable failure = thrown instanceof CompletionException && thrown.getCause() != null ? thrown.getCause() : thrown;
+        String said = String.valueOf(failure.getMessage());
+        String message = failure instanceof HostFailure ? said : failure.getClass().getSimpleName() + ": " + said;
+        answer(0, Json.write(Map.of("message", whole(message.length() > LONGEST ? message.substring(0, LONGEST) : message))));
+    }
+
+    /** Without halves of characters. */
+    private static String whole(String text) {
+        return new String(text.getBytes(java.nio.charset.StandardCharsets.UTF_8), java.nio.charset.StandardCharsets.UTF_8);
+    }
+
+    private void answer(int ok, String text) {
+        synchronized (this) {
+            answered = true;
+        }
+        calls.answered(id, ok, text);
+    }
+}

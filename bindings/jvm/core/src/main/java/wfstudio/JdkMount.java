@@ -1,0 +1,113 @@
+// Owns the mount for the HTTP server of the JDK.
+
+package wfstudio;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** `com.sun.net.httpserver`. */
+final class JdkMount {
+    private JdkMount() {}
+
+    static void mount(Studio studio, HttpServer server, Marks marks) {
+        if (server.getExecutor() == null) {
+            // Without one the server answers one request after the other.
+            server.setExecutor(studio.threads());
+        }
+        Mount mount = new Mount(studio, marks);
+        for (String path : studio.mounts()) {
+            server.createContext(path, exchange -> answer(mount, exchange));
+        }
+    }
+
+    private static void answer(Mount mount, HttpExchange exchange) throws IOException {
+        HttpAnswer answer = mount.answer(new Asked(exchange));
+        try {
+            for (Map.Entry<String, String> header : answer.headers()) {
+                if (!header.getKey().equalsIgnoreCase("content-length")) {
+                    exchange.getResponseHeaders().add(header.getKey(), header.getValue());
+                }
+            }
+            byte[] body = answer.body();
+            boolean none = answer.status() == 204 || answer.status() == 304 || exchange.getRequestMethod().equals("HEAD");
+            if (body == null && !none) {
+                exchange.sendResponseHeaders(answer.status(), 0);
+                exchange.getResponseBody().flush();
+                answer.handOn(new Body(exchange));
+                return;
+            }
+            exchange.sendResponseHeaders(answer.status(), none || body.length == 0 ? -1 : body.length);
+            if (!none && body.length > 0) {
+                exchange.getResponseBody().write(body);
+            }
+        } catch (IOException | RuntimeException gone) {
+            answer.close();
+            exchange.close();
+            throw gone;
+        }
+        answer.close();
+        exchange.close();
+    }
+
+    private record Body(HttpExchange exchange) implements HttpAnswer.Sink {
+        @Override
+        public void write(byte[] piece) throws IOException {
+            OutputStream out = exchange.getResponseBody();
+            out.write(piece);
+            out.flush();
+        }
+
+        @Override
+        public void end(Throwable failure) {
+            if (failure == null) {
+                try {
+                    exchange.getResponseBody().close();
+                } catch (IOException gone) {
+                    System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, "a client left", gone);
+                }
+            }
+            exchange.close();
+        }
+    }
+
+    private record Asked(HttpExchange exchange) implements Request {
+        @Override
+        public String method() {
+            return exchange.getRequestMethod();
+        }
+
+        @Override
+        public String path() {
+            return exchange.getRequestURI().getRawPath();
+        }
+
+        @Override
+        public String query() {
+            String query = exchange.getRequestURI().getRawQuery();
+            return query == null ? "" : query;
+        }
+
+        @Override
+        public List<Map.Entry<String, String>> headers() {
+            List<Map.Entry<String, String>> headers = new ArrayList<>();
+            exchange.getRequestHeaders().forEach((name, values) -> values.forEach(value -> headers.add(Map.entry(name, value))));
+            return headers;
+        }
+
+        @Override
+        public InputStream body() {
+            return exchange.getRequestBody();
+        }
+
+        @Override
+        public <T> T unwrap(Class<T> type) {
+            return type.cast(exchange);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+// Owns the mount for Jakarta Servlet containers.
+
+package wfstudio.servlet;
+
+import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
+import jakarta.servlet.http.HttpServlet;
+import jakarta.servlet.http.HttpServletRequest;
+import jakarta.servlet.http.HttpServletResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import wfstudio.HttpAnswer;
+import wfstudio.Marks;
+import wfstudio.Mount;
+import wfstudio.Request;
+import wfstudio.Studio;
+
+/** The studio's routes; map it to the paths of {@link Studio#mounts}, each as it is and with {@code /*}, with asynchronous answers supported. */
+public final class StudioServlet extends HttpServlet {
+    private final transient Mount mount;
+
+    /** The studio, and what is said beside each request. */
+    public StudioServlet(Studio studio, Marks marks) {
+        this.mount = new Mount(studio, marks);
+    }
+
+    /** The paths to map it to. */
+    public static String[] mappings(Studio studio) {
+        return studio.mounts().stream().map(path -> path + "/*").toArray(String[]::new);
+    }
+
+    @Override
+    protected void service(HttpServletRequest request, HttpServletResponse response) throws IOException {
+        HttpAnswer answer = mount.answer(new Asked(request));
+        boolean kept = false;
+        try {
+            response.setStatus(answer.status());
+            answer.headers().forEach(header -> set(response, header));
+            byte[] body = answer.body();
+            boolean none = answer.status() == 204 || answer.status() == 304 || request.getMethod().equals("HEAD");
+            if (none) {
+                return;
+            }
+            if (body != null) {
+                response.setContentLength(body.length);
+                response.getOutputStream().write(body);
+                return;
+            }
+            response.flushBuffer();
+            kept = request.isAsyncSupported();
+            if (kept) {
+                handOn(answer, request.startAsync());
+            } else {
+                for (byte[] piece = answer.next(); piece != null; piece = answer.next()) {
+                    response.getOutputStream().write(piece);
+                    response.flushBuffer();
+                }
+            }
+        } finally {
+            if (!kept) {
+                answer.close();
+            }
+        }
+    }
+
+    private static void set(HttpServletResponse response, Map.Entry<String, String> header) {
+        if (header.getKey().equalsIgnoreCase("content-type")) {
+            response.setContentType(header.getValue());
+        } else if (!header.getKey().equalsIgnoreCase("content-length")) {
+            response.addHeader(header.getKey(), header.getValue());
+        }
+    }
+
+    private static void handOn(HttpAnswer answer, AsyncContext context) {
+        context.setTimeout(0);
+        context.addListener(new AsyncListener() {
+            @Override
+            public void onComplete(AsyncEvent event) {
+                answer.close();
+            }
+
+            @Override
+            public void onTimeout(AsyncEvent event) {
+                answer.close();
+            }
+
+            @Override
+            public void onError(AsyncEvent event) {
+                answer.close();
+            }
+
+            @Override
+            public void onStartAsync(AsyncEvent event) {}
+        });
+        answer.handOn(new HttpAnswer.Sink() {
+            @Override
+            public void write(byte[] piece) throws IOException {
+                context.getResponse().getOutputStream().write(piece);
+                context.getResponse().flushBuffer();
+            }
+
+            @Override
+            public void end(Throwable failure) {
+                try {
+                    context.complete();
+                } catch (IllegalStateException completed) {
+                    log("a client left");
+                }
+            }
+
+            private void log(String what) {
+                System.getLogger("wfstudio").log(System.Logger.Level.DEBUG, what);
+            }
+        });
+    }
+
+    private record Asked(HttpServletRequest request) implements Request {
+        @Override
+        public String method() {
+            return request.getMethod();
+        }
+
+        @Override
+        public String path() {
+            String path = request.getRequestURI();
+            int parameters = path.indexOf(';');
+            return parameters < 0 ? path : path.substring(0, parameters);
+        }
+
+        @Override
+        public String query() {
+            return request.getQueryString() == null ? "" : request.getQueryString();
+        }
+
+        @Override
+        public String root() {
+            return request.getContextPath();
+        }
+
+        @Override
+        public List<Map.Entry<String, String>> headers() {
+            List<Map.Entry<String, String>> headers = new ArrayList<>();
+            for (String name : Collections.list(request.getHeaderNames())) {
+                for (String value : Collections.list(request.getHeaders(name))) {
+                    headers.add(Map.entry(name, value));
+                }
+            }
+            return headers;
+        }
+
+        @Override
+        public InputStream body() throws IOException {
+            return request.getInputStream();
+        }
+
+        @Override
+        public <T> T unwrap(Class<T> type) {
+            return type.cast(request);
+        }
+    }
+}
