@@ -9,7 +9,11 @@ const studio = await Studio.open(CONFIG ? JSON.parse(readFileSync(CONFIG, 'utf8'
 let journal = [];
 const note = (entry) => void journal.push(entry);
 const order = { type: 'object', properties: { order_id: { type: 'string' } }, required: ['order_id'] };
-const refundSchema = { type: 'object', properties: { order_id: { type: 'string' }, amount: { type: 'integer' } }, required: ['order_id', 'amount'] };
+const refundSchema = {
+  type: 'object',
+  properties: { order_id: { type: 'string' }, amount: { type: 'integer' } },
+  required: ['order_id', 'amount'],
+};
 
 /** A tool that is noted when it is called. */
 function tool(declaration, run) {
@@ -20,8 +24,15 @@ function tool(declaration, run) {
   });
 }
 
-tool({ name: 'lookup', description: 'Looks an order up', idempotent: true }, ({ order_id }) => ({ note: 'Grüße, <b>&</b> 🌍', order_id, status: 'shipped' }));
-tool({ name: 'refund', description: 'Pays an order back', requireApproval: true, inputSchema: refundSchema }, async ({ order_id, amount }) => ({ order_id, refunded: amount }));
+tool({ name: 'lookup', description: 'Looks an order up', idempotent: true }, ({ order_id }) => ({
+  note: 'Grüße, <b>&</b> 🌍',
+  order_id,
+  status: 'shipped',
+}));
+tool(
+  { name: 'refund', description: 'Pays an order back', requireApproval: true, inputSchema: refundSchema },
+  async ({ order_id, amount }) => ({ order_id, refunded: amount }),
+);
 tool({ name: 'refuse', description: 'Always refuses' }, async () => {
   throw new Error('the order is closed');
 });
@@ -75,7 +86,10 @@ async function run({ run, resume, leave_after, cancel_after }) {
 
 const ends = {
   exit: () => process.exit(0),
-  throw: () => setImmediate(() => { throw new Error('nobody catches this'); }),
+  throw: () =>
+    setImmediate(() => {
+      throw new Error('nobody catches this');
+    }),
   now: () => process.reallyExit?.(70) ?? process.kill(process.pid, 'SIGKILL'),
 };
 
@@ -84,7 +98,10 @@ const own = {
   'GET /own/ping': async () => ['pong', 'text/plain'],
   'GET /own/journal': async () => [JSON.stringify(journal.splice(0)), 'application/json'],
   'POST /own/run': async (body) => [(await run(body)).map((line) => `${JSON.stringify(line)}\n`).join(''), 'application/x-ndjson'],
-  'POST /own/call': async ({ op, request }) => [JSON.stringify(await studio.call(op, request).then((result) => ({ result }), failed)), 'application/json'],
+  'POST /own/call': async ({ op, request }) => [
+    JSON.stringify(await studio.call(op, request).then((result) => ({ result }), failed)),
+    'application/json',
+  ],
   'POST /own/close': async () => (await studio.close(2000), ['{"closed":true}', 'application/json']),
   'POST /own/crash': async ({ how }) => (ends[how](), ['{}', 'application/json']),
 };
@@ -92,10 +109,16 @@ const find = (method, url) => own[`${method} ${url.split('?', 1)[0]}`] ?? (async
 
 const heads = { user: (id) => ({ id }), gate: (said) => said === 'open', tenant: (said) => said, authorized: (said) => said === 'yes' };
 /** The marks of a request, whose headers `get` has. */
-export const marks = (get) => Object.fromEntries(Object.entries(heads).map(([name, read]) => [name, (request) => {
-  const said = get(request, `x-${name}`);
-  return said ? read(said) : undefined;
-}]));
+export const marks = (get) =>
+  Object.fromEntries(
+    Object.entries(heads).map(([name, read]) => [
+      name,
+      (request) => {
+        const said = get(request, `x-${name}`);
+        return said ? read(said) : undefined;
+      },
+    ]),
+  );
 
 const { serve } = await import(`./test/hosts/${FRAMEWORK}.mjs`);
 const end = await serve({ studio, marks, find, port: Number(PORT) });

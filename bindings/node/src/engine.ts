@@ -10,12 +10,13 @@ const NO_BYTES = new Uint8Array(0);
 export class Engine {
   readonly native: Native;
   readonly handle: number;
-  /** Told about each call to the host, as text. */
-  onHostCall: (call: string) => void = () => {};
+  /** Answers a call to the host, as text. */
+  onHostCall: (call: string) => Promise<void> = async () => {};
   readonly #waiting = new Map<number, () => void>();
   #watch: Watch | undefined;
   #closing: Promise<void> | undefined;
   #kept = false;
+  #answering = 0;
 
   constructor(native: Native, config: string) {
     this.native = native;
@@ -40,6 +41,15 @@ export class Engine {
     const told = json(declaration);
     const code: number = this.native.functions.studio_host_set(this.handle, told, told.length, null, null, null);
     if (code < 0) throw new StudioError(code);
+  }
+
+  /** Has a call answered; the process stays alive meanwhile. */
+  async take(call: Uint8Array): Promise<void> {
+    this.#answering += 1;
+    this.#hold();
+    await this.onHostCall(text(call));
+    this.#answering -= 1;
+    this.#hold();
   }
 
   /** Answers a call to the host: 1 a result, 0 a failure, 2 a chunk. The code of the library. */
@@ -81,7 +91,7 @@ export class Engine {
   }
 
   #hold(): void {
-    this.#watch?.hold(this.#kept || this.#waiting.size > 0);
+    this.#watch?.hold(this.#kept || this.#waiting.size > 0 || this.#answering > 0);
   }
 
   #news(told?: number[]): void {
@@ -97,7 +107,7 @@ export class Engine {
     for (;;) {
       const { code, bytes } = this.native.take('studio_host_next', this.handle, 0);
       if (code < 0 || code === CODES.TIMEOUT || code === CODES.END) return;
-      this.onHostCall(text(bytes));
+      void this.take(bytes);
     }
   }
 }
@@ -125,7 +135,7 @@ export class Stream {
     while (this.#open) {
       const piece = this.#engine.native.take('studio_stream_next_batch', this.#handle, 0, 0);
       if (piece.code === CODES.OK || piece.code === CODES.HEAD) return piece;
-      if (piece.code === CODES.HOST_CALL) this.#engine.onHostCall(text(piece.bytes));
+      if (piece.code === CODES.HOST_CALL) void this.#engine.take(piece.bytes);
       else if (piece.code === CODES.TIMEOUT) await this.#news();
       else {
         this.close();

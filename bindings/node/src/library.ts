@@ -59,7 +59,7 @@ export function find<L>(from: Surroundings<L>): { library: L; path: string } {
       return { library, path: there ?? system };
     } catch (failure) {
       if (failure instanceof UnsupportedPlatform) throw failure;
-      tried.push(`system: ${told(failure)}`);
+      tried.push(`${there ?? system} of the system: ${told(failure)}`);
     }
   }
   throw new UnsupportedPlatform(
@@ -75,7 +75,7 @@ function given<L>(path: string, from: Surroundings<L>): L {
   try {
     library = from.load(path);
   } catch (failure) {
-    throw new UnsupportedPlatform(`WFSTUDIO_LIBRARY, for ${tripleOf(from)}: ${told(failure)}`);
+    throw new UnsupportedPlatform(`${path}, named by WFSTUDIO_LIBRARY, for ${tripleOf(from)}: ${told(failure)}`);
   }
   check(library, path, from, false);
   return library;
@@ -85,7 +85,9 @@ function given<L>(path: string, from: Surroundings<L>): L {
 function refuseSecond<L>(path: string, from: Surroundings<L>): void {
   const first = from.mapped.find((file) => isOurs(file));
   if (first !== undefined && real(first) !== real(path)) {
-    throw new UnsupportedPlatform(`this process has ${first} loaded; ${path} would be a second copy, and their locks on a database do not know each other`);
+    throw new UnsupportedPlatform(
+      `this process has ${first} loaded; ${path} would be a second copy, and their locks on a database do not know each other`,
+    );
   }
 }
 
@@ -100,7 +102,9 @@ function check<L>(library: L, path: string, from: Surroundings<L>, bundled: bool
   const [major, minor] = [abi >> 16, abi & 0xffff];
   const [wanted, least] = [ABI_VERSION >> 16, ABI_VERSION & 0xffff];
   if (major !== wanted || minor < least) {
-    throw new UnsupportedPlatform(`${path} has the functions ${major}.${minor}; this package needs ${wanted}.${least} or a later ${wanted}`);
+    throw new UnsupportedPlatform(
+      `${path} has the functions ${major}.${minor}; this package needs ${wanted}.${least} or a later ${wanted}`,
+    );
   }
   if (version === from.version) return;
   const differs = `${path} is version ${version}, this package ${from.version}`;

@@ -127,7 +127,8 @@ export class Native {
 }
 
 const LOADED = Symbol.for('wfstudio.native');
-const EXIT_MS = 5000;
+// Nobody can answer calls of the engine any more.
+const EXIT_MS = 1000;
 
 /** The error of a negative code. */
 export function failure(code: number, bytes: Uint8Array): StudioError {

@@ -45,7 +45,7 @@ export class Studio {
 
   private constructor(config: string) {
     this.#engine = new Engine(Native.get(), config);
-    this.#engine.onHostCall = (call) => void this.#host.take(this.#engine, call);
+    this.#engine.onHostCall = (call) => this.#host.take(this.#engine, call);
   }
 
   /** Opens the studio of this process. Whoever opens the same database again, as a module does that is loaded anew, gets the same studio. */
@@ -81,7 +81,9 @@ export class Studio {
   /** Registers exported classes: they are listed and run, and nobody can write them in the studio. Where names of classes are shortened by a
    *  bundler, give them in an object: `register({ LeadTriageWorkflow })`. */
   async register(...classes: (Definable | Record<string, Definable>)[]): Promise<void> {
-    for (const [name, one] of classes.flatMap((given) => ('definition' in given ? [[nameOf(given as Definable), given]] : Object.entries(given)))) {
+    for (const [name, one] of classes.flatMap((given) =>
+      'definition' in given ? [[nameOf(given as Definable), given]] : Object.entries(given),
+    )) {
       await this.call('class.register', { class: name, definition: (one as Definable).definition() });
     }
   }

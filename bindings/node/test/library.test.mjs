@@ -21,7 +21,7 @@ function machine({ loads = {}, installed = [], warned = [], ...more }) {
       return `/app/node_modules/${name}/libwfstudio.so`;
     },
     load: (path) => {
-      if (!(path in loads)) throw new Error(`${path}: cannot open shared object file`);
+      if (!(path in loads)) throw new Error('cannot open shared object file');
       return { abi: ABI_VERSION, version: '0.1.0', ...loads[path] };
     },
     versions: (library) => {
@@ -35,11 +35,14 @@ function machine({ loads = {}, installed = [], warned = [], ...more }) {
 
 const found = (from) => find(machine(from)).path;
 const refused = (from, ...texts) => {
-  assert.throws(() => find(machine(from)), (failed) => {
-    assert.ok(failed instanceof UnsupportedPlatform, failed.stack);
-    for (const text of texts) assert.ok(failed.message.includes(text), `${text} in: ${failed.message}`);
-    return true;
-  });
+  assert.throws(
+    () => find(machine(from)),
+    (failed) => {
+      assert.ok(failed instanceof UnsupportedPlatform, failed.stack);
+      for (const text of texts) assert.ok(failed.message.includes(text), `${text} in: ${failed.message}`);
+      return true;
+    },
+  );
 };
 
 test('the environment names it, and nothing else is tried then', () => {
@@ -61,7 +64,13 @@ test('musl is told by the loader that is mapped', () => {
 });
 
 test('one error names each place, the platform and what to do', () => {
-  refused({ arch: 'arm64' }, 'linux-arm64', 'package @wfstudio/lib-linux-arm64: not installed', 'libwfstudio.so.1: cannot open', 'npm install @wfstudio/lib-linux-arm64@0.1.0');
+  refused(
+    { arch: 'arm64' },
+    'linux-arm64',
+    'package @wfstudio/lib-linux-arm64: not installed',
+    'libwfstudio.so.1 of the system: ',
+    'npm install @wfstudio/lib-linux-arm64@0.1.0',
+  );
   refused({ platform: 'win32' }, 'win32-x64', 'npm install @wfstudio/lib-win32-x64@0.1.0');
 });
 

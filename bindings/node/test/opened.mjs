@@ -59,7 +59,7 @@ export const names = (events) => events.map((event) => event.name);
 
 /** Waits until it holds. */
 export async function until(holds, what = String(holds), ms = 10_000) {
-  for (const end = Date.now() + ms; !(await holds()); ) {
+  for (const end = Date.now() + ms; !(await holds());) {
     if (Date.now() > end) throw new Error(`timed out: ${what}`);
     await new Promise((done) => setTimeout(done, 5));
   }

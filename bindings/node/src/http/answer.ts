@@ -38,7 +38,11 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
   readonly #text: string;
 
   /** `rest` is the body: a stream or a text. */
-  constructor(head: Head, rest: Stream | string, readonly signal?: AbortSignal) {
+  constructor(
+    head: Head,
+    rest: Stream | string,
+    readonly signal?: AbortSignal,
+  ) {
     this.status = head.status;
     this.headers = head.headers;
     this.bodyLimit = head.body_limit;
@@ -65,7 +69,7 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
       return;
     }
     try {
-      for (let piece; (piece = await this.#stream.next()) !== undefined; ) yield piece.bytes;
+      for (let piece; (piece = await this.#stream.next()) !== undefined;) yield piece.bytes;
     } finally {
       this.#stream.close();
     }

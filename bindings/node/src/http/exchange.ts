@@ -24,7 +24,14 @@ export interface Marks<R> {
   rootPath?: Mark<R, string>;
 }
 
-const NAMES = { user: 'user', gate: 'gate', tenant: 'tenant', authorized: 'authorized', base_url: 'baseUrl', root_path: 'rootPath' } as const;
+const NAMES = {
+  user: 'user',
+  gate: 'gate',
+  tenant: 'tenant',
+  authorized: 'authorized',
+  base_url: 'baseUrl',
+  root_path: 'rootPath',
+} as const;
 
 /** The marks of one request. */
 export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<HttpRequest>> {

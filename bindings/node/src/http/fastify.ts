@@ -20,11 +20,17 @@ interface Reply {
 }
 
 /** Mounts the studio at its own prefixes. Bodies below them are not parsed; hooks of the application run. `marks` are asked with Fastify's request. */
-export async function mount<R = Anything>(app: { register(plugin: Anything): Anything }, studio: Studio, marks: Marks<R> = {}): Promise<void> {
+export async function mount<R = Anything>(
+  app: { register(plugin: Anything): Anything },
+  studio: Studio,
+  marks: Marks<R> = {},
+): Promise<void> {
   const prefixes = await studio.mounts();
   await app.register(async (scope: Anything) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request: unknown, payload: unknown, done: (failed: null, body: unknown) => void) => done(null, payload));
+    scope.addContentTypeParser('*', (_request: unknown, payload: unknown, done: (failed: null, body: unknown) => void) =>
+      done(null, payload),
+    );
     const handle = async (request: Request, reply: Reply) => {
       // What hooks set, such as headers of CORS, goes with the answer.
       for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) reply.raw.setHeader(name, value);

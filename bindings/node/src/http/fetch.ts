@@ -32,7 +32,13 @@ async function answer(studio: Studio, marks: Marks<Request>, request: Request): 
   const url = new URL(request.url);
   const headers = [...request.headers].map(([name, value]): [string, string] => [name, fromWire(value)]);
   if (!request.headers.has('host')) headers.push(['host', url.host]);
-  const head: HttpRequest = { method: request.method, path: url.pathname, query: url.search.slice(1), headers, ...(await marked(marks, request)) };
+  const head: HttpRequest = {
+    method: request.method,
+    path: url.pathname,
+    query: url.search.slice(1),
+    headers,
+    ...(await marked(marks, request)),
+  };
   const body = request.body === null && !request.bodyUsed ? undefined : (limit: number) => read(request, limit);
   const told = await exchange(studio, head, body, request.signal).catch((failed: unknown) => {
     if (failed instanceof BodyConsumed) return problem(500, 'Internal Server Error', failed.message);
@@ -54,7 +60,7 @@ async function read(request: Request, limit: number): Promise<Uint8Array | undef
   if (request.bodyUsed) throw new BodyConsumed();
   const reader = request.body!.getReader();
   const parts: Uint8Array[] = [];
-  for (let size = 0; ; ) {
+  for (let size = 0; ;) {
     const { done, value } = await reader.read();
     if (done) return Buffer.concat(parts);
     size += value.length;

@@ -17,7 +17,13 @@ export interface NodeRequest extends IncomingMessage {
 export type { Marks } from './exchange.js';
 
 /** Answers every request that it is given; `marks` are asked with `asked`, the framework's own request. */
-export async function answer<R = NodeRequest>(studio: Studio, marks: Marks<R>, request: NodeRequest, response: ServerResponse, asked = request as R): Promise<void> {
+export async function answer<R = NodeRequest>(
+  studio: Studio,
+  marks: Marks<R>,
+  request: NodeRequest,
+  response: ServerResponse,
+  asked = request as R,
+): Promise<void> {
   const gone = new AbortController();
   const left = () => gone.abort();
   response.once('close', left);
@@ -36,7 +42,11 @@ export async function answer<R = NodeRequest>(studio: Studio, marks: Marks<R>, r
 }
 
 /** A listener for `http.createServer`. Requests that are not the studio's go to `other`; without it they are answered 404. */
-export function listener(studio: Studio, marks: Marks<NodeRequest> = {}, other?: (request: IncomingMessage, response: ServerResponse) => void) {
+export function listener(
+  studio: Studio,
+  marks: Marks<NodeRequest> = {},
+  other?: (request: IncomingMessage, response: ServerResponse) => void,
+) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const hand = async () => {
       if (other && !owns(await studio.mounts(), pathOf(request))) return other(request, response);
@@ -79,7 +89,10 @@ function headersOf(request: NodeRequest): [string, string][] {
 
 /** Node's parser lets characters through that a request target must not have, each a byte. */
 function encoded(target: string): string {
-  return target.replace(/[^!#$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  return target.replace(
+    /[^!#$%&'()*+,\-./0-9:;=?@A-Z[\]_a-z~]/g,
+    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
 }
 
 function bodyOf(request: NodeRequest): Body | undefined {

@@ -3,7 +3,11 @@ import { mount } from '../../dist/http/fastify.js';
 
 export async function serve({ studio, marks, find, port }) {
   const app = fastify({ forceCloseConnections: true });
-  await mount(app, studio, marks((request, name) => request.headers[name]));
+  await mount(
+    app,
+    studio,
+    marks((request, name) => request.headers[name]),
+  );
   app.all('/own/*', async (request, reply) => {
     const [told, type, status = 200] = await find(request.method, request.url)(request.body ?? {});
     return reply.code(status).type(type).send(told);

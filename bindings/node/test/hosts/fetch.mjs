@@ -7,7 +7,11 @@ export async function serve({ studio, marks, find, port }) {
     const [told, type, status = 200] = await find(request.method, new URL(request.url).pathname)(sent);
     return new Response(told, { status, headers: { 'content-type': type } });
   };
-  const fetch = handler(studio, marks((request, name) => request.headers.get(name) ?? undefined), own);
+  const fetch = handler(
+    studio,
+    marks((request, name) => request.headers.get(name) ?? undefined),
+    own,
+  );
   const hostname = '127.0.0.1';
   if (globalThis.Bun) {
     const server = Bun.serve({ port, hostname, fetch, idleTimeout: 0 });

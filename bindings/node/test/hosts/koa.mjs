@@ -5,7 +5,11 @@ import { answerOwn, listen } from './own.mjs';
 
 export function serve({ studio, marks, find, port }) {
   const app = new Koa();
-  mount(app, studio, marks((context, name) => context.get(name) || undefined));
+  mount(
+    app,
+    studio,
+    marks((context, name) => context.get(name) || undefined),
+  );
   app.use((context) => {
     context.respond = false;
     return answerOwn(find, context.req, context.res);
