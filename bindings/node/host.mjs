@@ -37,7 +37,7 @@ tool({ name: 'refuse', description: 'Always refuses' }, async () => {
   throw new Error('the order is closed');
 });
 tool({ name: 'explode', description: 'Always throws' }, () => {
-  throw new RangeError('boom');
+  throw new Error('boom');
 });
 tool({ name: 'slow', description: 'Takes its time', timeoutMs: 20_000 }, async (_input, { signal }) => {
   await new Promise((resolve) => {

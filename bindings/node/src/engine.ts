@@ -32,11 +32,18 @@ export class Engine {
   start(op: string, request: unknown, body: Uint8Array = NO_BYTES): Stream {
     this.#open();
     const told = json(request);
-    return new Stream(this, this.native.make('studio_start', this.handle, op, told, told.length, body, body.length));
+    try {
+      return new Stream(this, this.native.make('studio_start', this.handle, op, told, told.length, body, body.length));
+    } catch (failed) {
+      // The library forgets handles that were closed long ago.
+      const forgotten = this.closed && failed instanceof StudioError && failed.code === CODES.BAD_HANDLE;
+      throw forgotten ? new StudioError(CODES.CLOSED, 'the studio was closed') : failed;
+    }
   }
 
   /** Declares what the host answers; from now on calls are fetched. */
   declare(declaration: unknown): void {
+    if (this.closed) return;
     this.#open();
     const told = json(declaration);
     const code: number = this.native.functions.studio_host_set(this.handle, told, told.length, null, null, null);
@@ -85,9 +92,8 @@ export class Engine {
   }
 
   #open(): void {
-    if (this.#closing) throw new StudioError(CODES.CLOSED, 'the studio was closed');
     // The descriptor comes with the first use, as the engine's threads do.
-    this.#watch ??= watch(this.native, this.handle, (handles) => this.#news(handles));
+    if (!this.closed) this.#watch ??= watch(this.native, this.handle, (handles) => this.#news(handles));
   }
 
   #hold(): void {

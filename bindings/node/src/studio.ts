@@ -159,7 +159,7 @@ export class Studio {
   }
 
   #undeclared(): this {
-    if (this.#declared) queueMicrotask(() => void (this.closed || this.#declare()));
+    if (this.#declared) queueMicrotask(() => this.#declare());
     this.#declared = false;
     return this;
   }

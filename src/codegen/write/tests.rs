@@ -311,9 +311,9 @@ fn a_class_that_is_called_like_its_contract_names_that_whole() {
     let lines: Vec<String> = Target::ALL.into_iter().map(line).collect();
     expect![[r#"
         final class StudioWorkflow implements \Studio\StudioWorkflow
-        class StudioWorkflow(studio.StudioWorkflow):
+        class StudioWorkflow(wfstudio.StudioWorkflow):
         export class StudioWorkflow implements wfstudio.StudioWorkflow {
-        class StudioWorkflow : studio.StudioWorkflow {
+        class StudioWorkflow : wfstudio.StudioWorkflow {
         final class StudioWorkflow: Studio.StudioWorkflow {
             class StudioWorkflow |       include ::StudioWorkflow
         pub struct StudioWorkflow; | impl wfstudio::StudioWorkflow for StudioWorkflow {"#]].assert_eq(&lines.join("\n"));

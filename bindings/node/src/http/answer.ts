@@ -63,6 +63,10 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
     return new HttpAnswer(JSON.parse(text(piece.bytes)), stream, signal);
   }
 
+  get isEvents(): boolean {
+    return this.headers.some(([name, value]) => name === 'content-type' && value.startsWith('text/event-stream'));
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void> {
     if (this.#stream === undefined) {
       if (this.#text) yield Buffer.from(this.#text);
@@ -70,6 +74,9 @@ export class HttpAnswer implements AsyncIterable<Uint8Array> {
     }
     try {
       for (let piece; (piece = await this.#stream.next()) !== undefined;) yield piece.bytes;
+    } catch (failed) {
+      // Events are whole: their readers come again with the position that they have.
+      if (!(this.isEvents && failed instanceof StudioError && failed.code === CODES.CLOSED)) throw failed;
     } finally {
       this.#stream.close();
     }

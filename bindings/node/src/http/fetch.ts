@@ -42,6 +42,8 @@ async function answer(studio: Studio, marks: Marks<Request>, request: Request): 
   const body = request.body === null && !request.bodyUsed ? undefined : (limit: number) => read(request, limit);
   const told = await exchange(studio, head, body, request.signal).catch((failed: unknown) => {
     if (failed instanceof BodyConsumed) return problem(500, 'Internal Server Error', failed.message);
+    // Nobody reads this answer.
+    if (request.signal.aborted) return problem(499, 'Client Closed Request', 'the client left');
     throw failed;
   });
   return responseOf(told, request);

@@ -137,7 +137,7 @@ async function send(told: HttpAnswer, request: IncomingMessage, response: Server
     return;
   }
   // The client sees that a stream was opened, also while nothing comes.
-  if (String(response.getHeader('content-type')).startsWith('text/event-stream')) response.flushHeaders();
+  if (told.isEvents) response.flushHeaders();
   for await (const piece of told) {
     if (response.destroyed) break;
     if (!response.write(piece)) await drained(response);
