@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
+.PHONY: run test test-peers test-adapters test-api test-codegen test-node test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
 
 run:
 	@scripts/prepare.sh build
@@ -70,6 +70,10 @@ test-hostile:
 # Exported classes under the compilers and checkers of PHP, Python, Ruby, TypeScript, Rust and Kotlin; needs npm and Maven Central.
 test-codegen:
 	@scripts/test-codegen.sh
+
+# The npm package in Node.js, Bun and Deno, and the conformance suite; takes the debug library (`WFSTUDIO_LIBRARY` names another).
+test-node:
+	@scripts/test-node.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:
