@@ -8,7 +8,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 WFSTUDIO_LIBRARY=$(realpath "${WFSTUDIO_LIBRARY:-$target/debug/libwfstudio.so}")
 export WFSTUDIO_LIBRARY
 [ -e "$WFSTUDIO_LIBRARY" ] || { echo "$WFSTUDIO_LIBRARY is missing: build the library first" >&2; exit 1; }
-scripts/prepare.sh peers
+command -v npm >/dev/null || scripts/prepare.sh peers
 [ -d "$target/node/node_modules/.bin" ] && PATH=$(cd "$target" && pwd)/node/node_modules/.bin:$PATH
 
 cd bindings/node
