@@ -74,6 +74,10 @@ test-hostile:
 test-codegen:
 	@scripts/test-codegen.sh
 
+# The npm package in Node.js, Bun and Deno, and the conformance suite; takes the debug library (`WFSTUDIO_LIBRARY` names another).
+test-node:
+	@scripts/test-node.sh
+
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:
 	@scripts/fuzz.sh

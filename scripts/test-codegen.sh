@@ -45,7 +45,7 @@ typescript=$work/typescript
 echo "typescript: $("$typescript/node_modules/.bin/tsc" --version)"
 mapfile -t sources < <(each typescript ts)
 "$typescript/node_modules/.bin/tsc" --strict --target es2022 --module es2022 --moduleResolution bundler \
-    --outDir "$typescript/out" --rootDir "$files/typescript" "$stubs/studio.d.ts" "${sources[@]}"
+    --outDir "$typescript/out" --rootDir "$files/typescript" "$stubs/wfstudio.d.ts" "${sources[@]}"
 echo '{"type":"module"}' >"$typescript/out/package.json"
 node "$root/tests/codegen/run.mjs" "$files/typescript" "$typescript/out" | compare typescript
 

@@ -94,7 +94,7 @@ fn a_workflow_in_typescript() {
         workflows/LeadTriageWorkflow.ts
         // Workflow Studio: workflow lead-triage. An export writes this file anew.
 
-        import type { StudioWorkflow } from "studio";
+        import type { StudioWorkflow } from "@wfstudio/host";
 
         export class LeadTriageWorkflow implements StudioWorkflow {
           static definition() {
@@ -311,9 +311,9 @@ fn a_class_that_is_called_like_its_contract_names_that_whole() {
     let lines: Vec<String> = Target::ALL.into_iter().map(line).collect();
     expect![[r#"
         final class StudioWorkflow implements \Studio\StudioWorkflow
-        class StudioWorkflow(studio.StudioWorkflow):
-        export class StudioWorkflow implements studio.StudioWorkflow {
-        class StudioWorkflow : studio.StudioWorkflow {
+        class StudioWorkflow(wfstudio.StudioWorkflow):
+        export class StudioWorkflow implements wfstudio.StudioWorkflow {
+        class StudioWorkflow : wfstudio.StudioWorkflow {
         final class StudioWorkflow: Studio.StudioWorkflow {
             class StudioWorkflow |       include ::StudioWorkflow
         pub struct StudioWorkflow; | impl wfstudio::StudioWorkflow for StudioWorkflow {"#]].assert_eq(&lines.join("\n"));

@@ -31,9 +31,9 @@ pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
     let (import, base) = if names.collides {
-        ("import type * as studio from \"studio\";".to_owned(), format!("wfstudio.{contract}"))
+        ("import type * as wfstudio from \"@wfstudio/host\";".to_owned(), format!("wfstudio.{contract}"))
     } else {
-        (format!("import type {{ {contract} }} from \"studio\";"), contract.to_owned())
+        (format!("import type {{ {contract} }} from \"@wfstudio/host\";"), contract.to_owned())
     };
     format!(
         "// {header}\n\n{import}\n\nexport class {} implements {base} {{\n  static definition() {{\n    return {} as const;\n  }}\n}}\n",

@@ -17,7 +17,7 @@ fn class(target: Target, literal: &str) -> String {
     match target {
         Target::Php => format!("<?php\n\nfinal class A implements \\Studio\\StudioWorkflow\n{{\n    public static function definition(): array\n    {{\n        return {literal};\n    }}\n}}\n"),
         Target::Python => format!("from wfstudio import StudioWorkflow\n\n\nclass A(StudioWorkflow):\n    @staticmethod\n    def definition() -> dict:\n        return {literal}\n"),
-        Target::TypeScript => format!("import {{ StudioWorkflow }} from 'studio';\n\nexport class A implements StudioWorkflow {{\n  static definition() {{\n    return {literal} as const;\n  }}\n}}\n"),
+        Target::TypeScript => format!("import {{ StudioWorkflow }} from '@wfstudio/host';\n\nexport class A implements StudioWorkflow {{\n  static definition() {{\n    return {literal} as const;\n  }}\n}}\n"),
         Target::Kotlin => format!("package app\n\nclass A : StudioWorkflow {{\n    companion object {{\n        @JvmStatic\n        fun definition(): Map<String, Any?> = {literal}\n    }}\n}}\n"),
         Target::Swift => format!("import Studio\n\nfinal class A: StudioWorkflow {{\n    static func definition() -> [String: Any?] {{\n        return {literal}\n    }}\n}}\n"),
         Target::Ruby => format!("class A\n  include StudioWorkflow\n\n  def self.definition\n    {literal}\n  end\nend\n"),

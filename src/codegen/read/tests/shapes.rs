@@ -91,7 +91,7 @@ VALUE = LeadTriage.definition()
 "#;
 
 const TYPESCRIPT: &str = r#"#!/usr/bin/env node
-import { StudioTool } from 'studio';
+import { StudioTool } from '@wfstudio/host';
 const pattern = /class Fake implements StudioTool {['"]/g, half = 4 / 2 / 1;
 const text = `class ${ `nested ${"}"}` } implements`;
 export abstract class Base implements StudioTool { static definition() { return {}; } }

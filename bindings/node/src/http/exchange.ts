@@ -1,0 +1,100 @@
+/** Owns what all mounts share: what the application says about a request, how large a body may be, refusals as problem documents. */
+
+import { StudioError } from '../errors.js';
+import { CODES } from '../generated.js';
+import type { Studio } from '../studio.js';
+import { type HttpAnswer, type HttpRequest, problem } from './answer.js';
+
+/** A value, or a function of the framework's request that says it, at once or later. `undefined` and `null` say nothing. */
+export type Mark<R, T> = T | undefined | null | ((request: R) => T | undefined | null | Promise<T | undefined | null>);
+
+/** What the application knows about a request (docs/hosts.md). */
+export interface Marks<R> {
+  /** Who asks: an object with an `id`. */
+  user?: Mark<R, object>;
+  /** May this request enter the pages and their API. */
+  gate?: Mark<R, boolean>;
+  /** Whose data it is. */
+  tenant?: Mark<R, string>;
+  /** May this request read the export. */
+  authorized?: Mark<R, boolean>;
+  /** Where the host is reached, if the request does not tell. */
+  baseUrl?: Mark<R, string>;
+  /** What the path begins with before the prefix of the studio. */
+  rootPath?: Mark<R, string>;
+}
+
+const NAMES = {
+  user: 'user',
+  gate: 'gate',
+  tenant: 'tenant',
+  authorized: 'authorized',
+  base_url: 'baseUrl',
+  root_path: 'rootPath',
+} as const;
+
+/** The marks of one request. */
+export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<HttpRequest>> {
+  const told: Record<string, unknown> = {};
+  for (const [name, from] of Object.entries(NAMES)) {
+    const mark: unknown = marks[from];
+    const said = typeof mark === 'function' ? await mark(request) : mark;
+    if (said !== undefined && said !== null) told[name] = said;
+  }
+  return told as Partial<HttpRequest>;
+}
+
+/** A body that is read when the studio has said how long it may be; `undefined` when it is longer. */
+export type Body = (limit: number) => Promise<Uint8Array | undefined>;
+
+/** Asks the studio. What it refuses is an answer too. */
+export async function exchange(studio: Studio, head: HttpRequest, body: Body | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+  try {
+    if (body === undefined) return await studio.http(head, { signal });
+    const first = await studio.http({ ...head, expect: '100-continue' }, { signal });
+    if (first.status !== 100) return first;
+    first.close();
+    const limit = first.bodyLimit ?? 0;
+    const read = await body(limit);
+    if (read === undefined) return tooLarge(limit);
+    return await studio.http({ ...head, body: read }, { signal });
+  } catch (failed) {
+    if (!(failed instanceof StudioError)) throw failed;
+    if (failed.code === CODES.CLOSED) return problem(503, 'Service Unavailable', failed.message);
+    return problem(400, 'Bad Request', failed.message);
+  }
+}
+
+function tooLarge(limit: number): HttpAnswer {
+  return problem(413, 'Content Too Large', `the body is longer than ${limit} bytes and was not read to its end; nothing was done`);
+}
+
+/** The body is gone, because something of the application read it first. */
+export class BodyConsumed extends Error {
+  override name = 'BodyConsumed';
+  constructor() {
+    super('the body was read before the request came to the studio: mount it before `express.json()` and other readers of bodies');
+  }
+}
+
+/** Header values travel as latin-1; the studio has UTF-8. Old clients send latin-1, which is taken as it is. */
+export function fromWire(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return value;
+  }
+}
+
+export function toWire(value: string): string {
+  return Buffer.from(value, 'utf8').toString('latin1');
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** True for a path that is one of the studio's, below `root`. */
+export function owns(mounts: string[], path: string, root = ''): boolean {
+  const rest = path.startsWith(root) ? path.slice(root.length) : path;
+  return mounts.some((mount) => rest === mount || rest.startsWith(`${mount}/`));
+}

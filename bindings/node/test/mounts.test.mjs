@@ -1,0 +1,208 @@
+/** Owns proof that each mount carries everything, and says what went wrong where it cannot. */
+
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import net from 'node:net';
+import test from 'node:test';
+import compression from 'compression';
+import express from 'express';
+import { mount } from '../dist/http/express.js';
+import { handler } from '../dist/http/fetch.js';
+import { calling, gate, opened, until } from './opened.mjs';
+
+const FRAMEWORKS = ['http', 'express', 'fastify', 'koa', 'nest', 'fetch'];
+const post = (body, more = {}) => ({ method: 'POST', headers: { 'content-type': 'application/json', ...more }, body: JSON.stringify(body) });
+
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  const { port } = server.address();
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** A studio behind one of the hosts of the conformance suite. */
+async function served(t, framework) {
+  const { studio, refunds } = await opened(t);
+  const port = await freePort();
+  const find = () => async () => ["the host's own page", 'text/plain'];
+  const seen = [];
+  const marks = (get) => ({
+    user: async (request) => {
+      seen.push(get(request, 'x-user'));
+      return { id: '7', name: 'Zoë' };
+    },
+  });
+  const { serve } = await import(`./hosts/${framework}.mjs`);
+  const end = await serve({ studio, marks, find, port });
+  t.after(() => end?.());
+  return { studio, refunds, seen, base: `http://127.0.0.1:${port}`, port };
+}
+
+/** A request whose address is sent as it stands. */
+function raw(port, target, headers = {}) {
+  return new Promise((resolve, reject) => {
+    const sent = http.request({ port, host: '127.0.0.1', path: target, headers }, async (answer) => {
+      const parts = [];
+      for await (const part of answer) parts.push(part);
+      resolve({ status: answer.statusCode, headers: answer.headers, text: Buffer.concat(parts).toString() });
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+const bytesOf = (size) => Buffer.from(Uint8Array.from({ length: size }, (_, at) => (at * 7 + (at >> 8)) & 0xff));
+
+for (const framework of FRAMEWORKS) {
+  test(`${framework}: pages, JSON, refusals, the host's own routes`, async (t) => {
+    const { base, port } = await served(t, framework);
+    assert.equal(await (await fetch(`${base}/own/page`)).text(), "the host's own page");
+    const page = await fetch(`${base}/studio/workflows`, { headers: { accept: 'text/html' } });
+    assert.deepEqual([page.status, page.headers.get('content-type').split(';')[0]], [200, 'text/html']);
+    const name = 'Zoë\'s "agent"\n2';
+    const made = await fetch(`${base}/studio/api/agents`, post({ name, provider: 'script', model: 'echo' }));
+    const agent = await made.json();
+    assert.deepEqual([made.status, agent.name], [201, name]);
+    const found = await raw(port, `/studio/api/agents?q=${encodeURIComponent("Zoë's")}`);
+    assert.deepEqual(JSON.parse(found.text).data.map((one) => one.id), [agent.id]);
+    const gone = await fetch(`${base}/studio/api/agents/${agent.id}`, { method: 'DELETE', headers: { 'x-requested-with': 'test' } });
+    assert.deepEqual([gone.status, await gone.text()], [204, '']);
+    const missing = await raw(port, '/studio/api/agents/a%2Fb%20%C3%BC');
+    assert.deepEqual([missing.status, JSON.parse(missing.text).code], [404, 'not_found']);
+    assert.ok(missing.headers['content-type'].startsWith('application/problem+json'));
+    const malformed = await fetch(`${base}/studio/api/agents`, { ...post({}), body: '{' });
+    assert.deepEqual([malformed.status, (await malformed.json()).code], [400, 'malformed_json']);
+    const head = await fetch(`${base}/studio/api/settings`, { method: 'HEAD' });
+    assert.deepEqual([head.status, await head.text()], [200, '']);
+  });
+
+  test(`${framework}: a run is streamed, paused and resumed`, async (t) => {
+    const { base, refunds } = await served(t, framework);
+    const first = await fetch(`${base}/studio/workflows/refund/run/stream`, post({ message: 'Please refund order A-100' }));
+    const told = await first.text();
+    assert.ok(first.headers.get('content-type').startsWith('text/event-stream'));
+    assert.ok(told.startsWith('retry: 2000\n') && told.includes('event: tool_approval_required'), told);
+    const run = (await (await fetch(`${base}/studio/api/runs`)).json()).data[0].trace_id;
+    const second = await (await fetch(`${base}/studio/workflows/traces/${run}/resume/stream`, post({ approval: 'approve' }))).text();
+    assert.ok(second.includes('event: trace_completed'), second);
+    assert.deepEqual(refunds, [['A-100', 25]]);
+  });
+
+  test(`${framework}: large bodies come and go byte for byte, too large ones are refused`, async (t) => {
+    const { base } = await served(t, framework);
+    const sent = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), bytesOf(9_000_000)]);
+    const form = new FormData();
+    form.append('file', new Blob([sent], { type: 'image/png' }), 'a.png');
+    const made = await fetch(`${base}/studio/api/attachments`, { method: 'POST', body: form, headers: { 'x-requested-with': 'test' } });
+    assert.equal(made.status, 201);
+    const { storage_key } = await made.json();
+    const kept = await fetch(`${base}/studio/api/attachments/file?storage_key=${encodeURIComponent(storage_key)}`);
+    assert.ok(Buffer.from(await kept.arrayBuffer()).equals(sent));
+    const large = await fetch(`${base}/studio/api/agents`, post({ name: 'x'.repeat(12_000_000) }));
+    assert.equal(large.status, 413);
+    assert.ok((await large.text()).length > 10);
+  });
+
+  test(`${framework}: a client that leaves closes its stream`, async (t) => {
+    const { studio, base } = await served(t, framework);
+    const [begun, told] = [gate(), gate()];
+    studio.tool({ name: 'slow', timeoutMs: 30_000 }, async (_input, { signal }) => {
+      begun.open();
+      await new Promise((done) => signal.addEventListener('abort', done, { once: true }));
+      told.open();
+    });
+    await studio.call('workflow.save', calling('slow'));
+    const control = new AbortController();
+    const answer = await fetch(`${base}/studio/workflows/calls-slow/run/stream`, { ...post({ message: 'x', on_disconnect: 'cancel' }), signal: control.signal });
+    await answer.body.getReader().read();
+    await begun.opened;
+    control.abort();
+    await told.opened;
+  });
+
+  test(`${framework}: a mark that throws lets nobody in`, async (t) => {
+    const { studio } = await opened(t);
+    const port = await freePort();
+    const { serve } = await import(`./hosts/${framework}.mjs`);
+    const marks = () => ({
+      gate: async () => {
+        throw new Error('the session store is away');
+      },
+    });
+    const quiet = t.mock.method(console, 'error', () => {});
+    const end = await serve({ studio, marks, find: () => async () => ['', 'text/plain'], port });
+    t.after(() => end?.());
+    const answer = await fetch(`http://127.0.0.1:${port}/studio/api/agents`);
+    assert.equal(answer.status, 500);
+    assert.ok(!(await answer.text()).includes('"data"'));
+    void quiet;
+  });
+}
+
+test('a body that was parsed before is told, and its raw bytes are taken where they were kept', async (t) => {
+  const { studio } = await opened(t);
+  const serve = async (options) => {
+    const app = express();
+    app.use(express.json(options));
+    mount(app, studio, { gate: true });
+    const server = await new Promise((done) => {
+      const made = app.listen(0, '127.0.0.1', () => done(made));
+    });
+    t.after(() => server.closeAllConnections() ?? server.close());
+    return `http://127.0.0.1:${server.address().port}`;
+  };
+  const refused = await fetch(`${await serve({})}/studio/api/agents`, post({ name: 'a' }));
+  assert.equal(refused.status, 500);
+  assert.match((await refused.json()).detail, /before `express\.json\(\)`/);
+  const keep = { verify: (request, _response, bytes) => void (request.rawBody = bytes) };
+  const taken = await fetch(`${await serve(keep)}/studio/api/agents`, post({ name: 'Kept', provider: 'script', model: 'echo' }));
+  assert.equal(taken.status, 201);
+});
+
+test('below a path of an Express router', async (t) => {
+  const { studio } = await opened(t);
+  const [app, router] = [express(), express.Router()];
+  mount(router, studio, { gate: (request) => request.get('x-staff') === 'yes' });
+  app.use('/shop', router);
+  const server = await new Promise((done) => {
+    const made = app.listen(0, '127.0.0.1', () => done(made));
+  });
+  t.after(() => server.closeAllConnections() ?? server.close());
+  const base = `http://127.0.0.1:${server.address().port}/shop/studio/api/agents`;
+  assert.equal((await fetch(base, { headers: { 'x-staff': 'yes' } })).status, 200);
+  assert.equal((await fetch(base)).status, 403);
+});
+
+test('compression leaves event streams alone', async (t) => {
+  const { studio } = await opened(t);
+  const app = express();
+  app.use(compression());
+  mount(app, studio, { gate: true });
+  const server = await new Promise((done) => {
+    const made = app.listen(0, '127.0.0.1', () => done(made));
+  });
+  t.after(() => server.closeAllConnections() ?? server.close());
+  const told = await fetch(`http://127.0.0.1:${server.address().port}/studio/workflows/refund/run/stream`, post({ message: 'hi' }));
+  assert.equal(told.headers.get('content-encoding'), null);
+  await told.text();
+});
+
+test('a web request whose body was read before is told', async (t) => {
+  const { studio } = await opened(t);
+  const { POST } = handler(studio, { gate: true });
+  const request = new Request('http://127.0.0.1/studio/api/agents', post({ name: 'a' }));
+  await request.text();
+  const answer = await POST(request);
+  assert.equal(answer.status, 500);
+  assert.match((await answer.json()).detail, /was read before/);
+});
+
+test('a closed studio answers 503', async (t) => {
+  const { base, studio } = await served(t, 'http');
+  assert.equal((await fetch(`${base}/studio/api/settings`)).status, 200);
+  await studio.close(1000);
+  const answer = await fetch(`${base}/studio/api/settings`);
+  assert.equal(answer.status, 503);
+  assert.equal((await answer.json()).status, 503);
+  await until(async () => (await fetch(`${base}/own/page`)).ok);
+});
