@@ -5,7 +5,7 @@ PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices install
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile fuzz generate prices models install
 
 run:
 	@scripts/prepare.sh build
@@ -80,9 +80,13 @@ generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
 
-# The bundled prices, from the newest packages of PyPI that collect them.
+# The bundled prices and models, from the newest packages of PyPI that collect them.
 prices:
 	@scripts/prices.sh
+
+# The bundled table of models, from the packages that are pinned and `scripts/models/facts.json`.
+models:
+	@scripts/prices.sh models
 
 # The shared library, its header, what pkg-config tells of them, and the program.
 install:
