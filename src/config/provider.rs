@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::registry::Facts;
+
 /// One provider; what is absent has the default of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -22,11 +24,24 @@ pub struct ProviderConfig {
     /// The longest silence of its models, before the first byte and after it.
     pub timeout_ms: Option<u64>,
     pub quirks: Quirks,
+    /// `off`: nothing is done so that the beginning of a prompt is kept at the provider.
+    pub cache: CacheMode,
     pub max_retries: Option<u32>,
     /// Of Azure OpenAI and Anthropic.
     pub api_version: Option<String>,
     /// Of `script`: what each model answers.
     pub scripts: Map<String, Value>,
+}
+
+/// Whether the beginning of a prompt is to be kept at the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMode {
+    /// As far as the provider can.
+    #[default]
+    Auto,
+    /// No request asks for it.
+    Off,
 }
 
 /// What a provider cannot do although its family can.
@@ -37,23 +52,80 @@ pub struct Quirks {
     pub stream: Option<bool>,
     /// Of speakers of OpenAI's chat completions, whether usage is asked for in streams: some refuse the question.
     pub stream_usage: Option<bool>,
+    /// The role under which instructions are told.
+    pub system_role: Option<SystemRole>,
+    /// The name of the token limit, such as `max_completion_tokens`.
+    pub max_tokens_name: Option<String>,
+    /// The member of a message that carries what the model thinks, both ways.
+    pub reasoning_field: Option<String>,
+    /// Whether what it thought goes back with its messages.
+    pub echo_reasoning: Option<bool>,
+    /// False: schemas are never sent as strict ones.
+    pub strict_schemas: Option<bool>,
+    /// True: `[DONE]` ends an answer also where no finish reason came.
+    pub end_marker: Option<bool>,
 }
 
-/// A model as pickers show it.
+/// The role of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the variants are the values of the contract")]
+pub enum SystemRole {
+    System,
+    Developer,
+    User,
+}
+
+impl SystemRole {
+    /// As it is sent.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+        }
+    }
+}
+
+/// A model: what pickers show, and facts that win over those of the bundled table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Map<String, Value>", into = "Map<String, Value>")]
 #[expect(missing_docs, reason = "the fields are the keys of the contract")]
 pub struct ModelConfig {
     pub id: String,
-    #[serde(default)]
-    pub label: Option<String>,
-    #[serde(default)]
-    pub context_window: Option<u64>,
-    #[serde(default)]
     pub capabilities: Vec<String>,
     /// Of Azure OpenAI.
-    #[serde(default)]
     pub deployment: Option<String>,
+    pub facts: Facts,
+}
+
+/// The members of a model that are no facts.
+#[derive(Serialize, Deserialize)]
+struct Named {
+    id: String,
+    #[serde(default)]
+    capabilities: Vec<String>,
+    #[serde(default)]
+    deployment: Option<String>,
+}
+
+impl TryFrom<Map<String, Value>> for ModelConfig {
+    type Error = serde_json::Error;
+
+    fn try_from(members: Map<String, Value>) -> Result<Self, Self::Error> {
+        let (named, facts) = members.into_iter().partition(|(name, _)| matches!(name.as_str(), "id" | "capabilities" | "deployment"));
+        let Named { id, capabilities, deployment } = serde_json::from_value(Value::Object(named))?;
+        Ok(Self { id, capabilities, deployment, facts: serde_json::from_value(Value::Object(facts))? })
+    }
+}
+
+impl From<ModelConfig> for Map<String, Value> {
+    fn from(model: ModelConfig) -> Self {
+        let named = Named { id: model.id, capabilities: model.capabilities, deployment: model.deployment };
+        let parts = [serde_json::to_value(named), serde_json::to_value(model.facts)];
+        parts.into_iter().filter_map(Result::ok).filter_map(|part| if let Value::Object(part) = part { Some(part) } else { None }).flatten().collect()
+    }
 }
 
 /// An embeddings model as pickers show it.

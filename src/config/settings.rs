@@ -30,8 +30,17 @@ impl Config {
     /// How long a model may be silent before its answer begins: as long as in it, unless its own key says otherwise.
     #[must_use]
     pub fn model_first_byte_ms(&self) -> u64 {
-        let is_set = self.origin.iter().any(|(key, _, source)| *key == "timeouts.model_ms" && *source != Source::Default);
-        if is_set { self.timeouts.model_ms } else { self.timeouts.model_idle_ms }
+        if self.is_set("timeouts.model_ms") { self.timeouts.model_ms } else { self.timeouts.model_idle_ms }
+    }
+
+    /// The window of conversations, when somebody set it.
+    #[must_use]
+    pub fn own_context_window(&self) -> Option<u64> {
+        self.is_set("chat_history_context_window").then_some(self.chat_history_context_window)
+    }
+
+    fn is_set(&self, wanted: &str) -> bool {
+        self.origin.iter().any(|(key, _, source)| *key == wanted && *source != Source::Default)
     }
 }
 

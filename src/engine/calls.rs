@@ -12,11 +12,15 @@ use crate::model::{Id, Timestamp};
 use crate::model::agent::OnLength;
 use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens};
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, PartHash};
+use crate::model::event::{CostSource, CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, FaultCode, PartHash, Warning};
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::sync::Mutex;
+use crate::providers::conversation::Conversation;
 use crate::providers::{Provider as _, ChatReply, ChatRequest, Delta, Finish, ProviderFailure};
+
+/// The currency in which providers tell what a call costs.
+const DOLLARS: &str = "USD";
 
 /// A model call.
 #[derive(Debug)]
@@ -155,6 +159,8 @@ impl StepContext {
         }
         self.may_call()?;
         call.request.stream = self.world().providers.streams(&call.provider);
+        let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
+        let warnings = self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now());
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         self.may_call()?;
@@ -171,7 +177,7 @@ impl StepContext {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
             self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
         }
-        self.answered(key, &call, result, (began, started.elapsed()))
+        self.answered(key, &call, result, (began, started.elapsed()), warnings)
     }
 
     /// Records that a model is about to be asked; the span of the call.
@@ -233,6 +239,7 @@ impl StepContext {
         asked: &ModelCall,
         result: Result<ChatReply, ProviderFailure>,
         (began, took): (Timestamp, Duration),
+        warnings: Vec<Warning>,
     ) -> Result<ModelAnswer, Fault> {
         let finished = |outcome, usage| CallFinished {
             step: self.step(),
@@ -243,7 +250,8 @@ impl StepContext {
             reply_index: None,
             structured: None,
             finish: None,
-            warnings: Vec::new(),
+            warnings,
+            cost_source: None,
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
@@ -257,11 +265,13 @@ impl StepContext {
                         CallOutcome::Message(part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?)
                     }
                 };
-                let mut call = finished(outcome, Some(self.meter(provider, model, reply.tokens, began)));
+                let (usage, source) = self.cost(provider, model, &reply, began);
+                let mut call = finished(outcome, Some(usage));
+                call.cost_source = Some(source);
                 call.reply_index = reply.reply_index;
                 call.structured = reply.structured.clone().filter(|_| refused.is_none());
                 call.finish = Some(reply.finish.as_str().to_owned());
-                call.warnings = reply.warnings;
+                call.warnings.extend(reply.warnings);
                 self.record(Event::CallFinished(Box::new(call)))?;
                 let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish };
                 refused.map_or(Ok(answer), Err)
@@ -274,6 +284,16 @@ impl StepContext {
                 self.record(Event::CallFinished(Box::new(call)))?;
                 Err(failure.fault)
             }
+        }
+    }
+
+    /// What an answer took, and who says so: the provider's own figure wins over the table.
+    fn cost(&self, provider: &str, model: &str, reply: &ChatReply, began: Timestamp) -> (Usage, CostSource) {
+        let usage = self.meter(provider, model, reply.tokens, began);
+        match reply.cost.filter(|_| self.world().prices.currency() == DOLLARS) {
+            Some(cost) => (Usage { tokens: reply.tokens.unwrap_or(usage.tokens), cost, unpriced: false }, CostSource::Provider),
+            None if usage.unpriced => (usage, CostSource::None),
+            None => (usage, CostSource::Table),
         }
     }
 

@@ -150,6 +150,7 @@ impl Teller<'_> {
             usage: None,
             currency: self.world.config.usage.currency.as_str().into(),
             provider: None,
+            kind: None,
             model: None,
             streams: false,
             finish: None,
@@ -211,6 +212,7 @@ impl Teller<'_> {
         piece.facts.extend(step.iteration.map(|iteration| ("studio.iteration", json!(iteration))));
         if matches!(piece.work, Work::Agent { .. }) {
             (piece.provider, piece.model) = (step.provider.clone(), step.model.clone());
+            piece.kind = step.provider.as_deref().map(|provider| self.world.providers.kind(provider).to_owned());
         }
         piece
     }
@@ -251,6 +253,7 @@ impl Teller<'_> {
         let node = Arc::clone(&self.run.plan.node(step.node).id);
         piece.node = Some(open.asker.clone().unwrap_or(node));
         piece.provider.clone_from(&open.provider);
+        piece.kind = open.provider.as_deref().map(|provider| self.world.providers.kind(provider).to_owned());
         piece.model.clone_from(&open.model);
         piece.streams = open.streams;
         piece.call_id.clone_from(&open.call_id);

@@ -74,6 +74,7 @@ impl StepContext {
             }
         };
         self.record(Event::CallFinished(Box::new(CallFinished {
+            cost_source: None,
             step: self.step(),
             key: key.to_owned(),
             outcome,

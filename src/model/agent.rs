@@ -44,6 +44,26 @@ pub struct Parameters {
     /// Texts that end the answer.
     #[serde(default)]
     pub stop: Option<Vec<String>>,
+    /// How long the beginning of a prompt is kept where the request marks it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_ttl: Option<CacheTtl>,
+}
+
+/// How long the beginning of a prompt is kept at the provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CacheTtl {
+    /// Five minutes after it was last read.
+    #[default]
+    #[serde(rename = "5m")]
+    Minutes,
+    /// An hour.
+    #[serde(rename = "1h")]
+    Hour,
+}
+
+impl CacheTtl {
+    /// The values, as they are written.
+    pub const NAMES: [&'static str; 2] = ["5m", "1h"];
 }
 
 /// How much of a conversation is kept and sent.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use answer::{Answer, BackTo, BranchLink, Decision, DoubtAction, DoubtAnswer, Resumed, Retried};
-pub use call::{CallFinished, CallKind, CallOutcome, CallStarted, OWN_MODEL, ToolOutcome};
+pub use call::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
 pub use created::{Created, EntityKind};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
 pub use question::{Asked, OpenQuestion, Question, Said};

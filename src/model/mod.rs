@@ -20,6 +20,7 @@ pub mod plan;
 pub mod prices;
 pub mod reads;
 pub mod redaction;
+pub mod registry;
 pub mod run;
 pub mod schema;
 pub mod secret;

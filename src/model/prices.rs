@@ -24,6 +24,8 @@ pub struct PriceTable {
     rows: Rows,
     /// The rows that come with the studio, asked after all others and read when they are first needed.
     bundled: Option<OnceLock<Rows>>,
+    /// The kinds of providers that have a name of their own.
+    kinds: HashMap<String, String>,
 }
 
 /// Rows by provider.
@@ -69,7 +71,7 @@ impl PriceTable {
     /// The rows that come with the studio.
     #[must_use]
     pub fn bundled() -> Self {
-        Self { currency: "USD".into(), rows: Rows::new(), bundled: Some(OnceLock::new()) }
+        Self { currency: "USD".into(), rows: Rows::new(), bundled: Some(OnceLock::new()), kinds: HashMap::new() }
     }
 
     /// Reads one table.
@@ -80,13 +82,13 @@ impl PriceTable {
         let (currency, read) = reading::table(table)?;
         let mut rows = Rows::new();
         add(&mut rows, read);
-        Ok(Self { currency, rows, bundled: None })
+        Ok(Self { currency, rows, bundled: None, kinds: HashMap::new() })
     }
 
     /// Several tables as one, those that win first. A table in another currency is left out; its place is told.
     #[must_use]
     pub fn layered(tables: impl IntoIterator<Item = Self>, currency: &str) -> (Self, Vec<usize>) {
-        let mut all = Self { currency: currency.to_owned(), rows: Rows::new(), bundled: None };
+        let mut all = Self { currency: currency.to_owned(), rows: Rows::new(), bundled: None, kinds: HashMap::new() };
         let mut left_out = Vec::new();
         for (layer, table) in tables.into_iter().enumerate() {
             if table.currency != currency {
@@ -107,13 +109,21 @@ impl PriceTable {
         &self.currency
     }
 
-    /// The row for a call that begins at a time; none: its cost is not known.
+    /// It with the kinds of providers that have a name of their own.
+    #[must_use]
+    pub fn with_kinds(mut self, kinds: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.kinds.extend(kinds);
+        self
+    }
+
+    /// The row for a call that begins at a time; none: its cost is not known. Rows may name the provider itself, or its kind; the
+    /// bundled ones name kinds.
     #[must_use]
     pub fn lookup(&self, provider: &str, model: &str, at: Timestamp) -> Option<Price<'_>> {
-        let sellers = [Some(provider), seller(provider)];
-        let among = |rows| sellers.into_iter().flatten().find_map(|seller| best(rows, seller, model, at));
-        let bundled = || among(self.bundled.as_ref()?.get_or_init(bundled_rows));
-        among(&self.rows).or_else(bundled).map(Price)
+        let kind = self.kinds.get(provider).map_or(provider, String::as_str);
+        let among = |rows, sellers: [Option<&str>; 3]| sellers.into_iter().flatten().find_map(|seller| best(rows, seller, model, at));
+        let bundled = || among(self.bundled.as_ref()?.get_or_init(bundled_rows), [Some(kind), seller(kind), None]);
+        among(&self.rows, [Some(provider), Some(kind), seller(kind)]).or_else(bundled).map(Price)
     }
 
     /// What a call took that began at a time: without a report that can be true, or without a price, it counts as unpriced.

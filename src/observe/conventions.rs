@@ -31,9 +31,9 @@ pub(super) fn operation(piece: &Piece) -> Option<&'static str> {
     }
 }
 
-/// A provider as the conventions call it.
-fn provider(id: &str) -> &str {
-    match id {
+/// A kind of provider as the conventions call it.
+fn provider(kind: &str) -> &str {
+    match kind {
         "openai-responses" => "openai",
         "gemini" => "gcp.gemini",
         "azure-openai" => "azure.ai.openai",
@@ -94,7 +94,7 @@ fn work(piece: &Piece, found: &mut Vec<Attribute>) {
 }
 
 fn model(piece: &Piece, found: &mut Vec<Attribute>) {
-    found.extend(piece.provider.iter().map(|id| ("gen_ai.provider.name", json!(provider(id)))));
+    found.extend(piece.kind.as_ref().or(piece.provider.as_ref()).map(|kind| ("gen_ai.provider.name", json!(provider(kind)))));
     found.extend(piece.model.iter().map(|model| ("gen_ai.request.model", json!(model))));
     if piece.streams {
         found.push(("gen_ai.request.stream", json!(true)));

@@ -124,6 +124,8 @@ pub struct Piece {
     pub currency: Arc<str>,
     /// Of a model or an embedding.
     pub provider: Option<String>,
+    /// The kind of that provider.
+    pub kind: Option<String>,
     /// Of a model or an embedding.
     pub model: Option<String>,
     /// Its text was told while it came.

@@ -26,10 +26,16 @@ pub(super) fn of<'a>(message: &'a Message, media: &'a [Media]) -> impl Iterator<
     message.attachments.iter().filter_map(|file| media.iter().find(|media| media.storage_key == file.storage_key)).map(File)
 }
 
+/// The kind of a file.
+pub(super) fn kind(file: &Media) -> Kind {
+    File(file).kind()
+}
+
 impl<'a> File<'a> {
     /// Its kind by its type.
     pub(super) fn kind(self) -> Kind {
         match self.mime().split_once('/') {
+            _ if self.0.refused => Kind::Other,
             Some(("image", _)) => Kind::Image,
             Some(("audio", _)) => Kind::Audio,
             Some(("video", _)) => Kind::Video,

@@ -109,7 +109,7 @@ impl Heard {
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, own: None, tokens, finish, explanation: String::new() };
+        let parts = Parts { text, calls, own: None, tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         assert_eq!(models.payload(&request).get("media"), None);
-        request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: "png".into() }];
+        request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: "png".into(), refused: false }];
         let media = json!([{"storage_key": "k", "mime_type": "image/png", "name": null, "data": "cG5n"}]);
         assert_eq!(models.payload(&request)["media"], media);
     }

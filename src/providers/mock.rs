@@ -144,7 +144,7 @@ fn attachment(mime: &str) -> Attachment {
 
 fn media(file: &Attachment) -> Media {
     let bytes = Bytes::from(file.kind.clone().into_bytes());
-    Media { storage_key: file.storage_key.clone(), mime_type: file.mime_type.clone(), name: file.name.clone(), bytes }
+    Media { storage_key: file.storage_key.clone(), mime_type: file.mime_type.clone(), name: file.name.clone(), bytes, refused: false }
 }
 
 /// An answer as text: what was told while it came, then what it was.

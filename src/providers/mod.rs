@@ -2,9 +2,11 @@
 
 pub mod anthropic;
 pub mod cohere;
+pub mod conversation;
 pub mod demo;
 pub mod echo;
 mod files;
+mod fitting;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod gemini;
@@ -25,16 +27,21 @@ mod reply;
 pub mod responses;
 pub mod script;
 pub mod sse;
+pub mod strict;
 mod subset;
 mod vectors;
 pub mod wire;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::model::agent::Parameters;
+use crate::model::agent::{CacheTtl, Parameters};
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode, Warning};
+use crate::model::registry::{self as registry_of_models, Facts};
+use crate::model::usage::Picos;
 use crate::model::state::{MAX_DEPTH, is_too_deep};
 
 /// A tool as it is offered to a model.
@@ -83,6 +90,8 @@ pub struct Media {
     pub name: Option<String>,
     /// Its bytes.
     pub bytes: bytes::Bytes,
+    /// The model does not read such files: it is told of it in words.
+    pub refused: bool,
 }
 
 /// One model call.
@@ -112,6 +121,12 @@ pub struct ChatRequest {
     pub asker: Asker,
     /// `secret:NAME` of the agent or node, instead of the provider's.
     pub credential: Option<String>,
+    /// The places up to which the provider is to keep the prompt are marked, for so long.
+    pub cache: Option<CacheTtl>,
+    /// Requests with the same key begin alike.
+    pub cache_key: Option<String>,
+    /// What is known of the model, when it was looked up.
+    pub facts: Option<Arc<Facts>>,
 }
 
 impl ChatRequest {
@@ -131,7 +146,16 @@ impl ChatRequest {
             live: false,
             asker: Asker::default(),
             credential: None,
+            cache: None,
+            cache_key: None,
+            facts: None,
         }
+    }
+
+    /// What is known of the model behind a kind of provider.
+    #[must_use]
+    pub fn facts(&self, kind: &str) -> Arc<Facts> {
+        self.facts.clone().unwrap_or_else(|| registry_of_models::find(kind, &self.model).facts)
     }
 }
 
@@ -175,6 +199,8 @@ pub struct ChatReply {
     pub structured: Option<Value>,
     /// Token counts; none when the provider reported none.
     pub tokens: Option<Tokens>,
+    /// What it costs in dollars, when the provider said so.
+    pub cost: Option<Picos>,
     /// Why it ended.
     pub finish: Finish,
     /// What people should know of the request or the answer.

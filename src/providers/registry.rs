@@ -9,21 +9,25 @@ use http::{HeaderName, HeaderValue};
 
 use super::anthropic::Anthropic;
 use super::cohere::Cohere;
+use super::conversation::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
 use super::ollama::Ollama;
 use super::openai::OpenAi;
-use super::openai::dialect::Dialect;
+use super::openai::dialect::{Dialect, Structure};
 use super::outbound::{Outbound, Patience};
 use super::refusal;
 use super::responses::Responses;
 use super::script::Scripts;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure};
-use crate::config::{Config, ProviderConfig, Secret};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, strict};
+use super::strict::Mode;
+use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
+use crate::model::Timestamp;
 use crate::model::event::{FaultCode, Warning};
+use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
 use crate::sync::Mutex;
@@ -85,6 +89,8 @@ struct Entry {
     credential: Option<String>,
     patience: Patience,
     settings: ProviderConfig,
+    /// What is known of the models that the configuration names.
+    models: BTreeMap<String, Arc<Facts>>,
 }
 
 /// All providers.
@@ -146,6 +152,43 @@ impl Providers {
     #[must_use]
     pub fn streams(&self, provider: &str) -> bool {
         self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
+    }
+
+    /// Changes a request of a conversation to what its model takes; tells each change.
+    pub fn fit(&self, provider: &str, request: &mut ChatRequest, conversation: &Conversation<'_>, now: Timestamp) -> Vec<Warning> {
+        let Some(entry) = self.entries.get(provider) else { return Vec::new() };
+        let facts = entry.facts(&request.model).facts;
+        let mut warnings = fitting::fit(request, &facts, now);
+        if entry.family == Family::Anthropic {
+            fitting::fit_anthropic(request, &facts, entry.settings.api_version.as_deref(), &mut warnings);
+        }
+        if request.schema.is_some()
+            && let Some(mode) = entry.strict_mode(&facts)
+        {
+            fitting::schema(request, mode, &mut warnings);
+        }
+        if entry.settings.cache == CacheMode::Auto {
+            let marked = facts.cache == Some(Cache::Marked);
+            request.cache = marked.then(|| request.parameters.cache_ttl.unwrap_or_default());
+            request.cache_key = entry.takes_cache_key().then(|| conversation.key());
+        }
+        request.facts = Some(facts);
+        warnings
+    }
+
+    /// What is known of a model.
+    #[must_use]
+    pub fn facts(&self, provider: &str, model: &str) -> models::Found {
+        match self.entries.get(provider) {
+            Some(entry) => entry.facts(model),
+            None => models::Found { facts: Arc::default(), is_known: false },
+        }
+    }
+
+    /// The kind of a provider, by which its models and prices are known.
+    #[must_use]
+    pub fn kind<'a>(&'a self, provider: &'a str) -> &'a str {
+        self.entries.get(provider).map_or(provider, |entry| &entry.dialect)
     }
 
     /// The ids of all providers, with their labels.
@@ -340,7 +383,9 @@ impl Entry {
             answer_bytes: usize::try_from(config.limits.answer_kb << 10).unwrap_or(usize::MAX),
             retries: settings.max_retries.unwrap_or(2),
         };
-        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings })
+        let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
+        let models = settings.models.iter().map(known).collect();
+        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
@@ -349,6 +394,33 @@ impl Entry {
             return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
         }
         Ok(self.base_url.clone())
+    }
+
+    fn facts(&self, model: &str) -> models::Found {
+        match self.models.get(model) {
+            Some(facts) => models::Found { facts: Arc::clone(facts), is_known: true },
+            None => models::find(&self.dialect, model),
+        }
+    }
+
+    /// How its models are bound to a schema token by token; none where they are not.
+    fn strict_mode(&self, facts: &Facts) -> Option<&'static Mode> {
+        let takes = facts.structured() == Structured::Schema && self.settings.quirks.strict_schemas != Some(false);
+        match self.family {
+            Family::OpenAi => (takes && self.dialect().structure == Structure::Schema).then_some(&strict::OPENAI),
+            Family::Responses => takes.then_some(&strict::OPENAI),
+            Family::Anthropic => takes.then_some(&strict::ANTHROPIC),
+            Family::Gemini | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => None,
+        }
+    }
+
+    /// It finds the beginning of a prompt by a key. Azure's older interface refuses members that it does not know.
+    fn takes_cache_key(&self) -> bool {
+        match self.dialect.as_str() {
+            "openai" | "openai-responses" => true,
+            "azure-openai" => self.base_url.trim_end_matches('/').ends_with("/v1"),
+            _ => false,
+        }
     }
 
     fn has_native_tools(&self) -> bool {
@@ -360,12 +432,11 @@ impl Entry {
     }
 
     fn windows(&self) -> BTreeMap<String, u64> {
-        self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.context_window?))).collect()
+        self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.facts.context_window?))).collect()
     }
 
     fn dialect(&self) -> Dialect {
-        let mut dialect = Dialect::of(&self.dialect);
-        dialect.asks_usage = self.settings.quirks.stream_usage.unwrap_or(dialect.asks_usage);
+        let mut dialect = Dialect::of(&self.dialect).with(&self.settings.quirks);
         if let Some(azure) = &mut dialect.azure {
             azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
             let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));

@@ -7,6 +7,7 @@ use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, ProviderFailure};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::usage::Picos;
 
 /// The parts of an answer.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub(super) struct Parts {
     pub(super) own: Option<Value>,
     /// The last usage report.
     pub(super) tokens: Option<Tokens>,
+    /// What it costs in dollars, as the provider says it.
+    pub(super) cost: Option<Picos>,
     /// Why it ended, as the provider says it.
     pub(super) finish: Finish,
     /// Why a filter stopped it.
@@ -42,7 +45,7 @@ impl Parts {
         let message = Message { tool_calls: self.calls, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
-        Ok(ChatReply { message, structured, tokens, finish, warnings: Vec::new(), reply_index: None })
+        Ok(ChatReply { message, structured, tokens, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
     }
 }
 
@@ -141,6 +144,16 @@ pub(super) fn count(value: &Value, path: &[&str]) -> Option<u64> {
 fn rounded(value: &Value) -> Option<u64> {
     let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
     (number.is_finite() && number >= 0.0).then(|| number.round() as u64)
+}
+
+/// More than any call costs: such a report is not believed.
+const DEAREST: f64 = 100_000.0;
+
+/// An amount of dollars.
+#[expect(clippy::cast_possible_truncation, reason = "the bound is far below what fits")]
+pub(super) fn dollars(value: &Value) -> Option<Picos> {
+    let amount = value.as_f64().filter(|amount| (0.0..DEAREST).contains(amount))?;
+    Some(Picos((amount * 1e12).round() as i64))
 }
 
 #[cfg(test)]

@@ -40,30 +40,6 @@ pub(super) fn only(schema: &Value, keywords: &[&str]) -> Value {
     })
 }
 
-/// The schema with its objects closed. None when one of them wants to be open.
-pub(super) fn closed(schema: &Value) -> Option<Value> {
-    if wants_open(schema) {
-        return None;
-    }
-    Some(each(schema, &|members| {
-        if members.get("type").is_some_and(|kind| kind == "object") || members.contains_key("properties") {
-            members.insert("additionalProperties".into(), false.into());
-        }
-    }))
-}
-
-fn wants_open(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => {
-            let open = members.get("additionalProperties").is_some_and(|more| more != &Value::Bool(false));
-            let bare = members.get("type").is_some_and(|kind| kind == "object") && !members.contains_key("properties");
-            open || bare || members.values().any(wants_open)
-        }
-        Value::Array(items) => items.iter().any(wants_open),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -79,16 +55,5 @@ mod tests {
             "minimum": {"type": "integer"}, "kind": {"enum": ["a"]}, "all": true,
             "list": {"type": "array", "items": {"anyOf": [{"type": "string"}]}}}});
         assert_eq!(only(&schema, &["type", "required", "properties", "items", "anyOf", "enum"]), wanted);
-    }
-
-    #[test]
-    fn objects_are_closed_unless_they_want_to_be_open() {
-        let inner = json!({"type": "object", "properties": {"b": {"type": "string"}}});
-        let schema = json!({"type": "object", "properties": {"a": inner}});
-        let closed_inner = json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": false});
-        assert_eq!(closed(&schema), Some(json!({"type": "object", "properties": {"a": closed_inner}, "additionalProperties": false})));
-        for open in [json!({"type": "object"}), json!({"type": "object", "properties": {}, "additionalProperties": {"type": "string"}})] {
-            assert_eq!(closed(&json!({"type": "object", "properties": {"a": open}})), None);
-        }
     }
 }

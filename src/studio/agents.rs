@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::catalog::Catalog;
 use super::fields::Fields;
 use super::secrets;
+use crate::model::agent::CacheTtl;
 
 /// Tool types that providers run themselves are named freely: letters, digits, `_`, `-`, `.`.
 const PROVIDER_TYPE: usize = 64;
@@ -75,11 +76,16 @@ fn is_tool_ref(reference: &str) -> bool {
 }
 
 fn read_parameters(fields: &mut Fields<'_>) -> Value {
-    json!({
+    let cache_ttl = fields.choice("cache_ttl", &CacheTtl::NAMES);
+    let mut parameters = json!({
         "temperature": fields.number("temperature", 0.0..=2.0), "top_p": fields.number("top_p", 0.0..=1.0),
         "max_tokens": fields.integer("max_tokens", 1..=i64::MAX), "reasoning_effort": fields.text("reasoning_effort", 64),
         "stop": fields.maybe_texts("stop"),
-    })
+    });
+    if let (Some(ttl), Some(members)) = (cache_ttl, parameters.as_object_mut()) {
+        members.insert("cache_ttl".into(), ttl.into());
+    }
+    parameters
 }
 
 fn read_memory(fields: &mut Fields<'_>) -> Value {

@@ -101,7 +101,8 @@ fn prices(config: &Config) -> Result<PriceTable> {
         tables.push(PriceTable::parse(&json).map_err(|problems| wrong("usage.prices_path", problems))?);
     }
     tables.push(PriceTable::bundled());
-    Ok(PriceTable::layered(tables, &config.usage.currency).0)
+    let kinds = config.providers.iter().filter_map(|(id, provider)| Some((id.clone(), provider.kind.clone()?)));
+    Ok(PriceTable::layered(tables, &config.usage.currency).0.with_kinds(kinds))
 }
 
 impl Studio {

@@ -64,6 +64,7 @@ pub use facade::{Options, Scope, StreamSlot, Studio};
 pub use run_lists::RunsQuery;
 pub use crate::engine::{Finished, Started, Working};
 pub use standing::Standing;
+pub use providers::ModelQuery;
 pub use traces::TraceQuery;
 pub use usage::{UsageEntry, WindowUsage};
 pub use usage_query::UsageWindow;

@@ -192,3 +192,28 @@ async fn the_doctor_counts_jobs_without_a_worker_and_names_missing_secrets() {
     let found = studio.doctor(Examination::default()).await;
     assert_eq!(worst(&found, "queue").map(|(_, text)| text).as_deref(), Some("nothing waits"));
 }
+
+#[tokio::test]
+async fn the_doctor_names_models_that_end_and_those_that_nobody_knows() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let story = Story::on_disk(folder.path(), json!([]));
+    for (name, provider, model) in [("Old", "anthropic", "claude-opus-4-1"), ("Soon", "openai", "o3"), ("Odd", "mistral", "nobody-knows"), ("Own", "script", "echo")] {
+        story.bench.agent(json!({"name": name, "provider": provider, "model": model})).await;
+    }
+    // The clock stands at the day of the table, then a year later.
+    let day = Timestamp(1_795_219_200_000);
+    let ahead = day.0 - SystemClock::default().now().0;
+    let found = later(folder.path(), json!({}), ahead).doctor(Examination::default()).await;
+    let texts: Vec<&str> = found.0.iter().filter(|check| check.name == "models").map(|check| check.text.as_str()).collect();
+    let wanted = [
+        "model_retired: `claude-opus-4-1` of `anthropic`, used by `old`, ended on 2026-08-05; use `claude-opus-5`",
+        "model_unknown: `nobody-knows` of `mistral`, used by `odd`, is not in the table of models",
+        "`o3` of `openai`, used by `soon`, ends on 2026-12-11; use `gpt-6.1-sol`",
+    ];
+    assert_eq!(texts.len(), wanted.len(), "{texts:?}");
+    for wanted in wanted {
+        assert!(texts.iter().any(|text| text.starts_with(wanted)), "{texts:?}");
+    }
+    let found = later(folder.path(), json!({}), ahead + 365 * DAY).doctor(Examination::default()).await;
+    assert!(found.0.iter().any(|check| check.name == "models" && check.text.contains("older than 90 days")), "{found:?}");
+}

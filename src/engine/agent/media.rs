@@ -89,7 +89,7 @@ async fn read(context: &StepContext, file: &Attachment) -> Result<Option<Media>,
     let run = context.run();
     let user = run.user.as_ref().and_then(user_id);
     let found = context.world().file(&run.tenant, user, &file.storage_key).await?;
-    Ok(found.map(|(row, bytes)| Media { storage_key: row.storage_key, mime_type: row.mime_type, name: file.name.clone().or(row.name), bytes: bytes.into() }))
+    Ok(found.map(|(row, bytes)| Media { storage_key: row.storage_key, mime_type: row.mime_type, name: file.name.clone().or(row.name), bytes: bytes.into(), refused: false }))
 }
 
 fn add_line(message: &mut Message, line: &str) {

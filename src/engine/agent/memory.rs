@@ -44,11 +44,27 @@ impl History {
 /// Share of the window above which older turns are summarised, when nothing else is said.
 const THRESHOLD: f64 = 0.85;
 
+/// What is left for an answer where nothing is said.
+const ANSWER: u64 = 4096;
+
+/// The window of an agent that has none of its own: what its model takes beside an answer, within what the configuration allows.
+fn usual_window(context: &StepContext, profile: &Profile) -> u64 {
+    let (config, answer) = (&context.world().config, profile.parameters.max_tokens.unwrap_or(0).max(ANSWER));
+    match context.world().providers.facts(&profile.provider, &profile.model).facts.context_window {
+        Some(window) => {
+            // A model whose answer may be as long as its window leaves half of it for the prompt.
+            let room = window.saturating_sub(answer).max(window / 2);
+            config.own_context_window().map_or(room, |configured| configured.min(room))
+        }
+        None => config.chat_history_context_window,
+    }
+}
+
 /// The window of an agent.
 pub(super) fn window(context: &StepContext, profile: &Profile) -> Window {
     let memory = &profile.memory;
     Window {
-        tokens: memory.context_window.unwrap_or(context.world().config.chat_history_context_window),
+        tokens: memory.context_window.unwrap_or_else(|| usual_window(context, profile)),
         threshold: memory.summarization_threshold.unwrap_or(THRESHOLD),
         summarises: memory.summarization_enabled.unwrap_or(false),
     }

@@ -147,6 +147,7 @@ impl Profile {
                 max_tokens: wanted.max_tokens.or(own.max_tokens),
                 reasoning_effort: wanted.reasoning_effort.clone().or(own.reasoning_effort),
                 stop: wanted.stop.clone().or(own.stop),
+                cache_ttl: wanted.cache_ttl.or(own.cache_ttl),
             };
         }
         self

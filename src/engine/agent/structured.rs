@@ -9,6 +9,7 @@ use crate::engine::context::StepContext;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::AgentNode;
+use crate::providers::strict::without_added_nulls;
 use crate::providers::{Finish, Media};
 use crate::tools::schema::Schema;
 
@@ -74,6 +75,7 @@ impl Shape {
             Some(value) => value.clone(),
             None => parse(&answer.message.content).map_err(|problem| vec![problem])?,
         };
+        let value = without_added_nulls(&self.schema, value);
         let problems = self.compiled.problems(&value);
         if problems.is_empty() { Ok(value) } else { Err(problems) }
     }

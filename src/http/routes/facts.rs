@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::http::answer;
 use crate::http::call::Call;
 use crate::http::table::{Gives, Reads, Route};
+use crate::studio::ModelQuery;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -19,6 +20,9 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/api/registry/tools", "listRegistryTools", tools).gives(200, Gives::Json("RegistryTools")),
         Route::get("/api/registry/schemas", "listRegistrySchemas", schemas).gives(200, Gives::Json("RegistrySchemas")),
         Route::get("/api/providers", "listProviders", providers).gives(200, Gives::Json("Providers")),
+        Route::get("/api/models", "listModels", models)
+            .query(&["provider", "input", "output", "tools", "q"])
+            .gives(200, Gives::Json("Models")),
         Route::get("/api/settings", "getSettings", settings).gives(200, Gives::Json("Settings")),
     ]
 }
@@ -45,6 +49,17 @@ async fn schemas(call: Call) -> Result<Response> {
 
 async fn providers(call: Call) -> Result<Response> {
     Ok(answer::ok(&call.studio.providers(&call.scope).await?))
+}
+
+async fn models(call: Call) -> Result<Response> {
+    let query = ModelQuery {
+        provider: call.query("provider"),
+        input: call.query("input"),
+        output: call.query("output"),
+        tools: call.query("tools"),
+        text: call.query("q"),
+    };
+    Ok(answer::ok(&call.studio.models(&query)?))
 }
 
 async fn settings(call: Call) -> Result<Response> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::agent::{Parameters, ToolRef};
+use super::super::agent::{CacheTtl, Parameters, ToolRef};
 use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
 use super::super::graph::NodeKind;
@@ -181,6 +181,7 @@ fn parameters(value: &Value) -> Fit {
     member(fields, "max_tokens", |value| whole(value, 1, 1 << 53))?;
     member(fields, "reasoning_effort", |value| fits(value.is_string(), "expected.text"))?;
     member(fields, "stop", texts)?;
+    member(fields, "cache_ttl", |value| choice(value, &CacheTtl::NAMES))?;
     readable::<Parameters>(value)
 }
 

@@ -99,6 +99,21 @@ pub struct CallFinished {
     /// Of a model: what people should know of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// Of a model: who said what it costs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_source: Option<CostSource>,
+}
+
+/// Who said what a call costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CostSource {
+    /// The provider, with its answer.
+    Provider,
+    /// The table of prices.
+    Table,
+    /// Nobody.
+    None,
 }
 
 impl CallFinished {

@@ -209,3 +209,14 @@ fn a_report_that_cannot_be_true_is_none() {
         assert_eq!(meter(odd), Usage { unpriced: true, ..Usage::default() });
     }
 }
+
+#[test]
+fn a_provider_with_a_name_of_its_own_has_the_prices_of_its_kind() {
+    let kinds = || [("work".to_owned(), "openai".to_owned()), ("openai".to_owned(), "openai-compatible".to_owned())];
+    let own = table(&json!([{"provider": "work", "model": "gpt-4o", "input": "7", "output": "0"}]));
+    let (all, _) = PriceTable::layered([own, PriceTable::bundled()], "USD");
+    let all = all.with_kinds(kinds());
+    assert_eq!(cost(&all, "work", "gpt-4o-mini", &tokens(1000, 500)), "0.000450");
+    assert_eq!(cost(&all, "work", "gpt-4o", &tokens(1_000_000, 0)), "7.000000", "a row of its own wins");
+    assert!(all.lookup("openai", "gpt-4o", Timestamp(0)).is_none(), "another server under a known name has no bundled prices");
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, Fault, FaultCode, Measured, PartHash, Warning};
+use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Fault, FaultCode, Measured, PartHash, Warning};
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 
@@ -32,6 +32,7 @@ pub struct Span {
     /// What it answered, as a part.
     pub answer: Option<PartHash>,
     pub finish: Option<String>,
+    pub cost_source: Option<CostSource>,
     pub warnings: Vec<Warning>,
 }
 
@@ -62,6 +63,7 @@ impl Span {
             prompt: call.prompt.clone(),
             answer: None,
             finish: None,
+            cost_source: None,
             warnings: Vec::new(),
         }
     }
@@ -86,6 +88,7 @@ impl Span {
             prompt: Vec::new(),
             answer: None,
             finish: None,
+            cost_source: None,
             warnings: Vec::new(),
         }
     }
@@ -94,6 +97,7 @@ impl Span {
         self.finished_at = Some(at);
         self.usage = call.usage;
         self.finish.clone_from(&call.finish);
+        self.cost_source = call.cost_source;
         self.warnings.clone_from(&call.warnings);
         self.status = if call.outcome.ok() { "completed" } else { "failed" };
         match &call.outcome {
@@ -158,6 +162,7 @@ impl Span {
             && matches!(self.kind, "llm" | "embedding")
         {
             fields.extend(usage(&self.usage.unwrap_or_default()));
+            fields.extend(self.cost_source.map(|source| ("cost_source".to_owned(), json!(source))));
             super::add_ending(fields, self.finish.as_deref(), &self.warnings);
         }
         shown

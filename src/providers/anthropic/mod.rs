@@ -1,8 +1,9 @@
 //! Owns the family of Anthropic messages.
 
 mod blocks;
+mod marks;
 mod model;
-mod request;
+pub(super) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,8 @@ use crate::model::event::FaultCode;
 
 /// The name of the wire family, in the blocks that it wants back.
 const FAMILY: &str = "anthropic";
+/// The kind under which its models are known.
+const KIND: &str = "anthropic";
 /// How often an answer that pauses for the provider's own tools is asked to go on.
 const PAUSES: u32 = 8;
 

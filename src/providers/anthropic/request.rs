@@ -4,45 +4,28 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::blocks;
 use super::model::{self, Thinking};
-use crate::providers::{ChatRequest, NativeTool, instruct, subset};
+use super::{KIND, blocks, marks};
+use crate::model::registry::{Facts, Structured};
+use crate::providers::{ChatRequest, NativeTool, instruct, strict};
 
 /// The last version that takes `temperature` and `top_p`.
-const SAMPLING: &str = "2023-06-01";
+pub(in crate::providers) const SAMPLING: &str = "2023-06-01";
 /// The current version.
 const CURRENT: &str = "2026-10-21";
 /// The version of its web search that is meant where none is named.
 const WEB_SEARCH: &str = "web_search_20250305";
-/// What a schema may say; the rest is checked when the answer is there.
-const KEYWORDS: [&str; 15] = [
-    "type",
-    "properties",
-    "required",
-    "items",
-    "enum",
-    "const",
-    "anyOf",
-    "allOf",
-    "$ref",
-    "$defs",
-    "definitions",
-    "format",
-    "title",
-    "description",
-    "additionalProperties",
-];
-
 /// The version that a request is made with: the configured one, else the latest that takes its settings.
-pub(super) fn version<'a>(configured: Option<&'a str>, request: &ChatRequest) -> &'a str {
+pub(in crate::providers) fn version<'a>(configured: Option<&'a str>, request: &ChatRequest) -> &'a str {
     let sampled = request.parameters.temperature.is_some() || request.parameters.top_p.is_some();
     configured.unwrap_or(if sampled { SAMPLING } else { CURRENT })
 }
 
-pub(super) fn body(request: &ChatRequest, version: &str) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest, version: &str) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
-    let format = format(request);
+    let facts = request.facts(KIND);
+    let format = format(request, &facts);
     let told = request.schema.as_ref().filter(|_| format.is_none());
     let system = instruct::instructions(&request.messages, told);
     if !system.is_empty() {
@@ -50,7 +33,7 @@ pub(super) fn body(request: &ChatRequest, version: &str) -> Value {
     }
     body.insert("messages".into(), blocks::turns(&request.messages, &request.media).into());
     add_tools(&mut body, request);
-    let thinks = add_limits(&mut body, request, format);
+    let thinks = add_limits(&mut body, request, &facts, format);
     if !thinks && version <= SAMPLING {
         add_sampling(&mut body, request);
     }
@@ -59,6 +42,9 @@ pub(super) fn body(request: &ChatRequest, version: &str) -> Value {
     }
     if request.stream {
         body.insert("stream".into(), true.into());
+    }
+    if let Some(ttl) = request.cache {
+        marks::add(&mut body, ttl);
     }
     Value::Object(body)
 }
@@ -72,10 +58,9 @@ pub(super) fn go_on(body: &mut Value, so_far: &[Value]) {
     messages.push(json!({"role": "assistant", "content": so_far}));
 }
 
-fn format(request: &ChatRequest) -> Option<Value> {
-    let schema = request.schema.as_ref().filter(|_| model::takes_format(&request.model))?;
-    let schema = subset::closed(schema).filter(|schema| schema.get("type").is_some_and(|kind| kind == "object"))?;
-    Some(json!({"type": "json_schema", "schema": subset::only(&schema, &KEYWORDS)}))
+fn format(request: &ChatRequest, facts: &Facts) -> Option<Value> {
+    let schema = request.schema.as_ref().filter(|_| facts.structured() == Structured::Schema)?;
+    Some(json!({"type": "json_schema", "schema": strict::rewritten(schema, &strict::ANTHROPIC)?}))
 }
 
 /// One of both: the newer models refuse `temperature` together with `top_p`.
@@ -88,13 +73,13 @@ fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
 }
 
 /// How long the answer may be, and how much the model thinks before; whether it thinks.
-fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Option<Value>) -> bool {
+fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Facts, format: Option<Value>) -> bool {
     let wanted = request.parameters.max_tokens;
-    let mut max_tokens = wanted.unwrap_or_else(|| model::max_tokens(&request.model));
+    let mut max_tokens = wanted.unwrap_or_else(|| model::max_tokens(facts));
     let mut output = Map::new();
     let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
         let budget = model::budget(effort);
-        match (model::thinking(&request.model), budget) {
+        match (model::thinking(facts), budget) {
             (Thinking::Never, _) => None,
             (_, None) => Some(json!({"type": "disabled"})),
             (Thinking::Effort, Some(_)) => {
@@ -103,7 +88,7 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, format: Opti
             }
             (Thinking::Budget, Some(budget)) => {
                 // The budget is part of the limit.
-                let (limit, budget) = model::with_budget(&request.model, wanted, budget);
+                let (limit, budget) = model::with_budget(facts, wanted, budget);
                 max_tokens = limit;
                 Some(json!({"type": "enabled", "budget_tokens": budget}))
             }

@@ -117,7 +117,7 @@ impl Reading for Speech {
         let text = blocks.iter().filter(|block| text(block, "type") == "text").map(|block| reply::text(block, "text")).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own) || block.get("citations").is_some());
         let own = special.then_some(Value::Array(blocks));
-        let mut reply = Parts { text, calls, own, tokens, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        let mut reply = Parts { text, calls, own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));

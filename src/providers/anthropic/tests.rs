@@ -2,6 +2,7 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::agent::CacheTtl;
 use crate::model::chat::ProviderBlocks;
 use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, schema, told, whole};
 
@@ -411,4 +412,25 @@ async fn a_conversation_with_calls_names_its_tools_even_when_none_is_offered() {
         (&json!([{"name": "t", "input_schema": {"type": "object"}}]), &json!({"type": "none"}))
     );
     assert_eq!(body["messages"][1]["content"].as_array().map(Vec::len), Some(2));
+}
+
+/// The places of the marks, as <https://platform.claude.com/docs/en/build-with-claude/prompt-caching> has them.
+#[tokio::test]
+async fn what_is_to_be_kept_is_marked_at_four_places_at_most() {
+    let mut request = rich();
+    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), value: json!([{"type": "text", "text": "So"}, {"type": "thinking", "thinking": "Hm", "signature": "s"}]) });
+    request.messages[2].tool_calls.clear();
+    request.messages[2].content = "So".into();
+    request.messages.truncate(3);
+    for (ttl, mark) in [(CacheTtl::Minutes, json!({"type": "ephemeral"})), (CacheTtl::Hour, json!({"type": "ephemeral", "ttl": "1h"}))] {
+        request.cache = Some(ttl);
+        let (_, body) = sent(&request).await;
+        assert_eq!(body["system"], json!([{"type": "text", "text": "S", "cache_control": mark}]));
+        assert_eq!(body["tools"][0]["cache_control"], mark);
+        assert_eq!(body["messages"][0]["content"][4]["cache_control"], mark);
+        assert_eq!(body["messages"][1]["content"][0]["cache_control"], mark, "not on what it thought: {}", body["messages"][1]);
+        assert_eq!(body.to_string().matches("cache_control").count(), 4);
+    }
+    let (_, body) = sent(&hello(false)).await;
+    assert!(!body.to_string().contains("cache_control"));
 }

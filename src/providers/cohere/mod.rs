@@ -1,6 +1,6 @@
 //! Owns the family of Cohere's second version.
 
-mod request;
+pub(super) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ const KEYWORDS: [&str; 14] = [
     "description",
 ];
 
-pub(super) fn body(request: &ChatRequest) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     let native = request.schema.as_ref().filter(|schema| request.tools.is_empty() && is_takeable(schema));

@@ -3,7 +3,7 @@
 mod embed;
 mod model;
 mod parts;
-mod request;
+pub(super) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use super::outbound::Answer;
 use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 
-/// The name of the wire family, in the parts that it wants back.
+/// The name of the wire family, in the parts that it wants back, and the kind under which its models are known.
 const FAMILY: &str = "gemini";
 
 /// A provider that speaks Gemini's interface.

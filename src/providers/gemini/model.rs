@@ -1,7 +1,8 @@
-//! Owns what Gemini models take, which depends on their generation, and where they are found.
+//! Owns where Gemini models are found, and how they are told how much to think.
 
 use serde_json::{Value, json};
 
+use crate::model::registry::{Facts, Reasoning};
 use crate::providers::wire;
 
 /// A model's path: `models/<name>`, or the path that its name is.
@@ -10,28 +11,17 @@ pub(super) fn path(model: &str) -> String {
     named.split('/').map(wire::segment).collect::<Vec<_>>().join("/")
 }
 
-/// `3` of `gemini-3.5-flash`; names without a number are the latest.
-fn generation(model: &str) -> u32 {
-    let number = model.rsplit('/').next().and_then(|name| name.strip_prefix("gemini-"));
-    number.and_then(|name| name.split(['.', '-']).next()?.parse().ok()).unwrap_or(u32::MAX)
-}
-
-/// It gives structured answers also when tools are on offer.
-pub(super) fn mixes_format_and_tools(model: &str) -> bool {
-    generation(model) >= 3
-}
-
 /// How it is told how much to think.
-pub(super) fn thinking(model: &str, effort: &str) -> Option<Value> {
-    let pro = model.contains("-pro");
-    match (generation(model), effort) {
-        (0..2, _) => None,
-        (2, "none") if !pro => Some(json!({"thinkingBudget": 0})),
-        (2, "none" | "minimal") => Some(json!({"thinkingBudget": 128})),
-        (2, "low") => Some(json!({"thinkingBudget": 1024})),
-        (2, "medium") => Some(json!({"thinkingBudget": 8192})),
-        (2, _) => Some(json!({"thinkingBudget": 24_576})),
-        (_, "none" | "minimal") => Some(json!({"thinkingLevel": if pro { "low" } else { "minimal" }})),
+pub(super) fn thinking(facts: &Facts, effort: &str) -> Option<Value> {
+    let takes = |effort: &str| facts.efforts.as_ref().is_some_and(|efforts| efforts.iter().any(|one| one == effort));
+    match (facts.reasoning, effort) {
+        (Some(Reasoning::None), _) => None,
+        (Some(Reasoning::Budget), "none") if takes("none") => Some(json!({"thinkingBudget": 0})),
+        (Some(Reasoning::Budget), "none" | "minimal") => Some(json!({"thinkingBudget": 128})),
+        (Some(Reasoning::Budget), "low") => Some(json!({"thinkingBudget": 1024})),
+        (Some(Reasoning::Budget), "medium") => Some(json!({"thinkingBudget": 8192})),
+        (Some(Reasoning::Budget), _) => Some(json!({"thinkingBudget": 24_576})),
+        (_, "none" | "minimal") => Some(json!({"thinkingLevel": if takes("minimal") { "minimal" } else { "low" }})),
         (_, "low" | "medium") => Some(json!({"thinkingLevel": effort})),
         _ => Some(json!({"thinkingLevel": "high"})),
     }
@@ -42,11 +32,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn models_have_paths_and_generations() {
+    fn models_have_paths() {
         assert_eq!(path("gemini-2.5-pro"), "models/gemini-2.5-pro");
         assert_eq!(path("tunedModels/a b?"), "tunedModels/a%20b%3F");
-        for (model, wanted) in [("gemini-2.5-pro", 2), ("models/gemini-3-flash", 3), ("gemini-flash-latest", u32::MAX), ("x", u32::MAX)] {
-            assert_eq!(generation(model), wanted, "{model}");
-        }
     }
 }

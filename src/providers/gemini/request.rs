@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{model, parts};
+use super::{FAMILY, model, parts};
+use crate::model::registry::{Facts, Structured};
 use crate::providers::{ChatRequest, instruct, subset};
 
 /// What a schema may say; the rest is checked when the answer is there.
@@ -30,10 +31,11 @@ const KEYWORDS: [&str; 21] = [
     "propertyOrdering",
 ];
 
-pub(super) fn body(request: &ChatRequest) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
     let has_tools = !request.tools.is_empty() || !request.native_tools.is_empty();
-    let native = !has_tools || model::mixes_format_and_tools(&request.model);
+    let facts = request.facts(FAMILY);
+    let native = facts.structured() == Structured::Schema && (!has_tools || facts.structured_with_tools.unwrap_or(true));
     let told = request.schema.as_ref().filter(|_| !native);
     let instructions = instruct::instructions(&request.messages, told);
     if !instructions.is_empty() {
@@ -41,7 +43,7 @@ pub(super) fn body(request: &ChatRequest) -> Value {
     }
     body.insert("contents".into(), parts::contents(&request.messages, &request.media).into());
     add_tools(&mut body, request);
-    let config = config(request, native);
+    let config = config(request, &facts, native);
     if !config.is_empty() {
         body.insert("generationConfig".into(), config.into());
     }
@@ -70,7 +72,7 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     }
 }
 
-fn config(request: &ChatRequest, native: bool) -> Map<String, Value> {
+fn config(request: &ChatRequest, facts: &Facts, native: bool) -> Map<String, Value> {
     let parameters = &request.parameters;
     let effort = parameters.reasoning_effort.as_deref();
     let schema = request.schema.as_ref().filter(|_| native);
@@ -79,7 +81,7 @@ fn config(request: &ChatRequest, native: bool) -> Map<String, Value> {
         ("topP", parameters.top_p.map(Value::from)),
         ("maxOutputTokens", parameters.max_tokens.map(Value::from)),
         ("stopSequences", parameters.stop.clone().map(Value::from)),
-        ("thinkingConfig", effort.and_then(|effort| model::thinking(&request.model, effort))),
+        ("thinkingConfig", effort.and_then(|effort| model::thinking(facts, effort))),
         ("responseMimeType", schema.map(|_| "application/json".into())),
         ("responseJsonSchema", schema.map(|schema| subset::only(schema, &KEYWORDS))),
     ];

@@ -94,7 +94,7 @@ impl Reading for Candidate {
         };
         let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        reply::Parts { text, calls, own, tokens: self.tokens, finish, explanation: self.explanation }.into_reply(FAMILY, request)
+        reply::Parts { text, calls, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 

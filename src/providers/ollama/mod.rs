@@ -1,6 +1,6 @@
 //! Owns the family of Ollama: lines of JSON, whole tool calls, images beside the text.
 
-mod request;
+pub(super) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

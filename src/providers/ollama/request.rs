@@ -4,11 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::registry::{Facts, Reasoning};
 use crate::providers::files::{self, Kind};
 use crate::providers::reply::object;
 use crate::providers::{ChatRequest, Media, instruct};
 
-pub(super) fn body(request: &ChatRequest, window: Option<u64>) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest, window: Option<u64>) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     // A format binds every token, so that a model could call no tool.
@@ -26,7 +27,7 @@ pub(super) fn body(request: &ChatRequest, window: Option<u64>) -> Value {
         body.insert("format".into(), schema.clone());
     }
     if let Some(effort) = request.parameters.reasoning_effort.as_deref() {
-        body.insert("think".into(), think(&request.model, effort));
+        body.insert("think".into(), think(&request.facts(FAMILY), effort));
     }
     let options = options(request, window);
     if !options.is_empty() {
@@ -37,10 +38,10 @@ pub(super) fn body(request: &ChatRequest, window: Option<u64>) -> Value {
 }
 
 /// Most models only know whether to think, not how much.
-fn think(model: &str, effort: &str) -> Value {
+fn think(facts: &Facts, effort: &str) -> Value {
     match effort {
         "none" => false.into(),
-        _ if !model.contains("gpt-oss") => true.into(),
+        _ if facts.reasoning != Some(Reasoning::Effort) => true.into(),
         "minimal" => "low".into(),
         "xhigh" | "max" => "high".into(),
         level => level.into(),

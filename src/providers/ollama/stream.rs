@@ -61,7 +61,7 @@ impl Reading for Talk {
             "length" => Finish::Length,
             _ => Finish::Other,
         };
-        let parts = Parts { text: self.text, calls: self.calls, own, tokens: self.tokens, finish, explanation: String::new() };
+        let parts = Parts { text: self.text, calls: self.calls, own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply(FAMILY, request)
     }
 }

@@ -4,26 +4,36 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::own;
+use crate::config::Quirks;
+use crate::model::registry::{Facts, Structured};
 
 /// What one of them wants.
 #[derive(Clone, Debug)]
 pub struct Dialect {
+    /// The kind under which its models are known.
+    pub kind: Cow<'static, str>,
     /// How the credential is sent.
     pub authorization: Authorization,
     /// The key of the token limit.
-    pub max_tokens: &'static str,
+    pub max_tokens: Cow<'static, str>,
+    /// The role of its instructions.
+    pub system_role: Cow<'static, str>,
+    /// A member of its messages that carries what the model thinks, beside the usual ones.
+    pub reasoning_field: Option<String>,
+    /// It takes schemas that bind every token.
+    pub strict: bool,
+    /// `[DONE]` ends an answer also where no finish reason came.
+    pub ends_with_marker: bool,
     /// Usage must be asked for in streams.
     pub asks_usage: bool,
     /// How it gives structured answers.
     pub structure: Structure,
-    /// The models that take a schema, by a part of their names; empty: all. The others give JSON of any form.
-    pub schema_models: &'static [&'static str],
     /// It takes a form for its answer only where no tools are offered.
     pub tools_or_structure: bool,
     /// It does not stream answers that have a form.
     pub whole_structures: bool,
     /// What of its assistant messages it wants back.
-    pub echo: &'static [Echo],
+    pub echo: Cow<'static, [Echo]>,
     /// It takes only ids of calls that have nine letters and figures.
     pub short_ids: bool,
     /// How it makes embeddings.
@@ -35,10 +45,10 @@ pub struct Dialect {
 }
 
 /// What of an assistant message is wanted back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Echo {
     /// A text under this key.
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// A list under this key, whose items come in pieces.
     Details(&'static str),
     /// The thinking parts of the content.
@@ -84,14 +94,18 @@ pub struct Azure {
 }
 
 const PLAIN: Dialect = Dialect {
+    kind: Cow::Borrowed("openai-compatible"),
     authorization: Authorization::Bearer,
-    max_tokens: "max_tokens",
+    max_tokens: Cow::Borrowed("max_tokens"),
+    system_role: Cow::Borrowed("system"),
+    reasoning_field: None,
+    strict: true,
+    ends_with_marker: false,
     asks_usage: true,
     structure: Structure::Schema,
-    schema_models: &[],
     tools_or_structure: false,
     whole_structures: false,
-    echo: &[],
+    echo: Cow::Borrowed(&[]),
     short_ids: false,
     embedding: EmbeddingKeys { dimensions: "dimensions", input_type: false },
     native_tools: true,
@@ -102,26 +116,26 @@ impl Dialect {
     /// The dialect of a provider by its kind; unknown ones are taken as plain speakers.
     #[must_use]
     pub fn of(kind: &str) -> Self {
-        match kind {
-            "openai" => Self { max_tokens: "max_completion_tokens", native_tools: false, ..PLAIN },
+        let completion = Cow::Borrowed("max_completion_tokens");
+        let dialect = match kind {
+            "openai" => Self { max_tokens: completion, native_tools: false, ..PLAIN },
             "azure-openai" => {
                 let azure = Some(Azure::default());
-                Self { authorization: Authorization::ApiKey, max_tokens: "max_completion_tokens", native_tools: false, azure, ..PLAIN }
+                Self { authorization: Authorization::ApiKey, max_tokens: completion, native_tools: false, azure, ..PLAIN }
             }
             "groq" => Self {
-                max_tokens: "max_completion_tokens",
-                schema_models: &["gpt-oss", "llama-4", "kimi-k2"],
+                max_tokens: completion,
                 tools_or_structure: true,
                 whole_structures: true,
                 ..PLAIN
             },
             "deepseek" => {
-                Self { structure: Structure::AnyJson, echo: &[Echo::Text("reasoning_content")], native_tools: false, ..PLAIN }
+                Self { structure: Structure::AnyJson, echo: Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))]), native_tools: false, ..PLAIN }
             }
-            "openrouter" => Self { echo: &[Echo::Details("reasoning_details")], ..PLAIN },
+            "openrouter" => Self { echo: Cow::Borrowed(&[Echo::Details("reasoning_details")]), ..PLAIN },
             "mistral" => Self {
                 asks_usage: false,
-                echo: &[Echo::Thinking],
+                echo: Cow::Borrowed(&[Echo::Thinking]),
                 short_ids: true,
                 embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: false },
                 native_tools: false,
@@ -129,7 +143,30 @@ impl Dialect {
             },
             "voyage" => Self { embedding: EmbeddingKeys { dimensions: "output_dimension", input_type: true }, ..PLAIN },
             _ => PLAIN,
+        };
+        Self { kind: kind.to_owned().into(), ..dialect }
+    }
+
+    /// It with what the configuration says of its server.
+    #[must_use]
+    pub fn with(mut self, quirks: &Quirks) -> Self {
+        self.asks_usage = quirks.stream_usage.unwrap_or(self.asks_usage);
+        self.strict = quirks.strict_schemas.unwrap_or(self.strict);
+        self.ends_with_marker = quirks.end_marker.unwrap_or(self.ends_with_marker);
+        if let Some(role) = quirks.system_role {
+            self.system_role = role.as_str().into();
         }
+        if let Some(name) = &quirks.max_tokens_name {
+            self.max_tokens = name.clone().into();
+        }
+        self.reasoning_field.clone_from(&quirks.reasoning_field);
+        match (&quirks.reasoning_field, quirks.echo_reasoning) {
+            (_, Some(false)) => self.echo = Cow::Borrowed(&[]),
+            (Some(name), _) => self.echo = vec![Echo::Text(name.clone().into())].into(),
+            (None, Some(true)) if self.echo.is_empty() => self.echo = vec![Echo::Text("reasoning_content".into())].into(),
+            (None, Some(true) | None) => {}
+        }
+        self
     }
 
     /// The name under which a model is asked: on Azure that of its deployment.
@@ -140,12 +177,12 @@ impl Dialect {
 
     /// How an answer of a model is given its form, with or without tools beside it.
     #[must_use]
-    pub fn structure(&self, model: &str, tools: bool) -> Structure {
-        let knows = self.schema_models.is_empty() || self.schema_models.iter().any(|part| model.contains(part));
-        match self.structure {
-            Structure::Schema | Structure::AnyJson if tools && self.tools_or_structure => Structure::Words,
-            Structure::Schema if !knows => Structure::AnyJson,
-            structure @ (Structure::Schema | Structure::AnyJson | Structure::Words) => structure,
+    pub fn structure(&self, facts: &Facts, tools: bool) -> Structure {
+        match (self.structure, facts.structured()) {
+            (Structure::Words, _) | (_, Structured::None) => Structure::Words,
+            (Structure::Schema | Structure::AnyJson, _) if tools && self.tools_or_structure => Structure::Words,
+            (Structure::AnyJson, _) | (_, Structured::Json) => Structure::AnyJson,
+            (Structure::Schema, Structured::Schema) => Structure::Schema,
         }
     }
 

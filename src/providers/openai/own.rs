@@ -10,15 +10,15 @@ use super::dialect::Echo;
 const THINKING: &str = "thinking";
 
 /// Keeps what one piece of an answer adds.
-pub(super) fn keep(own: &mut Map<String, Value>, echo: Echo, message: &Value) {
+pub(super) fn keep(own: &mut Map<String, Value>, echo: &Echo, message: &Value) {
     match echo {
-        Echo::Text(key) => keep_text(own, key, text(message.get(key))),
+        Echo::Text(key) => keep_text(own, key, text(message.get(&**key))),
         Echo::Details(key) => {
-            let more = message.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let more = message.get(*key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             if more.is_empty() {
                 return;
             }
-            if let Value::Array(kept) = own.entry(key).or_insert_with(|| json!([])) {
+            if let Value::Array(kept) = own.entry(*key).or_insert_with(|| json!([])) {
                 more.iter().for_each(|detail| keep_detail(kept, detail));
             }
         }
@@ -62,8 +62,9 @@ fn keep_detail(kept: &mut Vec<Value>, detail: &Value) {
 /// Puts what was kept back into a message. What another speaker of the same family wants is not sent.
 pub(super) fn put_back(told: &mut Map<String, Value>, echo: &[Echo], own: &Value) {
     for echo in echo {
-        match *echo {
-            Echo::Text(key) | Echo::Details(key) => told.extend(own.get(key).map(|kept| (key.to_owned(), kept.clone()))),
+        match echo {
+            Echo::Text(key) => told.extend(own.get(&**key).map(|kept| (key.to_string(), kept.clone()))),
+            Echo::Details(key) => told.extend(own.get(*key).map(|kept| ((*key).to_owned(), kept.clone()))),
             Echo::Thinking => {
                 let Some(thought) = own.get(THINKING) else { continue };
                 let said = told.get("content").and_then(Value::as_str).filter(|said| !said.is_empty());

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::dialect::Azure;
 use super::*;
+use crate::config::Quirks;
 use crate::model::chat::{Message, ProviderBlocks, Role, ToolCall};
 use crate::providers::ToolOffer;
 use crate::providers::mock::{self, Canned, hello, result, told, whole};
@@ -278,4 +279,22 @@ async fn a_speaker_that_streams_no_forms_is_asked_for_the_whole() {
         request::body(&asked, &Dialect::of("groq")).get("stream").cloned()
     };
     assert_eq!((asked(None), asked(Some(json!({"type": "object"})))), (Some(json!(true)), None));
+}
+
+#[tokio::test]
+async fn what_a_server_does_differently_is_configured() {
+    let quirks = Quirks { reasoning_field: Some("thoughts".into()), end_marker: Some(true), strict_schemas: Some(false), ..Quirks::default() };
+    let dialect = Dialect::of("openai-compatible").with(&quirks);
+    let thinks = format!("data: {}\n\ndata: [DONE]\n\n", delta(&json!({"content": "Yes", "thoughts": "Hm"})));
+    let (wire, mock) = mock::start("/v1", vec![Canned(200, &[], vec![thinks]), stream(&[delta(&json!({"content": "ok"}))])]).await;
+    let provider = OpenAi { wire, dialect };
+    let mut request = hello(true);
+    let reply = provider.chat(&request, &|_| {}).await.expect("`[DONE]` is the end of this one");
+    request.messages.push(reply.message);
+    request.schema = Some(mock::schema());
+    provider.chat(&request, &|_| {}).await.expect("an answer");
+    let seen = mock.seen.lock().expect("seen");
+    assert_eq!((&seen[1].1["messages"][2]["thoughts"], &seen[1].1["response_format"]["json_schema"]["strict"]), (&json!("Hm"), &json!(false)));
+    let silent = Dialect::of("deepseek").with(&Quirks { echo_reasoning: Some(false), ..Quirks::default() });
+    assert!(silent.echo.is_empty() && !Dialect::of("deepseek").echo.is_empty());
 }

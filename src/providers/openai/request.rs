@@ -9,9 +9,9 @@ use crate::model::agent::Parameters;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind};
 use crate::providers::reply::object;
-use crate::providers::{ChatRequest, Media, instruct};
+use crate::providers::{ChatRequest, Media, instruct, strict};
 
-pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), dialect.name(&request.model).into());
     let format = format(request, dialect);
@@ -22,8 +22,9 @@ pub(super) fn body(request: &ChatRequest, dialect: &Dialect) -> Value {
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters, dialect);
     if let Some((schema, structure)) = format {
-        add_format(&mut body, schema, structure);
+        add_format(&mut body, schema, structure, dialect);
     }
+    body.extend(request.cache_key.clone().map(|key| ("prompt_cache_key".to_owned(), key.into())));
     if streams(request, dialect) {
         body.insert("stream".into(), true.into());
         if dialect.asks_usage {
@@ -43,7 +44,7 @@ pub(super) fn streams(request: &ChatRequest, dialect: &Dialect) -> bool {
 fn format<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a Value, Structure)> {
     let schema = request.schema.as_ref()?;
     let tools = !request.tools.is_empty() || !request.native_tools.is_empty();
-    let structure = match (dialect.structure(&request.model, tools), schema.get("type")) {
+    let structure = match (dialect.structure(&request.facts(&dialect.kind), tools), schema.get("type")) {
         (Structure::Schema, Some(kind)) if kind == "object" => Structure::Schema,
         (Structure::Schema | Structure::AnyJson, kind) if kind.is_none_or(|kind| kind == "object") => Structure::AnyJson,
         (Structure::Schema | Structure::AnyJson | Structure::Words, _) => Structure::Words,
@@ -51,31 +52,23 @@ fn format<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a Value,
     Some((schema, structure))
 }
 
-fn add_format(body: &mut Map<String, Value>, schema: &Value, structure: Structure) {
+fn add_format(body: &mut Map<String, Value>, schema: &Value, structure: Structure, dialect: &Dialect) {
     let format = match structure {
-        Structure::Schema => json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": is_strict(schema)}}),
+        Structure::Schema => {
+            let (schema, strict) = strictly(schema, dialect.strict);
+            json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": strict}})
+        }
         Structure::AnyJson => json!({"type": "json_object"}),
         Structure::Words => return,
     };
     body.insert("response_format".into(), format);
 }
 
-/// Strict mode takes only schemas whose objects are closed and whose keys are all required.
-pub(in crate::providers) fn is_strict(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => {
-            let closed = match members.get("properties").and_then(Value::as_object) {
-                Some(properties) => {
-                    let required = members.get("required").and_then(Value::as_array);
-                    let all = required.is_some_and(|required| properties.keys().all(|key| required.iter().any(|one| one == key)));
-                    all && members.get("additionalProperties") == Some(&Value::Bool(false))
-                }
-                None => members.get("type").is_none_or(|kind| kind != "object"),
-            };
-            closed && members.values().all(is_strict)
-        }
-        Value::Array(items) => items.iter().all(is_strict),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+/// The schema as it is sent, and whether the provider is to keep to it token by token.
+pub(in crate::providers) fn strictly(schema: &Value, strict: bool) -> (Value, bool) {
+    match strict::rewritten(schema, &strict::OPENAI).filter(|_| strict) {
+        Some(schema) => (schema, true),
+        None => (schema.clone(), false),
     }
 }
 
@@ -99,7 +92,7 @@ fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialec
     let settings = [
         ("temperature", parameters.temperature.map(Value::from)),
         ("top_p", parameters.top_p.map(Value::from)),
-        (dialect.max_tokens, parameters.max_tokens.map(Value::from)),
+        (&*dialect.max_tokens, parameters.max_tokens.map(Value::from)),
         ("reasoning_effort", parameters.reasoning_effort.clone().map(Value::from)),
         ("stop", parameters.stop.clone().map(Value::from)),
     ];
@@ -112,7 +105,7 @@ fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, dialec
 
 fn message(message: &Message, media: &[Media], dialect: &Dialect) -> Value {
     match message.role {
-        Role::System => json!({"role": "system", "content": message.content}),
+        Role::System => json!({"role": dialect.system_role, "content": message.content}),
         Role::User => json!({"role": "user", "content": content(message, media)}),
         Role::Assistant => assistant(message, dialect),
         Role::Tool => {
@@ -131,7 +124,7 @@ fn assistant(message: &Message, dialect: &Dialect) -> Value {
         told.insert("tool_calls".into(), message.tool_calls.iter().map(|one| call(one, &dialect.id(&one.id))).collect());
     }
     if let Some(own) = message.blocks.as_ref().filter(|own| own.family == FAMILY) {
-        own::put_back(&mut told, dialect.echo, &own.value);
+        own::put_back(&mut told, &dialect.echo, &own.value);
     }
     Value::Object(told)
 }

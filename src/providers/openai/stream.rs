@@ -8,6 +8,7 @@ use super::answer::{self, Fragments};
 use super::dialect::Dialect;
 use super::own;
 use crate::model::chat::Tokens;
+use crate::model::usage::Picos;
 use crate::providers::reply::{self, Parts};
 use crate::providers::wire::{self, Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
@@ -78,6 +79,7 @@ pub(super) struct Speech<'a> {
     calls: Fragments,
     finish: Option<String>,
     tokens: Option<Tokens>,
+    cost: Option<Picos>,
     spoke: bool,
     over: bool,
 }
@@ -110,7 +112,7 @@ impl Reading for Speech<'_> {
 
     /// Not every speaker sends `[DONE]`, and one that broke off may send it all the same.
     fn may_end(&self) -> bool {
-        self.finish.is_some()
+        self.finish.is_some() || (self.over && self.dialect.ends_with_marker)
     }
 
     fn tokens(&self) -> Option<Tokens> {
@@ -133,7 +135,7 @@ impl Reading for Speech<'_> {
             Some(_) => Finish::Other,
         };
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, finish, explanation: self.refusal };
+        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
     }
 }
@@ -141,13 +143,14 @@ impl Reading for Speech<'_> {
 impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (text, refusal, own, calls) = (String::new(), String::new(), Map::new(), Fragments::default());
-        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, spoke: false, over: false }
+        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
     fn take_frame(&mut self, frame: &Frame<'_>) -> Result<(), ProviderFailure> {
         let usage = frame.usages.iter().flatten().find_map(answer::tokens);
         self.tokens = usage.or(self.tokens);
+        self.cost = frame.usages.iter().flatten().find_map(|usage| reply::dollars(usage.get("cost")?)).or(self.cost);
         if let Some(error) = frame.errors.iter().flatten().find(|error| !error.is_null()) {
             return Err(refusal::read_inside(error));
         }
@@ -169,13 +172,13 @@ impl<'a> Speech<'a> {
             self.text.push_str(&text);
             deltas(Delta::Text(text));
         }
-        let thought = answer::thought(message);
+        let thought = answer::thought(message, self.dialect.reasoning_field.as_deref());
         if !thought.is_empty() {
             deltas(Delta::Reasoning(thought));
         }
         self.refusal.push_str(answer::text(message.get("refusal")));
-        for echo in self.dialect.echo {
-            own::keep(&mut self.own, *echo, message);
+        for echo in &*self.dialect.echo {
+            own::keep(&mut self.own, echo, message);
         }
         match message.get("tool_calls").filter(|calls| !calls.is_null()) {
             Some(calls) => self.calls.take(Some(calls)),

@@ -288,7 +288,7 @@ fn rich_request() -> ChatRequest {
     request.messages[1].attachments = vec![attachment];
     request.messages.push(Message { tool_calls: vec![call, bad], ..Message::text(Role::Assistant, "") });
     request.messages.push(Message { tool_call_id: Some("c1".into()), ..Message::text(Role::Tool, "ok") });
-    request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: Bytes::from_static(b"png") }];
+    request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: Bytes::from_static(b"png"), refused: false }];
     request.tools = vec![ToolOffer { name: "t".into(), description: "T".into(), input_schema: json!({"type": "object"}) }];
     request.parallel_tool_calls = Some(false);
     request.parameters.temperature = Some(0.5);

@@ -1,7 +1,7 @@
 //! Owns the family of OpenAI responses: items in, items out, nothing kept at the provider.
 
 mod items;
-mod request;
+pub(super) mod request;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -2,15 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::items;
+use super::{FAMILY, items};
 use crate::model::agent::Parameters;
-use crate::providers::openai::request::is_strict;
+use crate::model::registry::{Reasoning, Structured};
+use crate::providers::openai::request::strictly;
 use crate::providers::{ChatRequest, NativeTool, instruct};
 
-pub(super) fn body(request: &ChatRequest) -> Value {
+pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
-    let told = request.schema.as_ref().filter(|schema| !is_object(schema));
+    let takes_schemas = request.facts(FAMILY).structured() == Structured::Schema;
+    let native = request.schema.as_ref().filter(|schema| takes_schemas && is_object(schema));
+    let told = request.schema.as_ref().filter(|_| native.is_none());
     let instructions = instruct::instructions(&request.messages, told);
     if !instructions.is_empty() {
         body.insert("instructions".into(), instructions.into());
@@ -23,10 +26,12 @@ pub(super) fn body(request: &ChatRequest) -> Value {
     }
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters);
-    if let Some(schema) = request.schema.as_ref().filter(|schema| is_object(schema)) {
-        let format = json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)});
+    if let Some(schema) = native {
+        let (schema, strict) = strictly(schema, true);
+        let format = json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": strict});
         body.insert("text".into(), json!({ "format": format }));
     }
+    body.extend(request.cache_key.clone().map(|key| ("prompt_cache_key".to_owned(), key.into())));
     if request.stream {
         body.insert("stream".into(), true.into());
     }
@@ -39,10 +44,8 @@ fn is_object(schema: &Value) -> bool {
 
 /// Models that do not reason refuse to be asked for their reasoning.
 fn reasons(request: &ChatRequest) -> bool {
-    let model = request.model.rsplit('/').next().unwrap_or_default();
-    let generation = |prefix: &str| model.strip_prefix(prefix)?.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok();
-    let by_name = generation("o").is_some() || generation("gpt-").is_some_and(|number| number >= 5);
-    request.parameters.reasoning_effort.is_some() || (by_name && !model.contains("-chat"))
+    let thinks = request.facts(FAMILY).reasoning.is_some_and(|reasoning| reasoning != Reasoning::None);
+    request.parameters.reasoning_effort.is_some() || thinks
 }
 
 /// Code runs in a container; unless one is named, the provider makes it.

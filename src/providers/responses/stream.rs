@@ -74,7 +74,7 @@ impl Reading for Response {
             "content_filter" => Finish::ContentFilter,
             _ => Finish::Length,
         };
-        Parts { text, calls, own: own(self.items), tokens: self.tokens, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 

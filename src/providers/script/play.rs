@@ -70,7 +70,7 @@ impl Act {
         let finish = if self.calls.is_empty() || self.finish != Finish::Stop { self.finish } else { Finish::ToolCalls };
         let message = Message { tool_calls: self.calls, ..Message::text(Role::Assistant, self.text) };
         let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
-        Ok(ChatReply { message, structured: self.structured, tokens, finish, warnings: Vec::new(), reply_index: self.index })
+        Ok(ChatReply { message, structured: self.structured, tokens, cost: None, finish, warnings: Vec::new(), reply_index: self.index })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Owns the doctor: what is right, doubtful or wrong with this studio, as data; nothing is changed.
 
+mod models;
 mod outside;
 mod tables;
 
@@ -34,7 +35,7 @@ impl Level {
 /// One matter that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it is about: `configuration`, `database`, `migrations`, `clock`, `files`, `credentials`, `prices`, `templates`, `runs`,
+    /// What it is about: `configuration`, `database`, `migrations`, `clock`, `files`, `credentials`, `prices`, `models`, `templates`, `runs`,
     /// `queue`, `observability`, `documents`, `events`, `logs`, `providers`.
     pub name: &'static str,
     /// How it stands.
@@ -98,6 +99,7 @@ impl Studio {
         if let Some(now) = tables::database(self, &mut found).await {
             tables::work(self, now, &mut found).await;
             outside::secrets_of_definitions(self, &mut found).await;
+            models::models(self, &mut found).await;
             if examination.verify {
                 tables::logs(self, &mut found).await;
             }

@@ -61,7 +61,12 @@ async fn providers_tell_their_models_prices_and_whether_they_are_ready() {
     assert_eq!((&listed["default_provider"], &listed["default_model"]), (&json!("script"), &json!("demo")));
     let of = |listed: &Value, id: &str| listed["data"].as_array().expect("data").iter().find(|one| one["id"] == id).cloned().expect("listed");
     expect![[r#"{"id":"mine","label":"Mine","kind":"openai-compatible","configured":true,"models":[{"id":"m","label":"m","capabilities":[],"context_window":null,"price":null}],"embeddings":[]}"#]].assert_eq(&of(&listed, "mine").to_string());
-    expect![[r#"{"id":"openai","label":"OpenAI","kind":"openai","configured":false,"models":[{"id":"gpt-4o-mini","label":"GPT-4o mini","capabilities":["stream","tools","structured","vision"],"context_window":128000,"price":{"input":"0.15","output":"0.60","per_tokens":1000000}},{"id":"gpt-4o","label":"GPT-4o","capabilities":["stream","tools","structured","vision"],"context_window":128000,"price":{"input":"2.50","output":"10","per_tokens":1000000}},{"id":"gpt-4-turbo","label":"GPT-4 Turbo","capabilities":["stream","tools","vision"],"context_window":128000,"price":{"input":"10","output":"30","per_tokens":1000000}}],"embeddings":[{"id":"text-embedding-3-small","dimensions":1536},{"id":"text-embedding-3-large","dimensions":3072}]}"#]].assert_eq(&of(&listed, "openai").to_string());
+    let openai = of(&listed, "openai");
+    expect![[r#"{"id":"gpt-4o-mini","label":"GPT-4o mini","capabilities":["stream","tools","structured","vision"],"context_window":128000,"price":{"input":"0.15","output":"0.60","per_tokens":1000000}}"#]]
+        .assert_eq(&openai["models"].as_array().expect("models").iter().find(|one| one["id"] == "gpt-4o-mini").expect("listed").to_string());
+    expect![[r#"[{"id":"text-embedding-3-small","dimensions":1536},{"id":"text-embedding-3-large","dimensions":3072}]"#]].assert_eq(&openai["embeddings"].to_string());
+    expect![[r#"[{"id":"demo","label":"Demo","capabilities":["stream","tools","structured","vision"],"context_window":null,"price":{"input":"0","output":"0","per_tokens":1000000}},{"id":"echo","label":"Echo","capabilities":["stream","tools","structured","vision"],"context_window":null,"price":{"input":"0","output":"0","per_tokens":1000000}}]"#]]
+        .assert_eq(&of(&listed, "script")["models"].to_string());
     assert_eq!((&of(&listed, "openai")["configured"], &of(&listed, "script")["configured"]), (&json!(false), &json!(true)));
 
     studio.set_host(Arc::new(Keeper), declared());

@@ -141,6 +141,7 @@ async fn a_trace_has_all_its_fields() {
               "started_at": "time",
               "finished_at": "time",
               "duration_ms": "ms",
+              "cost_source": "table",
               "finish": "tool_calls",
               "usage": "20+5"
             },
@@ -183,6 +184,7 @@ async fn a_trace_has_all_its_fields() {
               "started_at": "time",
               "finished_at": "time",
               "duration_ms": "ms",
+              "cost_source": "table",
               "usage": "30+2"
             }
           ],

@@ -294,8 +294,16 @@ export interface Step extends UsageFields {
   chunk_count?: number;
   top_score?: number;
   citations?: { n: number; chunk_id: string; source_name: string }[];
+  warnings?: Notice[];
+}
+/** What was changed, dropped or cut in a model call that went on all the same. */
+export interface Notice {
+  code: string;
+  message: string;
+  parameter?: string;
 }
 export interface Span extends Partial<UsageFields> {
+  warnings?: Notice[];
   id: string;
   parent_span_id: string | null;
   step_id: string | null;

@@ -35,6 +35,10 @@ export function ModelSelect({
   const hint = known
     ? [
         known.context_window ? t('model.context', { size: compact(known.context_window) }) : '',
+        known.capabilities
+          .filter((c) => c !== 'stream')
+          .map((c) => tx(`model.can.${c}`, c))
+          .join(', '),
         known.price
           ? `${symbol()} ${exact(known.price.input)} / ${exact(known.price.output)} ${t('model.per', { n: compact(known.price.per_tokens) })}`
           : t('model.unpriced'),

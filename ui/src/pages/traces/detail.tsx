@@ -7,7 +7,7 @@ import { refresh, useTrace } from '../../api/queries';
 import { atRest, type End } from '../../api/stream';
 import type { TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
-import { count, dateTime, duration, money, priceless, shortId } from '../../i18n/figures';
+import { count, dateTime, duration, money, percent, priceless, shortId } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
 import { saveFile } from '../../parts/file';
 import { oneLine } from '../../parts/one-line';
@@ -329,7 +329,10 @@ function Head({
         <div>
           <span className="eyebrow">{t('trace.tokens')}</span>
           <b>{old ? '–' : count(trace.total_tokens)}</b>
-          <em>{old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}</em>
+          <em>
+            {old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}
+            {!old && trace.cached_tokens > 0 && ` · ${t('usage.share', { n: percent(trace.cached_tokens / (trace.prompt_tokens || 1), 0) })}`}
+          </em>
         </div>
         <div>
           <span className="eyebrow">{t('usage.cost')}</span>

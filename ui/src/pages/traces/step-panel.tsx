@@ -122,6 +122,17 @@ export function StepPanel({
                 </div>
               </div>
             )}
+            {!!(span ?? step).warnings?.length && (
+              <div className="note-box">
+                <div>
+                  {(span ?? step).warnings?.map((w) => (
+                    <div key={`${w.code} ${w.message}`} className="small">
+                      <span className="mono mut">{w.code}</span> <Said text={w.message} />
+                    </div>
+                  ))}
+                </div>
+              </div>
+            )}
             {current === 'output' && <Output step={step} span={span} spans={shown} />}
             {current === 'state' && (
               <>

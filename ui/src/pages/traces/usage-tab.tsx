@@ -3,7 +3,7 @@ import type { ReactElement } from 'react';
 import { useProviders } from '../../api/queries';
 import type { Span, Step } from '../../api/types';
 import { t } from '../../i18n';
-import { compact, count, duration, exact, money, priceless, symbol } from '../../i18n/figures';
+import { compact, count, duration, exact, money, percent, priceless, symbol } from '../../i18n/figures';
 
 export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
   const of = span?.total_tokens !== undefined ? span : step;
@@ -19,7 +19,9 @@ export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans
           {!!of.cached_tokens && (
             <>
               <dt>{t('usage.cached')}</dt>
-              <dd>{count(of.cached_tokens)}</dd>
+              <dd>
+                {count(of.cached_tokens)} · {percent(of.cached_tokens / (of.prompt_tokens || 1))}
+              </dd>
             </>
           )}
           {!!of.cache_write_tokens && (

@@ -282,6 +282,7 @@ function Figures({
     estimated_cost: string;
     total_tokens: number;
     prompt_tokens: number;
+    cached_tokens: number;
     completion_tokens: number;
     run_count: number;
     unpriced: boolean;
@@ -309,7 +310,10 @@ function Figures({
       <div>
         <span className="eyebrow">{t('trace.tokens')}</span>
         <b>{compact(totals.total_tokens)}</b>
-        <em>{t('trace.split', { a: compact(totals.prompt_tokens), b: compact(totals.completion_tokens) })}</em>
+        <em>
+          {t('trace.split', { a: compact(totals.prompt_tokens), b: compact(totals.completion_tokens) })}
+          {totals.cached_tokens > 0 && ` · ${t('usage.share', { n: percent(totals.cached_tokens / (totals.prompt_tokens || 1), 0) })}`}
+        </em>
       </div>
       <div>
         <span className="eyebrow">{t('agents.runs')}</span>

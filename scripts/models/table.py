@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Writes the table of models that the studio bundles, from the package genai-prices, LiteLLM's list of models and `facts.json`.
+
+    table.py <date> <LiteLLM's model_prices_and_context_window_backup.json>
+
+LiteLLM's list gives most facts, genai-prices adds names, windows and models that the list does not have. `facts.json` has what neither
+knows: what the kinds have in common, models that are gone, and replacements; it wins. Each member is written only where it differs from
+what the kind has. The same packages and date give the same bytes.
+"""
+
+import json
+import pathlib
+import re
+import sys
+from importlib.metadata import version
+
+from genai_prices.data import providers
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "prices"))
+from make import MAKERS, OTHER_NAMES, SPOKEN, VENDORS  # noqa: E402
+
+EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+# What holds where neither the kind nor the model says anything else.
+DEFAULTS = {
+    "label": None, "context_window": None, "max_output": None, "usual_output": None, "input": ["text", "image", "audio", "video", "pdf"],
+    "output": ["text"], "reasoning": None, "efforts": None, "sampling": True, "stop": True, "tools": True, "tool_choice": True,
+    "parallel_tools": True, "structured": "schema", "structured_with_tools": True, "cache": "none", "deprecated_at": None,
+    "retired_at": None, "replacement": None,
+}
+# Kinds that are other doors to the models of a kind, or have too many to list.
+OTHER_DOORS = {"azure-openai", "voyage"}
+# Models that call no tools although the list does not say so.
+NO_TOOLS = re.compile(r"(llama|prompt)-guard|deep-research|babbage|davinci|instruct")
+
+
+def levels(entry):
+    """The efforts of a model whose list says which of the unusual ones it takes."""
+    if "reasoning_effort_levels" in entry:
+        return [effort for effort in EFFORTS if effort in entry["reasoning_effort_levels"]]
+    usual = {"low", "medium", "high"}
+    return [effort for effort in EFFORTS if effort in usual or entry.get(f"supports_{effort}_reasoning_effort")]
+
+
+def openai(name, entry, facts):
+    if not entry.get("supports_reasoning"):
+        return
+    facts |= {"reasoning": "effort", "efforts": levels(entry), "sampling": False, "stop": False}
+    generation = re.match(r"gpt-5(?:\.(\d))?", name)
+    if name.startswith("gpt-5-chat"):
+        facts |= {"reasoning": "none", "efforts": [], "sampling": True, "stop": True}
+    elif "chat-latest" in name or "deep-research" in name:
+        facts |= {"efforts": ["medium"]}
+    elif name.startswith("gpt-5-pro"):
+        facts |= {"efforts": ["high"]}
+    elif generation and "-pro" in name:
+        facts |= {"efforts": ["medium", "high", "xhigh"]}
+    elif "-codex" in name:
+        facts |= {"efforts": [effort for effort in facts["efforts"] if effort not in ("none", "minimal")]}
+        if name.startswith("gpt-5.1-codex-max") or name.startswith("gpt-5.2-codex"):
+            facts |= {"efforts": ["low", "medium", "high", "xhigh"]}
+    if re.match(r"o\d", name):
+        facts |= {"parallel_tools": False}
+
+
+def anthropic(_, entry, facts):
+    facts |= {"cache": "marked", "structured": "schema" if entry.get("supports_native_structured_output") else "none"}
+    if entry.get("supports_adaptive_thinking"):
+        # Every model that thinks adaptively thinks as little as it likes, unless it always thinks.
+        always = entry.get("thinking_always_on")
+        efforts = [effort for effort in levels(entry) if effort not in ("none", "minimal")]
+        facts |= {"reasoning": "always" if always else "adaptive", "efforts": efforts if always else ["none", *efforts]}
+    else:
+        facts |= {"reasoning": "budget", "efforts": EFFORTS}
+    facts |= {"usual_output": min(64_000, facts["max_output"] or 8192)}
+
+
+def gemini(name, entry, facts):
+    if not entry.get("supports_reasoning"):
+        facts |= {"reasoning": "none", "efforts": [], "structured_with_tools": False}
+    elif name.startswith("gemini-2"):
+        efforts = ["low", "medium", "high", "xhigh", "max"]
+        facts |= {"reasoning": "budget", "structured_with_tools": False}
+        facts |= {"efforts": ["minimal", *efforts] if "-pro" in name else ["none", *efforts]}
+    else:
+        lowest = "-pro" in name or entry.get("supports_minimal_reasoning_effort") is False
+        facts |= {"reasoning": "effort", "efforts": ["low", "medium", "high"] if lowest else ["minimal", "low", "medium", "high"]}
+
+
+def mistral(_, entry, facts):
+    if entry.get("reasoning_effort_levels"):
+        facts |= {"reasoning": "effort", "efforts": levels(entry)}
+    else:
+        facts |= {"reasoning": "always" if entry.get("supports_reasoning") else "none", "efforts": []}
+
+
+def groq(name, entry, facts):
+    facts |= {"structured": "schema" if "gpt-oss" in name else "json"}
+    if "gpt-oss" in name:
+        facts |= {"reasoning": "effort", "efforts": ["low", "medium", "high"]}
+    elif not entry.get("supports_reasoning"):
+        facts |= {"reasoning": "none", "efforts": []}
+
+
+def cohere(_, entry, facts):
+    if entry.get("supports_reasoning"):
+        facts |= {"reasoning": "adaptive", "efforts": EFFORTS}
+    else:
+        facts |= {"reasoning": "none", "efforts": []}
+
+
+def xai(_, entry, facts):
+    facts |= {"stop": not entry.get("supports_reasoning")}
+
+
+OWN = {"openai": openai, "anthropic": anthropic, "gemini": gemini, "mistral": mistral, "groq": groq, "cohere": cohere, "xai": xai}
+
+
+def kinds_of_files(kind, entry):
+    """The files that a model is shown."""
+    told = entry.get("supported_modalities") or []
+    found = ["text"]
+    found += ["image"] if "image" in told or entry.get("supports_vision") or entry.get("supports_image_input") else []
+    found += ["audio"] if "audio" in told or entry.get("supports_audio_input") else []
+    found += ["video"] if "video" in told or entry.get("supports_video_input") else []
+    pdf = entry.get("supports_pdf_input") or (kind == "gemini" and entry.get("supports_vision"))
+    found += ["pdf"] if pdf else []
+    return found
+
+
+def of_list(kind, name, entry):
+    facts = {
+        "context_window": entry.get("max_input_tokens"), "max_output": entry.get("max_output_tokens"),
+        "input": kinds_of_files(kind, entry),
+        "tools": not NO_TOOLS.search(name) and entry.get("supports_function_calling") is not False,
+        "tool_choice": entry.get("supports_tool_choice") is not False,
+        "parallel_tools": entry.get("supports_parallel_function_calling") is not False,
+        "sampling": entry.get("supports_sampling_params") is not False,
+        "retired_at": entry.get("deprecation_date"),
+    }
+    if kind in ("openai", "mistral", "xai"):
+        facts["structured"] = "schema" if entry.get("supports_response_schema") else "json"
+    if kind == "openai" and re.match(r"gpt-4(-0613)?$|gpt-3\.5-turbo-(16k|instruct)|babbage|davinci", name):
+        facts["structured"] = "none"
+    if kind in OWN:
+        OWN[kind](name, entry, facts)
+    return facts
+
+
+def labels(kind):
+    """What people call the models, and what they can read, by the package."""
+    theirs = VENDORS.get(kind, (None,))[0]
+    return next((known for known in providers if known.id == theirs), None)
+
+
+def listed(kind, entries):
+    _, keys, beginning = VENDORS[kind]
+    for key, entry in entries.items():
+        if entry.get("litellm_provider") in keys and entry.get("mode") in ("chat", "responses") and key.startswith(beginning):
+            name = key.removeprefix(beginning)
+            plain = kind == "groq" or "/" not in name
+            if plain and not SPOKEN.search(name) and not name.startswith("ft:"):
+                yield name, entry
+
+
+def only_named(kind):
+    """Models of a marketplace, of which only names and windows are known."""
+    for model in labels(kind).models:
+        if model.id.split("/")[0] in MAKERS and not OTHER_NAMES.search(model.id) and not SPOKEN.search(model.id):
+            yield model.id, {"context_window": model.context_window}
+
+
+def rows_of(kind, entries, facts):
+    defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
+    package = labels(kind)
+    found = dict(only_named(kind)) if kind == "openrouter" else {}
+    found |= {name: of_list(kind, name, entry) for name, entry in listed(kind, entries)} if kind in VENDORS and kind not in OTHER_DOORS else {}
+    for name, row in facts["models"].get(kind, {}).items():
+        found[name] = {**found.get(name, {}), **row}
+    for name, row in found.items():
+        known = package and package.find_model(name)
+        if known and known.id == name and known.name and known.name != known.name.lower() and "label" not in row:
+            row["label"] = known.name
+        if row.get("retired_at") and not row.get("replacement"):
+            given = facts["replacements"].get(kind, {})
+            undated = re.sub(r"(-\d{4}-\d{2}-\d{2}|-\d{8}|-\d{4}(-preview)?)$", "", name)
+            row["replacement"] = given.get(name) or given.get(undated)
+    for name in sorted(found):
+        shown = {key: value for key, value in found[name].items() if value != defaults[key]}
+        # Names that only begin those of models are no models themselves.
+        family = name in facts["families"].get(kind, [])
+        yield {"kind": kind, "id": name, **shown, **({"family": True} if family else {})}
+
+
+def main():
+    date, list_path = sys.argv[1:]
+    with open(list_path, encoding="utf-8") as file:
+        entries = json.load(file)
+    facts = json.loads((pathlib.Path(__file__).parent / "facts.json").read_text(encoding="utf-8"))
+    kinds = {kind: {key: value for key, value in told.items() if value != DEFAULTS[key]} for kind, told in facts["kinds"].items()}
+    rows = [row for kind in [*VENDORS, "ollama"] if kind != "voyage" for row in rows_of(kind, entries, facts)]
+    sources = f"genai-prices {version('genai-prices')}, LiteLLM's list of models; see ../prices/NOTICE"
+    head = {"version": 1, "updated": date, "made_from": sources, "kinds": kinds, "sellers": facts["sellers"]}
+    lines = json.dumps(head, separators=(",", ":"))[:-1] + ',"models":[\n'
+    lines += ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    sys.stdout.write(lines + "\n]}\n")
+
+
+if __name__ == "__main__":
+    main()

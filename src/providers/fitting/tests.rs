@@ -1,0 +1,180 @@
+use serde_json::{Value, json};
+
+use super::*;
+use crate::model::registry::{self, Structured};
+use crate::providers::mock::rich;
+use crate::providers::openai::dialect::Dialect;
+use crate::providers::{anthropic, cohere, gemini, ollama, openai, responses};
+
+/// A body as the family of a kind writes it.
+fn body(kind: &str, request: &ChatRequest) -> Value {
+    match kind {
+        "anthropic" => anthropic::request::body(request, anthropic::request::version(None, request)),
+        "gemini" => gemini::request::body(request),
+        "ollama" => ollama::request::body(request, None),
+        "cohere" => cohere::request::body(request),
+        "openai-responses" => responses::request::body(request),
+        _ => openai::request::body(request, &Dialect::of(kind)),
+    }
+}
+
+/// What a body asks for that the facts say is refused.
+fn refused(facts: &Facts, body: &Value) -> Vec<&'static str> {
+    let at = |paths: &[&str]| paths.iter().find_map(|path| body.pointer(path)).cloned();
+    let sampling = at(&[
+        "/temperature",
+        "/top_p",
+        "/p",
+        "/generationConfig/temperature",
+        "/generationConfig/topP",
+        "/options/temperature",
+        "/options/top_p",
+    ]);
+    let stop = at(&["/stop", "/stop_sequences", "/generationConfig/stopSequences", "/options/stop"]);
+    let schema =
+        at(&["/response_format/json_schema", "/text/format/schema", "/output_config/format", "/generationConfig/responseJsonSchema"]);
+    let limit =
+        at(&["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens", "/options/num_predict"]);
+    let effort = at(&["/reasoning_effort", "/reasoning/effort", "/output_config/effort", "/generationConfig/thinkingConfig/thinkingLevel"]);
+    let thinking = at(&["/thinking/type", "/think", "/generationConfig/thinkingConfig"]);
+    let is = |word: &str| thinking.as_ref().is_some_and(|kind| kind == word);
+    let unknown = |effort: &Value| facts.efforts.as_ref().is_some_and(|efforts| efforts.iter().all(|one| effort != one));
+    let checks = [
+        ("sampling", facts.sampling == Some(false) && sampling.is_some()),
+        ("stop", facts.stop == Some(false) && stop.is_some()),
+        ("tools", facts.tools == Some(false) && at(&["/tools"]).is_some()),
+        ("parallel", facts.parallel_tools == Some(false) && at(&["/parallel_tool_calls"]).is_some()),
+        ("schema", facts.structured() != Structured::Schema && schema.is_some()),
+        ("limit", limit.and_then(|limit| limit.as_u64()).zip(facts.max_output).is_some_and(|(limit, most)| limit > most)),
+        ("effort", effort.is_some_and(|effort| unknown(&effort))),
+        ("thinking", facts.reasoning == Some(Reasoning::None) && thinking.is_some()),
+        ("thinking is turned off", facts.reasoning == Some(Reasoning::Always) && is("disabled")),
+        (
+            "budget",
+            facts.reasoning != Some(Reasoning::Budget) && facts.reasoning.is_some() && is("enabled") && body.get("output_config").is_some(),
+        ),
+    ];
+    checks.into_iter().filter_map(|(name, wrong)| wrong.then_some(name)).collect()
+}
+
+/// A request with a setting of each kind.
+fn request(model: &str, n: usize) -> ChatRequest {
+    let mut request = rich();
+    request.model = model.into();
+    request.parameters.temperature = (n & 1 != 0).then_some(0.5);
+    request.parameters.top_p = (n & 2 != 0).then_some(0.9);
+    request.parameters.max_tokens = (n & 4 != 0).then_some(9_000_000);
+    if n & 8 != 0 {
+        request.tools.clear();
+        request.messages.truncate(2);
+        request.schema = Some(crate::providers::mock::schema());
+    }
+    request
+}
+
+#[test]
+fn no_request_asks_for_what_the_table_says_is_refused() {
+    let (mut models, mut wrong, mut seen) = (0, Vec::new(), Vec::new());
+    for kind in registry::kinds() {
+        // Names that only begin like known ones, and unknown ones, too.
+        let names = registry::models(kind).map(|(name, _)| name.to_owned());
+        for model in names.chain(["x".to_owned(), "claude-next-9".to_owned(), "gpt-4o-2099-01-01".to_owned()]) {
+            models += 1;
+            let facts = registry::find(kind, &model).facts;
+            // Names and windows change no request: models that are alike in all else are tried once.
+            let alike =
+                Facts { label: None, context_window: None, deprecated_at: None, retired_at: None, replacement: None, ..(*facts).clone() };
+            if seen.contains(&(kind, alike.clone())) {
+                continue;
+            }
+            seen.push((kind, alike));
+            wrong.extend(tried(kind, &model, &facts));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {models} models:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    assert!(models > 800 && seen.len() > 80, "{models} {}", seen.len());
+}
+
+/// Every effort with every setting of sampling, limit, tools and schema: what went out though it is refused.
+fn tried(kind: &str, model: &str, facts: &std::sync::Arc<Facts>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for effort in EFFORTS.into_iter().map(Some).chain([None, Some("as you like")]) {
+        for n in 0..16 {
+            let mut request = request(model, n);
+            request.parameters.reasoning_effort = effort.map(str::to_owned);
+            let mut warnings = fit(&mut request, facts, Timestamp(0));
+            if kind == "anthropic" {
+                fit_anthropic(&mut request, facts, None, &mut warnings);
+            }
+            request.facts = Some(facts.clone());
+            let found = refused(facts, &body(kind, &request));
+            if !found.is_empty() {
+                wrong.push(format!("{kind} {model} {effort:?} {n}: {found:?}"));
+            }
+            let again = fit(&mut request, facts, Timestamp(0));
+            assert!(again.iter().all(|warning| warning.code == "attachment_dropped"), "{kind} {model}: {again:?}");
+        }
+    }
+    wrong
+}
+
+/// What is changed in a request to a model, and how it goes out.
+fn changes(kind: &str, model: &str, effort: Option<&str>) -> Vec<String> {
+    let mut request = request(model, 7);
+    request.parameters.reasoning_effort = effort.map(str::to_owned);
+    let facts = registry::find(kind, model).facts;
+    let mut warnings = fit(&mut request, &facts, Timestamp(1_796_860_800_000));
+    if kind == "anthropic" {
+        fit_anthropic(&mut request, &facts, None, &mut warnings);
+    }
+    warnings
+        .into_iter()
+        .map(|warning| format!("{} {} {}", warning.code, warning.parameter.as_deref().unwrap_or("-"), warning.message))
+        .collect()
+}
+
+#[test]
+fn each_change_is_told() {
+    expect_test::expect![[r#"
+        parameter_dropped temperature `temperature` is left out: it is not taken by `gpt-5.2`
+        parameter_dropped top_p `top_p` is left out: it is not taken by `gpt-5.2`
+        parameter_dropped stop `stop` is left out: it is not taken by `gpt-5.2`
+        parameter_changed reasoning_effort `reasoning_effort` is `low` instead of `minimal`, which `gpt-5.2` does not have
+        parameter_changed max_tokens `max_tokens` is 128000 instead of 9000000, the most that `gpt-5.2` takes
+        attachment_dropped - `gpt-5.2` does not read audio/wav: the file `audio.wav` is only named"#]]
+    .assert_eq(&changes("openai", "gpt-5.2", Some("minimal")).join("\n"));
+    expect_test::expect![[r#"
+        model_retired model `claude-opus-4-1` ended on 2026-08-05; use `claude-opus-5`
+        parameter_changed max_tokens `max_tokens` is 32000 instead of 9000000, the most that `claude-opus-4-1` takes
+        attachment_dropped - `claude-opus-4-1` does not read audio/wav: the file `audio.wav` is only named
+        parameter_dropped temperature `temperature` is left out: it is not taken while the model thinks
+        parameter_dropped top_p `top_p` is left out: it is not taken while the model thinks"#]]
+    .assert_eq(&changes("anthropic", "claude-opus-4-1", Some("high")).join("\n"));
+    assert_eq!(changes("openai-compatible", "gpt-5.2", Some("minimal")), Vec::<String>::new(), "an unknown server takes everything");
+}
+
+#[test]
+fn an_effort_becomes_the_nearest_one() {
+    let of = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    for (wanted, efforts, near) in [
+        ("minimal", "none low medium high", Some("low")),
+        ("none", "low high", Some("low")),
+        ("xhigh", "low high max", Some("high")),
+        ("max", "medium", Some("medium")),
+        ("as you like", "low", None),
+    ] {
+        assert_eq!(nearest(wanted, &of(efforts)), near, "{wanted} of {efforts}");
+    }
+    assert_eq!(nearest("low", &[]), None);
+}
+
+#[test]
+fn a_file_that_is_not_read_is_named() {
+    let mut request = request("x", 0);
+    let facts = Facts { input: Some(vec![Medium::Text]), ..Facts::default() };
+    let warnings = fit(&mut request, &facts, Timestamp(0));
+    assert_eq!(warnings.iter().filter(|warning| warning.code == "attachment_dropped").count(), 3);
+    let told = body("openai", &request)["messages"][1]["content"].clone();
+    let kinds: Vec<&Value> = told.as_array().expect("parts").iter().map(|part| &part["type"]).collect();
+    assert_eq!(kinds, [&json!("text"); 5]);
+}
