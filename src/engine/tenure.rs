@@ -7,7 +7,8 @@ mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
@@ -195,10 +196,13 @@ pub(super) fn drive_here(
     journal
 }
 
+/// How long drivers are waited for that are in the middle of something when the engine ends: they take answers, and never wait.
+const MIDDLE: Duration = Duration::from_millis(500);
+
 /// Drives a run; what it appends until it has to wait goes to the writer at once, as one piece.
 async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> Drove {
     let mut drive = std::pin::pin!(drive.run());
-    std::future::poll_fn(|context| journal.together(|| drive.as_mut().poll(context))).await
+    std::future::poll_fn(|context| journal.further(|| drive.as_mut().poll(context)).unwrap_or(Poll::Ready(Drove::Lost))).await
 }
 
 impl World {
@@ -289,15 +293,13 @@ impl World {
     /// Gives back all runs that are held here, at once and without waiting: nothing more is written of them. Those that are not driven yet, because they
     /// are being claimed or somebody's answer is being stored, are given back behind everything else that is still written.
     pub(crate) fn abandon(&self) {
-        let held: Vec<(Id, i64)> = self
-            .active
-            .lock()
-            .iter()
-            .map(|(run, active)| {
-                active.journal.give_up();
-                (*run, active.journal.tenure().fence)
-            })
-            .collect();
+        let at_work: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
+        let until = Instant::now() + MIDDLE;
+        let put_down = |journal: Arc<Journal>| {
+            journal.put_down(until);
+            (journal.run, journal.tenure().fence)
+        };
+        let held: Vec<(Id, i64)> = at_work.into_iter().map(put_down).collect();
         if !self.keeps_nothing() {
             held.into_iter().for_each(|(run, fence)| self.give_back(run, fence, false));
             let owner = Arc::clone(&self.owner);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::super::fault::{Code, Fault};
+use super::accepted::{Accepted, OnItsWay};
 use super::bell::{Bell, deadline};
 use super::callback::{PATIENCE, awaited, within};
 use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
@@ -31,6 +32,7 @@ pub(super) struct Hosting {
     state: Mutex<State>,
     /// A callback came back.
     back: Condvar,
+    accepted: Arc<Accepted>,
 }
 
 #[derive(Default)]
@@ -44,12 +46,14 @@ struct State {
     fetchers: Vec<Arc<Bell>>,
     /// Callbacks under way.
     underway: usize,
+    /// No answer is accepted any more.
+    shut: bool,
     closed: bool,
 }
 
 struct Pending {
     op: HostOp,
-    answer: oneshot::Sender<Result<Value, HostFailure>>,
+    answer: oneshot::Sender<(Result<Value, HostFailure>, OnItsWay)>,
     chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
     run: Option<String>,
     /// Of a tool: the call's own id.
@@ -201,15 +205,19 @@ impl Hosting {
         }
         let unknown = || Fault::new(Code::NotFound, "there is no such call, or it was answered or given up");
         let mut state = self.state.lock();
+        if state.shut {
+            return Err(Fault::closed());
+        }
         if ok == 2 {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
             // Nobody listens for chunks of this call: the result alone will do.
             return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));
         }
         let pending = state.pending.remove(&id).ok_or_else(unknown)?;
+        let on_its_way = OnItsWay::new(&self.accepted);
         drop(state);
         let answer = if ok == 1 { Ok(data) } else { Err(HostFailure(failure(&data))) };
-        pending.answer.send(answer).map_err(|_| unknown())
+        pending.answer.send((answer, on_its_way)).map_err(|_| unknown())
     }
 
     /// Tells the host something that expects no answer.
@@ -390,8 +398,16 @@ impl Host for Asked {
             let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
             let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits }));
             let _give_up = GiveUp(hosting, id);
-            answered.await.unwrap_or_else(|_| Err(HostFailure("the engine closed before the host answered".into())))
+            match answered.await {
+                Ok((answer, _has_reached_its_call)) => answer,
+                Err(_) => Err(HostFailure("the engine closed before the host answered".into())),
+            }
         })
+    }
+
+    fn shut(&self) -> BoxFuture<'static, ()> {
+        self.0.state.lock().shut = true;
+        Box::pin(Arc::clone(&self.0.accepted).reach_their_calls())
     }
 
     fn hears_cancels(&self) -> bool {
@@ -401,6 +417,7 @@ impl Host for Asked {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
     use tokio::time::timeout;
 
     use super::*;
@@ -420,6 +437,29 @@ mod tests {
             let heard = fetched().map(|heard| (heard["op"].clone(), heard["payload"].clone()));
             assert_eq!(heard, told.then(|| (json!("tool.cancel"), json!({"call_id": "c1", "cancels": number}))), "{op:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn who_ends_waits_for_answers_that_were_accepted_and_accepts_no_other() {
+        let hosting = Arc::new(Hosting::default());
+        let ask = |call: &str| {
+            let payload = json!({"call_id": call});
+            let mut asked = Asked(Arc::clone(&hosting)).call(HostCall { op: HostOp::ToolCall, payload, chunks: None });
+            assert!((&mut asked).now_or_never().is_none());
+            let fetched = hosting.next(0).expect("open").and_then(|text| serde_json::from_slice::<Value>(&text).ok()).expect("a call");
+            (asked, fetched["call_id"].as_u64().expect("a number"))
+        };
+        let ((first, one), (second, two), (third, three)) = (ask("c1"), ask("c2"), ask("c3"));
+        hosting.complete(one, 1, json!("done")).expect("it is accepted");
+        hosting.complete(two, 0, json!("broken")).expect("it is accepted");
+        let mut shut = Asked(Arc::clone(&hosting)).shut();
+        assert!((&mut shut).now_or_never().is_none(), "two answers are on their way");
+        assert!(hosting.complete(three, 1, json!("late")).is_err());
+        assert_eq!(first.await, Ok(json!("done")));
+        assert!((&mut shut).now_or_never().is_none(), "one answer is on its way");
+        drop(second);
+        assert!((&mut shut).now_or_never().is_some(), "nobody waits for the other any more");
+        assert!(third.now_or_never().is_none(), "a call without an answer stays open");
     }
 
     #[test]

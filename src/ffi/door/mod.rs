@@ -1,5 +1,6 @@
 //! Owns the one door behind all native callers: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
 
+mod accepted;
 mod bell;
 mod callback;
 mod engine;
