@@ -66,3 +66,24 @@ fn leases_are_renewed_beside_what_runs_store() {
     // Other tests share the server.
     assert!(after.unwrap() <= before.map(|count| count + 2), "nobody waits for who waits for him");
 }
+
+#[test]
+fn rows_are_handed_on_as_they_come() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let began = std::time::Instant::now();
+    let came = read(&fresh(), move |tx| {
+        let mut came = Vec::new();
+        // More than a server keeps back before it sends.
+        let sql = "SELECT repeat('x', 100000), pg_sleep(CASE WHEN n = 3 THEN 1 ELSE 0 END) FROM generate_series(1, 3) n";
+        tx.query_each(sql, &[], &mut |row| {
+            came.push((began.elapsed(), row.text(0)?.len()));
+            Ok(())
+        })?;
+        Ok(came)
+    });
+    let came = came.unwrap();
+    assert_eq!(came.iter().map(|(_, length)| *length).collect::<Vec<_>>(), [100_000; 3]);
+    assert!(came[2].0 - came[0].0 > std::time::Duration::from_millis(500), "the first row waited for the last: {came:?}");
+}
