@@ -150,6 +150,11 @@ pub trait Host: Send + Sync {
     fn hears_cancels(&self) -> bool {
         false
     }
+
+    /// The engine ends: an answer that comes from here on is refused. Ready when every answer that was accepted before has reached its call.
+    fn shut(&self) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// The way to the host: whatever host is set at the moment of a question.
@@ -181,6 +186,14 @@ impl HostDoor {
         declaration.classes.insert(class.to_owned(), definition.clone());
         embedded.registered.insert(class.to_owned(), definition);
         embedded.declaration = std::sync::Arc::new(declaration);
+    }
+
+    /// Takes no more answers; ready when those that were accepted have reached their calls.
+    pub(crate) async fn shut(&self) {
+        let host = self.0.read().host.clone();
+        if let Some(host) = host {
+            host.shut().await;
+        }
     }
 
     /// What the host declares.

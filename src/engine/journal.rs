@@ -7,7 +7,7 @@ mod writing;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::sync::{Mutex, MutexGuard};
 use tokio::sync::Notify;
@@ -117,6 +117,8 @@ pub struct Journal {
     durable: AtomicU64,
     changed: Notify,
     broken: CancellationToken,
+    /// Held while the run is driven: what an answer came to is with the writer before it is let go.
+    driven: Mutex<()>,
     watch: Watch,
     masking: Masking,
 }
@@ -152,6 +154,7 @@ impl Journal {
             unstored_bytes: AtomicU64::new(0),
             changed: Notify::new(),
             broken: CancellationToken::new(),
+            driven: Mutex::default(),
             watch: Watch::default(),
             masking,
         })
@@ -237,6 +240,13 @@ impl Journal {
         done
     }
 
+    /// Drives the run a bit further, and stores what is appended meanwhile together. None when nothing more can be written: an answer that a call was
+    /// given then would be lost, so none is taken.
+    pub(super) fn further<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
+        let _until_it_is_with_the_writer = self.driven.lock();
+        (!self.lost()).then(|| self.together(work))
+    }
+
     /// Adds rows that are stored with the next entry.
     pub(super) fn add(&self, add: impl FnOnce(&mut projection::Rows)) {
         add(&mut self.core.lock().pending.append);
@@ -299,6 +309,16 @@ impl Journal {
     /// Nothing more is written here.
     pub(super) fn give_up(&self) {
         self.broken.cancel();
+    }
+
+    /// Nothing more is written here, but for what the run's driver has just taken from its calls; a driver that does not come back is not waited for.
+    pub(super) fn put_down(&self, until: Instant) {
+        let mut driven = self.driven.try_lock();
+        while driven.is_none() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+            driven = self.driven.try_lock();
+        }
+        self.give_up();
     }
 
     /// Whether anything of it is stored.

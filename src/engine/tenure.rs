@@ -7,7 +7,8 @@ mod worker;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
@@ -195,10 +196,15 @@ pub(super) fn drive_here(
     journal
 }
 
+/// How soon a lease is tried again whose run is being written.
+const AGAIN: Duration = Duration::from_millis(50);
+/// How long drivers are waited for that are in the middle of something when the engine ends: they take answers, and never wait.
+const MIDDLE: Duration = Duration::from_millis(500);
+
 /// Drives a run; what it appends until it has to wait goes to the writer at once, as one piece.
 async fn drive_together(journal: &Arc<Journal>, drive: Drive) -> Drove {
     let mut drive = std::pin::pin!(drive.run());
-    std::future::poll_fn(|context| journal.together(|| drive.as_mut().poll(context))).await
+    std::future::poll_fn(|context| journal.further(|| drive.as_mut().poll(context)).unwrap_or(Poll::Ready(Drove::Lost))).await
 }
 
 impl World {
@@ -238,29 +244,58 @@ impl World {
         }
     }
 
+    /// Renews all leases each third of their time. Those of runs that are being written are tried again soon: a write that is held up may let go of its
+    /// run for a moment only, before it is tried again.
     async fn keep_leases(self: Arc<Self>) {
         let third = Duration::from_millis((self.config.runs.lease_seconds * 1000 / 3).max(100));
-        while self.pause(third).await {
-            if let Err(error) = self.renew_leases().await {
-                tracing::warn!(%error, "leases could not be renewed; it is tried again");
+        let (mut next, mut written) = (Instant::now() + third, Vec::new());
+        loop {
+            let left = next.saturating_duration_since(Instant::now());
+            if !self.pause(if written.is_empty() { left } else { left.min(AGAIN) }).await {
+                return;
+            }
+            let all = Instant::now() >= next;
+            if all {
+                next = Instant::now() + third;
+            }
+            let only = std::mem::take(&mut written);
+            match self.renew_leases(|run| all || only.contains(&run)).await {
+                Ok(left) => written = left,
+                Err(error) => tracing::warn!(%error, "leases could not be renewed; it is tried again"),
             }
         }
     }
 
-    /// Holds the runs that are driven here for longer; driving stops at once where somebody else has taken one.
-    async fn renew_leases(&self) -> Result<()> {
+    /// Holds runs that are driven here for longer; driving stops at once where somebody else has taken one. Those that are being written.
+    async fn renew_leases(self: &Arc<Self>, wanted: impl Fn(Id) -> bool) -> Result<Vec<Id>> {
         let stored: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
-        let held: Vec<Arc<Journal>> = stored.into_iter().filter(|journal| journal.is_begun()).collect();
+        let held: Vec<Arc<Journal>> = stored.into_iter().filter(|journal| journal.is_begun() && wanted(journal.run)).collect();
         if held.is_empty() || self.keeps_nothing() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let runs: Vec<Id> = held.iter().map(|journal| journal.run).collect();
-        let lost = queue::hold(&self.store, &self.owner, runs, lease(self).unwrap_or_default()).await?;
+        let world = Arc::clone(self);
+        let until: queue::Until = Arc::new(move || lease(&world).unwrap_or_default());
+        let queue::Renewed { lost, skipped } = queue::hold(&self.store, &self.owner, runs, &until).await?;
         // A run that rests has no lease, also when its driver was not told yet that this is stored.
         for journal in held.iter().filter(|journal| lost.contains(&journal.run) && journal.status() == Status::Running) {
             journal.give_up();
         }
-        Ok(())
+        Ok(skipped)
+    }
+
+    /// Holds all runs that are driven here for longer; false when some are being written all the time.
+    async fn renew_all(self: &Arc<Self>) -> Result<bool> {
+        let mut written = self.renew_leases(|_| true).await?;
+        for _ in 0..20 {
+            if written.is_empty() {
+                break;
+            }
+            tokio::time::sleep(AGAIN).await;
+            let only = std::mem::take(&mut written);
+            written = self.renew_leases(|run| only.contains(&run)).await?;
+        }
+        Ok(written.is_empty())
     }
 
     async fn hear_cancels(self: Arc<Self>) {
@@ -289,15 +324,13 @@ impl World {
     /// Gives back all runs that are held here, at once and without waiting: nothing more is written of them. Those that are not driven yet, because they
     /// are being claimed or somebody's answer is being stored, are given back behind everything else that is still written.
     pub(crate) fn abandon(&self) {
-        let held: Vec<(Id, i64)> = self
-            .active
-            .lock()
-            .iter()
-            .map(|(run, active)| {
-                active.journal.give_up();
-                (*run, active.journal.tenure().fence)
-            })
-            .collect();
+        let at_work: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
+        let until = Instant::now() + MIDDLE;
+        let put_down = |journal: Arc<Journal>| {
+            journal.put_down(until);
+            (journal.run, journal.tenure().fence)
+        };
+        let held: Vec<(Id, i64)> = at_work.into_iter().map(put_down).collect();
         if !self.keeps_nothing() {
             held.into_iter().for_each(|(run, fence)| self.give_back(run, fence, false));
             let owner = Arc::clone(&self.owner);

@@ -59,7 +59,7 @@ pub enum StoreError {
     #[error("{0}")]
     Server(String),
     /// The server gives this process no more connections.
-    #[error("the database server takes no more connections ({0}); nothing was changed; raise its limit, or run fewer processes: each takes up to nine")]
+    #[error("the database server takes no more connections ({0}); nothing was changed; raise its limit, or run fewer processes: each takes up to ten")]
     Crowded(String),
     /// The store was closed.
     #[error("the studio is shutting down; nothing was changed")]

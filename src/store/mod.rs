@@ -228,6 +228,19 @@ impl Store {
         answer.await.unwrap_or(Err(StoreError::Closed))
     }
 
+    /// Writes what keeps leases: other writes that are held up do not hold it up, where that can be.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub(crate) async fn keep<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (job, answer) = job(work);
+        self.0.threads.keep(job);
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
     /// Queues a write, in order with others of the same run. What follows it must not block.
     pub fn write_then(&self, of: Id, job: Job) {
         self.0.threads.write(Some(of), job);

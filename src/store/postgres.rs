@@ -88,6 +88,10 @@ impl Engine for Postgres {
         LANES
     }
 
+    fn keeps_apart(&self) -> bool {
+        true
+    }
+
     fn reads_apart(&self) -> bool {
         true
     }

@@ -110,27 +110,29 @@ pub fn claim(
 /// So many runs are held for longer with one statement.
 const RENEWED: usize = 100;
 
-/// Holds runs for longer, some in each transaction; gives those that this owner no longer holds.
+/// When a lease that is taken now ends.
+pub type Until = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Holds runs for longer, some in each transaction.
 ///
 /// # Errors
 /// The database; some may be held for longer.
-pub async fn hold(store: &Store, owner: &Arc<str>, mut runs: Vec<Id>, until: Timestamp) -> Result<Vec<Id>, StoreError> {
+pub async fn hold(store: &Store, owner: &Arc<str>, mut runs: Vec<Id>, until: &Until) -> Result<Renewed, StoreError> {
     runs.sort_unstable();
-    let (mut lost, mut skipped) = (Vec::new(), Vec::new());
+    let mut all = Renewed::default();
     for piece in runs.chunks(RENEWED) {
-        let (owner, piece) = (Arc::clone(owner), piece.to_vec());
-        let renewed = store.write(move |tx| renew(tx, &owner, &piece, until)).await?;
-        lost.extend(renewed.lost);
-        skipped.extend(renewed.skipped);
+        let (owner, piece, until) = (Arc::clone(owner), piece.to_vec(), Arc::clone(until));
+        // The time is told when it is written: that may be long after it was queued.
+        let work = move |tx: &mut Tx<'_>| renew(tx, &owner, &piece, until());
+        let renewed = match store.keep(work.clone()).await {
+            // No connection can be had beside those of other writes.
+            Err(StoreError::Crowded(_)) => store.write(work).await?,
+            other => other?,
+        };
+        all.lost.extend(renewed.lost);
+        all.skipped.extend(renewed.skipped);
     }
-    // Somebody was writing these, mostly this process: among its own writes of a run nobody is in the way of a renewal.
-    for run in skipped {
-        let owner = Arc::clone(owner);
-        if !store.write_of(run, move |tx| renew_one(tx, &owner, &run, until)).await? {
-            lost.push(run);
-        }
-    }
-    Ok(lost)
+    Ok(all)
 }
 
 /// What became of leases that should end later.
@@ -138,7 +140,7 @@ pub async fn hold(store: &Store, owner: &Arc<str>, mut runs: Vec<Id>, until: Tim
 pub struct Renewed {
     /// Runs that the owner no longer holds.
     pub lost: Vec<Id>,
-    /// Runs that it holds and that are being written.
+    /// Runs that it holds and that are being written: they are held for longer when they are not.
     pub skipped: Vec<Id>,
 }
 
@@ -166,15 +168,6 @@ pub fn renew(tx: &mut Tx<'_>, owner: &str, runs: &[Id], until: Timestamp) -> Res
     )?;
     lost.retain(|run| !skipped.contains(run));
     Ok(Renewed { lost, skipped })
-}
-
-/// Holds a run for longer; false when the owner no longer holds it.
-fn renew_one(tx: &mut Tx<'_>, owner: &str, run: &Id, until: Timestamp) -> Result<bool, StoreError> {
-    let held = tx.execute(
-        "UPDATE #runs SET lease_until = $1 WHERE id = $2 AND owner = $3 AND status = 'running'",
-        params![until.0, &run.text(), owner],
-    )?;
-    Ok(held > 0)
 }
 
 /// Gives a run back: it stays `running`, its former owner writes nothing more, and anybody may take it over at once. `lost` counts

@@ -34,6 +34,10 @@ const GROUP: usize = 128;
 pub(super) trait Engine: Send + Sync {
     /// How many threads write at the same time.
     fn lanes(&self) -> usize;
+    /// Leases are kept by one more thread: they must not end because something else is in the way of all others.
+    fn keeps_apart(&self) -> bool {
+        false
+    }
     /// Reads have connections of their own.
     fn reads_apart(&self) -> bool;
     /// What a lane works with; nothing is opened before its first job.
@@ -110,6 +114,8 @@ struct Lane {
 #[derive(Default)]
 struct Queues {
     lanes: Vec<Lane>,
+    /// The last lane keeps leases and does nothing else.
+    keeper: bool,
     reads: VecDeque<Job>,
     readers: usize,
     idle_readers: usize,
@@ -133,8 +139,9 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn new(engine: Arc<dyn Engine>, most_readers: usize) -> Arc<Self> {
-        let lanes = engine.lanes().max(1);
-        let queues = Queues { lanes: (0..lanes).map(|_| Lane::default()).collect(), ..Queues::default() };
+        let keeper = engine.keeps_apart();
+        let lanes = engine.lanes().max(1) + usize::from(keeper);
+        let queues = Queues { lanes: (0..lanes).map(|_| Lane::default()).collect(), keeper, ..Queues::default() };
         Arc::new(Self {
             engine,
             most_readers,
@@ -149,12 +156,21 @@ impl Shared {
 
     /// Queues a write; those of one run stay in order. A lane is started with its first job.
     pub(super) fn write(self: &Arc<Self>, of: Option<Id>, job: Job) {
+        self.write_on(|queues| queues.lane_for(of), of, job);
+    }
+
+    /// Queues what keeps leases, behind nothing else where that has a lane of its own.
+    pub(super) fn keep(self: &Arc<Self>, job: Job) {
+        self.write_on(|queues| if queues.keeper { queues.lanes.len() - 1 } else { queues.lane_for(None) }, None, job);
+    }
+
+    fn write_on(self: &Arc<Self>, lane: impl FnOnce(&Queues) -> usize, of: Option<Id>, job: Job) {
         let mut queues = self.queues.lock();
         if queues.closed {
             drop(queues);
             return (job.then)(Err(StoreError::Closed));
         }
-        let lane = queues.lane_for(of);
+        let lane = lane(&queues);
         queues.lanes[lane].waiting.push_back((of, job));
         let start = !std::mem::replace(&mut queues.lanes[lane].started, true);
         let idle = queues.lanes[lane].idle;
@@ -385,12 +401,13 @@ impl Shared {
 impl Queues {
     /// The lane of a run; anything else goes where least waits.
     fn lane_for(&self, of: Option<Id>) -> usize {
+        let lanes = &self.lanes[..self.lanes.len() - usize::from(self.keeper)];
         if let Some(run) = of {
             let (_, low) = run.0.as_u64_pair();
-            return usize::try_from(low % self.lanes.len() as u64).unwrap_or(0);
+            return usize::try_from(low % lanes.len() as u64).unwrap_or(0);
         }
         let load = |lane: &Lane| (lane.waiting.len() + usize::from(lane.started && !lane.idle), !lane.started);
-        self.lanes.iter().enumerate().min_by_key(|(_, lane)| load(lane)).map_or(0, |(at, _)| at)
+        lanes.iter().enumerate().min_by_key(|(_, lane)| load(lane)).map_or(0, |(at, _)| at)
     }
 }
 

@@ -294,8 +294,10 @@ impl Studio {
         let until = Instant::now() + timeout;
         if let Some(handle) = self.0.handle.get() {
             let (stop, mcp, observer) = (stop(Arc::clone(&world), timeout), Arc::clone(&self.0.mcp), Arc::clone(&world.observer));
+            let world = Arc::clone(&world);
             let stop = async move {
                 stop.await;
+                let _a_call_that_is_never_looked_at = tokio::time::timeout(HEARD, world.host.shut()).await;
                 tokio::join!(mcp.close(timeout / 8), observer.close(timeout / 8));
             };
             let _ended = handle.spawn(stop).await;
@@ -323,6 +325,9 @@ impl Studio {
         }
     }
 }
+
+/// How long an answer that the host was thanked for may take to reach its call when the engine ends.
+const HEARD: Duration = Duration::from_millis(500);
 
 /// Lets runs finish their steps for most of the time, then cuts them.
 async fn stop(world: Arc<World>, timeout: Duration) {

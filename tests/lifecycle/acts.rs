@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::engine::{From, Order, Started};
@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::deeds::Deed;
 use super::engine::LEASE;
+use super::fair::{self, Moment};
 use super::host::markers;
 use super::model::{Again, Answered, Asked, Cancel, Fact, Fault};
 use super::world::{Reader, Step, World, listen};
@@ -109,10 +110,10 @@ impl World {
 
     /// Waits for an answer. A process that died gives none.
     async fn within<T>(&self, no: usize, what: &str, work: impl Future<Output = Result<T, Error>>) -> Result<Result<T, Error>, Fault> {
-        match tokio::time::timeout(PATIENCE, work).await {
-            Ok(answer) => Ok(answer),
-            Err(_) if !self.lives(no) => Ok(Err(Error::new(Kind::ShuttingDown, "the process is dead"))),
-            Err(_) => Err(Fault { rule: "hangs", text: format!("{what} on engine {no} gave no answer within {} s", PATIENCE.as_secs()) }),
+        match fair::within(PATIENCE, work).await {
+            Some(answer) => Ok(answer),
+            None if !self.lives(no) => Ok(Err(Error::new(Kind::ShuttingDown, "the process is dead"))),
+            None => Err(Fault { rule: "hangs", text: format!("{what} on engine {no} gave no answer within {} s", PATIENCE.as_secs()) }),
         }
     }
 
@@ -130,13 +131,13 @@ impl World {
             }
             std::future::pending::<()>().await;
         };
-        let done = tokio::time::timeout(time + Duration::from_secs(4), async {
+        let done = fair::within(time + Duration::from_secs(4), async {
             tokio::select! {
                 () = studio.shutdown(time) => {}
                 () = answering => {}
             }
         });
-        if done.await.is_err() && !self.engines[at].life.is_over() {
+        if done.await.is_none() && !self.engines[at].life.is_over() {
             return Err(Fault { rule: "close", text: format!("closing engine {no} took over {} ms", time.as_millis() + 4000) });
         }
         if with_time && !self.engines[at].life.is_over() {
@@ -159,11 +160,11 @@ impl World {
 
     /// An engine that was closed leaves no run to its lease; what is still being written may be.
     async fn holds_nothing(&mut self, no: usize, owner: &str) -> Result<(), Fault> {
-        let until = Instant::now() + PATIENCE;
+        let began = Moment::now();
         loop {
             let held = self.held_by(owner).await;
             let Some(at) = held.iter().position(|held| *held) else { return Ok(()) };
-            if Instant::now() > until {
+            if began.elapsed() > PATIENCE {
                 return self.fault("lease", format!("engine {no} was closed and left run {} to its lease", self.facts[at].marker));
             }
             tokio::time::sleep(Duration::from_millis(2)).await;

@@ -2,12 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::ffi::uniffi::{EventStream, HostCalls, HostRefused, StudioEngine};
 
 use super::chance::Chance;
+use super::fair::Moment;
 use super::model::{Fault, Ignored};
 use super::shrink::Played;
 
@@ -157,7 +158,7 @@ impl Host {
             let refused = open.into_iter().filter(|at| !answer(&answering, &calls, *at)).count();
             in_time && refused > 0 && within >= 400
         });
-        let began = Instant::now();
+        let began = Moment::now();
         let _closed_before = engine.shutdown(i32::try_from(within).unwrap_or(i32::MAX));
         let took = began.elapsed();
         closed.store(true, Ordering::SeqCst);
@@ -184,7 +185,7 @@ impl Host {
             runs.dedup();
             runs
         };
-        let until = Instant::now() + Duration::from_secs(8);
+        let began = Moment::now();
         for run in runs {
             let trace = loop {
                 self.answer_one();
@@ -193,7 +194,7 @@ impl Host {
                 if trace["trace"]["status"] != "running" {
                     break trace;
                 }
-                if Instant::now() > until {
+                if began.elapsed() > Duration::from_secs(8) {
                     return Err(Fault { rule: "door_rest", text: format!("run {run} does not come to rest: {}", trace["trace"]) });
                 }
                 std::thread::sleep(Duration::from_millis(2));

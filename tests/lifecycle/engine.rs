@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::clock::{Clock, SystemClock};
@@ -14,6 +14,7 @@ use wfstudio::model::{Id, Timestamp};
 use wfstudio::studio::{Options, Studio};
 
 use super::chance::Chance;
+use super::fair::Moment;
 use super::host::{Book, Life, Played, declaration};
 
 /// A clock that can be set.
@@ -114,8 +115,8 @@ impl Engine {
     pub async fn let_go(self) {
         let world = Arc::downgrade(self.studio.world());
         drop(self);
-        let until = Instant::now() + Duration::from_millis(500);
-        while world.strong_count() > 0 && Instant::now() < until {
+        let began = Moment::now();
+        while world.strong_count() > 0 && began.elapsed() < Duration::from_millis(500) {
             tokio::time::sleep(Duration::from_micros(200)).await;
         }
     }

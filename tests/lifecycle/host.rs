@@ -142,11 +142,11 @@ impl Book {
         let _gone = sender.send(answer);
     }
 
-    /// A model tells what it spent so far, and goes on.
+    /// A model tells its text and what it spent so far, and goes on; text that was told stays its answer.
     pub fn spend(&self, no: usize) {
         let mut pages = self.pages.lock().expect("a lock");
         let Some(chunks) = pages.waiting.iter().find(|(waiting, ..)| *waiting == no).and_then(|(_, _, chunks, _)| chunks.clone()) else { return };
-        let told = json!({"delta": "so far ", "usage": {"prompt_tokens": 7, "completion_tokens": 0}});
+        let told = json!({"delta": format!("t{no};"), "usage": {"prompt_tokens": 7, "completion_tokens": 0}});
         if chunks.send(told).is_ok() {
             pages.calls[no].spent = 7;
         }

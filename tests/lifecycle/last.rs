@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::engine::{From, Loaded, Order, load};
@@ -14,6 +14,7 @@ use wfstudio::store::log;
 use wfstudio::studio::{Studio, TraceQuery};
 
 use super::deeds::Deed;
+use super::fair::Moment;
 use super::host::{Call, End};
 use super::model::{Asked, Cancel, Fact, Fault};
 use super::world::{Told, World};
@@ -38,7 +39,7 @@ impl World {
 
     /// Works until every run is over, or waits for nobody.
     async fn rest(&mut self) -> Result<(), Fault> {
-        let until = Instant::now() + Duration::from_secs(8);
+        let began = Moment::now();
         let mut told = usize::MAX;
         loop {
             self.book.waiting().iter().for_each(|(no, _)| self.book.answer(*no, true));
@@ -57,7 +58,7 @@ impl World {
             if self.story.len() > told.saturating_add(60) {
                 self.story.truncate(told + 60);
             }
-            if Instant::now() > until {
+            if began.elapsed() > Duration::from_secs(8) {
                 let left: Vec<String> = open.iter().map(|at| format!("{} {:?}", self.facts[*at].marker, rows[*at].as_ref().map(|row| (&row.status, &row.owner, row.lease_until, row.takeovers, row.cancel_requested)))).collect();
                 return self.fault("rest", format!("everybody is polite, and nothing comes to rest: {left:?}, {} steps of workers", self.steps.len()));
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use wfstudio::engine::{Finished, Follow, From, Order};
@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use super::chance::Chance;
 use super::deeds::{LEANINGS, Leaning};
 use super::engine::{Engine, Limits, Time};
+use super::fair::{self, Moment};
 use super::graphs::{self, Taste};
 use super::host::{Book, Manners};
 use super::model::{Calms, Fact, Fault, Ignored, Span};
@@ -189,13 +190,13 @@ impl World {
 
     /// Waits until nothing moves: every run rests, or waits for the host.
     pub async fn calm(&mut self) -> Result<(), Fault> {
-        let began = Instant::now();
-        let mut still = (0, Instant::now());
+        let began = Moment::now();
+        let mut still = (0, Moment::now());
         loop {
             let at_work: usize = self.engines.iter().filter(|engine| !engine.life.is_over()).map(|engine| engine.studio.world().at_work()).sum();
             let now = self.book.now();
             if still.0 != now {
-                still = (now, Instant::now());
+                still = (now, Moment::now());
             }
             let waiting: HashSet<(usize, String)> = self.book.waiting().into_iter().map(|(_, call)| (call.engine, call.run)).collect();
             let enough = if at_work <= waiting.len() { Duration::from_micros(1500) } else { Duration::from_millis(12) };
@@ -243,7 +244,7 @@ impl World {
     pub async fn hear(&self, studio: &Studio, run: Id, from: From) -> Result<Vec<Told>, Fault> {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hearing = listen(studio.clone(), self.scope.clone(), run, from, Arc::clone(&heard));
-        if tokio::time::timeout(Duration::from_secs(10), hearing).await.is_err() {
+        if fair::within(Duration::from_secs(10), hearing).await.is_none() {
             return Err(Fault { rule: "reader", text: format!("a reader of run {run}, which rests, was not told the end") });
         }
         let told = heard.lock().expect("a lock").clone();

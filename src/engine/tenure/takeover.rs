@@ -75,7 +75,9 @@ impl World {
             return Ok(Vec::new());
         }
         // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
-        self.renew_leases().await?;
+        if !self.renew_all().await? {
+            return Ok(Vec::new());
+        }
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
         let lapsed = Lapsed { now, far, sync: sync > 0, most: if sync > 0 { most.min(sync) } else { most } };
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::super::fault::{Code, Fault};
+use super::accepted::{Accepted, OnItsWay};
 use super::bell::{Bell, deadline};
 use super::callback::{PATIENCE, awaited, within};
 use super::news::{HOST, News};
@@ -34,6 +35,7 @@ pub(super) struct Hosting {
     back: Condvar,
     /// Where calls that anybody may fetch are told.
     news: Arc<News>,
+    accepted: Arc<Accepted>,
 }
 
 #[derive(Default)]
@@ -47,12 +49,14 @@ struct State {
     fetchers: Vec<Arc<Bell>>,
     /// Callbacks under way.
     underway: usize,
+    /// No answer is accepted any more.
+    shut: bool,
     closed: bool,
 }
 
 struct Pending {
     op: HostOp,
-    answer: oneshot::Sender<Result<Value, HostFailure>>,
+    answer: oneshot::Sender<(Result<Value, HostFailure>, OnItsWay)>,
     chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
     run: Option<String>,
     /// Of a tool: the call's own id.
@@ -223,15 +227,19 @@ impl Hosting {
         }
         let unknown = || Fault::new(Code::NotFound, "there is no such call, or it was answered or given up");
         let mut state = self.state.lock();
+        if state.shut {
+            return Err(Fault::closed());
+        }
         if ok == 2 {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
             // Nobody listens for chunks of this call: the result alone will do.
             return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));
         }
         let pending = state.pending.remove(&id).ok_or_else(unknown)?;
+        let on_its_way = OnItsWay::new(&self.accepted);
         drop(state);
         let answer = if ok == 1 { Ok(data) } else { Err(HostFailure(failure(&data))) };
-        pending.answer.send(answer).map_err(|_| unknown())
+        pending.answer.send((answer, on_its_way)).map_err(|_| unknown())
     }
 
     /// Tells the host something that expects no answer.
@@ -417,8 +425,16 @@ impl Host for Asked {
             let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
             let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits }));
             let _give_up = GiveUp(hosting, id);
-            answered.await.unwrap_or_else(|_| Err(HostFailure("the engine closed before the host answered".into())))
+            match answered.await {
+                Ok((answer, _has_reached_its_call)) => answer,
+                Err(_) => Err(HostFailure("the engine closed before the host answered".into())),
+            }
         })
+    }
+
+    fn shut(&self) -> BoxFuture<'static, ()> {
+        self.0.state.lock().shut = true;
+        Box::pin(Arc::clone(&self.0.accepted).reach_their_calls())
     }
 
     fn hears_cancels(&self) -> bool {
@@ -427,61 +443,4 @@ impl Host for Asked {
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::time::timeout;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn whoever_was_asked_hears_that_no_answer_is_wanted_any_more() {
-        for (op, told) in [(HostOp::ToolCall, true), (HostOp::McpElicit, true), (HostOp::SecretGet, false)] {
-            let hosting = Arc::new(Hosting::default());
-            let call = |payload| Asked(Arc::clone(&hosting)).call(HostCall { op, payload, chunks: None });
-            let fetched = || hosting.next(0).expect("open").map(|text| serde_json::from_slice::<Value>(&text).expect("JSON"));
-            assert!(timeout(Duration::ZERO, call(json!({"call_id": "unfetched"}))).await.is_err());
-            assert_eq!(fetched(), None, "nobody fetched it, so nobody need hear");
-            let mut asked = call(json!({"call_id": "c1"}));
-            assert!(timeout(Duration::ZERO, &mut asked).await.is_err());
-            let number = fetched().expect("a call")["call_id"].clone();
-            drop(asked);
-            let heard = fetched().map(|heard| (heard["op"].clone(), heard["payload"].clone()));
-            assert_eq!(heard, told.then(|| (json!("tool.cancel"), json!({"call_id": "c1", "cancels": number}))), "{op:?}");
-        }
-    }
-
-    #[test]
-    fn a_call_rings_the_stream_of_its_run_alone() {
-        let hosting = Arc::new(Hosting::default());
-        let bells = [(1, "one"), (2, "two")].map(|(stream, run)| {
-            let (bell, _waker) = Bell::new();
-            hosting.bring(stream, Some(run.to_owned()), Arc::clone(&bell));
-            bell.hush();
-            bell
-        });
-        let rung = || bells.each_ref().map(|bell| bell.listen(deadline(0)));
-        assert_eq!(rung(), [false, false]);
-        hosting.notify(HostOp::ToolCall, &json!({"trace_id": "two"}));
-        assert_eq!(rung(), [false, true]);
-        assert!(hosting.next_for(1).is_none() && hosting.next_for(2).is_some());
-    }
-
-    #[test]
-    fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() {
-        let (hosting, called) = (Arc::new(Hosting::default()), Arc::new(std::sync::atomic::AtomicU64::new(0)));
-        let counts = Arc::clone(&called);
-        hosting.answer_by(Some(Arc::new(move |_| counts.fetch_add(1, Ordering::SeqCst) < 9)));
-        let payload = json!({"trace_id": "run", "call_id": "c1"});
-        for given_up in [true, false] {
-            let (answer, _answered) = oneshot::channel();
-            let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
-            let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits };
-            let (id, Some(Way::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
-            if given_up {
-                hosting.cancel(&payload);
-            }
-            hosting.call_back(call);
-            assert_eq!(called.load(Ordering::SeqCst), u64::from(!given_up));
-            hosting.state.lock().pending.remove(&id);
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! Owns the one door behind all native callers: bytes and JSON in, bytes and JSON out, any thread, no C and no uniffi.
 
 mod about;
+mod accepted;
 mod bell;
 mod callback;
 mod course;

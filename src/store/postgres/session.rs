@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use futures_util::TryStreamExt as _;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage, Statement};
 
@@ -136,14 +137,16 @@ impl Session {
     }
 
     fn wait<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
+        self.runtime.block_on(self.patiently(answer))
+    }
+
+    async fn patiently<T>(&self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
         let asked = Instant::now();
-        let patient = async {
-            match self.patience.get() {
-                Some(patience) => tokio::time::timeout(patience, answer).await.ok(),
-                None => Some(answer.await),
-            }
+        let answer = match self.patience.get() {
+            Some(patience) => tokio::time::timeout(patience, answer).await.ok(),
+            None => Some(answer.await),
         };
-        match self.runtime.block_on(patient) {
+        match answer {
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => Err(self.failed(&error, asked.elapsed())),
             None => {
@@ -269,7 +272,7 @@ impl Session {
         self.send("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", &[Param::from(&name)])
     }
 
-    /// Hands rows to `take` until it says that it has enough.
+    /// Hands rows to `take` as they come, until it says that it has enough: they are not all held at once.
     pub(in crate::store) fn query(
         &self,
         sql: &'static str,
@@ -278,15 +281,17 @@ impl Session {
     ) -> Result<(), StoreError> {
         let statement = self.statement(sql, params)?;
         let values = values(params);
-        let values: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> = values.iter().map(|value| value as _).collect();
-        let rows = self.wait(self.client.query(&statement, &values));
-        self.settle_sent()?;
-        for row in &rows? {
-            if !take(&Row(Cells::Postgres(row)))? {
-                break;
+        let told = self.runtime.block_on(async {
+            let mut rows = std::pin::pin!(self.patiently(self.client.query_raw(&statement, values.iter())).await?);
+            while let Some(row) = self.patiently(rows.try_next()).await? {
+                if !take(&Row(Cells::Postgres(&row)))? {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        });
+        // What was sent before tells why the question could not be answered.
+        self.settle_sent().and(told)
     }
 }
 

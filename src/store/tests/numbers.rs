@@ -174,8 +174,9 @@ fn leases_of_many_runs_are_held_and_lost_ones_are_told() {
     write(&store, |tx| (1..=250).try_for_each(|number| runs::insert(tx, &run(number)).map(drop))).unwrap();
     write(&store, |tx| tx.execute("UPDATE #runs SET owner = 'b' WHERE id = $1", params![&id(77).to_string()])).unwrap();
     let all: Vec<Id> = (1..=251).rev().map(id).collect();
-    let lost = block(queue::hold(&store, &"a".into(), all, Timestamp(7000))).unwrap();
-    assert_eq!(lost, [id(77), id(251)]);
+    let until: queue::Until = Arc::new(|| Timestamp(7000));
+    let held = block(queue::hold(&store, &"a".into(), all, &until)).unwrap();
+    assert_eq!(held, queue::Renewed { lost: vec![id(77), id(251)], skipped: Vec::new() });
     let held = "SELECT COUNT(*) FROM #runs WHERE lease_until = 7000";
     assert_eq!(read(&store, move |tx| tx.query_one(held, &[], |row| row.int(0))).unwrap(), Some(249));
 }

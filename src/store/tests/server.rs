@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::store::queue;
+use crate::store::usage_sums::{Hour, Sum};
 
 /// A store on the server, in the schemas of a path.
 fn store_at(path: &str) -> Option<Store> {
@@ -52,8 +53,13 @@ fn leases_are_renewed_beside_what_runs_store() {
         });
         let appends: Vec<_> = appends.collect();
         for until in 0..20 {
-            let all: Vec<Id> = (1..=200).map(id).collect();
-            assert_eq!(queue::hold(&store, &"a".into(), all, Timestamp(5000 + until)).await.unwrap(), []);
+            let mut left: Vec<Id> = (1..=200).map(id).collect();
+            let until: queue::Until = std::sync::Arc::new(move || Timestamp(5000 + until));
+            while !left.is_empty() {
+                let queue::Renewed { lost, skipped } = queue::hold(&store, &"a".into(), left, &until).await.unwrap();
+                assert_eq!(lost, []);
+                left = skipped;
+            }
         }
         for append in appends {
             append.await.unwrap();
@@ -65,4 +71,77 @@ fn leases_are_renewed_beside_what_runs_store() {
     });
     // Other tests share the server.
     assert!(after.unwrap() <= before.map(|count| count + 2), "nobody waits for who waits for him");
+}
+
+#[test]
+fn leases_are_renewed_while_something_holds_up_all_other_writes() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let (store, other) = (store_at(&schema).unwrap(), store_at(&schema).unwrap());
+    write(&store, |tx| (1..=40).try_for_each(|number| runs::insert(tx, &run(number)).map(drop))).unwrap();
+    let ((locks, locked), (free, freed)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    let stranger = std::thread::spawn(move || {
+        write(&other, move |tx| {
+            tx.execute("LOCK TABLE #usage_waiting IN EXCLUSIVE MODE", &[])?;
+            locks.send(()).unwrap();
+            let _freed = freed.recv_timeout(std::time::Duration::from_secs(15));
+            Ok(())
+        })
+    });
+    locked.recv().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    runtime.block_on(async {
+        let held_up = (1..=12).map(|number| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let work = move |tx: &mut Tx<'_>| {
+                    append(tx, &growth(number, 0, 1))?;
+                    let hour = Hour::of(&"t".into(), (EntityKind::Workflow, id(1)), Timestamp(7));
+                    tx.later().counted().run(hour, &Sum::default());
+                    Ok(())
+                };
+                store.write_of(id(number), work).await
+            })
+        });
+        let held_up: Vec<_> = held_up.collect();
+        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        let until: queue::Until = std::sync::Arc::new(|| Timestamp(7777));
+        let owner: Arc<str> = "a".into();
+        let held = queue::hold(&store, &owner, (1..=40).map(id).collect(), &until);
+        let held = tokio::time::timeout(std::time::Duration::from_secs(5), held).await.expect("nothing else is waited for").unwrap();
+        assert_eq!(held.lost, []);
+        assert!(held.skipped.len() <= 12, "what nobody writes is renewed: {held:?}");
+        free.send(()).unwrap();
+        for write in held_up {
+            write.await.unwrap().unwrap();
+        }
+        let held = queue::hold(&store, &owner, held.skipped, &until).await.unwrap();
+        assert_eq!(held, queue::Renewed::default());
+    });
+    stranger.join().unwrap().unwrap();
+    let renewed = read(&store, |tx| tx.query_one("SELECT COUNT(*) FROM #runs WHERE lease_until = 7777", &[], |row| row.int(0)));
+    assert_eq!(renewed.unwrap(), Some(40));
+}
+
+#[test]
+fn rows_are_handed_on_as_they_come() {
+    if crate::place::on_server("").is_none() {
+        return;
+    }
+    let began = std::time::Instant::now();
+    let came = read(&fresh(), move |tx| {
+        let mut came = Vec::new();
+        // More than a server keeps back before it sends.
+        let sql = "SELECT repeat('x', 100000), pg_sleep(CASE WHEN n = 3 THEN 1 ELSE 0 END) FROM generate_series(1, 3) n";
+        tx.query_each(sql, &[], &mut |row| {
+            came.push((began.elapsed(), row.text(0)?.len()));
+            Ok(())
+        })?;
+        Ok(came)
+    });
+    let came = came.unwrap();
+    assert_eq!(came.iter().map(|(_, length)| *length).collect::<Vec<_>>(), [100_000; 3]);
+    assert!(came[2].0 - came[0].0 > std::time::Duration::from_millis(500), "the first row waited for the last: {came:?}");
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
+use tokio::sync::oneshot;
+
 use super::{make, scope};
-use crate::engine::Boundary;
+use crate::engine::{Boundary, load};
 use crate::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
-use crate::model::event::EntityKind;
+use crate::model::event::{CallOutcome, EntityKind, Event};
 use crate::studio::requests::RunRequest;
 use crate::studio::{Options, Resource, Studio};
 
@@ -76,4 +78,99 @@ async fn a_call_that_was_only_recorded_is_not_made_when_the_engine_gives_its_run
     gate.wait();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(host.0.load(Ordering::SeqCst), 0, "the run was given back before the call was made");
+}
+
+/// Answers the one call that it gets when it is told to.
+struct Pays {
+    answer: Mutex<Option<BoxFuture<'static, Result<Value, HostFailure>>>>,
+    /// Called when no more answers are taken.
+    shut: Mutex<Option<BoxFuture<'static, ()>>>,
+}
+
+impl Host for Pays {
+    fn call(&self, _: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        self.answer.lock().unwrap().take().expect("one call")
+    }
+
+    fn shut(&self) -> BoxFuture<'static, ()> {
+        self.shut.lock().unwrap().take().unwrap_or_else(|| Box::pin(std::future::ready(())))
+    }
+}
+
+fn on_disk(folder: &std::path::Path) -> Studio {
+    let path = folder.join("studio.sqlite");
+    let config = json!({"database": crate::place::database(path.to_str().unwrap())});
+    Studio::open(crate::config::Config::with(config).unwrap()).unwrap()
+}
+
+/// Starts a run that pays; its id.
+async fn pay(studio: &Studio, answer: BoxFuture<'static, Result<Value, HostFailure>>, shut: BoxFuture<'static, ()>) -> String {
+    let tool: HostTool = serde_json::from_value(json!({"name": "pay"})).unwrap();
+    let host = Pays { answer: Mutex::new(Some(answer)), shut: Mutex::new(Some(shut)) };
+    studio.set_host(Arc::new(host), HostDeclaration { ops: vec![HostOp::ToolCall], tools: vec![tool], ..HostDeclaration::default() });
+    let graph = crate::model::sketch::graph("start -> tool_1{tool_ref: \"host:pay\"} -> stop").unwrap();
+    let workflow = make(studio, Resource::Workflow, json!({"name": "W", "graph": graph})).await;
+    let request = RunRequest::parse(&json!({"message": "go"}), EntityKind::Workflow).unwrap();
+    let started = studio.start(&scope(), EntityKind::Workflow, workflow["id"].as_str().unwrap(), request, false).await.unwrap();
+    started.run.to_string()
+}
+
+/// Whoever looks at the run later finds what the tool answered.
+async fn is_paid(folder: &std::path::Path, run: &str) -> bool {
+    let studio = on_disk(folder);
+    let paid = |outcome: &CallOutcome| matches!(outcome, CallOutcome::Tool(outcome) if outcome.result == "paid");
+    // What an engine has handed to its writer is stored, also when its time to close is over.
+    for _ in 0..1000 {
+        let loaded = load(studio.world(), "", run).await.unwrap();
+        if loaded.entries.iter().any(|entry| matches!(&entry.event, Event::CallFinished(ended) if paid(&ended.outcome))) {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    false
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_a_call_is_taking_while_the_engine_ends_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let studio = on_disk(folder.path());
+    let ((reached, is_reached), (go_on, may_go_on)) = (mpsc::channel(), mpsc::channel());
+    let slow = async move {
+        reached.send(()).unwrap();
+        let _ended = may_go_on.recv();
+        Ok(json!("paid"))
+    };
+    let run = pay(&studio, Box::pin(slow), Box::pin(std::future::ready(()))).await;
+    is_reached.recv_timeout(Duration::from_secs(10)).expect("the call is made");
+    let closed = studio.clone();
+    let closing = tokio::spawn(async move { closed.shutdown(Duration::from_millis(30)).await });
+    // Its time is over: it gives its runs back now.
+    studio.world().hurry.cancelled().await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    go_on.send(()).unwrap();
+    closing.await.unwrap();
+    drop(studio);
+    assert!(is_paid(folder.path(), &run).await, "the host gave its answer, and it is gone");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_was_accepted_just_before_the_engine_ends_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let studio = on_disk(folder.path());
+    let ((answers, answer), (heard, is_heard), (asked, is_asked)) = (oneshot::channel(), oneshot::channel(), oneshot::channel());
+    let waits = async move {
+        asked.send(()).unwrap();
+        let answer = answer.await.map_err(|_| HostFailure("none came".to_owned()));
+        drop(heard);
+        answer
+    };
+    let accepts = async move {
+        answers.send(json!("paid")).unwrap();
+        let _it_is_dropped: Result<(), _> = is_heard.await;
+    };
+    let run = pay(&studio, Box::pin(waits), Box::pin(accepts)).await;
+    is_asked.await.expect("the call is made");
+    studio.shutdown(Duration::from_millis(30)).await;
+    drop(studio);
+    assert!(is_paid(folder.path(), &run).await, "an answer was accepted, and it is gone");
 }

@@ -1,0 +1,82 @@
+//! Tests of calls to the host.
+
+use futures_util::FutureExt as _;
+use tokio::time::timeout;
+
+use super::*;
+
+#[tokio::test]
+async fn whoever_was_asked_hears_that_no_answer_is_wanted_any_more() {
+    for (op, told) in [(HostOp::ToolCall, true), (HostOp::McpElicit, true), (HostOp::SecretGet, false)] {
+        let hosting = Arc::new(Hosting::default());
+        let call = |payload| Asked(Arc::clone(&hosting)).call(HostCall { op, payload, chunks: None });
+        let fetched = || hosting.next(0).expect("open").map(|text| serde_json::from_slice::<Value>(&text).expect("JSON"));
+        assert!(timeout(Duration::ZERO, call(json!({"call_id": "unfetched"}))).await.is_err());
+        assert_eq!(fetched(), None, "nobody fetched it, so nobody need hear");
+        let mut asked = call(json!({"call_id": "c1"}));
+        assert!(timeout(Duration::ZERO, &mut asked).await.is_err());
+        let number = fetched().expect("a call")["call_id"].clone();
+        drop(asked);
+        let heard = fetched().map(|heard| (heard["op"].clone(), heard["payload"].clone()));
+        assert_eq!(heard, told.then(|| (json!("tool.cancel"), json!({"call_id": "c1", "cancels": number}))), "{op:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_ends_waits_for_answers_that_were_accepted_and_accepts_no_other() {
+    let hosting = Arc::new(Hosting::default());
+    let ask = |call: &str| {
+        let payload = json!({"call_id": call});
+        let mut asked = Asked(Arc::clone(&hosting)).call(HostCall { op: HostOp::ToolCall, payload, chunks: None });
+        assert!((&mut asked).now_or_never().is_none());
+        let fetched = hosting.next(0).expect("open").and_then(|text| serde_json::from_slice::<Value>(&text).ok()).expect("a call");
+        (asked, fetched["call_id"].as_u64().expect("a number"))
+    };
+    let ((first, one), (second, two), (third, three)) = (ask("c1"), ask("c2"), ask("c3"));
+    hosting.complete(one, 1, json!("done")).expect("it is accepted");
+    hosting.complete(two, 0, json!("broken")).expect("it is accepted");
+    let mut shut = Asked(Arc::clone(&hosting)).shut();
+    assert!((&mut shut).now_or_never().is_none(), "two answers are on their way");
+    assert!(hosting.complete(three, 1, json!("late")).is_err());
+    assert_eq!(first.await, Ok(json!("done")));
+    assert!((&mut shut).now_or_never().is_none(), "one answer is on its way");
+    drop(second);
+    assert!((&mut shut).now_or_never().is_some(), "nobody waits for the other any more");
+    assert!(third.now_or_never().is_none(), "a call without an answer stays open");
+}
+
+#[test]
+fn a_call_rings_the_stream_of_its_run_alone() {
+    let hosting = Arc::new(Hosting::default());
+    let bells = [(1, "one"), (2, "two")].map(|(stream, run)| {
+        let (bell, _waker) = Bell::new();
+        hosting.bring(stream, Some(run.to_owned()), Arc::clone(&bell));
+        bell.hush();
+        bell
+    });
+    let rung = || bells.each_ref().map(|bell| bell.listen(deadline(0)));
+    assert_eq!(rung(), [false, false]);
+    hosting.notify(HostOp::ToolCall, &json!({"trace_id": "two"}));
+    assert_eq!(rung(), [false, true]);
+    assert!(hosting.next_for(1).is_none() && hosting.next_for(2).is_some());
+}
+
+#[test]
+fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() {
+    let (hosting, called) = (Arc::new(Hosting::default()), Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let counts = Arc::clone(&called);
+    hosting.answer_by(Some(Arc::new(move |_| counts.fetch_add(1, Ordering::SeqCst) < 9)));
+    let payload = json!({"trace_id": "run", "call_id": "c1"});
+    for given_up in [true, false] {
+        let (answer, _answered) = oneshot::channel();
+        let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
+        let pending = Pending { op: HostOp::ToolCall, answer, chunks: None, run, tool_call, stage: Stage::Waits };
+        let (id, Some(Way::Callback(call))) = hosting.register(HostOp::ToolCall, &payload, Some(pending)) else { panic!("no callback") };
+        if given_up {
+            hosting.cancel(&payload);
+        }
+        hosting.call_back(call);
+        assert_eq!(called.load(Ordering::SeqCst), u64::from(!given_up));
+        hosting.state.lock().pending.remove(&id);
+    }
+}
