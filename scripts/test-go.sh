@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tests the Go module: without a C compiler; with SLOW=1 with the race detector and linked by pkg-config; as a package in an empty module; its conformance host.
+# Tests the Go module: without a C compiler; with SLOW=1 with the race detector; as a package in an empty module; its conformance host.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -24,16 +24,10 @@ done
 CGO_ENABLED=0 go vet ./...
 say "without a C compiler"
 CGO_ENABLED=0 go test -count=1 . "$@"
-# Both compile the standard library once more, which takes minutes: SLOW=1.
+# It compiles the standard library once more, which takes minutes: SLOW=1.
 if [ -n "${SLOW:-}" ] && command -v gcc >/dev/null; then
     say "with the race detector"
     CGO_ENABLED=1 go test -count=1 -race -short .
-    say "linked by pkg-config"
-    mkdir -p "$work/installed"
-    ln -s "$WFSTUDIO_LIBRARY" "$work/installed/libwfstudio.so.1"
-    ln -s libwfstudio.so.1 "$work/installed/libwfstudio.so"
-    printf 'Name: wfstudio\nDescription: Workflow Studio\nVersion: 0\nLibs: -L%s -lwfstudio\nCflags: -I%s\n' "$work/installed" "${WFSTUDIO_INCLUDE:-$root/include}" >"$work/installed/wfstudio.pc"
-    env -u WFSTUDIO_LIBRARY PKG_CONFIG_PATH="$work/installed" LD_LIBRARY_PATH="$work/installed" CGO_ENABLED=1 go test -count=1 -tags wfstudio_cgo -run 'TestARun|TestATool|TestTheMount|TestWaiting' .
 fi
 
 say "as a package, offline, in an empty module"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what the Go module lists: codes, operations, events, the C functions for purego and for cgo. `--check` only compares."""
+"""Writes what the Go module lists: codes, operations, events, the C functions. `--check` only compares."""
 
 import shutil
 import subprocess
@@ -8,22 +8,22 @@ import sys
 from _native import Abi, camel, keep, version
 
 TYPES = {
-    "const uint8_t*": ("*byte", "(*C.uint8_t)(unsafe.Pointer({0}))"),
-    "const char*": ("*byte", "(*C.char)(unsafe.Pointer({0}))"),
-    "size_t": ("uintptr", "C.size_t({0})"),
-    "int32_t": ("int32", "C.int32_t({0})"),
-    "uint32_t": ("uint32", "C.uint32_t({0})"),
-    "uint64_t": ("uint64", "C.uint64_t({0})"),
-    "uint64_t*": ("*uint64", "(*C.uint64_t)(unsafe.Pointer({0}))"),
-    "size_t*": ("*uintptr", "(*C.size_t)(unsafe.Pointer({0}))"),
-    "studio_buf*": ("*buffer", "(*C.studio_buf)(unsafe.Pointer({0}))"),
-    "studio_engine*": ("uint64", "C.wfstudio_engine(C.uint64_t({0}))"),
-    "studio_stream*": ("uint64", "C.wfstudio_stream(C.uint64_t({0}))"),
-    "studio_engine**": ("*uint64", "(**C.studio_engine)(unsafe.Pointer({0}))"),
-    "studio_stream**": ("*uint64", "(**C.studio_stream)(unsafe.Pointer({0}))"),
-    "void*": ("uintptr", "nil"),
-    "studio_host_fn": ("uintptr", "nil"),
-    "studio_destroy_fn": ("uintptr", "nil"),
+    "const uint8_t*": "*byte",
+    "const char*": "*byte",
+    "size_t": "uintptr",
+    "int32_t": "int32",
+    "uint32_t": "uint32",
+    "uint64_t": "uint64",
+    "uint64_t*": "*uint64",
+    "size_t*": "*uintptr",
+    "studio_buf*": "*buffer",
+    "studio_engine*": "uint64",
+    "studio_stream*": "uint64",
+    "studio_engine**": "*uint64",
+    "studio_stream**": "*uint64",
+    "void*": "uintptr",
+    "studio_host_fn": "uintptr",
+    "studio_destroy_fn": "uintptr",
 }
 # Callbacks are not for Go: the library never calls into its runtime.
 PUSHED = {"log_set", "stream_on_event"}
@@ -62,32 +62,15 @@ def listed(abi):
 
 
 def signature(function):
-    taken = ", ".join(f"{go_name(one.name)} {TYPES[one.type][0]}" for one in function.parameters)
-    result = {"void": "", "const char*": " string"}.get(function.result) if function.result in ("void", "const char*") else " " + TYPES[function.result][0]
+    taken = ", ".join(f"{go_name(one.name)} {TYPES[one.type]}" for one in function.parameters)
+    result = {"void": "", "const char*": " string"}.get(function.result) if function.result in ("void", "const char*") else " " + TYPES[function.result]
     return f"func({taken}){result}"
 
 
 def purego(abi):
-    lines = ["// Written by `make generate`; do not edit.", "", "//go:build !wfstudio_cgo", "", "package wfstudio", ""]
+    lines = ["// Written by `make generate`; do not edit.", "", "package wfstudio", ""]
     lines += ["// symbols are where each function goes.", "func (l *library) symbols() map[string]any {", "\treturn map[string]any{"]
     lines += [f'\t\t"studio_{one.name}": &l.{go_name(one.name)},' for one in abi.functions if one.name not in PUSHED]
-    return "\n".join(lines + ["\t}", "}", ""])
-
-
-def cgo(abi):
-    lines = ["// Written by `make generate`; do not edit.", "", "//go:build wfstudio_cgo", "", "package wfstudio", "", "/*"]
-    lines += ["#cgo pkg-config: wfstudio", "#include <wfstudio.h>", "static studio_engine *wfstudio_engine(uint64_t handle) { return (studio_engine *)(uintptr_t)handle; }"]
-    lines += ["static studio_stream *wfstudio_stream(uint64_t handle) { return (studio_stream *)(uintptr_t)handle; }", "*/", 'import "C"', "", 'import "unsafe"', ""]
-    lines += ["// linked has the functions that the linker found.", "func linked() *library {", "\treturn &library{"]
-    for one in abi.functions:
-        if one.name in PUSHED:
-            continue
-        call = f"C.studio_{one.name}({', '.join(TYPES[p.type][1].format(go_name(p.name)) for p in one.parameters)})"
-        if one.result == "const char*":
-            call = f"C.GoString({call})"
-        elif one.result != "void":
-            call = f"{TYPES[one.result][0]}({call})"
-        lines.append(f"\t\t{go_name(one.name)}: {signature(one)} {{ {'' if one.result == 'void' else 'return '}{call} }},")
     return "\n".join(lines + ["\t}", "}", ""])
 
 
@@ -99,5 +82,5 @@ def formatted(text):
 if shutil.which("gofmt") is None:
     print("skipped: the files of the Go module, there is no gofmt")
     sys.exit(0)
-made = {"generated": listed, "generated_purego": purego, "generated_cgo": cgo}
+made = {"generated": listed, "generated_purego": purego}
 sys.exit(min(1, sum(keep(f"bindings/go/{name}.go", formatted(write(Abi()))) for name, write in made.items())))

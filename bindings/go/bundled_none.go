@@ -1,4 +1,4 @@
-//go:build !(linux && amd64) && !wfstudio_cgo
+//go:build !(linux && amd64)
 
 package wfstudio
 

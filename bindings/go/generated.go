@@ -106,8 +106,6 @@ const (
 	EventLoopIteration        = "loop_iteration"
 	EventStepRetrying         = "step_retrying"
 	EventCheckpointHit        = "checkpoint_hit"
-	EventStepCompleted        = "step_completed"
-	EventStepFailed           = "step_failed"
 	EventToken                = "token"
 	EventToolCall             = "tool_call"
 	EventToolResult           = "tool_result"
@@ -118,6 +116,8 @@ const (
 	EventHumanInputRequired   = "human_input_required"
 	EventToolApprovalRequired = "tool_approval_required"
 	EventToolApprovalResolved = "tool_approval_resolved"
+	EventStepCompleted        = "step_completed"
+	EventStepFailed           = "step_failed"
 	EventTraceCompleted       = "trace_completed"
 	EventTraceFailed          = "trace_failed"
 	EventTraceCancelled       = "trace_cancelled"
@@ -151,12 +151,12 @@ type library struct {
 	hostSet         func(engine uint64, opsJson *byte, len_ uintptr, host uintptr, userData uintptr, destroy uintptr) int32
 	hostNext        func(engine uint64, timeoutMs int32, out *buffer) int32
 	hostComplete    func(engine uint64, callId uint64, ok int32, data *byte, len_ uintptr) int32
+	start           func(engine uint64, op *byte, request *byte, len_ uintptr, body *byte, bodyLen uintptr, out *uint64, err *buffer) int32
+	ready           func(engine uint64, timeoutMs int32, handles *uint64, room uintptr, count *uintptr) int32
+	engineFd        func(engine uint64) int32
 	streamNext      func(stream uint64, timeoutMs int32, out *buffer) int32
 	streamNextBatch func(stream uint64, timeoutMs int32, maxBytes uintptr, out *buffer) int32
 	streamFd        func(stream uint64) int32
 	streamCancel    func(stream uint64) int32
 	streamClose     func(stream uint64) int32
-	start           func(engine uint64, op *byte, request *byte, len_ uintptr, body *byte, bodyLen uintptr, out *uint64, err *buffer) int32
-	ready           func(engine uint64, timeoutMs int32, handles *uint64, room uintptr, count *uintptr) int32
-	engineFd        func(engine uint64) int32
 }

@@ -1,7 +1,5 @@
 // Written by `make generate`; do not edit.
 
-//go:build !wfstudio_cgo
-
 package wfstudio
 
 // symbols are where each function goes.
@@ -23,13 +21,13 @@ func (l *library) symbols() map[string]any {
 		"studio_host_set":          &l.hostSet,
 		"studio_host_next":         &l.hostNext,
 		"studio_host_complete":     &l.hostComplete,
+		"studio_start":             &l.start,
+		"studio_ready":             &l.ready,
+		"studio_engine_fd":         &l.engineFd,
 		"studio_stream_next":       &l.streamNext,
 		"studio_stream_next_batch": &l.streamNextBatch,
 		"studio_stream_fd":         &l.streamFd,
 		"studio_stream_cancel":     &l.streamCancel,
 		"studio_stream_close":      &l.streamClose,
-		"studio_start":             &l.start,
-		"studio_ready":             &l.ready,
-		"studio_engine_fd":         &l.engineFd,
 	}
 }

@@ -34,7 +34,7 @@ func (u *UnsupportedPlatform) Error() string {
 	for _, place := range u.Places {
 		fmt.Fprintf(&text, "\n  %s: %s", place.Path, place.Problem)
 	}
-	fmt.Fprintf(&text, "\nInstall one by `make install`, or set %s to its absolute path; on musl (Alpine) build with `-tags wfstudio_cgo`", Variable)
+	fmt.Fprintf(&text, "\nInstall one by `make install`, or set %s to its absolute path", Variable)
 	return text.String()
 }
 

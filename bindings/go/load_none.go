@@ -1,4 +1,4 @@
-//go:build !wfstudio_cgo && !((linux || darwin) && (amd64 || arm64))
+//go:build !((linux || darwin) && (amd64 || arm64))
 
 package wfstudio
 

@@ -1,4 +1,4 @@
-//go:build (linux || darwin) && (amd64 || arm64) && !wfstudio_cgo
+//go:build (linux || darwin) && (amd64 || arm64)
 
 package wfstudio
 

@@ -133,10 +133,6 @@ namespace WfStudio
         public const string StepRetrying = "step_retrying";
         /// <summary>checkpoint_hit</summary>
         public const string CheckpointHit = "checkpoint_hit";
-        /// <summary>step_completed</summary>
-        public const string StepCompleted = "step_completed";
-        /// <summary>step_failed</summary>
-        public const string StepFailed = "step_failed";
         /// <summary>token</summary>
         public const string Token = "token";
         /// <summary>tool_call</summary>
@@ -157,6 +153,10 @@ namespace WfStudio
         public const string ToolApprovalRequired = "tool_approval_required";
         /// <summary>tool_approval_resolved</summary>
         public const string ToolApprovalResolved = "tool_approval_resolved";
+        /// <summary>step_completed</summary>
+        public const string StepCompleted = "step_completed";
+        /// <summary>step_failed</summary>
+        public const string StepFailed = "step_failed";
         /// <summary>trace_completed</summary>
         public const string TraceCompleted = "trace_completed";
         /// <summary>trace_failed</summary>
@@ -233,6 +233,15 @@ namespace WfStudio
         internal delegate int HostCompleteFunction(EngineHandle @engine, ulong @call_id, int @ok, byte[] @data, UIntPtr @len);
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int StartFunction(EngineHandle @engine, byte[] @op, byte[] @request, UIntPtr @len, byte[] @body, UIntPtr @body_len, out IntPtr @out, ref Buf @err);
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int ReadyFunction(EngineHandle @engine, int @timeout_ms, [Out] ulong[] @handles, UIntPtr @room, out UIntPtr @count);
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
+        internal delegate int EngineFdFunction(EngineHandle @engine);
+
+        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int StreamNextFunction(StreamHandle @stream, int @timeout_ms, ref Buf @out);
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
@@ -246,15 +255,6 @@ namespace WfStudio
 
         [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
         internal delegate int StreamCloseFunction(IntPtr @stream);
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        internal delegate int StartFunction(EngineHandle @engine, byte[] @op, byte[] @request, UIntPtr @len, byte[] @body, UIntPtr @body_len, out IntPtr @out, ref Buf @err);
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        internal delegate int ReadyFunction(EngineHandle @engine, int @timeout_ms, [Out] ulong[] @handles, UIntPtr @room, out UIntPtr @count);
-
-        [UnmanagedFunctionPointer(CallingConvention.Cdecl)]
-        internal delegate int EngineFdFunction(EngineHandle @engine);
 
         internal readonly AbiVersionFunction AbiVersion;
         internal readonly VersionFunction Version;
@@ -272,14 +272,14 @@ namespace WfStudio
         internal readonly HostSetFunction HostSet;
         internal readonly HostNextFunction HostNext;
         internal readonly HostCompleteFunction HostComplete;
+        internal readonly StartFunction Start;
+        internal readonly ReadyFunction Ready;
+        internal readonly EngineFdFunction EngineFd;
         internal readonly StreamNextFunction StreamNext;
         internal readonly StreamNextBatchFunction StreamNextBatch;
         internal readonly StreamFdFunction StreamFd;
         internal readonly StreamCancelFunction StreamCancel;
         internal readonly StreamCloseFunction StreamClose;
-        internal readonly StartFunction Start;
-        internal readonly ReadyFunction Ready;
-        internal readonly EngineFdFunction EngineFd;
 
         /// <summary>Takes each function by its name.</summary>
         internal Native(Func<string, Type, Delegate> find)
@@ -300,14 +300,14 @@ namespace WfStudio
             HostSet = (HostSetFunction)find("studio_host_set", typeof(HostSetFunction));
             HostNext = (HostNextFunction)find("studio_host_next", typeof(HostNextFunction));
             HostComplete = (HostCompleteFunction)find("studio_host_complete", typeof(HostCompleteFunction));
+            Start = (StartFunction)find("studio_start", typeof(StartFunction));
+            Ready = (ReadyFunction)find("studio_ready", typeof(ReadyFunction));
+            EngineFd = (EngineFdFunction)find("studio_engine_fd", typeof(EngineFdFunction));
             StreamNext = (StreamNextFunction)find("studio_stream_next", typeof(StreamNextFunction));
             StreamNextBatch = (StreamNextBatchFunction)find("studio_stream_next_batch", typeof(StreamNextBatchFunction));
             StreamFd = (StreamFdFunction)find("studio_stream_fd", typeof(StreamFdFunction));
             StreamCancel = (StreamCancelFunction)find("studio_stream_cancel", typeof(StreamCancelFunction));
             StreamClose = (StreamCloseFunction)find("studio_stream_close", typeof(StreamCloseFunction));
-            Start = (StartFunction)find("studio_start", typeof(StartFunction));
-            Ready = (ReadyFunction)find("studio_ready", typeof(ReadyFunction));
-            EngineFd = (EngineFdFunction)find("studio_engine_fd", typeof(EngineFdFunction));
         }
     }
 }
