@@ -65,6 +65,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
     {
         $headers = [];
         foreach ($request->getHeaders() as $name => $values) {
+            // Slim 3 has the names of the environment.
+            $name = preg_match('/^(HTTP_[A-Z0-9_]+|CONTENT_TYPE|CONTENT_LENGTH)$/', (string) $name) ? strtr((string) preg_replace('/^HTTP_/', '', (string) $name), '_', '-') : $name;
             foreach ($values as $value) {
                 $headers[] = [(string) $name, Head::text($value)];
             }
