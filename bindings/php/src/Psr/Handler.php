@@ -41,6 +41,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
 
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
+        // PHP would add its charset to types of texts.
+        ini_set('default_charset', '');
         $head = Head::of(self::server($request), $this->marks, $request);
         $head['headers'] = self::headers($request);
         $exchange = Exchange::ask($this->studio, $head, self::hasBody($request), fn (int $limit): array => self::body($request, $limit));
