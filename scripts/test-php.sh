@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Tests the PHP binding: loader, requests, engine, processes, frameworks; then the conformance scenario under php-fpm behind nginx, and the built-in server.
+# Tests the PHP binding: loader, requests, engine, processes, frameworks; then the conformance scenario under the built-in server,
+# alone, with Symfony and with Laravel.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.so}
@@ -10,10 +11,7 @@ dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get instal
 
 phpunit --bootstrap bindings/php/tests/autoload.php --colors=never bindings/php/tests
 [ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
-for framework in "" slim symfony laravel; do
-    echo "# scenario ${framework:-php-fpm}"
+for framework in "" symfony laravel; do
+    echo "# scenario, built-in server ${framework:+and $framework}"
     bindings/conformance/run --lang php ${framework:+--framework "$framework"}
 done
-echo "# scenario, built-in server"
-SERVER=built-in bindings/conformance/run --lang php
-bindings/conformance/run --lang php --suite exits

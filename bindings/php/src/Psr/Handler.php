@@ -41,6 +41,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
 
     public function handle(ServerRequestInterface $request): ResponseInterface
     {
+        // PHP would add its charset to types of texts.
+        ini_set('default_charset', '');
         $head = Head::of(self::server($request), $this->marks, $request);
         $head['headers'] = self::headers($request);
         $exchange = Exchange::ask($this->studio, $head, self::hasBody($request), fn (int $limit): array => self::body($request, $limit));
@@ -65,6 +67,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
     {
         $headers = [];
         foreach ($request->getHeaders() as $name => $values) {
+            // Slim 3 has the names of the environment.
+            $name = preg_match('/^(HTTP_[A-Z0-9_]+|CONTENT_TYPE|CONTENT_LENGTH)$/', (string) $name) ? strtr((string) preg_replace('/^HTTP_/', '', (string) $name), '_', '-') : $name;
             foreach ($values as $value) {
                 $headers[] = [(string) $name, Head::text($value)];
             }
