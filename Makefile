@@ -54,8 +54,11 @@ test-mcp:
 test-knowledge:
 	@scripts/test-knowledge.sh
 
-# The Go module, the C++ headers and the C# side, each with its package and its host of the conformance scenario.
-test-go test-cpp test-csharp:
+# Every host language: its own tests and the scenario that all hosts pass, a line for each. One language: `make test-go`.
+test-hosts:
+	@scripts/test-hosts.sh
+
+test-cpp test-csharp test-go test-jvm test-node test-php test-ruby:
 	@scripts/$@.sh
 
 # Arize Phoenix, a real receiver of OpenTelemetry (PyPI, 850 MB), is told of a run and asked for it again.
@@ -73,10 +76,6 @@ test-hostile:
 # Exported classes under the compilers and checkers of PHP, Python, Ruby, TypeScript, Rust and Kotlin; needs npm and Maven Central.
 test-codegen:
 	@scripts/test-codegen.sh
-
-# The npm package in Node.js, Bun and Deno, and the conformance suite; takes the debug library (`WFSTUDIO_LIBRARY` names another).
-test-node:
-	@scripts/test-node.sh
 
 # Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
 fuzz:

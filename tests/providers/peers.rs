@@ -103,7 +103,7 @@ impl Talk {
         let (kind, key) = (mime.split('/').next().unwrap_or_default().to_owned(), format!("file-{}", self.request.media.len()));
         let file = Attachment { kind, mime_type: mime.into(), storage_key: key.clone(), name: None };
         self.request.messages.last_mut().expect("a question").attachments.push(file);
-        self.request.media.push(Media { storage_key: key, mime_type: mime.into(), name: None, bytes: Bytes::from_static(bytes) });
+        self.request.media.push(Media { storage_key: key, mime_type: mime.into(), name: None, bytes: Bytes::from_static(bytes), refused: false });
         self
     }
 
