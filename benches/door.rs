@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::engine::{Follow, From};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::{ResumeRequest, RunRequest};
+use wfstudio::studio::runs::requests::{ResumeRequest, RunRequest};
 use wfstudio::studio::{Resource, Scope, Started, Studio};
 
 /// A way in.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope, Studio};
 
 use crate::graphs;

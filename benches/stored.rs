@@ -14,7 +14,7 @@ use wfstudio::store::log::{self, Append};
 use wfstudio::store::runs::{self, RunRow, RunUpdate};
 use wfstudio::store::usage::SpanRow;
 use wfstudio::store::{Param, StoreError, Tx};
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{ListQuery, Resource, RunsQuery, Scope, Studio, TraceQuery, UsageWindow};
 
 use crate::graphs;

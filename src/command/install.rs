@@ -10,7 +10,7 @@ use super::{Arguments, Call, Exit, Outcome};
 use crate::error::{Error, Kind, Result};
 use crate::http::{page_files, page_templates};
 use crate::observe::write_file;
-use crate::store::inspect;
+use crate::store::db::inspect;
 
 /// What is written when no file is named.
 const FILE: &str = "studio.toml";

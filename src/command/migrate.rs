@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Arguments, Call, Exit, Outcome};
-use crate::store::inspect;
+use crate::store::db::inspect;
 
 /// Applies the versions of the schema that are missing and prints them.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {

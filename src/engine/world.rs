@@ -9,17 +9,15 @@ use crate::sync::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::afar::Afar;
 use super::drive::Signals;
 use super::feed::Hub;
-use super::journal::{Boundary, Journal};
-use super::tenure::Room;
 use crate::clock::Clock;
 use crate::config::{Config, Durability};
+use crate::engine::feed::remote::RemoteRuns;
+use crate::engine::leases::Room;
+use crate::engine::log::journal::{Boundary, Journal};
 use crate::host::HostDoor;
 use crate::knowledge::Knowledge;
-use crate::model::{Id, Timestamp};
-use crate::observe::Observer;
 use crate::model::agent::Definitions;
 use crate::model::event::{Fault, PartHash, Seq};
 use crate::model::graph::Graph;
@@ -28,10 +26,13 @@ use crate::model::prices::PriceTable;
 use crate::model::redaction::{Masks, Redaction};
 use crate::model::telling::Wire;
 use crate::model::texts::{self, Locale};
+use crate::model::{Id, Timestamp};
+use crate::observe::Observer;
 use crate::providers::registry::Providers;
-use crate::store::file_room::FileRoom;
-use crate::store::attachments::{self, AttachmentRow};
-use crate::store::{News, Store};
+use crate::store::files::attachments::AttachmentRow;
+use crate::store::files::attachments;
+use crate::store::files::folder::FileRoom;
+use crate::store::{Notification, Store};
 use crate::tools::Toolbox;
 
 /// Called at the border of each write of a run's log: crash tests kill the process there.
@@ -72,7 +73,7 @@ pub struct World {
     /// There may be a job in the queue.
     pub(super) wake: watch::Sender<()>,
     /// Readers of runs that are driven elsewhere.
-    pub(super) afar: Afar,
+    pub(super) remote: RemoteRuns,
     /// A run was driven to its end or to a pause here.
     pub ended: Notify,
     /// Where uploaded files lie; none when the database keeps them.
@@ -160,7 +161,7 @@ impl World {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         let files = parts.config.attachments_folder().map(FileRoom::new);
-        let owner = super::owner::name(parts.clock.id());
+        let owner = crate::engine::leases::owner::name(parts.clock.id());
         let locale = Locale::named(&parts.config.locale).unwrap_or(Locale::En);
         let redaction = Redaction::new(&parts.config.observability.redact);
         let room = Room::new(usize::try_from(parts.config.worker.concurrency).unwrap_or(usize::MAX), None);
@@ -182,7 +183,7 @@ impl World {
             hurry: CancellationToken::new(),
             runtime: OnceLock::new(),
             wake: watch::Sender::default(),
-            afar: Afar::default(),
+            remote: RemoteRuns::default(),
             ended: Notify::new(),
             files,
             active: Mutex::new(HashMap::new()),
@@ -212,7 +213,7 @@ impl World {
     /// There is a job in the queue: the workers of all processes look.
     pub(super) fn wake_workers(&self) {
         self.wake.send_replace(());
-        self.store.tell(News::Jobs);
+        self.store.tell(Notification::Jobs);
     }
 
     /// Hears what other processes on the database tell.
@@ -221,11 +222,11 @@ impl World {
         self.store.listen(Arc::new(move |news| {
             let Some(world) = world.upgrade() else { return };
             match news {
-                News::Jobs => world.wake.send_replace(()),
-                News::Run(run) => world.afar.moved(run),
-                News::Anything => {
+                Notification::Jobs => world.wake.send_replace(()),
+                Notification::Run(run) => world.remote.moved(run),
+                Notification::Anything => {
                     world.wake.send_replace(());
-                    world.afar.all_moved();
+                    world.remote.all_moved();
                 }
             }
         }));
@@ -336,7 +337,7 @@ impl World {
             let bytes = kept.or_else(|| room.as_ref().and_then(|room| room.get(&tenant, &key).ok()));
             Ok(bytes.map(|bytes| (row, bytes)))
         });
-        found.await.map_err(|error| super::context::store_fault(&error))
+        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))
     }
 
     /// The beginning of an uploaded file; none when it is gone.
@@ -349,7 +350,7 @@ impl World {
             let kept = attachments::head(tx, &tenant, &key, HEAD)?;
             Ok(kept.or_else(|| room.as_ref().and_then(|room| room.head(&tenant, &key, HEAD).ok())))
         });
-        found.await.map_err(|error| super::context::store_fault(&error))
+        found.await.map_err(|error| crate::engine::drive::context::store_fault(&error))
     }
 
     /// How frames look.

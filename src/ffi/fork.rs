@@ -16,7 +16,7 @@ use super::c::ticket;
 #[cfg(unix)]
 use super::door::process;
 #[cfg(unix)]
-use crate::store::fork as gate;
+use crate::store::db::fork as gate;
 
 /// How long a fork waits for threads inside SQLite.
 #[cfg(unix)]
@@ -33,14 +33,14 @@ pub(crate) fn epoch() -> u32 {
 
 /// What the child takes over: engines that nobody has used yet.
 #[cfg(unix)]
-struct Heritage {
-    engines: process::Heritage,
-    tickets: ticket::Heritage,
+struct ForkState {
+    engines: process::ForkState,
+    tickets: ticket::ForkState,
 }
 
 #[cfg(unix)]
 thread_local! {
-    static HERITAGE: RefCell<Option<Heritage>> = const { RefCell::new(None) };
+    static HERITAGE: RefCell<Option<ForkState>> = const { RefCell::new(None) };
 }
 
 /// Something of which each process has its own: a child starts with a fresh one and never touches its parent's.
@@ -97,24 +97,24 @@ pub(crate) fn watch() {
 #[cfg(unix)]
 unsafe extern "C" fn before() {
     gate::prepare(PATIENCE);
-    let heritage = Heritage { engines: process::heritage(), tickets: ticket::heritage() };
-    drop(HERITAGE.try_with(|kept| kept.replace(Some(heritage))));
+    let fork_state = ForkState { engines: process::fork_state(), tickets: ticket::fork_state() };
+    drop(HERITAGE.try_with(|kept| kept.replace(Some(fork_state))));
 }
 
 #[cfg(unix)]
 unsafe extern "C" fn in_parent() {
-    let heritage = HERITAGE.try_with(|kept| kept.take());
+    let fork_state = HERITAGE.try_with(|kept| kept.take());
     gate::parent();
     // Whose last reference this is closes, which needs the gate.
-    drop(heritage);
+    drop(fork_state);
 }
 
 #[cfg(unix)]
 unsafe extern "C" fn in_child() {
     EPOCH.fetch_add(1, Ordering::Relaxed);
     gate::child();
-    let heritage = HERITAGE.try_with(|kept| kept.take()).ok().flatten();
-    let (engines, tickets) = heritage.map_or_else(Default::default, |left| (left.engines, left.tickets));
+    let fork_state = HERITAGE.try_with(|kept| kept.take()).ok().flatten();
+    let (engines, tickets) = fork_state.map_or_else(Default::default, |left| (left.engines, left.tickets));
     process::inherit(engines);
     ticket::inherit(tickets);
 }

@@ -5,14 +5,14 @@ use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 
 use super::call::Call;
-use super::leash::Leash;
 use super::position::Position;
 use super::{answer, idempotency, settings, sse};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
+use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::model::event::EntityKind;
-use crate::store::idempotency::RequestKey;
-use crate::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use crate::store::upkeep::idempotency::RequestKey;
+use crate::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::{Scope, Started, Studio};
 
 /// What is to be accepted, and of what.
@@ -91,7 +91,7 @@ impl Request {
 }
 
 /// A request on its way to being accepted; it goes on when its client leaves.
-struct Wish {
+struct PendingRequest {
     studio: Studio,
     scope: Scope,
     id: String,
@@ -105,10 +105,10 @@ struct Accepted {
     /// As [`Started::told`] says it.
     told: Value,
     replayed: bool,
-    leash: Option<Leash>,
+    leash: Option<CancelOnDrop>,
 }
 
-impl Wish {
+impl PendingRequest {
     fn of(call: &Call, act: Act, id: &str, queued: bool) -> Result<Self> {
         let key = idempotency::key_of(&call.headers, act.route(queued), id, &call.body)?;
         let request = Request::read(act, &call.body, key.clone());
@@ -139,7 +139,7 @@ impl Wish {
         let leashed = request.cancels() && !queued;
         match (request.begin(&studio, &scope, &id, queued).await, key) {
             (Ok(started), _) => {
-                let leash = leashed.then(|| Leash::new(studio, scope, started.run.to_string()));
+                let leash = leashed.then(|| CancelOnDrop::new(studio, scope, started.run.to_string()));
                 Ok(Accepted { told: started.told(), replayed: false, leash })
             }
             (Err(error), Some(key)) => Err(idempotency::refusal(&studio, &scope, &key, error).await),
@@ -154,7 +154,7 @@ pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
         let told = "async runs are off; `async_runs_enabled` turns them on, and the stream routes work without";
         return Err(Error::new(Kind::AsyncDisabled, told));
     }
-    let accepted = Wish::of(&call, act, id, true)?.accept().await?;
+    let accepted = PendingRequest::of(&call, act, id, true)?.accept().await?;
     let mut body = accepted.told;
     if let Value::Object(told) = &mut body {
         told.retain(|name, _| act.members().contains(&name.as_str()));
@@ -169,7 +169,7 @@ pub(super) async fn queued(call: Call, act: Act, id: &str) -> Result<Response> {
 /// Does what is asked for and tells it as it happens.
 pub(super) async fn streamed(call: Call, act: Act, id: &str) -> Result<Response> {
     let position = Position::of(&call)?;
-    let wish = Wish::of(&call, act, id, false)?;
+    let wish = PendingRequest::of(&call, act, id, false)?;
     let slot = call.studio.stream_slot()?;
     let accepted = wish.accept().await?;
     let run = accepted.told.get("trace_id").and_then(Value::as_str).unwrap_or_default();

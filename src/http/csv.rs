@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::store::usage_report::GroupBy;
+use crate::store::usage::report::GroupBy;
 use crate::studio::WindowUsage;
 
 /// What every row ends with.

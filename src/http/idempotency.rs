@@ -6,7 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{Error, Kind, Result};
 use crate::store::StoreError;
-use crate::store::idempotency::{self, RequestKey, Seen};
+use crate::store::upkeep::idempotency::{RequestKey, Seen};
+use crate::store::upkeep::idempotency;
 use crate::studio::{Scope, Studio};
 
 /// Reads the key of a request; most have none. `asked` is what was asked of, as the path names it.

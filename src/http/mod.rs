@@ -8,6 +8,7 @@
 //! ```
 //! What the host knows of a request (user, tenant, gate) travels as [`HostMarks`] in the request's extensions.
 
+mod cancel_on_drop;
 mod accept;
 mod adapters;
 mod answer;
@@ -23,7 +24,6 @@ mod form;
 mod gate;
 mod idempotency;
 mod ignored;
-mod leash;
 mod openapi;
 mod pages;
 mod position;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::config::Config;
 use crate::model::Id;
 use crate::store::definitions::{self, DefinitionKind, DefinitionRow};
-use crate::store::editions::Embedder;
+use crate::store::knowledge::editions::Embedder;
 use crate::store::{StoreError, Tx};
 
 /// How a base is searched when a question does not say.

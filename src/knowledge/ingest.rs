@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use super::codes;
-use super::{Knowledge, chunk, text};
+use super::{Knowledge, chunk, codes, text};
 use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 use crate::model::usage::Usage;
 use crate::providers::{EmbedRequest, Embeddings, Provider as _, ProviderFailure};
-use crate::store::editions::{self, Embedder};
-use crate::store::passages::{self, Batch};
-use crate::store::readings::{self, ReadingRow};
-use crate::store::{StoreError, documents};
+use crate::store::StoreError;
+use crate::store::knowledge::editions::Embedder;
+use crate::store::knowledge::passages::Batch;
+use crate::store::knowledge::readings::ReadingRow;
+use crate::store::knowledge::{documents, editions, passages, readings};
 
 /// Texts of one embeddings request.
 const BATCH: usize = 64;

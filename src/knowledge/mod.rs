@@ -1,12 +1,12 @@
 //! Owns knowledge bases at work: documents become passages with vectors, questions find passages. The one path for nodes, tools and people.
 
+mod vector_cache;
 pub mod base;
 pub mod chunk;
 mod codes;
 mod ingest;
 mod rank;
 mod search;
-mod shelves;
 pub mod text;
 mod worker;
 
@@ -30,7 +30,7 @@ pub struct Knowledge {
     store: Store,
     providers: Arc<Providers>,
     prices: Arc<PriceTable>,
-    shelves: Arc<shelves::Shelves>,
+    vector_cache: Arc<vector_cache::VectorCache>,
     texts: text::Reader,
     /// There may be a document to read.
     wake: Notify,
@@ -40,7 +40,7 @@ impl Knowledge {
     /// Works on this store with these providers.
     #[must_use]
     pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
-        Self { config, clock, store, providers, prices, shelves: Arc::default(), texts: text::Reader::default(), wake: Notify::new() }
+        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts: text::Reader::default(), wake: Notify::new() }
     }
 
     /// There may be a document to read.

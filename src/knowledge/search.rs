@@ -10,13 +10,14 @@ use super::Knowledge;
 use super::base::{Base, Mode};
 use super::codes::{self, Query};
 use super::rank::{self, Best};
-use super::shelves::Shelves;
+use crate::knowledge::vector_cache::VectorCache;
 use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
 use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
-use crate::store::editions::{self, Edition, Embedder};
-use crate::store::readings::LiveReading;
-use crate::store::{StoreError, Tx, fulltext, passages};
+use crate::store::knowledge::editions::{Edition, Embedder};
+use crate::store::knowledge::readings::LiveReading;
+use crate::store::knowledge::{editions, fulltext, passages};
+use crate::store::{StoreError, Tx};
 use crate::tools::Spent;
 use crate::tools::search::{Chunk, Found, Search, SearchError, SearchQuery, Searched};
 
@@ -142,8 +143,8 @@ impl Knowledge {
         if question.edition.is_none() || question.query.trim().is_empty() {
             return Ok(Some(empty));
         }
-        let (question, shelves) = (question.clone(), Arc::clone(&self.shelves));
-        let results = self.store.read(move |tx| Look { tx, shelves: &shelves, question: &question }.results(vector.clone())).await??;
+        let (question, vector_cache) = (question.clone(), Arc::clone(&self.vector_cache));
+        let results = self.store.read(move |tx| Look { tx, vector_cache: &vector_cache, question: &question }.results(vector.clone())).await??;
         let Some(results) = results else { return Ok(None) };
         let top_score = results.iter().map(|chunk| chunk.score).fold(0.0, f64::max);
         Ok(Some(Found { context: context(results.iter().map(|chunk| chunk.content.as_str())), top_score, results, ..empty }))
@@ -197,7 +198,7 @@ pub fn context<'t>(contents: impl Iterator<Item = &'t str>) -> String {
 /// One look into the store for one question.
 struct Look<'l, 't> {
     tx: &'l mut Tx<'t>,
-    shelves: &'l Shelves,
+    vector_cache: &'l VectorCache,
     question: &'l Question,
 }
 
@@ -207,7 +208,7 @@ impl Look<'_, '_> {
         let asked = self.question.edition.as_ref();
         let edition = asked.map_or(Ok(None), |asked| editions::get(self.tx, asked.no))?;
         let Some(edition) = edition.filter(|edition| edition.current) else { return Ok(Ok(None)) };
-        let live = self.shelves.live(self.tx, &edition)?;
+        let live = self.vector_cache.live(self.tx, &edition)?;
         let wanted: HashMap<i64, &LiveReading> =
             live.iter().filter(|reading| self.question.filter.fits(&reading.metadata)).map(|reading| (reading.no, reading)).collect();
         let alike = match vector.filter(|_| !wanted.is_empty()) {
@@ -247,7 +248,7 @@ impl Look<'_, '_> {
         let query = Query::new(vector);
         let mut best = Best::new(CANDIDATES.max(self.question.top_k * 2));
         for reading in wanted.values() {
-            for run in self.shelves.runs(self.tx, edition.no, reading)?.iter() {
+            for run in self.vector_cache.runs(self.tx, edition.no, reading)?.iter() {
                 query.compare(&run.codes, |place, likeness| best.show(passages::key(reading.no, run.first + place), likeness));
             }
         }

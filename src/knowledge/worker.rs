@@ -8,8 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Knowledge;
 use crate::model::{Id, Timestamp};
-use crate::store::readings::{self, ReadingRow};
-use crate::store::{StoreError, documents};
+use crate::store::StoreError;
+use crate::store::knowledge::readings::ReadingRow;
+use crate::store::knowledge::{documents, readings};
 
 /// Documents that are read at once.
 const AT_ONCE: usize = 4;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::db::{Row, Tx, params, to_json};
 use super::error::StoreError;
-use super::run_list::pattern;
 use crate::model::{Id, Timestamp};
+use crate::store::runs::list::pattern;
 
 /// Kinds of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

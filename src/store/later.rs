@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::db::Tx;
 use super::error::StoreError;
-use super::parts;
-use super::usage_sums::Counted;
+use crate::store::log::parts;
+use crate::store::usage::sums::Counted;
 
 /// What counters are changed by.
 #[derive(Debug, Default)]

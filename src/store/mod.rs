@@ -2,53 +2,17 @@
 //!
 //! Opening stores settings; threads, connections and the file come with the first use.
 
-pub mod attachments;
-pub mod branches;
-pub mod checkpoints;
-mod currency;
+pub mod files;
+pub mod knowledge;
+pub mod upkeep;
 pub mod db;
 pub mod definitions;
-mod dialect;
-pub mod documents;
-pub mod editions;
-pub mod file_room;
 mod error;
-pub mod fork;
-pub mod fulltext;
-pub mod health;
-pub mod idempotency;
-pub mod inspect;
 mod later;
 pub mod log;
-mod log_row;
-mod migrate;
-mod news;
-pub mod outbox;
-pub mod parts;
-pub mod passages;
-#[cfg(feature = "postgres")]
-mod postgres;
-pub mod purge;
-pub mod queue;
-pub mod readings;
-pub mod remembered;
-pub mod run_delete;
-pub mod run_line;
-pub mod run_list;
-mod run_update;
 pub mod runs;
-mod sqlite;
-mod teller;
 pub mod threads;
 pub mod usage;
-mod usage_calls;
-mod usage_fold;
-pub mod usage_rebuild;
-pub mod usage_report;
-mod usage_sums;
-mod usage_waiting;
-mod usage_window;
-mod workers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,14 +23,14 @@ use tokio::sync::oneshot;
 
 use crate::config::Config;
 pub use crate::config::Synchronous;
+pub use crate::store::db::notifications::{Listener, Notification};
 pub use db::{Param, Row, Tx};
 pub use error::StoreError;
-pub use news::{Hear, News};
 
 use crate::model::{Id, Timestamp};
-use sqlite::Sqlite;
-use workers::{Engine, Shared};
-pub use workers::{Job, Kept, Then, Work};
+use crate::store::db::sqlite::Sqlite;
+use crate::store::db::workers::{Engine, Shared};
+pub use crate::store::db::workers::{Job, Kept, Then, Work};
 
 /// Where the database is and how it is used.
 #[derive(Clone, Debug)]
@@ -77,7 +41,7 @@ pub struct StoreSettings {
     pub memory: bool,
     /// No file: a server, and how to log in.
     #[cfg(feature = "postgres")]
-    server: Option<postgres::Address>,
+    server: Option<db::postgres::Address>,
     /// How hard a commit is pressed onto the disk.
     pub synchronous: Synchronous,
     /// What table names begin with.
@@ -91,12 +55,12 @@ pub struct StoreSettings {
 }
 
 impl StoreSettings {
-    const fn dialect(&self) -> dialect::Dialect {
+    const fn dialect(&self) -> db::dialect::Dialect {
         #[cfg(feature = "postgres")]
         if self.server.is_some() {
-            return dialect::Dialect::Postgres;
+            return db::dialect::Dialect::Postgres;
         }
-        dialect::Dialect::Sqlite
+        db::dialect::Dialect::Sqlite
     }
 
     /// A database file with the settings that are the default.
@@ -133,7 +97,7 @@ impl StoreSettings {
     #[cfg(feature = "postgres")]
     fn server(url: &str, config: &Config) -> Result<Self, StoreError> {
         let secret = |name: &str| config.secret(name).map(|secret| secret.0.to_string());
-        Ok(Self { server: Some(postgres::Address::parse(url, secret)?), ..Self::file("") })
+        Ok(Self { server: Some(db::postgres::Address::parse(url, secret)?), ..Self::file("") })
     }
 
     #[cfg(not(feature = "postgres"))]
@@ -174,7 +138,7 @@ impl Store {
     /// The migrations as this database runs them: the name of a file and its SQL, oldest first.
     #[must_use]
     pub fn migrations(&self) -> Vec<(&'static str, String)> {
-        migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
+        db::migrate::texts(&self.0.settings.prefix, self.0.settings.dialect())
     }
 
     /// Whether everything lives in memory.
@@ -247,12 +211,12 @@ impl Store {
     }
 
     /// Tells other processes on this database something; where there can be none, nothing happens.
-    pub fn tell(&self, news: News) {
+    pub fn tell(&self, news: Notification) {
         self.0.threads.tell(news);
     }
 
     /// Hears what other processes tell, from now on.
-    pub fn listen(&self, hear: Hear) {
+    pub fn listen(&self, hear: Listener) {
         self.0.threads.listen(hear);
     }
 
@@ -297,7 +261,7 @@ impl Store {
     }
 
     /// Looks at the database without bringing it up to date.
-    pub async fn inspect(&self) -> Result<inspect::Found, StoreError> {
+    pub async fn inspect(&self) -> Result<db::inspect::Found, StoreError> {
         let (sender, answer) = oneshot::channel();
         let engine = engine(&self.0.settings);
         let look = move || {
@@ -327,7 +291,7 @@ impl Store {
         self.read(|_| Ok(())).await?;
         let (sender, answer) = oneshot::channel();
         let copy = move || {
-            let _ = sender.send(sqlite::copy(&settings, &target));
+            let _ = sender.send(db::sqlite::copy(&settings, &target));
         };
         let thread = std::thread::Builder::new().name("studio-backup".to_owned()).spawn(copy);
         thread.map_err(|error| StoreError::Io(format!("no thread can be started: {error}")))?;
@@ -344,7 +308,7 @@ impl std::fmt::Debug for Store {
 fn engine(settings: &StoreSettings) -> Arc<dyn Engine> {
     #[cfg(feature = "postgres")]
     if let Some(address) = &settings.server {
-        return Arc::new(postgres::Postgres::new(settings.clone(), address.clone()));
+        return Arc::new(db::postgres::Postgres::new(settings.clone(), address.clone()));
     }
     Arc::new(Sqlite::new(settings.clone()))
 }

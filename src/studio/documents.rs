@@ -5,11 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::definitions::must_find;
-use super::fields::{Fields, Problems, object_of};
 use super::lists::{ListQuery, Page};
 use super::reach::Refusal;
-use super::resource::Resource;
-use super::summaries::add_usage;
 use super::{Scope, Studio, Upload};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
@@ -18,9 +15,13 @@ use crate::knowledge::base::Base;
 use crate::knowledge::text::DocumentKind;
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
-use crate::store::documents::{self as table, DocumentRow, DocumentState};
-use crate::store::readings::{self, Wanted};
-use crate::store::{Tx, editions};
+use crate::store::Tx;
+use crate::store::knowledge::documents::{DocumentRow, DocumentState};
+use crate::store::knowledge::readings::Wanted;
+use crate::store::knowledge::{documents as table, editions, readings};
+use crate::studio::definitions::fields::{Fields, Problems, object_of};
+use crate::studio::definitions::resource::Resource;
+use crate::studio::runs::summaries::add_usage;
 use crate::tools::search::SearchQuery;
 
 /// The most characters of a question.
@@ -56,7 +57,7 @@ impl Incoming {
     }
 
     fn of_file(file: &Upload, metadata: Option<&Value>) -> Result<Self> {
-        let name = file.name.as_deref().and_then(super::attachments::plain_name).unwrap_or_else(|| "document".to_owned());
+        let name = file.name.as_deref().and_then(crate::studio::threads::attachments::plain_name).unwrap_or_else(|| "document".to_owned());
         if file.bytes.is_empty() {
             return Err(Error::field("file", "file is empty"));
         }

@@ -1,10 +1,9 @@
 //! Owns the studio itself: what it is opened with, its runtime, its end.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::task::{Context, Poll, Waker};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::sync::Mutex;
@@ -12,20 +11,20 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::codegen::registered;
-use super::sources::Sources;
 use crate::clock::{Clock, SystemClock};
 use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
-use crate::knowledge::Knowledge;
 use crate::host::{Host, HostDeclaration, HostDoor};
+use crate::knowledge::Knowledge;
 use crate::model::prices::PriceTable;
 use crate::model::texts::Locale;
 use crate::observe::Observer;
-use crate::providers::registry::Providers;
 use crate::providers::outbound::Outbound;
-use crate::store::{Store, StoreSettings};
+use crate::providers::registry::Providers;
 use crate::secrets::Secrets;
+use crate::store::{Store, StoreSettings};
+use crate::studio::definitions::sources::Sources;
 use crate::tools::Toolbox;
 use crate::tools::mcp::McpServers;
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::attachments::remove_noted;
 use super::{Scope, Studio};
 use crate::error::{Kind, Result};
 use crate::model::{Id, Timestamp};
-use crate::store::{attachments, checkpoints};
-use crate::store::purge::{self, Place, Purged, Retention};
+use crate::store::files::attachments;
+use crate::store::log::checkpoints;
+use crate::store::upkeep::purge::{Place, Purged, Retention};
+use crate::store::upkeep::purge;
+use crate::studio::threads::attachments::remove_noted;
 
 /// Rows of a kind in one transaction.
 const BATCH: usize = 100;
@@ -133,7 +135,7 @@ impl Studio {
     /// An unknown run; the store.
     pub async fn purge_checkpoints_of(&self, scope: &Scope, run: &str) -> Result<u64> {
         self.must_know_run(scope, run).await?;
-        let (tenant, run) = (Arc::clone(&scope.tenant), super::checkpoints::run_of(run)?);
+        let (tenant, run) = (Arc::clone(&scope.tenant), crate::studio::runs::checkpoints::run_of(run)?);
         self.writing(move |tx| Ok(checkpoints::delete_of_run(tx, &tenant, &run)?)).await
     }
 }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::catalog::Catalog;
 use super::reach::Refusal;
-use super::resource::{Definition, Resource, Written};
-use super::{slugs, workflows};
 use crate::error::{Error, Kind};
 use crate::model::{Id, Timestamp};
 use crate::store::definitions::{self as table, Changed, DefinitionRow, RevisionRow};
 use crate::store::{StoreError, Tx};
+use crate::studio::definitions::catalog::Catalog;
+use crate::studio::definitions::resource::{Definition, Resource, Written};
+use crate::studio::definitions::{slugs, workflows};
 
 /// Who writes, and when.
 #[derive(Clone)]

@@ -64,7 +64,7 @@ impl Tool for HostCaller {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let door = self.0.clone();
         Box::pin(async move {
-            let mut wish = Wish { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
+            let mut wish = PendingCall { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
             let payload = json!({
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
@@ -108,13 +108,13 @@ fn not_taken() -> ToolReply {
 }
 
 /// As long as a result is wanted. Dropped earlier, the host is told.
-struct Wish {
+struct PendingCall {
     door: HostDoor,
     /// What the host is told then.
     payload: Option<Value>,
 }
 
-impl Drop for Wish {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         let Some(payload) = self.payload.take().filter(|_| self.door.answers(HostOp::ToolCancel)) else { return };
         let door = self.door.clone();

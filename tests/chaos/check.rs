@@ -12,7 +12,8 @@ use wfstudio::model::Id;
 use wfstudio::model::event::{CallKind, CallOutcome, DoubtAction, Entry, Event, PureOutcome};
 use wfstudio::model::run::Run;
 use wfstudio::store::{StoreError, log};
-use wfstudio::store::run_list::{self, RunFilter};
+use wfstudio::store::runs::list;
+use wfstudio::store::runs::list::RunFilter;
 use uuid::Uuid;
 
 use crate::graphs::{Kind, kinds};
@@ -81,7 +82,7 @@ async fn ids(studio: &Studio) -> Vec<Id> {
     let found = studio.world().store.read(|tx| {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            after = run_list::list(tx, "", &RunFilter::default(), after, 500, &mut |run| {
+            after = list::list(tx, "", &RunFilter::default(), after, 500, &mut |run| {
                 found.push(run.id.parse().map_err(|_| StoreError::Fault("no id".to_owned()))?);
                 Ok(())
             })?;

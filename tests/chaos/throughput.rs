@@ -8,7 +8,7 @@ use serde_json::json;
 use wfstudio::Studio;
 use wfstudio::config::Config;
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope};
 
 use crate::number;

@@ -11,7 +11,7 @@ use wfstudio::config::{Config, ConfigSources};
 use wfstudio::engine::{Boundary, EventStream, Follow, From};
 use wfstudio::model::event::EntityKind;
 use wfstudio::model::sketch;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Options, Resource, Scope, Studio};
 
 static MADE: AtomicUsize = AtomicUsize::new(0);

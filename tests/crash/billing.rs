@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use wfstudio::clock::{Clock, SystemClock};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use wfstudio::model::{Id, Timestamp};
-use wfstudio::store::outbox;
-use wfstudio::store::run_list;
+use wfstudio::store::upkeep::outbox;
+use wfstudio::store::runs::list;
 use wfstudio::studio::{Options, Resource, Scope, Studio, UsageWindow};
 
 use crate::program::{Program, say};
@@ -132,7 +132,7 @@ pub async fn program(folder: &Path, given: &Value) {
 async fn owed(bench: &Bench) -> BTreeMap<String, Value> {
     let mut owed = BTreeMap::new();
     for run in workflow_runs(bench).await {
-        let children = bench.studio.world().store.read(move |tx| run_list::children(tx, "", &run)).await.expect("children");
+        let children = bench.studio.world().store.read(move |tx| list::children(tx, "", &run)).await.expect("children");
         for row in children.into_iter().chain([bench.row(&run).await]) {
             let attempt = row.parent.is_none().then_some(row.attempt);
             let told = json!([row.status, attempt, row.total.tokens.prompt, row.total.cost.shown(), row.parent.map(|id| id.to_string())]);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use wfstudio::model::Timestamp;
-use wfstudio::store::queue::{self, Lapsed};
+use wfstudio::store::runs::queue;
+use wfstudio::store::runs::queue::Lapsed;
 
 use crate::record::record;
 use crate::support::{Bench, folder, marks, single};

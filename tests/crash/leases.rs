@@ -84,7 +84,7 @@ async fn a_run_of_an_unknown_owner_is_taken_over_when_the_lease_ends() {
     bench.studio.runtime().expect("a runtime");
     let store = &first.studio.world().store;
     let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 500));
-    let taken = store.write(move |tx| wfstudio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
+    let taken = store.write(move |tx| wfstudio::store::runs::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
     assert!(taken.expect("a store").is_some());
     let row = bench.until(&run, "completed", Duration::from_secs(15)).await;
     assert_eq!(row.fence, 3);
@@ -222,7 +222,7 @@ async fn a_lease_that_ends_in_a_year_binds_nobody() {
     let store = &first.studio.world().store;
     // As a process with a clock that was far ahead left it.
     let (id, until) = (run, Timestamp(first.studio.world().clock.now().0 + 365 * 86_400_000));
-    let taken = store.write(move |tx| wfstudio::store::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
+    let taken = store.write(move |tx| wfstudio::store::runs::queue::claim(tx, "", &id, 1, "elsewhere", until)).await;
     assert!(taken.expect("a store").is_some());
     bench.studio.runtime().expect("a runtime");
     let row = bench.until(&run, "completed", Duration::from_secs(15)).await;

@@ -12,9 +12,10 @@ use wfstudio::config::{Config, ConfigSources};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp};
 use wfstudio::model::Id;
 use wfstudio::model::event::EntityKind;
-use wfstudio::store::run_list::{self, RunFilter};
+use wfstudio::store::runs::list;
+use wfstudio::store::runs::list::RunFilter;
 use wfstudio::store::runs::{self, RunRow};
-use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use wfstudio::studio::{Options, Resource, Scope, Started, Studio};
 
 /// Where databases of tests lie: in memory, where a sync costs nothing.
@@ -234,7 +235,7 @@ pub async fn workflow_runs(bench: &Bench) -> Vec<Id> {
     let filter = RunFilter { entity_type: Some(EntityKind::Workflow), ..RunFilter::default() };
     let found = bench.studio.world().store.read(move |tx| {
         let mut found = Vec::new();
-        run_list::list(tx, "", &filter, None, 1000, &mut |run| {
+        list::list(tx, "", &filter, None, 1000, &mut |run| {
             found.push(run.id.parse().expect("an id"));
             Ok(())
         })?;

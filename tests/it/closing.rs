@@ -11,7 +11,7 @@ use wfstudio::engine::Boundary;
 use wfstudio::model::Id;
 use wfstudio::model::event::EntityKind;
 use wfstudio::store::runs::{self, RunRow};
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Options, Scope, Studio};
 use tokio_util::sync::CancellationToken;
 
@@ -144,7 +144,7 @@ async fn an_answer_that_is_stored_after_the_time_to_close_is_kept_and_gone_on_wi
     let before = row(&held.bench, run).await.fence;
     held.armed.store(true, Ordering::SeqCst);
     let (studio, scope) = (held.bench.studio.clone(), held.bench.scope.clone());
-    let body = wfstudio::studio::requests::ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
+    let body = wfstudio::studio::runs::requests::ResumeRequest::parse(&json!({"message": "yes"})).expect("a body");
     drop(tokio::spawn(async move { studio.resume(&scope, &run.to_string(), body, false).await }));
     held.is_held.recv_timeout(LONG).expect("an answer");
     held.bench.studio.shutdown(Duration::from_millis(30)).await;

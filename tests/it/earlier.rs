@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use crate::support::story::Story;

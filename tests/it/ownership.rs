@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 use wfstudio::model::event::EntityKind;
 use wfstudio::model::{Id, Timestamp};
-use wfstudio::store::queue;
+use wfstudio::store::runs::queue;
 use wfstudio::store::runs::{self, RunRow};
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 
 use crate::support::Bench;
 use crate::support::hands::Hands;

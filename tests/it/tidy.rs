@@ -129,7 +129,7 @@ fn only_the_journal_appends_to_a_log() {
     let appends = |path: &&PathBuf| code(path).contains("log::append(");
     let found: Vec<String> = sources("src").iter().filter(|path| !is_test(path)).filter(appends).map(|path| shown(path)).collect();
     // A new run and an answer append in the same transaction that claims the run.
-    assert_eq!(found, ["src/engine/create.rs", "src/engine/going.rs", "src/engine/journal/writing.rs"]);
+    assert_eq!(found, ["src/engine/log/journal/writing.rs", "src/engine/runs/create.rs", "src/engine/runs/reopen.rs"]);
 }
 
 /// `make generate` sets `STUDIO_GENERATE`: then the file is written instead of compared.
@@ -142,4 +142,35 @@ fn the_description_of_the_api_is_up_to_date() {
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
     assert!(written == made, "docs/openapi.json is out of date: run `make generate`");
+}
+
+#[test]
+fn folders_stay_small() {
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    for path in sources("src") {
+        *counts.entry(shown(path.parent().expect("a folder"))).or_default() += 1;
+    }
+    let wrong: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 24).collect();
+    assert!(wrong.is_empty(), "more than 24 files directly in a folder: {wrong:?}");
+}
+
+/// Inside the layers, too, arrows point down: each folder names what it must not use.
+const WALLS: [(&str, &[&str]); 5] = [
+    ("src/store/db/", &["store::runs", "store::threads", "store::knowledge", "store::files", "store::usage", "store::upkeep", "store::definitions"]),
+    ("src/store/log/", &["store::knowledge", "store::definitions", "store::usage", "store::upkeep::purge"]),
+    ("src/store/usage/", &["store::threads", "store::knowledge", "store::upkeep", "store::definitions"]),
+    ("src/engine/feed/", &["engine::drive", "engine::leases", "engine::calls", "engine::nodes", "engine::agent"]),
+    ("src/engine/log/", &["engine::drive", "engine::calls", "engine::nodes", "engine::agent"]),
+];
+
+#[test]
+fn walls_inside_layers_hold() {
+    let mut wrong = Vec::new();
+    for (folder, forbidden) in WALLS {
+        for path in sources("src").iter().filter(|path| shown(path).starts_with(folder) && !is_test(path)) {
+            let code = code(path);
+            wrong.extend(forbidden.iter().filter(|module| code.contains(*module)).map(|module| format!("{} uses {module}", shown(path))));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -168,7 +168,7 @@ async fn the_doctor_counts_jobs_without_a_worker_and_names_missing_secrets() {
     studio.create(&scope, wfstudio::studio::Resource::Tool, &tool).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
     let graph = wfstudio::model::sketch::graph("start -> stop").expect("a graph");
     let stored = studio.create(&scope, wfstudio::studio::Resource::Workflow, &json!({"name": "w", "graph": graph})).await.expect("a workflow");
-    let body = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "hi"}), wfstudio::model::event::EntityKind::Workflow).expect("a body");
+    let body = wfstudio::studio::runs::requests::RunRequest::parse(&json!({"message": "hi"}), wfstudio::model::event::EntityKind::Workflow).expect("a body");
     let id = stored["id"].as_str().expect("an id");
     let run = studio.start(&scope, wfstudio::model::event::EntityKind::Workflow, id, body, true).await.expect("a run").run;
 

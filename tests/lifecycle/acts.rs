@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use wfstudio::engine::{From, Order, Started};
 use wfstudio::model::Id;
 use wfstudio::model::event::{DoubtAction, EntityKind};
-use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use wfstudio::studio::{ListQuery, Studio, TraceQuery};
 use wfstudio::{Error, Kind};
 use tokio_util::sync::CancellationToken;
@@ -446,7 +446,7 @@ impl World {
     pub async fn lapse(&mut self) {
         let gone: Vec<String> = (0..self.spans.len()).filter(|no| !self.lives(*no)).map(|no| self.owners[no].clone()).collect();
         let (_, studio) = self.studio(0);
-        let done = studio.world().store.write(move |tx| gone.iter().try_for_each(|owner| wfstudio::store::queue::expire(tx, owner))).await;
+        let done = studio.world().store.write(move |tx| gone.iter().try_for_each(|owner| wfstudio::store::runs::queue::expire(tx, owner))).await;
         self.tell(format!("leases of processes that are gone end: {}", done.is_ok()));
     }
 

@@ -130,7 +130,7 @@ impl Library {
             Deed::Sweep => {
                 let store = self.studio(0).world().store.clone();
                 let refused = |error: wfstudio::store::StoreError| Fault { rule: "refused", text: error.to_string() };
-                while store.write(|tx| wfstudio::store::readings::sweep(tx, 1000)).await.map_err(refused)? {}
+                while store.write(|tx| wfstudio::store::knowledge::readings::sweep(tx, 1000)).await.map_err(refused)? {}
             }
             Deed::Open { engine } => {
                 let no = usize::try_from(engine).unwrap_or(0) % 2;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::engine::{Follow, From};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use crate::aimock::PEERS;

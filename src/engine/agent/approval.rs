@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::binding::{Bound, ToolTable};
 use super::words;
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::chat::ToolCall;
 use crate::model::event::Decision;
 use crate::tools::schema;
@@ -13,7 +13,7 @@ use crate::tools::schema;
 const CALLS: usize = 64;
 
 /// What becomes of a call.
-pub(super) enum Fate<'t, 'a> {
+pub(super) enum CallDecision<'t, 'a> {
     /// It runs.
     Run(&'t Bound<'a>),
     /// It cannot run; the model is told why.
@@ -27,7 +27,7 @@ pub(super) enum Fate<'t, 'a> {
 /// A call with what becomes of it; edited arguments are in the call.
 pub(super) struct Planned<'t, 'a> {
     pub(super) call: ToolCall,
-    pub(super) fate: Fate<'t, 'a>,
+    pub(super) fate: CallDecision<'t, 'a>,
     /// A person decides, or decided, on it.
     pub(super) gated: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn plan<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_
 }
 
 fn refuse<'t, 'a>(call: &ToolCall, text: String) -> Planned<'t, 'a> {
-    Planned { call: call.clone(), fate: Fate::Refuse(text), gated: false }
+    Planned { call: call.clone(), fate: CallDecision::Refuse(text), gated: false }
 }
 
 fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: bool, call: &ToolCall) -> Planned<'t, 'a> {
@@ -56,26 +56,26 @@ fn plan_one<'t, 'a>(context: &StepContext, tools: &'t ToolTable<'a>, can_wait: b
         return refuse(call, text);
     }
     if !tools.is_gated(bound) {
-        return Planned { call: call.clone(), fate: Fate::Run(bound), gated: false };
+        return Planned { call: call.clone(), fate: CallDecision::Run(bound), gated: false };
     }
     if !can_wait {
         return refuse(call, format!("`{}` needs a person's approval, which cannot be asked for here; it did not run.", call.name));
     }
     match context.decision(&call.id) {
         Some(decision) => decided(call, bound, &decision),
-        None => Planned { call: call.clone(), fate: Fate::Wait, gated: true },
+        None => Planned { call: call.clone(), fate: CallDecision::Wait, gated: true },
     }
 }
 
 fn decided<'t, 'a>(call: &ToolCall, bound: &'t Bound<'a>, decision: &Decision) -> Planned<'t, 'a> {
     let mut call = call.clone();
     if !decision.approved {
-        return Planned { call, fate: Fate::Declined(words::declined(decision.message.as_deref())), gated: true };
+        return Planned { call, fate: CallDecision::Declined(words::declined(decision.message.as_deref())), gated: true };
     }
     if let Some(arguments) = &decision.arguments {
         call.arguments.clone_from(arguments);
     }
-    let fate = misfit(bound, &call.arguments).map_or(Fate::Run(bound), Fate::Refuse);
+    let fate = misfit(bound, &call.arguments).map_or(CallDecision::Run(bound), CallDecision::Refuse);
     Planned { call, fate, gated: true }
 }
 

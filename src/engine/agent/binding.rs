@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::profile::Profile;
 use super::specialist::{self, Specialist};
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::agent::ToolRef;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};

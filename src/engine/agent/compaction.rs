@@ -3,7 +3,7 @@
 use super::memory::{Draft, Report, window};
 use super::profile::Profile;
 use crate::engine::calls::{ModelAnswer, ModelCall, Prompt, Tell};
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::agent::OnLength;
 use crate::model::budget::cut;
 use crate::model::chat::{Message, Role};

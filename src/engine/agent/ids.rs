@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, ToolCall};
 
 /// Shorter ids of providers are counters rather than ids.

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::words;
-use crate::engine::context::StepContext;
-use crate::engine::names::user_id;
+use crate::engine::drive::context::StepContext;
+use crate::engine::runs::names::user_id;
 use crate::model::chat::{Attachment, Message};
 use crate::model::event::Fault;
 use crate::model::memory::image_size;

@@ -5,10 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::binding::ToolTable;
-use super::compaction;
 use super::profile::Profile;
-use super::{media, prompt};
-use crate::engine::context::StepContext;
+use super::{compaction, media, prompt};
+use crate::engine::drive::context::StepContext;
 use crate::model::budget::{Source, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;

@@ -23,7 +23,7 @@ pub(super) use self::profile::Profile;
 pub(super) use self::prompt::of_llm;
 pub(super) use self::structured::{Shape, output_schema};
 pub(super) use self::turns::{Answer, Scope, Speaker, Spoken};
-use super::context::{NewTurn, StepContext, StepEnd, StepResult};
+use crate::engine::drive::context::{NewTurn, StepContext, StepEnd, StepResult};
 use crate::model::event::{Change, EntityKind};
 use crate::model::memory::Summary;
 use crate::model::node::AgentNode;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::prompt::render;
-use crate::engine::context::{ChatOverrides, StepContext};
+use crate::engine::drive::context::{ChatOverrides, StepContext};
 use crate::model::Id;
-use crate::model::budget::Cut;
 use crate::model::agent::{Agent, MemoryConfig, OnLength, Parameters, ToolRef};
+use crate::model::budget::Cut;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{AgentNode, LlmNode};
 

@@ -5,7 +5,7 @@ use super::memory::{self, History};
 use super::profile::Profile;
 use super::{media, words};
 use crate::engine::calls::Prompt;
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::agent::MemoryConfig;
 use crate::model::budget::{Cut, Source, cut_retrieved, within};
 use crate::model::chat::{Message, Role};

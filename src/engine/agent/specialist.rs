@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use crate::sync::Mutex;
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
@@ -13,7 +13,7 @@ use super::profile::Profile;
 use super::prompt;
 use super::structured::Shape;
 use super::turns::{Scope, Speaker, Spoken};
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::chat::ToolCall;
 use crate::model::event::{Fault, FaultCode, ToolOutcome};
 use crate::model::node::AgentNode;
@@ -56,7 +56,7 @@ pub(super) fn answer<'a>(
     Box::pin(async move {
         let (begin, begun) = oneshot::channel();
         let (reply, replied) = oneshot::channel();
-        let tool = specialist.bound(Errand(Mutex::new(Some((begin, replied)))));
+        let tool = specialist.bound(SpecialistCall(Mutex::new(Some((begin, replied)))));
         let mut recorded = std::pin::pin!(context.tool(call, &tool, parent));
         tokio::select! {
             biased;
@@ -78,9 +78,9 @@ pub(super) fn answer<'a>(
 }
 
 /// The side of a specialist's call that the log sees: it says when the work may begin and waits for its end.
-struct Errand(Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<ToolReply>)>>);
+struct SpecialistCall(Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<ToolReply>)>>);
 
-impl Tool for Errand {
+impl Tool for SpecialistCall {
     fn call(&self, _: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let ends = self.0.lock().take();
         Box::pin(async move {
@@ -99,7 +99,7 @@ impl Tool for Errand {
 }
 
 impl Specialist<'_> {
-    fn bound(&self, errand: Errand) -> BoundTool {
+    fn bound(&self, specialist_call: SpecialistCall) -> BoundTool {
         BoundTool {
             offer: self.offer.clone(),
             require_approval: false,
@@ -107,7 +107,7 @@ impl Specialist<'_> {
             timeout: TIMEOUT,
             fixed: Map::new(),
             config: Map::new(),
-            tool: Arc::new(errand),
+            tool: Arc::new(specialist_call),
         }
     }
 

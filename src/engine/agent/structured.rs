@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::profile::Profile;
 use super::turns::Speaker;
 use crate::engine::calls::ModelAnswer;
-use crate::engine::context::StepContext;
+use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::AgentNode;

@@ -2,16 +2,16 @@
 
 use futures_util::{StreamExt, stream};
 
-use super::approval::{self, Fate, Planned};
+use super::approval::{self, CallDecision, Planned};
 use super::binding::{Bound, ToolTable};
 use super::ids::CallIds;
+use super::media::{self, Files};
 use super::profile::Profile;
 use super::structured::Shape;
-use super::media::{self, Files};
 use super::{memory, specialist, words};
+use crate::engine::calls::tool_calls::ToolEnd;
 use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
-use crate::engine::context::StepContext;
-use crate::engine::tool_calls::ToolEnd;
+use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::event::{Fault, FaultCode, OWN_MODEL, PauseReason, ToolOutcome};
 use crate::providers::{Asker, ChatRequest, Media};
@@ -127,13 +127,13 @@ impl Speaker<'_> {
                 Made::All(results) => results,
                 Made::Asks(reason) => return Ok(Spoken::Pause(reason)),
                 Made::Waits => {
-                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.fate, Fate::Wait));
+                    let waiting = calls.iter_mut().enumerate().filter(|(_, one)| matches!(one.fate, CallDecision::Wait));
                     waiting.for_each(|(at, one)| ids.settle_waiting(number, at, &mut one.call));
                     return Ok(Spoken::Pause(self.pause(calls)));
                 }
             };
             if calls.iter().any(|one| one.gated) {
-                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, Fate::Declined(_)));
+                rejected = calls.iter().filter(|one| one.gated).all(|one| matches!(one.fate, CallDecision::Declined(_)));
             }
             answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
             conversation.push(answer.message);
@@ -182,7 +182,7 @@ impl Speaker<'_> {
             Made::All(results) => results,
             asks @ (Made::Asks(_) | Made::Waits) => return Ok(asks),
         };
-        if calls.iter().any(|one| matches!(one.fate, Fate::Wait)) {
+        if calls.iter().any(|one| matches!(one.fate, CallDecision::Wait)) {
             return Ok(Made::Waits);
         }
         let decided: Vec<&Planned<'_, '_>> = calls.iter().filter(|one| one.gated).collect();
@@ -219,18 +219,18 @@ impl Speaker<'_> {
         let (call, parent) = (&planned.call, self.scope.parent.as_deref());
         let outcome = match &planned.fate {
             // Nobody can be asked on behalf of a specialist, which answers within its supervisor's call.
-            Fate::Run(Bound::Tool(tool)) if parent.is_none() => return self.context.tool_that_may_ask(call, tool).await,
-            Fate::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
-            Fate::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,
-            Fate::Refuse(text) => self.context.refuse_tool(call, text, false, parent).await,
-            Fate::Declined(text) => self.context.refuse_tool(call, text, true, parent).await,
-            Fate::Wait => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
+            CallDecision::Run(Bound::Tool(tool)) if parent.is_none() => return self.context.tool_that_may_ask(call, tool).await,
+            CallDecision::Run(Bound::Tool(tool)) => self.context.tool(call, tool, parent).await,
+            CallDecision::Run(Bound::Specialist(specialist)) => specialist::answer(self.context, specialist, call, parent).await,
+            CallDecision::Refuse(text) => self.context.refuse_tool(call, text, false, parent).await,
+            CallDecision::Declined(text) => self.context.refuse_tool(call, text, true, parent).await,
+            CallDecision::Wait => Err(Fault::new(FaultCode::Internal, "a call that waits for a person cannot be made")),
         };
         outcome.map(ToolEnd::Gave)
     }
 
     fn pause(&self, calls: Vec<Planned<'_, '_>>) -> PauseReason {
-        let waiting = calls.into_iter().filter(|one| matches!(one.fate, Fate::Wait));
+        let waiting = calls.into_iter().filter(|one| matches!(one.fate, CallDecision::Wait));
         let calls: Vec<ToolCall> = waiting.map(|one| one.call).collect();
         let message = words::waiting(calls.len(), &self.context.system().locale);
         let schema = |call: &ToolCall| Some((call.name.clone(), self.tools.find(&call.name)?.offer().input_schema.clone()));

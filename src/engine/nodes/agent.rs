@@ -1,7 +1,7 @@
 //! Owns the agent node.
 
 use crate::engine::agent;
-use crate::engine::context::{StepContext, StepResult};
+use crate::engine::drive::context::{StepContext, StepResult};
 use crate::model::node::AgentNode;
 
 /// Runs the node.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, of_llm, output_schema};
-use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::event::Change;
 use crate::model::node::LlmNode;
 

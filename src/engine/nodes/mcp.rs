@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::tool::{call_id, must_fit};
 use crate::engine::agent::server_reference_of;
-use crate::engine::context::{StepContext, StepEnd, StepResult};
-use crate::engine::tool_calls::ToolEnd;
+use crate::engine::calls::tool_calls::ToolEnd;
+use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode, ToolOutcome};
 use crate::model::node::McpNode;

@@ -6,7 +6,7 @@ pub mod mcp;
 pub mod tool;
 pub mod rag;
 
-use super::context::{StepContext, StepResult};
+use crate::engine::drive::context::{StepContext, StepResult};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::Node;
 

@@ -6,13 +6,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::engine::context::{StepContext, StepEnd, StepResult, store_fault};
-use crate::engine::values::ValueCall;
+use crate::engine::calls::values::ValueCall;
+use crate::engine::drive::context::{StepContext, StepEnd, StepResult, store_fault};
 use crate::knowledge::{Question, Trouble};
 use crate::model::event::{CallKind, Change, Fault, FaultCode};
 use crate::model::node::{OnMissing, RagNode};
 use crate::providers::ProviderFailure;
-use crate::store::editions::Embedder;
+use crate::store::knowledge::editions::Embedder;
 use crate::tools::search::{Chunk, Found, SearchQuery};
 
 /// How often a question is asked anew because the base was reindexed meanwhile.

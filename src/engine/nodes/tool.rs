@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::engine::agent::reference_of;
-use crate::engine::context::{StepContext, StepEnd, StepResult};
+use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;

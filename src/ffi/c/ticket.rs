@@ -3,14 +3,14 @@
 //! 53 bits, so that a JavaScript number holds it: kind 2, fork epoch 11, generation 20, slot 20.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use super::entry;
+use super::stream::studio_stream;
 use super::super::door::{Engine, Stream};
 use super::super::fault::{Code, Fault};
 use super::super::fork::{self, PerProcess};
-use super::entry;
-use super::stream::studio_stream;
 use crate::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 const SLOT_BITS: u32 = 20;
@@ -207,21 +207,21 @@ pub(super) fn release<T>(handle: *const T) {
 
 /// What a child of a fork takes over: engines that nobody has used, under the handles they have.
 #[derive(Default)]
-pub(in crate::ffi) struct Heritage(Vec<(u64, Arc<Engine>)>);
+pub(in crate::ffi) struct ForkState(Vec<(u64, Arc<Engine>)>);
 
 /// Before a fork, in the forking thread.
-pub(in crate::ffi) fn heritage() -> Heritage {
+pub(in crate::ffi) fn fork_state() -> ForkState {
     let table = reading();
     let own = table.slots.iter().filter_map(|slot| match &slot.object {
         Some(Object::Engine(engine)) => Some(engine),
         Some(Object::Stream(_)) | None => None,
     });
     let all = own.chain(table.inherited.values().flatten());
-    Heritage(all.filter(|engine| engine.is_untouched()).map(|engine| (engine.handle.load(Ordering::Acquire), Arc::clone(engine))).collect())
+    ForkState(all.filter(|engine| engine.is_untouched()).map(|engine| (engine.handle.load(Ordering::Acquire), Arc::clone(engine))).collect())
 }
 
 /// In the child: a table of its own.
-pub(in crate::ffi) fn inherit(left: Heritage) {
+pub(in crate::ffi) fn inherit(left: ForkState) {
     let mut table = Table::default();
     for (value, engine) in left.0 {
         if engine.is_untouched() {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use super::lamp::{self, Lamp};
-use super::news::News;
+use super::news::Notification;
 use crate::sync::{Condvar, Mutex};
 
 /// Wakes the one thread or event loop that waits for a stream, a future or a queue.
@@ -16,7 +16,7 @@ pub(super) struct Bell {
     state: Mutex<State>,
     heard: Condvar,
     /// Where it is told too, and under which number.
-    news: OnceLock<(Arc<News>, u64)>,
+    news: OnceLock<(Arc<Notification>, u64)>,
 }
 
 #[derive(Default)]
@@ -81,7 +81,7 @@ impl Bell {
     }
 
     /// Tells `news` as well from now on, under that number; it does so at once when it rang before.
-    pub(super) fn join(&self, news: &Arc<News>, number: u64) {
+    pub(super) fn join(&self, news: &Arc<Notification>, number: u64) {
         news.join(number);
         if self.news.set((Arc::clone(news), number)).is_ok() && self.state.lock().rung {
             news.ring(number);

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 
-use super::super::fault::Fault;
-use super::super::fork;
 use super::bell::block_on;
 use super::callback::may_wait;
 use super::hosting::{Answering, Asked, Hosting};
-use super::news::News;
+use super::news::Notification;
 use super::stream::Stream;
+use super::super::fault::Fault;
+use super::super::fork;
 use super::{http, logging, ops, process, requests, start};
 use crate::config::{Config, ConfigSources};
 use crate::host::{HostDeclaration, HostOp};
@@ -237,7 +237,7 @@ impl Engine {
         &self.hosting
     }
 
-    pub(super) fn news(&self) -> &Arc<News> {
+    pub(super) fn news(&self) -> &Arc<Notification> {
         self.hosting.news()
     }
 

@@ -5,16 +5,16 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::super::fault::{Code, Fault};
 use super::bell::deadline;
 use super::lamp::{self, Lamp};
+use super::super::fault::{Code, Fault};
 use crate::sync::{Condvar, Mutex};
 
 /// Stands for the host itself: calls to it wait.
 pub(super) const HOST: u64 = 0;
 
 /// The news of one engine.
-pub(super) struct News {
+pub(super) struct Notification {
     state: Mutex<State>,
     heard: Condvar,
 }
@@ -38,7 +38,7 @@ enum Mark {
     Told { again: bool },
 }
 
-impl Default for News {
+impl Default for Notification {
     fn default() -> Self {
         let state = State { members: HashMap::from([(HOST, Mark::Quiet)]), listed: VecDeque::new(), lamp: None, closed: false };
         Self { state: Mutex::new(state), heard: Condvar::new() }
@@ -77,7 +77,7 @@ impl State {
     }
 }
 
-impl News {
+impl Notification {
     /// From now on its news are told.
     pub(super) fn join(&self, number: u64) {
         self.state.lock().members.entry(number).or_insert(Mark::Quiet);
@@ -186,7 +186,7 @@ mod tests {
 
     /// A stream as its producers and its one reader see it, each of them between two steps.
     struct Play {
-        news: News,
+        news: Notification,
         /// What lies there unread.
         there: u32,
         read: u32,
@@ -211,7 +211,7 @@ mod tests {
 
     impl Play {
         fn new(producers: usize, times: u32) -> Self {
-            let news = News::default();
+            let news = Notification::default();
             news.join(STREAM);
             Self { news, there: 0, read: 0, producers: vec![(times, false); producers], reader: Reader::Waits }
         }
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_busy_stream_is_on_the_list_once_and_comes_back_after_a_look_that_found_nothing() {
-        let news = News::default();
+        let news = Notification::default();
         news.join(1);
         news.join(2);
         (0..9).for_each(|_| news.ring(1));
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn whoever_leaves_is_not_told_and_whoever_waits_hears_the_end() {
-        let news = std::sync::Arc::new(News::default());
+        let news = std::sync::Arc::new(Notification::default());
         news.join(1);
         news.ring(1);
         news.leave(1);

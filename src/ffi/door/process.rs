@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
-use super::super::fault::Fault;
-use super::super::fork::{self, PerProcess};
 use super::callback::may_wait;
 use super::engine::Engine;
 use super::logging;
-use crate::store::fork as gate;
+use super::super::fault::Fault;
+use super::super::fork::{self, PerProcess};
+use crate::store::db::fork as gate;
 use crate::sync::Mutex;
 
 #[derive(Default)]
@@ -24,7 +24,7 @@ static REGISTRY: PerProcess<Mutex<Registry>> = PerProcess::new(Mutex::default);
 
 /// All engines, and the names of those that nobody has used, which a child takes over.
 #[derive(Default)]
-pub(in crate::ffi) struct Heritage {
+pub(in crate::ffi) struct ForkState {
     engines: Vec<Arc<Engine>>,
     shared: HashMap<String, Arc<Engine>>,
 }
@@ -89,17 +89,17 @@ pub(in crate::ffi) fn shutdown(timeout: Duration) {
 }
 
 /// Before a fork, in the forking thread. Engines in use are held as well: nobody's last reference is let go meanwhile.
-pub(in crate::ffi) fn heritage() -> Heritage {
+pub(in crate::ffi) fn fork_state() -> ForkState {
     let registry = REGISTRY.get().lock();
     let shared = registry.shared.iter().filter(|(_, engine)| engine.is_untouched());
-    Heritage {
+    ForkState {
         engines: registry.engines.iter().filter_map(Weak::upgrade).collect(),
         shared: shared.map(|(name, engine)| (name.clone(), Arc::clone(engine))).collect(),
     }
 }
 
 /// In the child: a registry of its own.
-pub(in crate::ffi) fn inherit(mut left: Heritage) {
+pub(in crate::ffi) fn inherit(mut left: ForkState) {
     // One that was in use stays the parent's.
     let (ours, parents): (Vec<_>, Vec<_>) = left.engines.drain(..).partition(|engine| engine.adopt());
     let (shared, others): (HashMap<_, _>, HashMap<_, _>) = left.shared.drain().partition(|(_, engine)| engine.is_untouched());

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::super::fault::{Code, Fault};
 use super::course::Behind;
 use super::engine::Engine;
 use super::source::{self, Source};
 use super::stream::Stream;
+use super::super::fault::{Code, Fault};
 use crate::engine::{From, Order};
 use crate::error::Error;
 use crate::http::sse;
 use crate::model::event::EntityKind;
-use crate::studio::requests::{ResumeRequest, RunRequest};
+use crate::studio::runs::requests::{ResumeRequest, RunRequest};
 use crate::studio::{Scope, Started, StreamSlot, Studio};
 
 /// Longest text that a call takes.

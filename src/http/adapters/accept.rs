@@ -10,12 +10,12 @@ use super::{Protocol, Translator, agui, files, vercel};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::http::call::Call;
-use crate::http::leash::Leash;
+use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::{answer, idempotency};
 use crate::model::Id;
 use crate::model::event::EntityKind;
-use crate::store::idempotency::RequestKey;
-use crate::studio::requests::{ResumeRequest, RunRequest};
+use crate::store::upkeep::idempotency::RequestKey;
+use crate::studio::runs::requests::{ResumeRequest, RunRequest};
 use crate::studio::{Scope, Standing, Studio};
 
 /// What a post is for.
@@ -62,7 +62,7 @@ pub(super) fn thread_of(tenant: &str, entity: &Id, chat: &str) -> Id {
 }
 
 /// A post on its way to being accepted; it goes on when its client leaves.
-struct Wish {
+struct PendingRequest {
     studio: Studio,
     scope: Scope,
     target: Target,
@@ -77,7 +77,7 @@ pub(super) struct Accepted {
     told: Value,
     /// Answers that are still to be given, in order.
     more: Vec<Answer>,
-    leash: Option<Leash>,
+    leash: Option<CancelOnDrop>,
 }
 
 impl Accepted {
@@ -98,7 +98,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let ask = protocol.read(&call.body);
     let key = key(&call, protocol, &target, ask.as_ref().ok())?;
     let slot = call.studio.stream_slot()?;
-    let wish = Wish { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
+    let wish = PendingRequest { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
     let accepted = call.studio.on_runtime(wish.accept()).await?;
     let run = accepted.text("trace_id");
     let from = From { after: accepted.after(), ..From::default() };
@@ -161,7 +161,7 @@ async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<
     Ok(Translator::AgUi(Box::new(translator)))
 }
 
-impl Wish {
+impl PendingRequest {
     async fn accept(self) -> Result<Accepted> {
         let Self { studio, scope, target, ask, key } = self;
         // What is not there is told before what is wrong with the body.
@@ -262,7 +262,7 @@ async fn start(
     request.replaces = replaces.filter(|_| kind == EntityKind::Agent);
     let cancels = request.cancel_on_disconnect;
     let started = studio.start(scope, kind, id, request, false).await?;
-    let leash = cancels.then(|| Leash::new(studio.clone(), scope.clone(), started.run.to_string()));
+    let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), started.run.to_string()));
     Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash })
 }
 
@@ -282,7 +282,7 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
         }
         Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
     };
-    let leash = cancels.then(|| Leash::new(studio.clone(), scope.clone(), run));
+    let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));
     Ok(Accepted { ask, told, more: answers.collect(), leash })
 }
 

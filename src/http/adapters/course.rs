@@ -14,7 +14,7 @@ use super::told::Told;
 use super::{Protocol, Translator};
 use crate::engine::{EventStream, Follow, From};
 use crate::error::{Error, Kind, Result};
-use crate::http::leash::Leash;
+use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::settings;
 use crate::http::sse::{self, Cut};
 use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
@@ -169,7 +169,7 @@ async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Ans
 }
 
 /// The answer that tells a run.
-pub(super) fn answer(course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<Leash>) -> Result<Response> {
+pub(super) fn answer(course: Course, protocol: Protocol, slot: StreamSlot, leash: Option<CancelOnDrop>) -> Result<Response> {
     let silence = sse::Silence::new(settings::heartbeat(course.studio.config()), course.studio.runtime()?);
     let body = Body::new(sse::EventBody::new(Box::pin(course.into_stream()), slot, leash, silence));
     let mut response = Response::new(body);

@@ -14,13 +14,13 @@ fn studio() -> Studio {
     Studio::open(config).expect("a studio")
 }
 
-fn body<S>(studio: &Studio, chunks: S, longest: Duration, leash: Option<Leash>) -> EventBody<S> {
+fn body<S>(studio: &Studio, chunks: S, longest: Duration, leash: Option<CancelOnDrop>) -> EventBody<S> {
     let silence = Silence::new(longest, studio.runtime().expect("a runtime"));
     EventBody { chunks, silence, opened: false, leash, _slot: studio.stream_slot().expect("a slot") }
 }
 
-fn leash(studio: &Studio) -> Leash {
-    Leash::new(studio.clone(), Scope::default(), "0199a000-0000-7000-8000-000000000000".into())
+fn leash(studio: &Studio) -> CancelOnDrop {
+    CancelOnDrop::new(studio.clone(), Scope::default(), "0199a000-0000-7000-8000-000000000000".into())
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use super::facade::asking;
 use super::support::{Told, ask, request, studio, with};
 use crate::http::table::TABLE;
 use crate::studio::Studio;
-use crate::studio::slugs::WORDS_OF_PATHS;
+use crate::studio::definitions::slugs::WORDS_OF_PATHS;
 
 const DRAFT: &str = "/studio/api/workflows/known/draft";
 

@@ -8,10 +8,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::*;
-use crate::store::{Job, log};
 use crate::error::{Error, Kind};
-use crate::store::migrate;
-use crate::store::sqlite::{Session, apply as bring_to};
+use crate::store::db::migrate;
+use crate::store::db::sqlite::{Session, apply as bring_to};
+use crate::store::{Job, log};
 
 #[test]
 fn a_fresh_schema_equals_one_that_grew_step_by_step() {

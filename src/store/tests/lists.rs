@@ -3,10 +3,9 @@
 use super::*;
 use crate::model::usage::{Picos, Usage};
 use crate::store::Param;
+use crate::store::db::sqlite::Transaction;
 use crate::store::db::{Connection, params};
-use crate::store::sqlite::Transaction;
-use crate::store::run_delete;
-use crate::store::runs::{RunFilter, children, counts, list, page};
+use crate::store::runs::{RunFilter, children, counts, delete, list, page};
 
 const STATUSES: [&str; 3] = ["completed", "failed", "awaiting_input"];
 
@@ -210,7 +209,7 @@ fn a_text_is_found_where_a_whole_look_finds_it() {
         }
         for number in [7, 18, 60] {
             texts.remove(&number);
-            run_delete::delete(tx, "t", &id(number))?;
+            delete::delete(tx, "t", &id(number))?;
         }
         for q in ["refund", "FU", "x", "\u{e7}A", "0%", "a_b", "a%b", "k\\s", "\"Q", "\u{672c}", "e\nb", "answer", "i \u{65e5}", "\0", "nowhere", "iiif"] {
             let holds = |text: &String| text.to_ascii_lowercase().contains(&q.to_lowercase());

@@ -5,11 +5,11 @@ use sha2::{Digest, Sha256};
 
 use super::*;
 use crate::model::usage::Picos;
-use crate::store::log::{self, Known, Made, TokenRow};
-use crate::store::queue::{self, Lapsed, Renewed};
-use crate::store::runs::Standing;
+use crate::store::log::{self, Known, Made, TokenRow, parts};
+use crate::store::runs::queue::{Lapsed, Renewed};
+use crate::store::runs::{Standing, queue};
 use crate::store::usage::SpanRow;
-use crate::store::{Param, parts, threads};
+use crate::store::{Param, threads};
 
 const PLACES: u64 = 1 << 26;
 
@@ -383,7 +383,7 @@ fn deleting_a_run_leaves_no_row_of_it() {
 }
 
 fn sums(tx: &mut Tx<'_>) -> Result<serde_json::Value, StoreError> {
-    crate::store::usage_fold::fold(tx)?;
+    crate::store::usage::fold::fold(tx)?;
     let day = [Param::from(86_400_000_i64)];
     let runs = tx.query("SELECT n, cost_pico FROM #usage_runs WHERE width = $1 AND entity_id = ''", &day, |row| Ok([row.int(0)?, row.int(1)?]))?;
     let models = tx.query("SELECT cost_pico FROM #usage_models WHERE width = $1 AND entity_id = ''", &day, |row| row.int(0))?;
@@ -426,10 +426,10 @@ fn leases_are_renewed_lost_and_released() {
         assert_eq!(runs::cancel_wanted(tx, "a")?, []);
         assert_eq!(runs::cancel_wanted(tx, "b")?, [id(1)]);
         let held = runs::get(tx, "t", &id(1))?.unwrap();
-        crate::store::queue::release(tx, &id(1), held.fence, false)?;
+        crate::store::runs::queue::release(tx, &id(1), held.fence, false)?;
         let taken = runs::claim_expired(tx, "c", Timestamp(2), lapsed(1, 3))?;
         assert_eq!(taken.iter().map(|run| (run.fence, run.takeovers)).collect::<Vec<_>>(), [(held.fence + 2, 1)], "an owner that gave the run back is not counted");
-        assert_eq!(crate::store::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
+        assert_eq!(crate::store::runs::queue::holders(tx)?, [(Some("c".to_owned()), Timestamp(2), Timestamp(2))]);
         Ok(())
     })
     .unwrap();

@@ -1,13 +1,14 @@
 //! Tests of numbers of rows that others remember, of who writes by them, and of several studios in one database.
 
 use super::*;
-use crate::store::db::params;
-use crate::store::editions::{self, Embedder};
+use crate::store::db::sqlite::{Session, apply as bring_to};
+use crate::store::db::{migrate, params};
+use crate::store::knowledge::editions::Embedder;
+use crate::store::knowledge::readings::Wanted;
+use crate::store::knowledge::{documents, editions, readings};
 use crate::store::log::Known;
-use crate::store::outbox;
-use crate::store::readings::{self, Wanted};
-use crate::store::sqlite::{Session, apply as bring_to};
-use crate::store::{documents, migrate, queue};
+use crate::store::runs::queue;
+use crate::store::upkeep::outbox;
 
 fn document(number: u64) -> documents::DocumentRow {
     documents::DocumentRow {

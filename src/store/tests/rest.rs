@@ -3,14 +3,16 @@
 use serde_json::json;
 
 use super::*;
-use crate::store::attachments::{self, AttachmentRow};
-use crate::store::checkpoints::{self, CheckpointRow, Kept};
 use crate::store::definitions::{self as defs, Changed, DefinitionKind, DefinitionRow, RevisionRow};
-use crate::store::idempotency::{self, RequestKey, Seen};
+use crate::store::files::attachments::AttachmentRow;
+use crate::store::files::attachments;
+use crate::store::log::checkpoints::{CheckpointRow, Kept};
+use crate::store::log::checkpoints;
 use crate::store::log;
-use crate::store::outbox;
-use crate::store::purge::{self, Place, Retention};
 use crate::store::threads::{self, MessageRow, ThreadFilter};
+use crate::store::upkeep::idempotency::{RequestKey, Seen};
+use crate::store::upkeep::purge::{Place, Retention};
+use crate::store::upkeep::{idempotency, outbox, purge};
 
 fn memory() -> Store {
     fresh()

@@ -1,9 +1,8 @@
 //! Tests of searches for texts in the input, the reply and the error of runs.
 
-use super::lists::numbers;
 use super::*;
-use crate::store::run_delete;
-use crate::store::runs::{RunFilter, list};
+use super::lists::numbers;
+use crate::store::runs::{RunFilter, delete, list};
 
 /// Runs that are over, from a number on, some with a text of their own in the reply, the error or a long message.
 fn over(tx: &mut Tx<'_>, from: u64, to: u64) -> Result<(), StoreError> {
@@ -99,7 +98,7 @@ fn a_run_that_was_removed_is_not_found() {
     write(&Store::open(StoreSettings::in_memory()), |tx| {
         over(tx, 1, 600)?;
         for number in (301..=600).rev() {
-            run_delete::delete(tx, "t", &id(number))?;
+            delete::delete(tx, "t", &id(number))?;
         }
         for number in 601..=700 {
             runs::insert(tx, &RunRow { input_preview: format!("reborn {number}"), status: "completed".into(), ..run(number) })?;

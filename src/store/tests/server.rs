@@ -1,8 +1,8 @@
 //! Tests of what only a server knows: schemas, locks of rows, several connections. They do nothing where tests run on files.
 
 use super::*;
-use crate::store::queue;
-use crate::store::usage_sums::{Hour, Sum};
+use crate::store::runs::queue;
+use crate::store::usage::sums::{Hour, Sum};
 
 /// A store on the server, in the schemas of a path.
 fn store_at(path: &str) -> Option<Store> {

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::chat::Tokens;
 use crate::model::usage::Picos;
-use crate::store::usage::SpanRow;
-use crate::store::usage_rebuild::Off;
-use crate::store::{usage, usage_fold, usage_rebuild};
-use crate::store::usage_report::{GroupBy, Of, Totals, UsageQuery, report};
+use crate::store::usage::rebuild::Off;
+use crate::store::usage::report::{GroupBy, Of, Totals, UsageQuery, report};
+use crate::store::usage::{SpanRow, fold, rebuild};
+use crate::store::usage;
 
 const HOUR: i64 = 3_600_000;
 /// 2026-10-24: clocks go back in Berlin on the 25th, in New York on 1 November.
@@ -192,7 +192,7 @@ fn queries() -> Vec<UsageQuery> {
 
 /// Every row of the sums that is not all zero, as text.
 fn sums(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
-    usage_fold::fold(tx)?;
+    fold::fold(tx)?;
     let mut found = tx.query(
         "SELECT tenant, entity_type, entity_id, width, start, n, prompt, completion, cached, cache_write, reasoning, unpriced, \
          cost_milli * 1000000000 + cost_pico, '', '' FROM #usage_runs UNION ALL \
@@ -235,8 +235,8 @@ proptest! {
                 store_run(tx, number, made)?;
                 match made.then {
                     Then::Waits => {}
-                    Then::Drawn => tx.settle().and_then(|()| usage_fold::draw(tx))?,
-                    Then::Folded => tx.settle().and_then(|()| usage_fold::fold(tx))?,
+                    Then::Drawn => tx.settle().and_then(|()| fold::draw(tx))?,
+                    Then::Folded => tx.settle().and_then(|()| fold::fold(tx))?,
                 }
             }
             for (number, _) in (1..).zip(&all).filter(|(_, made)| made.deleted) {
@@ -246,25 +246,25 @@ proptest! {
             tx.settle()?;
             let kept: Vec<Made> = all.iter().filter(|made| !made.deleted).cloned().collect();
             tells_what_adding_up_tells(tx, &kept)?;
-            usage_fold::draw(tx)?;
+            fold::draw(tx)?;
             tells_what_adding_up_tells(tx, &kept)?;
-            usage_fold::fold(tx)?;
+            fold::fold(tx)?;
             tells_what_adding_up_tells(tx, &kept)?;
             let before = sums(tx)?;
             assert_eq!(Off::read(tx)?.sums(), [], "the sums are those of what is stored");
             tx.execute("DELETE FROM #usage_runs WHERE start % 7200000 = 0", &[])?;
             tx.execute("UPDATE #usage_models SET prompt = prompt - 1, n = n * 3", &[])?;
-            usage_rebuild::begin(tx, "x")?;
+            rebuild::begin(tx, "x")?;
             let off = Off::read(tx)?.sums();
             // Somebody stores a run meanwhile, and what waits is put into the sums.
             one_more(tx, "other", 9_001, 900)?;
-            usage_fold::fold(tx)?;
-            usage_rebuild::correct(tx, "x", off.iter())?;
+            fold::fold(tx)?;
+            rebuild::correct(tx, "x", off.iter())?;
             tx.execute("DELETE FROM #usage_runs WHERE tenant = 'other'", &[])?;
             tx.execute("DELETE FROM #usage_models WHERE tenant = 'other'", &[])?;
             assert_eq!(sums(tx)?, before, "the sums are those of what is stored");
-            usage_rebuild::begin(tx, "y")?;
-            assert!(matches!(usage_rebuild::correct(tx, "x", off.iter()), Err(StoreError::Conflict(_))), "another one goes on");
+            rebuild::begin(tx, "y")?;
+            assert!(matches!(rebuild::correct(tx, "x", off.iter()), Err(StoreError::Conflict(_))), "another one goes on");
             Ok(())
         }).unwrap();
     }
@@ -292,19 +292,19 @@ fn small_rows_are_drawn_together() {
             one_more(tx, "t", number, 900 + number % 3)?;
         }
         assert_eq!(waits(tx)?, [2; 30], "runs and calls of an hour of an entity");
-        usage_fold::draw(tx)?;
+        fold::draw(tx)?;
         assert_eq!(waits(tx)?, [6]);
         (1..=10).try_for_each(|number| runs::delete(tx, "t", &id(number * 3)).map(drop))?;
         tx.settle()?;
-        usage_fold::draw(tx)?;
+        fold::draw(tx)?;
         assert_eq!(waits(tx)?, [4], "what came to nothing is left out");
         for number in 1001..1036 {
             one_more(tx, "t", number, number)?;
         }
-        usage_fold::draw(tx)?;
+        fold::draw(tx)?;
         assert_eq!(waits(tx)?, [74]);
         one_more(tx, "t", 2001, 901)?;
-        usage_fold::draw(tx)?;
+        fold::draw(tx)?;
         assert_eq!(waits(tx)?, [74, 2], "a large row is left alone");
         Ok(())
     }).unwrap();
@@ -317,7 +317,7 @@ fn what_many_tenants_wait_for_is_put_into_the_sums() {
         for number in 1..=260 {
             one_more(tx, &format!("t{number}"), number, 900)?;
         }
-        usage_fold::draw(tx)?;
+        fold::draw(tx)?;
         assert_eq!(waits(tx)?, [0; 0]);
         Ok(())
     }).unwrap();

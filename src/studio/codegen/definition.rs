@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::catalog::Catalog;
+use super::resource_of;
 use super::super::definitions::find;
 use super::super::reach::Refusal;
-use super::super::resource::{Definition, Resource};
-use super::resource_of;
 use crate::codegen::{ClassKind, ordered};
 use crate::store::{StoreError, Tx};
+use crate::studio::definitions::catalog::Catalog;
+use crate::studio::definitions::resource::{Definition, Resource};
 
 /// What `definition()` of a class returns.
 pub(super) fn of(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, kind: ClassKind, found: &Definition) -> Result<Value, Refusal> {

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::files::{self, Place};
 use super::super::definitions::must_find;
-use super::super::fields::{Fields, Problems, object_of};
 use super::super::reach::Refusal;
 use super::super::{Scope, Studio};
-use super::files::{self, Place};
-use super::{Deed, definition, resource_of};
+use super::{CodeAction, definition, resource_of};
 use crate::codegen::{ClassKind, SourceFile, Target, WriteError, write};
 use crate::error::{Error, Result};
 use crate::store::Tx;
 use crate::store::definitions::{self as table, Changed};
+use crate::studio::definitions::fields::{Fields, Problems, object_of};
 
 /// What is to be exported, and where to.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl Studio {
 
     /// What an export would write: `{code, class_name, namespace, fqcn, files, file_count}`.
     pub async fn preview_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
-        self.code_gate(Deed::Preview)?;
+        self.code_gate(CodeAction::Preview)?;
         let Drawn { file, fqcn, .. } = self.drawn(scope, &request_of(body)?).await?;
         Ok(json!({
             "code": file.text, "class_name": file.class, "namespace": file.namespace, "fqcn": fqcn,
@@ -115,7 +115,7 @@ impl Studio {
 
     /// Writes the class of a definition below `export_path`: `{files, class_path}`.
     pub async fn export_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
-        self.code_gate(Deed::Export)?;
+        self.code_gate(CodeAction::Export)?;
         let exported = self.export(scope, request_of(body)?).await?;
         Ok(json!({"files": [exported.file.path], "class_path": exported.class_path}))
     }
@@ -125,7 +125,7 @@ impl Studio {
     /// # Errors
     /// Export is off; there is no such definition; it cannot be written in that language.
     pub async fn drawn_code(&self, scope: &Scope, request: &ExportRequest) -> Result<SourceFile> {
-        self.code_gate(Deed::Export)?;
+        self.code_gate(CodeAction::Export)?;
         Ok(self.drawn(scope, request).await?.file)
     }
 
@@ -134,7 +134,7 @@ impl Studio {
     /// # Errors
     /// Export is off; there is no such definition; the file is there with another content.
     pub async fn export(&self, scope: &Scope, request: ExportRequest) -> Result<Exported> {
-        self.code_gate(Deed::Export)?;
+        self.code_gate(CodeAction::Export)?;
         let Drawn { file, id, locked, .. } = self.drawn(scope, &request).await?;
         let root = self.write_code(&file, &request).await?;
         // Below another folder than `export_path` it is not found again by its path.
@@ -166,7 +166,7 @@ impl Studio {
     pub async fn make_tool(&self, name: &str, target: Option<&str>, overwrite: bool, places: (Option<PathBuf>, Option<PathBuf>)) -> Result<Exported> {
         self.skeleton_gate()?;
         let target = self.code_target(target)?;
-        let slug = super::super::slugs::from_name(name, "");
+        let slug = crate::studio::definitions::slugs::from_name(name, "");
         if slug.is_empty() {
             return Err(Error::field("name", format!("name must have letters or digits: `{name}`")));
         }

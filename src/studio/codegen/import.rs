@@ -2,20 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::definitions::answer;
-use super::super::fields::{Fields, Problems, object_of};
-use super::super::installing::{Needed, Present};
-use super::super::reach::Refusal;
-use super::super::resource::Resource;
-use super::super::writing::{Origin, Writer};
-use super::super::{Scope, Studio, slugs, tools, workflows};
+use super::CodeAction;
 use super::incoming::{Incoming, Spot};
-use super::Deed;
+use super::super::definitions::answer;
+use super::super::reach::Refusal;
+use super::super::writing::{Origin, Writer};
+use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
-use crate::store::Tx;
-use crate::store::definitions as table;
+use crate::store::{Tx, definitions as table};
+use crate::studio::definitions::fields::{Fields, Problems, object_of};
+use crate::studio::definitions::installing::{Needed, Present};
+use crate::studio::definitions::resource::Resource;
+use crate::studio::definitions::{slugs, tools, workflows};
 
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
@@ -117,7 +117,7 @@ fn given_of(body: &Value) -> Result<Given<'_>> {
 impl Studio {
     /// Imports a class, a JSON file, or what the body brings: `{workflow, agents}`, `{agent, reused, agents}` or `{tool, agents}`.
     pub async fn import_code(&self, scope: &Scope, body: &Value) -> Result<Value> {
-        self.code_gate(Deed::Import)?;
+        self.code_gate(CodeAction::Import)?;
         let incoming = match given_of(body)? {
             Given::Reference(reference) => self.incoming_of(&reference).await?.incoming,
             Given::Json(file) => Incoming::of_json(file, UNNAMED, Spot::new("json", 1))?,

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::installing::references;
 use crate::codegen::{ClassKind, FoundClass, ReadError, Target, unknown};
 use crate::error::{Error, Kind, Result};
+use crate::studio::definitions::installing::references;
 
 /// Objects and arrays inside each other: as deep as in the body of a request.
 const DEPTH: usize = 64;

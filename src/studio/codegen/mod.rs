@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 
 /// What of code a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum CodeAction {
     /// Writes a file.
     Export,
     /// Shows what a file would say.
@@ -28,23 +28,23 @@ enum Deed {
 
 impl Studio {
     /// The key that switches something off, if one does.
-    fn code_is_off(&self, deed: Deed) -> Option<&'static str> {
+    fn code_is_off(&self, deed: CodeAction) -> Option<&'static str> {
         let codegen = &self.config().codegen;
         let own = match deed {
-            Deed::Export => (codegen.export, "codegen.export"),
-            Deed::Preview => (codegen.preview, "codegen.preview"),
-            Deed::Import => (true, ""),
+            CodeAction::Export => (codegen.export, "codegen.export"),
+            CodeAction::Preview => (codegen.preview, "codegen.preview"),
+            CodeAction::Import => (true, ""),
         };
         [(codegen.enabled, "codegen.enabled"), own].into_iter().find(|(on, _)| !on).map(|(_, key)| key)
     }
 
     /// Refuses what is switched off.
-    fn code_gate(&self, deed: Deed) -> Result<()> {
+    fn code_gate(&self, deed: CodeAction) -> Result<()> {
         let Some(flag) = self.code_is_off(deed) else { return Ok(()) };
         let text = match deed {
-            Deed::Export => format!("code is not exported here; `{flag}` turns it on; nothing was written"),
-            Deed::Preview => format!("code is not shown here; `{flag}` turns it on"),
-            Deed::Import => format!("code is not read here; `{flag}` turns it on"),
+            CodeAction::Export => format!("code is not exported here; `{flag}` turns it on; nothing was written"),
+            CodeAction::Preview => format!("code is not shown here; `{flag}` turns it on"),
+            CodeAction::Import => format!("code is not read here; `{flag}` turns it on"),
         };
         Err(Error::new(Kind::FlagDisabled, text).with("flag", flag))
     }
@@ -54,7 +54,7 @@ impl Studio {
     /// # Errors
     /// `codegen.enabled` is false.
     pub fn skeleton_gate(&self) -> Result<()> {
-        self.code_gate(Deed::Import)
+        self.code_gate(CodeAction::Import)
     }
 
     /// The language that a word names; the configured one without a word.

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::catalog::Catalog;
-use super::super::installing::reference;
-use super::super::resource::{Definition, Resource, Written};
-use super::super::{Studio, slugs};
 use super::incoming::{Incoming, Spot, kind_of};
 use super::resource_of;
+use super::super::Studio;
 use crate::classes::{StudioAgent, StudioTool, StudioWorkflow};
 use crate::codegen::{ClassKind, FoundClass};
 use crate::error::{Error, Result};
 use crate::host::HostDeclaration;
 use crate::model::graph::Graph;
 use crate::model::{Id, Timestamp};
+use crate::studio::definitions::catalog::Catalog;
+use crate::studio::definitions::installing::reference;
+use crate::studio::definitions::resource::{Definition, Resource, Written};
+use crate::studio::definitions::slugs;
 
 /// A registered definition.
 #[derive(Debug)]

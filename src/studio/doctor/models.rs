@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{Diagnosis, Studio};
-use crate::model::Timestamp;
-use crate::model::registry;
-use crate::store::health;
+use crate::model::{Timestamp, registry};
+use crate::store::upkeep::health;
 
 /// Definitions that are read at once.
 const DEFINITIONS: usize = 200;

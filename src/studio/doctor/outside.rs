@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::model::prices::PriceTable;
 use crate::model::secret;
 use crate::secrets::Secrets;
-use crate::store::health;
+use crate::store::upkeep::health;
 
 /// Definitions that are read at once.
 const DEFINITIONS: usize = 200;

@@ -2,7 +2,9 @@
 
 use super::{Diagnosis, Studio};
 use crate::model::Timestamp;
-use crate::store::{health, inspect, log};
+use crate::store::db::inspect;
+use crate::store::log;
+use crate::store::upkeep::health;
 
 /// Time that a takeover may take once a lease ended: it is looked for every five seconds.
 const TAKEOVER: i64 = 15_000;

@@ -45,6 +45,6 @@ static ALL: LazyLock<Vec<Arc<Template>>> = LazyLock::new(|| {
 /// All of them.
 pub(super) fn all() -> Vec<Arc<Template>> {
     // They are read with the first request; a fork waits meanwhile.
-    let _reading = crate::store::fork::enter();
+    let _reading = crate::store::db::fork::enter();
     ALL.clone()
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::super::fields::{Fields, Problems};
-use super::super::slugs::is_slug;
 use crate::error::Error;
 use crate::model::graph::Graph;
+use crate::studio::definitions::fields::{Fields, Problems};
+use crate::studio::definitions::slugs::is_slug;
 
 /// Bytes of one file.
 const BYTES: u64 = 2 << 20;
@@ -127,7 +127,7 @@ fn check(kind: TemplateKind, name: &str, members: &Map<String, Value>) -> Result
     }
     problems.into_result()?;
     if let (TemplateKind::Workflow, Some(graph)) = (kind, members.get("graph")) {
-        Graph::parse(graph).map_err(|issues| super::super::workflows::graph_refusal(&issues))?;
+        Graph::parse(graph).map_err(|issues| crate::studio::definitions::workflows::graph_refusal(&issues))?;
     }
     Ok(())
 }

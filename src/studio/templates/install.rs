@@ -4,20 +4,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::file::{Template, TemplateKind};
 use super::super::definitions::answer;
-use super::super::fields::{Fields, Problems, object_of};
-use super::super::installing::Needed;
 use super::super::reach::Refusal;
-use super::super::resource::Resource;
-use super::super::workflows;
 use super::super::writing::{Origin, Writer};
 use super::super::{Scope, Studio};
-use super::file::{Template, TemplateKind};
 use super::{find, required};
 use crate::error::Result;
 use crate::model::Id;
-use crate::store::Tx;
-use crate::store::definitions as table;
+use crate::store::{Tx, definitions as table};
+use crate::studio::definitions::fields::{Fields, Problems, object_of};
+use crate::studio::definitions::installing::Needed;
+use crate::studio::definitions::resource::Resource;
+use crate::studio::definitions::workflows;
 
 /// One install, ready to be written.
 struct Install {
@@ -60,7 +59,7 @@ impl Install {
         let writer = &self.writer;
         table::hold(tx, &writer.tenant)?;
         let agents = writer.present(tx, &self.needed)?;
-        let told: Vec<Value> = agents.iter().map(super::super::installing::Present::told).collect();
+        let told: Vec<Value> = agents.iter().map(crate::studio::definitions::installing::Present::told).collect();
         if self.template.kind == TemplateKind::Workflow {
             let (made, seen) = writer.make_workflow(tx, self.id, self.workflow(), &agents, &origin(&self.template))?;
             return Ok(json!({"workflow": workflows::show(&made, seen), "agents": told}));

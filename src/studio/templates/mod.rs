@@ -14,10 +14,11 @@ use serde_json::{Value, json};
 pub(super) use file::Folder;
 use file::{COMPLEXITIES, Template, TemplateKind};
 
-use super::{Resource, Scope, Studio, installing};
+use super::{Resource, Scope, Studio};
 use crate::config::Config;
 use crate::error::{Error, Kind, Result};
 use crate::store::definitions as table;
+use crate::studio::definitions::installing;
 
 /// What a list of templates is asked for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::file::{self, TemplateKind};
 use super::{bundled, discovered};
 use crate::config::Config;
-use crate::studio::slugs;
+use crate::studio::definitions::slugs;
 
 fn agent(id: &str) -> Value {
     json!({"meta": {"id": id, "name": "Mine"}, "definition": {"provider": "default", "model": "default", "instructions": "Hi", "tools": []}})
 }
 
 fn workflow(id: &str) -> Value {
-    json!({"meta": {"id": id, "name": "Mine", "complexity": "basic", "agents": ["support-assistant"]}, "graph": crate::studio::workflows::first_graph()})
+    json!({"meta": {"id": id, "name": "Mine", "complexity": "basic", "agents": ["support-assistant"]}, "graph": crate::studio::definitions::workflows::first_graph()})
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::{make, scope};
 use crate::engine::{Boundary, load};
 use crate::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 use crate::model::event::{CallOutcome, EntityKind, Event};
-use crate::studio::requests::RunRequest;
+use crate::studio::runs::requests::RunRequest;
 use crate::studio::{Options, Resource, Studio};
 
 /// Counts what it is asked.

@@ -7,7 +7,7 @@ use super::*;
 
 fn with(resource: Resource, more: &Value) -> Value {
     let mut body = example(resource);
-    super::super::resource::merge(&mut body, more);
+    crate::studio::definitions::resource::merge(&mut body, more);
     body
 }
 

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::*;
 use crate::model::event::EntityKind;
-use crate::store::attachments as table;
+use crate::store::files::attachments as table;
 use crate::studio::Upload;
-use crate::studio::attachments::known_files;
-use crate::studio::requests::RunRequest;
+use crate::studio::runs::requests::RunRequest;
+use crate::studio::threads::attachments::known_files;
 
 fn file(name: &str, mime: Option<&str>, kind: Option<&str>, bytes: &'static [u8]) -> Upload {
     Upload { name: Some(name.into()), mime_type: mime.map(Into::into), kind: kind.map(Into::into), bytes: Bytes::from_static(bytes) }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::model::texts::Locale;
-use crate::studio::{ListQuery, pinning};
+use crate::studio::ListQuery;
+use crate::studio::runs::pinning;
 
 /// A graph from start over one node to stop.
 fn graph_of(kind: &str, data: &Value) -> Value {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::studio::ListQuery;
-use crate::studio::resource::Written;
+use crate::studio::definitions::resource::Written;
 use crate::studio::writing::Origin;
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::engine::{Follow, From};
 use crate::model::event::EntityKind;
-use crate::studio::requests::RunRequest;
+use crate::studio::runs::requests::RunRequest;
 use crate::studio::{ListQuery, Upload};
 
 #[tokio::test]

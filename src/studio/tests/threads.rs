@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::model::event::EntityKind;
-use crate::store::threads::{self as table, MessageRow};
 use crate::store::StoreError;
+use crate::store::threads::{self as table, MessageRow};
 use crate::studio::ListQuery;
-use crate::studio::requests::RunRequest;
+use crate::studio::runs::requests::RunRequest;
 
 fn id(n: u64) -> Id {
     Id::v7(1_795_207_200_000, 7, n)

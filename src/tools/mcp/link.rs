@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-use super::content;
-use super::live::{Lent, Live, Snag};
-use super::open;
+use super::live::{CallError, Live, ServerTool};
 use super::server::{Ready, Way, unavailable};
 use super::server_call::{Replied, ServerCall};
+use super::{content, open};
 use crate::model::event::Fault;
 use crate::sync::Mutex;
 use crate::tools::ToolReply;
@@ -91,7 +90,7 @@ impl Link {
     ///
     /// # Errors
     /// `mcp_unavailable`.
-    pub(super) async fn tools(&self, guard: &Guard) -> Result<Arc<[Lent]>, Fault> {
+    pub(super) async fn tools(&self, guard: &Guard) -> Result<Arc<[ServerTool]>, Fault> {
         let live = self.open(guard).await?;
         let text = match live.tools().await {
             Ok(tools) => return Ok(tools),
@@ -131,9 +130,9 @@ impl Link {
                     asked.questions.iter_mut().for_each(|question| question.message = self.told(&question.message));
                     return ToolReply { asked: Some(Box::new(asked)), ..ToolReply::default() };
                 }
-                Err(Snag::Refused(text)) => return ToolReply::error(self.sentence(&text)),
-                Err(Snag::Lost(text)) => return self.lost(&live, &text).await,
-                Err(Snag::Unreached(text) | Snag::Forgotten(text)) => {
+                Err(CallError::Refused(text)) => return ToolReply::error(self.sentence(&text)),
+                Err(CallError::Lost(text)) => return self.lost(&live, &text).await,
+                Err(CallError::Unreached(text) | CallError::Forgotten(text)) => {
                     self.leave(&live);
                     unreached = text;
                 }

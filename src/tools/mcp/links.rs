@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::Notify;
 
 use super::link::{Link, Use};
-use super::live::Lent;
+use super::live::ServerTool;
 use super::open;
 use super::server::{Ready, Server, unavailable};
 use super::server_call::ServerCall;
@@ -45,7 +45,7 @@ struct Shared {
 /// What a server said when it was tried.
 pub(super) struct Tried {
     pub(super) version: String,
-    pub(super) tools: Arc<[Lent]>,
+    pub(super) tools: Arc<[ServerTool]>,
 }
 
 impl Links {
@@ -68,7 +68,7 @@ impl Links {
     ///
     /// # Errors
     /// `mcp_unavailable`, `credential_missing`.
-    pub(super) async fn tools(&self, server: &Server, tenant: &str) -> Result<Arc<[Lent]>, Fault> {
+    pub(super) async fn tools(&self, server: &Server, tenant: &str) -> Result<Arc<[ServerTool]>, Fault> {
         self.link(server, tenant).await?.tools(&self.0.guard).await
     }
 

@@ -43,7 +43,7 @@ const ROUNDS: usize = 8;
 
 /// A tool that a server lends.
 #[derive(Clone, Debug)]
-pub(super) struct Lent {
+pub(super) struct ServerTool {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) input_schema: Value,
@@ -51,7 +51,7 @@ pub(super) struct Lent {
 
 /// Why a call gave no result.
 #[derive(Debug)]
-pub(super) enum Snag {
+pub(super) enum CallError {
     /// The server saw nothing of it.
     Unreached(String),
     /// The server no longer knows the connection; it did nothing.
@@ -77,7 +77,7 @@ pub(super) struct Live {
 }
 
 struct Listed {
-    tools: Arc<[Lent]>,
+    tools: Arc<[ServerTool]>,
     /// None: until the server says otherwise.
     until: Option<Instant>,
 }
@@ -136,7 +136,7 @@ impl Live {
     }
 
     /// The tools as they were listed, when that is still true.
-    pub(super) fn listed(&self) -> Option<Arc<[Lent]>> {
+    pub(super) fn listed(&self) -> Option<Arc<[ServerTool]>> {
         let stale = self.client.stale.load(Ordering::Acquire);
         let listed = self.listed.lock();
         let true_still = |listed: &&Listed| !stale && listed.until.is_none_or(|until| Instant::now() < until);
@@ -144,7 +144,7 @@ impl Live {
     }
 
     /// The tools as they were listed last.
-    pub(super) fn known(&self) -> Option<Arc<[Lent]>> {
+    pub(super) fn known(&self) -> Option<Arc<[ServerTool]>> {
         self.listed.lock().as_ref().map(|listed| Arc::clone(&listed.tools))
     }
 
@@ -152,7 +152,7 @@ impl Live {
     ///
     /// # Errors
     /// What went wrong, as a sentence's end.
-    pub(super) async fn tools(&self) -> Result<Arc<[Lent]>, String> {
+    pub(super) async fn tools(&self) -> Result<Arc<[ServerTool]>, String> {
         if let Some(tools) = self.listed() {
             return Ok(tools);
         }
@@ -176,12 +176,12 @@ impl Live {
         Ok(tools)
     }
 
-    async fn list(&self) -> Result<(Arc<[Lent]>, Option<Duration>), String> {
+    async fn list(&self) -> Result<(Arc<[ServerTool]>, Option<Duration>), String> {
         let (mut tools, mut cursor, mut ttl) = (Vec::new(), None, None);
         for _ in 0..PAGES {
             let params = cursor.take().map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
             let page = self.peer.list_tools(params).await.map_err(|problem| match self.snag(problem) {
-                Snag::Unreached(text) | Snag::Forgotten(text) | Snag::Lost(text) | Snag::Refused(text) => text,
+                CallError::Unreached(text) | CallError::Forgotten(text) | CallError::Lost(text) | CallError::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
             tools.extend(page.tools.into_iter().map(|tool| lent(tool, |text| self.ready.masked(text))));
@@ -202,7 +202,7 @@ impl Live {
 
     /// Calls a tool. Dropping the future tells the server that its result is no longer wanted.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-    pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, Snag> {
+    pub(super) async fn call(&self, call: &ServerCall) -> Result<Replied, CallError> {
         let _open = self.client.open(call);
         let mut params = call.params();
         for _ in 0..ROUNDS {
@@ -212,15 +212,15 @@ impl Live {
                     Some(asked) => return Ok(Replied::Asked(asked)),
                     None => (params.input_responses, params.request_state) = (self.answers(call, &wanted).await?, wanted.request_state),
                 },
-                ServerResult::CreateTaskResult(_) => return Err(Snag::Refused("answered with a task, which nobody asked for".into())),
-                _ => return Err(Snag::Lost("answered with something else than a result".into())),
+                ServerResult::CreateTaskResult(_) => return Err(CallError::Refused("answered with a task, which nobody asked for".into())),
+                _ => return Err(CallError::Lost("answered with something else than a result".into())),
             }
         }
-        Err(Snag::Refused(format!("asked for more {ROUNDS} times and gave no result")))
+        Err(CallError::Refused(format!("asked for more {ROUNDS} times and gave no result")))
     }
 
     /// What is said to questions for which the run does not wait.
-    async fn answers(&self, call: &ServerCall, wanted: &InputRequiredResult) -> Result<Option<InputResponses>, Snag> {
+    async fn answers(&self, call: &ServerCall, wanted: &InputRequiredResult) -> Result<Option<InputResponses>, CallError> {
         let mut answers = InputResponses::new();
         for (key, question) in server_call::wanted(wanted)? {
             answers.insert(key.clone(), self.client.ask(&call.asker, question).await);
@@ -237,18 +237,18 @@ impl Live {
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-    fn snag(&self, problem: ServiceError) -> Snag {
+    fn snag(&self, problem: ServiceError) -> CallError {
         match problem {
             ServiceError::McpError(error) if self.program.is_none() && !self.stateless && is_forgotten(&error) => {
-                Snag::Forgotten(format!("no longer knows the session: {}", error.message))
+                CallError::Forgotten(format!("no longer knows the session: {}", error.message))
             }
-            ServiceError::McpError(error) => Snag::Refused(format!("refused the call: {}", error.message)),
+            ServiceError::McpError(error) => CallError::Refused(format!("refused the call: {}", error.message)),
             ServiceError::TransportSend(problem) => {
                 let (text, unreached) = web::told(problem.error.as_ref());
-                if unreached { Snag::Unreached(text) } else { Snag::Lost(text) }
+                if unreached { CallError::Unreached(text) } else { CallError::Lost(text) }
             }
-            ServiceError::TransportClosed => Snag::Lost("ended before it answered".into()),
-            other => Snag::Lost(other.to_string()),
+            ServiceError::TransportClosed => CallError::Lost("ended before it answered".into()),
+            other => CallError::Lost(other.to_string()),
         }
     }
 
@@ -283,9 +283,9 @@ impl Live {
 }
 
 /// How many of the tools are kept.
-fn fitting(tools: &[Lent]) -> usize {
+fn fitting(tools: &[ServerTool]) -> usize {
     let mut size = 0;
-    let fits = |tool: &&Lent| {
+    let fits = |tool: &&ServerTool| {
         size += tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
         size <= ALL
     };
@@ -293,7 +293,7 @@ fn fitting(tools: &[Lent]) -> usize {
 }
 
 /// A server may repeat the secrets that it was given; what it says of its tools goes to providers of models.
-fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> Lent {
+fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> ServerTool {
     let description = tool.description.or_else(|| tool.title.map(Into::into)).unwrap_or_default().into_owned();
     let mut description = masked(&description);
     if description.len() > DESCRIPTION {
@@ -303,7 +303,7 @@ fn lent(tool: Tool, masked: impl Fn(&str) -> String) -> Lent {
     let written = Value::Object((*tool.input_schema).clone()).to_string();
     let schema = serde_json::from_str(&masked(&written)).unwrap_or(Value::Null);
     let fits = schema.get("type").is_some_and(|kind| kind == "object") && written.len() <= SCHEMA;
-    Lent { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
+    ServerTool { name: tool.name.into_owned(), description, input_schema: if fits { schema } else { json!({"type": "object"}) } }
 }
 
 /// A server that was started again does not know sessions from before, and refuses the message in its own words. Anything less
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(tool("d", json!({})).input_schema, json!({"type": "object"}));
         let told = tool("with s3cret", json!({"type": "object", "description": "s3cret"}));
         assert_eq!((told.description.as_str(), &told.input_schema["description"]), ("with ***", &json!("***")));
-        let many: Vec<Lent> = (0..100).map(|_| tool(&"x".repeat(DESCRIPTION), json!({"type": "object"}))).collect();
+        let many: Vec<ServerTool> = (0..100).map(|_| tool(&"x".repeat(DESCRIPTION), json!({"type": "object"}))).collect();
         assert!((60..70).contains(&fitting(&many)), "{}", fitting(&many));
     }
 }

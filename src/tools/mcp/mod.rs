@@ -68,7 +68,7 @@ impl McpServers {
         self.told.lock().get(&(tenant.to_owned(), slug.to_owned())).cloned()
     }
 
-    fn remember(&self, tenant: &str, server: &Server, lent: &[live::Lent]) {
+    fn remember(&self, tenant: &str, server: &Server, lent: &[live::ServerTool]) {
         let names = lent.iter().map(|tool| tool.name.clone()).filter(|name| server.lends(name)).collect();
         let mut told = self.told.lock();
         if told.len() >= REMEMBERED {
@@ -81,7 +81,7 @@ impl McpServers {
     pub async fn test(&self, body: &Value, tenant: &str) -> Value {
         match self.try_out(body, tenant).await {
             Ok(tried) => {
-                let told = |tool: &live::Lent| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
+                let told = |tool: &live::ServerTool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
                 let tools: Vec<Value> = tried.tools.iter().map(told).collect();
                 json!({"ok": true, "protocol_version": tried.version, "tools": tools, "error": null})
             }
@@ -128,7 +128,7 @@ impl McpServers {
         Ok(named.map(|(tool, name)| self.bound(&server, wanted.tenant, tool, name)).collect())
     }
 
-    fn bound(&self, server: &Arc<Server>, tenant: &str, tool: &live::Lent, name: String) -> BoundTool {
+    fn bound(&self, server: &Arc<Server>, tenant: &str, tool: &live::ServerTool, name: String) -> BoundTool {
         BoundTool {
             offer: ToolOffer { name, description: tool.description.clone(), input_schema: tool.input_schema.clone() },
             require_approval: server.require_approval,
@@ -136,7 +136,7 @@ impl McpServers {
             timeout: server.timeout,
             fixed: Map::new(),
             config: Map::new(),
-            tool: Arc::new(LentTool {
+            tool: Arc::new(McpTool {
                 links: self.links.clone(),
                 server: Arc::clone(server),
                 tenant: tenant.into(),
@@ -157,7 +157,7 @@ impl ToolSource for McpServers {
 }
 
 /// A tool of a server.
-struct LentTool {
+struct McpTool {
     links: Links,
     server: Arc<Server>,
     tenant: Arc<str>,
@@ -165,7 +165,7 @@ struct LentTool {
     name: String,
 }
 
-impl Tool for LentTool {
+impl Tool for McpTool {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let (links, server, tenant, name) = (self.links.clone(), Arc::clone(&self.server), Arc::clone(&self.tenant), self.name.clone());
         Box::pin(async move {

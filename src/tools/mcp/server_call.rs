@@ -9,7 +9,7 @@ use rmcp::service::{Peer, PeerRequestOptions};
 use serde_json::{Map, Value};
 
 use super::elicitation::Asker;
-use super::live::Snag;
+use super::live::CallError;
 use crate::model::event::{Asked, Question};
 use crate::tools::Asking;
 
@@ -73,7 +73,7 @@ impl ServerCall {
     ///
     /// # Errors
     /// It asks too much, or too often.
-    pub(super) fn asked(&self, wanted: &InputRequiredResult) -> Result<Option<Asked>, Snag> {
+    pub(super) fn asked(&self, wanted: &InputRequiredResult) -> Result<Option<Asked>, CallError> {
         let round = match &self.asking {
             Asking::Never => return Ok(None),
             Asking::Maybe => 1,
@@ -84,7 +84,7 @@ impl ServerCall {
         if questions.is_empty() {
             return Ok(None);
         }
-        let too_much = |what: &str| Err(Snag::Refused(format!("{what}; nobody was asked")));
+        let too_much = |what: &str| Err(CallError::Refused(format!("{what}; nobody was asked")));
         if round > ROUNDS {
             return too_much(&format!("asked people more than {ROUNDS} times for one call"));
         }
@@ -139,10 +139,10 @@ fn question(key: &str, request: &InputRequest) -> Option<Question> {
 /// # Errors
 /// It wants something else, which is not given.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
-pub(super) fn wanted(asked: &InputRequiredResult) -> Result<Vec<(&String, &ElicitRequestParams)>, Snag> {
+pub(super) fn wanted(asked: &InputRequiredResult) -> Result<Vec<(&String, &ElicitRequestParams)>, CallError> {
     let requests = asked.input_requests.iter().flatten().map(|(key, request)| match request {
         InputRequest::Elicitation(request) => Ok((key, &request.params)),
-        _ => Err(Snag::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
+        _ => Err(CallError::Refused("wants a model's answer or folders of ours for this call, which servers are not given".into())),
     });
     requests.collect()
 }

@@ -3,7 +3,7 @@
 use expect_test::expect;
 use serde_json::json;
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 
 use super::collector::{Collector, Manner, attribute};
 use super::{closed, watched};

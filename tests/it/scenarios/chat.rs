@@ -119,7 +119,7 @@ async fn a_turn_goes_on_only_when_no_other_is_at_work_on_its_thread() {
     let paused = story.chat(&agent, json!({"message": "pay"})).await;
     let thread = story.id("t1");
     let failed = story.chat(&agent, json!({"message": "bad", "thread_id": thread})).await;
-    let body = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "slow", "thread_id": thread}), wfstudio::model::event::EntityKind::Agent).unwrap();
+    let body = wfstudio::studio::runs::requests::RunRequest::parse(&json!({"message": "slow", "thread_id": thread}), wfstudio::model::event::EntityKind::Agent).unwrap();
     let kind = wfstudio::model::event::EntityKind::Agent;
     let started = story.bench.studio.start(&story.bench.scope, kind, &agent, body, false).await.unwrap();
     story.calls(1).await;

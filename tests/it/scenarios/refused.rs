@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use wfstudio::http::HostMarks;
 use wfstudio::engine::Boundary;
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Options, Resource, RunsQuery, Scope, Studio};
 
 use crate::support::{Bench, config};

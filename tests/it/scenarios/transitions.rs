@@ -262,7 +262,7 @@ async fn without_workers_nothing_is_queued() {
     let story = Story::plain();
     let run = story.run("start -> human_1 -> stop").await.id;
     let bench = &story.bench;
-    let request = wfstudio::studio::requests::ResumeRequest::parse(&json!({"message": "x"})).unwrap();
+    let request = wfstudio::studio::runs::requests::ResumeRequest::parse(&json!({"message": "x"})).unwrap();
     let refused = bench.studio.resume(&bench.scope, &run, request, true).await.expect_err("async is off");
     assert_eq!((refused.kind.status(), refused.kind.code()), (501, "async_disabled"));
 }

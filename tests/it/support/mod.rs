@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::engine::{Follow, From};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::{ResumeRequest, RetryRequest, RunRequest};
+use wfstudio::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use wfstudio::studio::{Resource, Scope, Started, Studio};
 
 /// A studio for one test.

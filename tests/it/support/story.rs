@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use wfstudio::engine::{Follow, From, Order};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Started, TraceQuery};
 
 use super::hands::Hands;

@@ -62,7 +62,7 @@ async fn a_run_that_waits_in_the_queue_for_the_first_time_is_in_no_window() {
         "providers": {"script": {"scripts": {"m": using(1, 0)}}}});
     let bench = at(&hands, settings);
     let workflow = bench.workflow(chain(&[llm("a", "m")])).await;
-    let request = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "go"}), wfstudio::model::event::EntityKind::Workflow);
+    let request = wfstudio::studio::runs::requests::RunRequest::parse(&json!({"message": "go"}), wfstudio::model::event::EntityKind::Workflow);
     let kind = wfstudio::model::event::EntityKind::Workflow;
     bench.studio.start(&bench.scope, kind, &workflow, request.expect("a body"), true).await.expect("a run");
     for group in ["", "&group_by=day", "&group_by=entity", "&group_by=thread"] {

@@ -52,7 +52,7 @@ async fn nested(bench: &Bench) -> String {
 
 /// Nothing is due any more, and nothing waits for later.
 pub(super) async fn nothing_is_left(bench: &Bench) {
-    let left = || bench.studio.world().store.read(wfstudio::store::outbox::next_due);
+    let left = || bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due);
     for _ in 0..200 {
         if left().await.expect("a store").is_none() {
             return;
@@ -104,7 +104,7 @@ async fn a_host_that_refuses_is_told_again_later() {
 async fn wait_until_due(bench: &Bench, hands: &Hands, wait: i64) {
     use wfstudio::clock::Clock as _;
     for _ in 0..500 {
-        let due = bench.studio.world().store.read(wfstudio::store::outbox::next_due).await.expect("a store");
+        let due = bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due).await.expect("a store");
         if due.is_some_and(|due| due.0 == hands.now().0 + wait) {
             hands.forward(wait - 1);
             return;
@@ -186,7 +186,7 @@ async fn nobody_is_told_unless_it_is_switched_on() {
     let told = bill(&bench.studio, 0);
     let workflow = nested(&bench).await;
     run(&bench, &workflow).await;
-    assert_eq!(bench.studio.world().store.read(wfstudio::store::outbox::next_due).await.expect("a store"), None);
+    assert_eq!(bench.studio.world().store.read(wfstudio::store::upkeep::outbox::next_due).await.expect("a store"), None);
     assert!(told.is_empty());
 }
 
@@ -199,7 +199,7 @@ async fn a_run_that_never_began_is_told_when_it_is_cancelled() {
     let mut told = bill(&bench.studio, 0);
     let workflow = nested(&bench).await;
     let kind = wfstudio::model::event::EntityKind::Workflow;
-    let request = wfstudio::studio::requests::RunRequest::parse(&json!({"message": "go"}), kind).expect("a body");
+    let request = wfstudio::studio::runs::requests::RunRequest::parse(&json!({"message": "go"}), kind).expect("a body");
     let queued = bench.studio.start(&bench.scope, kind, &workflow, request, true).await.expect("a run");
     bench.studio.cancel(&bench.scope, &queued.run.to_string()).await.expect("a cancel");
     let event = next(&mut told).await;

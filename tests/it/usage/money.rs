@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 
 use super::events::{bill, next};
 use super::{Hands, at, chain, llm, on, run, used, using, window};

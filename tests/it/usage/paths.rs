@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use wfstudio::model::event::EntityKind;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 
 use super::{prices, used};
 use crate::support::Bench;

@@ -13,7 +13,7 @@ use wfstudio::config::{Config, ConfigSources};
 use wfstudio::engine::{Follow, From};
 use wfstudio::model::event::EntityKind;
 use wfstudio::model::sketch;
-use wfstudio::studio::requests::RunRequest;
+use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
 use server::{Act, Server, Then};

@@ -1,0 +1,312 @@
+//! Owns calls of models: recorded before and after, never made again once they ended well; and the conversations they begin with.
+
+pub(in crate::engine) mod endings;
+pub(in crate::engine) mod tool_calls;
+pub(in crate::engine) mod values;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engine::drive::context::{StepContext, lost, store_fault};
+
+use crate::engine::log::journal::{Lost, Said};
+use crate::model::agent::OnLength;
+use crate::model::budget::Cut;
+use crate::model::chat::{Message, Tokens};
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, PartHash, Warning};
+use crate::model::run::{Call, Finished};
+use crate::model::usage::Usage;
+use crate::model::{Id, Timestamp};
+use crate::providers::conversation::Conversation;
+use crate::providers::{ChatReply, ChatRequest, Delta, Finish, Provider as _, ProviderFailure};
+use crate::sync::Mutex;
+
+/// The currency in which providers tell what a call costs.
+const DOLLARS: &str = "USD";
+
+/// A model call.
+#[derive(Debug)]
+pub struct ModelCall {
+    /// `chat` or `summarize`.
+    pub name: &'static str,
+    /// The provider's id.
+    pub provider: String,
+    /// What it is asked.
+    pub request: ChatRequest,
+    /// Who hears the text while it comes.
+    pub tell: Tell,
+    /// What becomes of an answer that is cut at its token limit.
+    pub on_length: OnLength,
+}
+
+/// A conversation that is about to be begun.
+#[derive(Clone, Debug, Default)]
+pub struct Prompt {
+    /// The messages.
+    pub messages: Vec<Message>,
+    /// What was cut to its budget in them.
+    pub cuts: Vec<Cut>,
+    /// Of the summariser: the messages that its answer will stand for.
+    pub covers: Vec<Id>,
+}
+
+/// Who hears a model's text while it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tell {
+    /// Nobody.
+    Silent,
+    /// Readers of the run.
+    Tokens {
+        /// The text is meant for the chat user.
+        publish_reply: bool,
+    },
+}
+
+/// What a model answered, now or before.
+#[derive(Clone, Debug)]
+pub struct ModelAnswer {
+    /// Its message.
+    pub message: Message,
+    /// Its structured answer, when the provider speaks that natively.
+    pub structured: Option<Value>,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+impl StepContext {
+    /// The conversation that the step begins with: built once, read back when the step is entered again.
+    ///
+    /// # Errors
+    /// What building fails with, or the store.
+    pub async fn prompt(&self, name: &str, build: impl Future<Output = Result<Prompt, Fault>> + Send) -> Result<Vec<Message>, Fault> {
+        if let Some(parts) = self.open(|step| step.prompts.get(name).cloned()).flatten() {
+            return self.messages(&parts).await;
+        }
+        let Prompt { messages, cuts, covers } = build.await?;
+        self.measure_cuts(name, &cuts)?;
+        let parts = self.keep(&messages)?;
+        self.record(Event::PromptBuilt { step: self.step(), prompt: name.to_owned(), parts, covers })?;
+        Ok(messages)
+    }
+
+    /// That prompt was built before.
+    #[must_use]
+    pub fn has_prompt(&self, name: &str) -> bool {
+        self.open(|step| step.prompts.contains_key(name)).unwrap_or(false)
+    }
+
+    fn keep(&self, messages: &[Message]) -> Result<Vec<PartHash>, Fault> {
+        messages
+            .iter()
+            .map(|message| {
+                let text = serde_json::to_string(message)
+                    .map_err(|error| Fault::new(FaultCode::Internal, format!("a message has no JSON form: {error}")))?;
+                Ok(self.journal().part(text.into()))
+            })
+            .collect()
+    }
+
+    async fn messages(&self, parts: &[PartHash]) -> Result<Vec<Message>, Fault> {
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        let (tenant, wanted) = (Arc::clone(&self.run().tenant), parts.to_vec());
+        let read = move |tx: &mut crate::store::Tx<'_>| {
+            wanted.iter().map(|hash| crate::store::log::parts::part(tx, &tenant, hash)).collect::<Result<Vec<_>, _>>()
+        };
+        let texts = self.world().store.read(read).await.map_err(|error| store_fault(&error))?;
+        texts
+            .into_iter()
+            .zip(parts)
+            .map(|(text, hash)| {
+                let text = self.journal().masking().original(hash).or(text);
+                let text = text.ok_or_else(|| Fault::new(FaultCode::Internal, "a stored message is missing"))?;
+                serde_json::from_str(&text)
+                    .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))
+            })
+            .collect()
+    }
+
+    pub(super) fn done(&self, key: &str) -> Option<Finished> {
+        self.open(|step| match step.calls.get(key) {
+            Some(Call::Done(done)) => Some((**done).clone()),
+            Some(Call::Open(_)) | None => None,
+        })
+        .flatten()
+    }
+
+    /// What a model answered to that call of this step, if it did.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn answer(&self, key: &str) -> Result<Option<ModelAnswer>, Fault> {
+        let Some(done) = self.done(key) else { return Ok(None) };
+        let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
+        let message = self.messages(std::slice::from_ref(part)).await?.pop();
+        let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish: done.finish.as_deref().map_or(Finish::Stop, Finish::named) }))
+    }
+
+    /// Messages that a summary of this step stands for.
+    #[must_use]
+    pub fn covers(&self) -> Vec<Id> {
+        self.open(|step| step.covers.clone()).unwrap_or_default()
+    }
+
+    /// Asks a model, or gives back what it answered before.
+    ///
+    /// # Errors
+    /// The provider's failure; a cancel; the store.
+    pub async fn model(&self, key: &str, mut call: ModelCall) -> Result<ModelAnswer, Fault> {
+        if let Some(answer) = self.answer(key).await? {
+            return Ok(answer);
+        }
+        self.may_call()?;
+        call.request.stream = self.world().providers.streams(&call.provider);
+        let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
+        let warnings = self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now());
+        let span = self.begin_call(key, &mut call)?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        self.may_call()?;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let spent = Mutex::new(None);
+        let result = tokio::select! {
+            biased;
+            result = self.ask(&call, &spent) => result,
+            () = self.cancelled().cancelled() => {
+                Err(ProviderFailure { tokens: *spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
+            }
+        };
+        if self.world().observer.wants_content() {
+            let answer = result.as_ref().ok().map(|reply| reply.message.clone());
+            self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
+        }
+        self.answered(key, &call, result, (began, started.elapsed()), warnings)
+    }
+
+    /// Records that a model is about to be asked; the span of the call.
+    fn begin_call(&self, key: &str, call: &mut ModelCall) -> Result<Id, Fault> {
+        let ModelCall { name, provider, request, tell, on_length: _ } = call;
+        let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
+        if let Some(asker) = &asker {
+            let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
+            (request.asker.calls_before, request.asker.replies_used) = (used.calls, used.replies);
+        }
+        request.asker.run = self.run().id.to_string();
+        request.asker.tenant = self.run().tenant.to_string();
+        let (prompt, span) = (self.keep(&request.messages)?, self.world().clock.id());
+        self.record(Event::CallStarted(Arc::new(CallStarted {
+            step: self.step(),
+            key: key.to_owned(),
+            kind: CallKind::Model,
+            span,
+            name: (*name).to_owned(),
+            call_id: None,
+            arguments: None,
+            repeatable: true,
+            streams: *tell != Tell::Silent,
+            provider: Some(provider.clone()),
+            model: Some(request.model.clone()),
+            prompt,
+            asker,
+        })))?;
+        Ok(span)
+    }
+
+    async fn ask(&self, call: &ModelCall, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
+        let provider = self.world().providers.get(&call.provider)?;
+        let (journal, lane, step) = (self.journal(), self.lane(), self.step());
+        let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
+        let (said, silent) = (Said::default(), call.tell == Tell::Silent);
+        let tell = |text: &str| {
+            if let Tell::Tokens { publish_reply } = call.tell
+                && !text.is_empty()
+            {
+                journal.token(lane, step, publish_reply, text);
+            }
+        };
+        let hear = |delta: Delta| match delta {
+            Delta::Text(_) if silent => {}
+            Delta::Text(text) if masked => said.push(journal.unheld(&held, &text)),
+            Delta::Text(text) => said.push(text),
+            Delta::Reasoning(_) => {}
+            Delta::Spent(tokens) => *spent.lock() = Some(tokens),
+        };
+        let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
+        tell(&journal.rest_of(&held));
+        reply
+    }
+
+    fn answered(
+        &self,
+        key: &str,
+        asked: &ModelCall,
+        result: Result<ChatReply, ProviderFailure>,
+        (began, took): (Timestamp, Duration),
+        warnings: Vec<Warning>,
+    ) -> Result<ModelAnswer, Fault> {
+        let finished = |outcome, usage| CallFinished {
+            step: self.step(),
+            key: key.to_owned(),
+            outcome,
+            usage,
+            duration_ms: millis(took),
+            reply_index: None,
+            structured: None,
+            finish: None,
+            warnings,
+            cost_source: None,
+        };
+        let (provider, model) = (&asked.provider, &asked.request.model);
+        match result {
+            Ok(reply) => {
+                let mut reply = reply.storable();
+                let refused = endings::judge(asked, &mut reply);
+                let outcome = match &refused {
+                    Some(fault) => CallOutcome::Failed(fault.clone()),
+                    None => {
+                        let part = self.keep(std::slice::from_ref(&reply.message))?.pop();
+                        CallOutcome::Message(part.ok_or_else(|| Fault::new(FaultCode::Internal, "an answer has no JSON form"))?)
+                    }
+                };
+                let (usage, source) = self.cost(provider, model, &reply, began);
+                let mut call = finished(outcome, Some(usage));
+                call.cost_source = Some(source);
+                call.reply_index = reply.reply_index;
+                call.structured = reply.structured.clone().filter(|_| refused.is_none());
+                call.finish = Some(reply.finish.as_str().to_owned());
+                call.warnings.extend(reply.warnings);
+                self.record(Event::CallFinished(Box::new(call)))?;
+                let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish };
+                refused.map_or(Ok(answer), Err)
+            }
+            Err(failure) => {
+                let spent = failure.tokens.is_some() || failure.cut;
+                let usage = spent.then(|| self.meter(provider, model, failure.tokens, began));
+                let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
+                call.reply_index = failure.reply_index;
+                self.record(Event::CallFinished(Box::new(call)))?;
+                Err(failure.fault)
+            }
+        }
+    }
+
+    /// What an answer took, and who says so: the provider's own figure wins over the table.
+    fn cost(&self, provider: &str, model: &str, reply: &ChatReply, began: Timestamp) -> (Usage, CostSource) {
+        let usage = self.meter(provider, model, reply.tokens, began);
+        match reply.cost.filter(|_| self.world().prices.currency() == DOLLARS) {
+            Some(cost) => (Usage { tokens: reply.tokens.unwrap_or(usage.tokens), cost, unpriced: false }, CostSource::Provider),
+            None if usage.unpriced => (usage, CostSource::None),
+            None => (usage, CostSource::Table),
+        }
+    }
+
+    /// What a call took by its report.
+    pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
+        self.world().prices.meter(provider, model, tokens, began)
+    }
+}
+
+pub(super) fn millis(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}

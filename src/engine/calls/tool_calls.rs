@@ -1,0 +1,255 @@
+//! Owns calls of tools: recorded before and after, never made again once they ended well, held while a person is asked.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::engine::calls::millis;
+use crate::engine::calls::values::ValueCall;
+use crate::engine::drive::context::{StepContext, cut_short, lost};
+use crate::engine::drive::question;
+use crate::engine::log::journal::Lost;
+use crate::model::chat::ToolCall;
+use crate::model::event::{
+    Asked, CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PauseReason, ToolOutcome,
+};
+use crate::model::node::Node;
+use crate::model::redaction::is_masked;
+use crate::model::run::{Call, OpenStep};
+use crate::tools::{Asking, BoundTool, Caller, OnCancel, Spent, ToolReply};
+
+/// Said instead of calling a tool with a mask for a value.
+const MASKED: &str = "The tool was not called: one of its values was redacted (`observability.redact`) and is not known any more. \
+                      Give it again, or let the tool use a secret by its name.";
+
+/// How far a call came.
+pub enum ToolEnd {
+    /// It gave a result.
+    Gave(ToolOutcome),
+    /// It asks a person first.
+    Asks(PauseReason),
+}
+
+impl StepContext {
+    /// Tells readers which tools the model asks for; each call once.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub async fn announce_tools(&self, calls: &[ToolCall], parent: Option<&str>) -> Result<(), Fault> {
+        let known = self.open(|step| step.announced.clone()).unwrap_or_default();
+        let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains(&call.id)).cloned().collect();
+        if calls.is_empty() {
+            return Ok(());
+        }
+        self.record(Event::ToolsCalled { step: self.step(), calls, parent_call_id: parent.map(str::to_owned) })
+    }
+
+    /// Runs a tool, or gives back what it gave before. It may ask nobody.
+    ///
+    /// # Errors
+    /// A cancel or the store; a tool's own failure is a result.
+    pub async fn tool(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
+        match self.call_tool(call, tool, parent, Asking::Never).await? {
+            ToolEnd::Gave(outcome) => Ok(outcome),
+            ToolEnd::Asks(_) => Err(Fault::new(FaultCode::Internal, "a call asks a person where nobody can be asked")),
+        }
+    }
+
+    /// Runs a tool that may ask a person, unless the run is a chat turn: its readers know of no such question.
+    ///
+    /// # Errors
+    /// A cancel or the store; a tool's own failure is a result.
+    pub async fn tool_that_may_ask(&self, call: &ToolCall, tool: &BoundTool) -> Result<ToolEnd, Fault> {
+        let asking = if self.run().workflow_id.is_some() { Asking::Maybe } else { Asking::Never };
+        self.call_tool(call, tool, None, asking).await
+    }
+
+    async fn call_tool(&self, call: &ToolCall, tool: &BoundTool, parent: Option<&str>, mut asking: Asking) -> Result<ToolEnd, Fault> {
+        let key = format!("tool:{}", call.id);
+        if let Some(done) = self.done(&key)
+            && let CallOutcome::Tool(outcome) = done.outcome
+        {
+            return Ok(ToolEnd::Gave(outcome));
+        }
+        if let Some(outcome) = self.unknown(&key, call, parent)? {
+            return self.tool_ended(&key, outcome, Duration::ZERO).map(ToolEnd::Gave);
+        }
+        if let Some(asked) = self.open(|step| step.asked.get(&key).cloned()).flatten() {
+            let said = self.open(|step| step.said.get(&key).cloned()).flatten().unwrap_or_default();
+            if let Some(waiting) = self.waiting(&key, call, tool, &asked, |question| said.contains_key(question)) {
+                return Ok(ToolEnd::Asks(waiting));
+            }
+            asking = Asking::Answered { asked, said };
+        }
+        if self.journal().masking().is_on() && (is_masked(&call.arguments) || asking.knows(is_masked)) {
+            return self.refuse_tool(call, MASKED, false, parent).await.map(ToolEnd::Gave);
+        }
+        self.may_call()?;
+        self.tool_begins(&key, call, tool)?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        if let Err(cut) = self.may_call() {
+            self.call_ended(&key, CallOutcome::Failed(cut.clone()), Duration::ZERO)?;
+            return Err(cut);
+        }
+        let started = Instant::now();
+        let (reply, abandoned) = self.invoke(call, tool, asking).await?;
+        let took = started.elapsed();
+        for (at, Spent { provider, model, tokens }) in reply.spent.iter().cloned().enumerate() {
+            let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
+            self.value(&format!("{key}/embed:{at}"), embedding, async { Ok((Value::Null, tokens)) }).await?;
+        }
+        if let Some(asked) = reply.asked {
+            let waiting = self.waiting(&key, call, tool, &asked, |_| false);
+            self.call_ended(&key, CallOutcome::Asked(*asked), took)?;
+            let none = || Fault::new(FaultCode::Internal, "a call asks a person nothing");
+            return waiting.map(ToolEnd::Asks).ok_or_else(none);
+        }
+        let cut = reply.is_error && self.cancelled().is_cancelled();
+        if cut && reply.undone.is_some() {
+            // It never ran, so it may be made when the step is entered again.
+            self.call_ended(&key, CallOutcome::Failed(Fault::new(FaultCode::Cancelled, reply.text)), took)?;
+            return Err(cut_short());
+        }
+        let ToolReply { text, is_error, unanswered, undone, .. } = reply;
+        let outcome = ToolOutcome { abandoned, unanswered, undone, ..outcome(call, text, is_error, parent) };
+        let outcome = self.tool_ended(&key, outcome, took)?;
+        if cut { Err(cut_short()) } else { Ok(ToolEnd::Gave(outcome)) }
+    }
+
+    fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<(), Fault> {
+        self.record(Event::CallStarted(Arc::new(CallStarted {
+            step: self.step(),
+            key: key.to_owned(),
+            kind: CallKind::Tool,
+            span: self.world().clock.id(),
+            name: call.name.clone(),
+            call_id: Some(call.id.clone()),
+            arguments: Some(call.arguments.clone()),
+            repeatable: tool.idempotent,
+            streams: false,
+            provider: None,
+            model: None,
+            prompt: Vec::new(),
+            asker: None,
+        })))
+    }
+
+    /// The first question of a call that nobody answered yet.
+    fn waiting(&self, key: &str, call: &ToolCall, tool: &BoundTool, asked: &Asked, answered: impl Fn(&str) -> bool) -> Option<PauseReason> {
+        let open = asked.questions.iter().find(|question| !answered(&question.key))?;
+        let output_key = self.node().node.output_key().map(|key| key.to_string()).unwrap_or_default();
+        Some(question::pause(open, (key, call, tool), output_key, &self.system().locale))
+    }
+
+    /// A call whose end nobody saw earlier: a person's word, or never again. A model is told so; a node fails, and a person is asked.
+    fn unknown(&self, key: &str, call: &ToolCall, parent: Option<&str>) -> Result<Option<ToolOutcome>, Fault> {
+        let look = |step: &OpenStep| (step.calls.get(key).cloned(), step.doubts.get(&call.id).cloned());
+        let Some((Some(Call::Open(open)), doubt)) = self.open(look) else { return Ok(None) };
+        let outcome = |result: String, is_error, skipped| ToolOutcome { skipped, ..outcome(call, result, is_error, parent) };
+        Ok(match doubt {
+            Some(answer) => match answer.action {
+                DoubtAction::Rerun => None,
+                DoubtAction::Skip => Some(outcome("The call was skipped; it is not known whether it ran.".into(), false, true)),
+                DoubtAction::Use => Some(outcome(answer.result.unwrap_or_default(), false, false)),
+            },
+            None if open.repeatable => None,
+            None if matches!(self.node().node, Node::Tool(_) | Node::Mcp(_)) => return Err(in_doubt(&call.name)),
+            None => Some(outcome("The call was cut short; it is not known whether it ran, so it was not repeated.".into(), true, false)),
+        })
+    }
+
+    /// The step is that of one tool, whose call may not be made twice, and nobody saw its end.
+    pub(in crate::engine) fn is_in_doubt(&self) -> bool {
+        let open = |step: &OpenStep| step.calls.values().any(|call| matches!(call, Call::Open(open) if !open.repeatable));
+        matches!(self.node().node, Node::Tool(_) | Node::Mcp(_)) && self.open(open).unwrap_or(false)
+    }
+
+    /// What the tool replied, and whether it was abandoned: cut short, it may have a while to end by itself.
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking) -> Result<(ToolReply, bool), Fault> {
+        let facts = self.run();
+        let caller = Caller {
+            run: facts.id,
+            node_id: Arc::clone(&self.node().id),
+            tenant: Arc::clone(&facts.tenant),
+            user: facts.user.clone(),
+        };
+        let mut invocation = tool.invocation(call, &caller);
+        (invocation.asking, invocation.cancelled) = (asking, self.cancelled().clone());
+        let capped = |reply: ToolReply| reply.capped(self.world().result_bytes());
+        let mut answer = std::pin::pin!(tool.answer(invocation));
+        tokio::select! {
+            biased;
+            reply = &mut answer => return Ok((capped(reply), false)),
+            () = self.cancelled().cancelled() => {}
+        }
+        let last = match tool.tool.on_cancel() {
+            OnCancel::Drops => None,
+            OnCancel::Answers => tokio::time::timeout(self.grace(), answer).await.ok(),
+            OnCancel::Ends => Some(answer.await),
+        };
+        if let Some(reply) = last.filter(|reply| !reply.unanswered) {
+            return Ok((capped(reply), false));
+        }
+        if self.world().hurry.is_cancelled() {
+            // Whoever goes on with the run finds the call open.
+            return Err(cut_short());
+        }
+        Ok((ToolReply::error("the call was cut short and gave no answer in time; it was abandoned"), true))
+    }
+
+    /// Gives a model a result without running anything.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub async fn refuse_tool(&self, call: &ToolCall, text: &str, skipped: bool, parent: Option<&str>) -> Result<ToolOutcome, Fault> {
+        let key = format!("tool:{}", call.id);
+        if let Some(done) = self.done(&key)
+            && let CallOutcome::Tool(outcome) = done.outcome
+        {
+            return Ok(outcome);
+        }
+        let outcome = ToolOutcome { skipped, ..outcome(call, text.to_owned(), !skipped, parent) };
+        self.tool_ended(&key, outcome, Duration::ZERO)
+    }
+
+    fn tool_ended(&self, key: &str, outcome: ToolOutcome, took: Duration) -> Result<ToolOutcome, Fault> {
+        self.call_ended(key, CallOutcome::Tool(outcome.clone()), took)?;
+        Ok(outcome)
+    }
+
+    fn call_ended(&self, key: &str, outcome: CallOutcome, took: Duration) -> Result<(), Fault> {
+        self.record(Event::CallFinished(Box::new(CallFinished {
+            cost_source: None,
+            step: self.step(),
+            key: key.to_owned(),
+            outcome,
+            usage: None,
+            duration_ms: millis(took),
+            reply_index: None,
+            structured: None,
+            finish: None,
+            warnings: Vec::new(),
+        })))
+    }
+}
+
+fn in_doubt(name: &str) -> Fault {
+    let text = format!("nobody knows whether `{name}` did its work: no answer to its call came; retry with a decision for the call (`in_doubt`)");
+    Fault::new(FaultCode::InDoubt, text)
+}
+
+fn outcome(call: &ToolCall, result: String, is_error: bool, parent: Option<&str>) -> ToolOutcome {
+    ToolOutcome {
+        call_id: call.id.clone(),
+        name: call.name.clone(),
+        inputs: call.arguments.clone(),
+        result,
+        is_error,
+        skipped: false,
+        abandoned: false,
+        unanswered: false,
+        undone: None,
+        parent_call_id: parent.map(str::to_owned),
+    }
+}

@@ -1,0 +1,119 @@
+//! Owns calls that are neither a model's nor a tool's, such as embeddings and retrievals, and measured pieces that are no calls.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::engine::calls::millis;
+use crate::engine::drive::context::{StepContext, cut_short, lost};
+use crate::engine::log::journal::Lost;
+use crate::model::budget::Cut;
+use crate::model::chat::Tokens;
+use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured};
+use crate::model::usage::Usage;
+use crate::providers::ProviderFailure;
+
+/// A call of neither a model nor a tool.
+#[derive(Clone, Debug)]
+pub struct ValueCall {
+    /// An embedding or a retrieval.
+    pub kind: CallKind,
+    /// What its span is called.
+    pub name: &'static str,
+    /// Who makes it, when it costs tokens: provider and model.
+    pub metered: Option<(String, String)>,
+}
+
+impl StepContext {
+    /// Any other call that is made once: an embedding, a retrieval. What it took belongs to the run, also when it failed.
+    ///
+    /// # Errors
+    /// What the call fails with; a cancel; the store.
+    pub async fn value(
+        &self,
+        key: &str,
+        call: ValueCall,
+        make: impl Future<Output = Result<(Value, Option<Tokens>), ProviderFailure>> + Send,
+    ) -> Result<Value, Fault> {
+        if let Some(done) = self.done(key)
+            && let CallOutcome::Value(value) = done.outcome
+        {
+            return Ok(value);
+        }
+        let (provider, model) = call.metered.clone().unzip();
+        self.record(Event::CallStarted(Arc::new(CallStarted {
+            step: self.step(),
+            key: key.to_owned(),
+            kind: call.kind,
+            span: self.world().clock.id(),
+            name: call.name.to_owned(),
+            call_id: None,
+            arguments: None,
+            repeatable: true,
+            streams: false,
+            provider,
+            model,
+            prompt: Vec::new(),
+            asker: None,
+        })))?;
+        self.journal().durable().await.map_err(|Lost| lost())?;
+        self.may_call()?;
+        let (started, began) = (Instant::now(), self.world().clock.now());
+        let result = tokio::select! {
+            biased;
+            result = make => result,
+            () = self.cancelled().cancelled() => return Err(cut_short()),
+        };
+        let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
+        let (outcome, usage, result): (_, Option<Usage>, _) = match result {
+            Ok((value, tokens)) => (CallOutcome::Value(value.clone()), meter(tokens), Ok(value)),
+            Err(failure) => {
+                let usage = if failure.tokens.is_some() || failure.cut { meter(failure.tokens) } else { None };
+                (CallOutcome::Failed(failure.fault.clone()), usage, Err(failure.fault))
+            }
+        };
+        self.record(Event::CallFinished(Box::new(CallFinished {
+            cost_source: None,
+            step: self.step(),
+            key: key.to_owned(),
+            outcome,
+            usage,
+            duration_ms: millis(started.elapsed()),
+            reply_index: None,
+            structured: None,
+            finish: None,
+            warnings: Vec::new(),
+        })))?;
+        result
+    }
+
+    /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub fn measure(&self, key: &str, kind: &str, name: &str, output: Value) -> Result<(), Fault> {
+        let known = || self.open(|step| step.measured.contains(key)).unwrap_or(false);
+        if !self.world().config.observability.native_tracing || known() {
+            return Ok(());
+        }
+        let span = self.world().clock.id();
+        self.record(Event::Measured(Box::new(Measured {
+            step: self.step(),
+            span,
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            output,
+            key: key.to_owned(),
+        })))
+    }
+
+    /// Records what was cut to its budget, once for each key.
+    ///
+    /// # Errors
+    /// When the run is lost.
+    pub fn measure_cuts(&self, key: &str, cuts: &[Cut]) -> Result<(), Fault> {
+        let mut numbered = cuts.iter().enumerate();
+        numbered.try_for_each(|(at, cut)| self.measure(&format!("{key}:{at}"), "context", "context_truncation", cut.told.clone()))
+    }
+}

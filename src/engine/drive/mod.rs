@@ -1,0 +1,417 @@
+//! Owns driving a run until it rests: which lane goes next, which branches run at once, when the run ends.
+
+pub(in crate::engine) mod advance;
+pub(in crate::engine) mod context;
+pub(in crate::engine) mod pure;
+pub(in crate::engine) mod question;
+pub(in crate::engine) mod reuse;
+pub(in crate::engine) mod step;
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::drive::advance::Advance;
+use crate::engine::log::journal::Journal;
+
+use super::world::World;
+use crate::model::Id;
+use crate::model::agent::Definitions;
+use crate::model::event::{Event, Fault, FaultCode, LaneId, StepCompleted};
+use crate::model::node::Node;
+use crate::model::run::{At, BranchState, Run, Status};
+
+/// Why driving ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drove {
+    /// The run rests.
+    Rested(Status),
+    /// It goes on later, by itself: a queued retry.
+    Requeued,
+    /// The engine shuts down; whoever takes the run over goes on.
+    Interrupted,
+    /// Somebody else owns the run now, or the store failed: nothing more was written.
+    Lost,
+}
+
+/// How a lane's effect step ended.
+#[derive(Debug)]
+pub(super) enum StepOver {
+    /// The lane goes on.
+    Goes,
+    /// It waits for a person.
+    Paused,
+    /// It failed; the run will.
+    Failed(Fault, Arc<str>),
+    /// It was cut short by a cancel, a limit or a shutdown.
+    Cut,
+    /// Nothing more can be written.
+    Lost,
+}
+
+/// Signals from outside to a driven run.
+#[derive(Clone, Debug, Default)]
+pub struct Signals {
+    /// A person cancels the run.
+    pub cancel: CancellationToken,
+    /// The engine shuts down.
+    pub stop: CancellationToken,
+}
+
+/// What drives one run.
+pub struct Drive {
+    pub(super) world: Arc<World>,
+    pub(super) journal: Arc<Journal>,
+    pub(super) definitions: Arc<Definitions>,
+    pub(super) signals: Signals,
+    /// A retryable failure may be tried again by the queue so many more times.
+    pub(super) tries_left: u32,
+    /// Steps failed, and whoever drove before did not live to act on it.
+    pub(super) failed: Vec<(Fault, Arc<str>)>,
+}
+
+/// What is under way in one stretch of driving.
+struct Stretch {
+    ready: VecDeque<LaneId>,
+    busy: FuturesUnordered<BoxFuture<'static, (LaneId, StepOver)>>,
+    paused_forks: HashSet<Id>,
+    failed: Option<(Fault, Option<Arc<str>>)>,
+    /// Cuts calls that are under way.
+    cut: CancellationToken,
+}
+
+enum Ending {
+    Cancel,
+    Timeout,
+}
+
+impl Drive {
+    /// Drives until the run rests.
+    pub async fn run(self) -> Drove {
+        if self.journal.status() != Status::Running {
+            let _lost = self.journal.durable().await;
+            return Drove::Rested(self.journal.status());
+        }
+        let mut stretch = Stretch {
+            ready: if self.failed.is_empty() { self.first_lanes() } else { VecDeque::new() },
+            busy: FuturesUnordered::new(),
+            paused_forks: HashSet::new(),
+            failed: None,
+            cut: CancellationToken::new(),
+        };
+        for (fault, node) in &self.failed {
+            self.blame(&mut stretch, fault.clone(), Some(Arc::clone(node)));
+        }
+        let left = self.time_left();
+        let until = tokio::time::Instant::now() + left;
+        let deadline = tokio::time::sleep_until(until);
+        tokio::pin!(deadline);
+        loop {
+            if self.journal.lost() {
+                return Drove::Lost;
+            }
+            if self.signals.cancel.is_cancelled() {
+                return Box::pin(self.end(stretch, Ending::Cancel)).await;
+            }
+            if self.signals.stop.is_cancelled() {
+                return Box::pin(self.leave(stretch, until)).await;
+            }
+            if self.advance_ready(&mut stretch) {
+                self.journal.keep_up().await;
+                tokio::task::yield_now().await;
+                if tokio::time::Instant::now() >= until {
+                    return Box::pin(self.end(stretch, Ending::Timeout)).await;
+                }
+                continue;
+            }
+            if stretch.busy.is_empty() {
+                return self.rest(stretch).await;
+            }
+            tokio::select! {
+                biased;
+                () = self.signals.cancel.cancelled() => {}
+                () = self.signals.stop.cancelled() => {}
+                () = self.journal.broken() => {}
+                () = &mut deadline => return Box::pin(self.end(stretch, Ending::Timeout)).await,
+                Some((lane, over)) = stretch.busy.next() => self.step_over(&mut stretch, lane, over),
+            }
+        }
+    }
+
+    fn time_left(&self) -> Duration {
+        let limit = self.world.config.timeouts.run_seconds * 1000;
+        let worked = self.journal.with(|run| run.worked(self.world.clock.now()).saturating_sub(run.spent_ms));
+        Duration::from_millis(limit.saturating_sub(worked))
+    }
+
+    /// Lanes that can go on when driving begins.
+    fn first_lanes(&self) -> VecDeque<LaneId> {
+        let mut lanes: Vec<(Vec<usize>, LaneId)> = self.journal.with(|run| {
+            let going = run.lanes.values().filter(|lane| lane.pause().is_none() && lane.fork().is_none());
+            going.map(|lane| (lane.order().to_vec(), lane.id)).collect()
+        });
+        lanes.sort();
+        let mut ready: VecDeque<LaneId> = lanes.into_iter().map(|(_, lane)| lane).collect();
+        let forks: Vec<LaneId> =
+            self.journal.with(|run| run.lanes.values().filter(|lane| lane.fork().is_some()).map(|lane| lane.id).collect());
+        for parent in forks {
+            self.fill_fork(&mut ready, parent);
+        }
+        ready
+    }
+
+    /// Starts waiting branches of an open fork as far as concurrency allows; closes the fork when all ended.
+    fn fill_fork(&self, ready: &mut VecDeque<LaneId>, parent: LaneId) {
+        let most = usize::try_from(self.world.config.parallel.concurrency.max(1)).unwrap_or(8);
+        while let Some((fork, branch, lane)) = self.journal.with(|run| next_branch(run, parent, most)) {
+            if self.journal.emit(lane, Event::BranchStarted { fork, branch, parent }).is_err() {
+                return;
+            }
+            ready.push_back(lane);
+        }
+        let closing = self.journal.with(|run| closable(run, parent));
+        if let Some(step) = closing {
+            let done = StepCompleted {
+                step,
+                handle: "default".into(),
+                change: crate::model::event::Change::new(),
+                error: None,
+                checkpoint_hit: false,
+                turn: None,
+                attachment_count: 0,
+            };
+            if self.journal.emit(parent, Event::StepCompleted(Box::new(done))).is_ok() {
+                ready.push_back(parent);
+            }
+        }
+    }
+
+    /// Takes every ready lane as far as it goes without the world. True when some lane only made a break.
+    fn advance_ready(&self, stretch: &mut Stretch) -> bool {
+        let mut breaks = Vec::new();
+        while let Some(lane) = stretch.ready.pop_front() {
+            if stretch.failed.is_some() {
+                continue;
+            }
+            match advance::advance(&self.world, &self.journal, lane) {
+                Advance::Break => breaks.push(lane),
+                Advance::Effect => stretch.busy.push(self.effect(lane, &stretch.cut)),
+                Advance::Forked => self.fill_fork(&mut stretch.ready, lane),
+                Advance::Ended => self.lane_ended(stretch, lane),
+                Advance::Paused => self.lane_paused(stretch, lane),
+                Advance::Failed(fault, node) => self.blame(stretch, fault, node),
+                Advance::Lost => return false,
+            }
+        }
+        stretch.ready.extend(breaks);
+        !stretch.ready.is_empty()
+    }
+
+    fn effect(&self, lane: LaneId, cut: &CancellationToken) -> BoxFuture<'static, (LaneId, StepOver)> {
+        let (world, journal, definitions) =
+            (Arc::clone(&self.world), Arc::clone(&self.journal), Arc::clone(&self.definitions));
+        let cut = cut.clone();
+        let calls_only = journal.with(|run| calls_only(run, lane));
+        Box::pin(async move {
+            if !calls_only {
+                tokio::select! {
+                    begun = journal.begun() => if begun.is_err() { return (lane, StepOver::Lost) },
+                    () = cut.cancelled() => return (lane, StepOver::Cut),
+                }
+            }
+            let over = step::run(&world, &journal, &definitions, lane, &cut).await;
+            (lane, over)
+        })
+    }
+
+    fn step_over(&self, stretch: &mut Stretch, lane: LaneId, over: StepOver) {
+        match over {
+            StepOver::Goes => stretch.ready.push_back(lane),
+            StepOver::Paused => self.lane_paused(stretch, lane),
+            StepOver::Failed(fault, node) => self.blame(stretch, fault, Some(node)),
+            StepOver::Cut | StepOver::Lost => {}
+        }
+    }
+
+    /// The run fails of its first failure; where the queue may try again, of the first that this would not cure.
+    fn blame(&self, stretch: &mut Stretch, fault: Fault, node: Option<Arc<str>>) {
+        let cured = |before: &Fault| self.tries_left > 0 && before.code.is_retryable() && !fault.code.is_retryable();
+        if stretch.failed.as_ref().is_none_or(|(before, _)| cured(before)) {
+            stretch.failed = Some((fault, node));
+        }
+    }
+
+    fn lane_paused(&self, stretch: &mut Stretch, lane: LaneId) {
+        let mut at = Some(lane);
+        while let Some(lane) = at {
+            let above = self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|of| (of.parent, of.fork)));
+            stretch.paused_forks.extend(above.map(|(_, fork)| fork));
+            at = above.map(|(parent, _)| parent);
+        }
+    }
+
+    fn lane_ended(&self, stretch: &mut Stretch, lane: LaneId) {
+        if lane == 0 {
+            return;
+        }
+        let Some((parent, fork)) =
+            self.journal.with(|run| run.lanes.get(&lane)?.branch.as_ref().map(|branch| (branch.parent, branch.fork)))
+        else {
+            return;
+        };
+        if self.journal.emit(lane, Event::BranchEnded).is_err() {
+            return;
+        }
+        if stretch.paused_forks.contains(&fork) {
+            return;
+        }
+        self.fill_fork(&mut stretch.ready, parent);
+    }
+
+    /// No lane can go on: the run failed, finished, or waits.
+    async fn rest(&self, stretch: Stretch) -> Drove {
+        if let Some((fault, node)) = stretch.failed {
+            return self.fail(fault, node).await;
+        }
+        let paused = self.journal.with(Run::paused_status);
+        let event = match paused {
+            Some(status) => Event::Rested { status },
+            None => self.journal.with(|run| Event::Completed {
+                output: Arc::new(run.lanes.get(&0).map(|lane| lane.state.to_json(false)).unwrap_or_default()),
+                reply: run.answer(),
+            }),
+        };
+        self.close(event).await
+    }
+
+    /// Calls in doubt are named with whatever the run failed of: a retry may decide on them at once.
+    async fn fail(&self, mut fault: Fault, node: Option<Arc<str>>) -> Drove {
+        fault.calls = self.journal.with(Run::in_doubt);
+        if self.tries_left > 0 && fault.code.is_retryable() && fault.calls.is_empty() {
+            let delay_ms = self.world.config.queue_backoff * 1000;
+            return match self.close(Event::Requeued { fault, delay_ms }).await {
+                Drove::Rested(_) => Drove::Requeued,
+                other @ (Drove::Requeued | Drove::Interrupted | Drove::Lost) => other,
+            };
+        }
+        self.close(Event::Failed { fault, node }).await
+    }
+
+    /// The last entry of the stretch, durable before anybody is told.
+    async fn close(&self, event: Event) -> Drove {
+        if self.journal.emit(0, event).is_err() || self.journal.durable().await.is_err() {
+            return Drove::Lost;
+        }
+        Drove::Rested(self.journal.with(|run| run.status))
+    }
+
+    /// Ends from outside: calls under way are cut, given a moment, then abandoned.
+    async fn end(&self, mut stretch: Stretch, ending: Ending) -> Drove {
+        let node = self.journal.with(node_at_work);
+        stretch.cut.cancel();
+        let settle = async { while stretch.busy.next().await.is_some() {} };
+        let _abandoned = tokio::time::timeout(self.grace(), settle).await;
+        drop(stretch);
+        match ending {
+            Ending::Cancel => self.close(Event::Cancelled { node }).await,
+            Ending::Timeout => {
+                let seconds = self.world.config.timeouts.run_seconds;
+                let text = format!("the run was at work for more than {seconds} s (`timeouts.run_seconds`) and was ended");
+                let mut fault = Fault::new(FaultCode::RunTimeout, text);
+                fault.calls = self.journal.with(Run::in_doubt);
+                self.close(Event::Failed { fault, node: None }).await
+            }
+        }
+    }
+
+    /// What steps have to end by themselves once they are cut short.
+    fn grace(&self) -> Duration {
+        Duration::from_millis(self.world.config.timeouts.cancel_grace_ms) + step::MARGIN
+    }
+
+    /// The engine shuts down: steps under way may finish, as long as nobody cancels the run and its time is not over. When the engine
+    /// has no time left, calls are cut, and those that give no answer stay open for whoever goes on.
+    async fn leave(&self, mut stretch: Stretch, until: tokio::time::Instant) -> Drove {
+        let (ended, hurried) = tokio::select! {
+            biased;
+            () = self.signals.cancel.cancelled() => (Some(Ending::Cancel), false),
+            () = tokio::time::sleep_until(until) => (Some(Ending::Timeout), false),
+            () = self.journal.broken() => (None, false),
+            () = self.world.hurry.cancelled() => (None, true),
+            () = async { while stretch.busy.next().await.is_some() {} } => (None, false),
+        };
+        if let Some(ending) = ended {
+            return self.end(stretch, ending).await;
+        }
+        if hurried {
+            stretch.cut.cancel();
+            let settle = async { while stretch.busy.next().await.is_some() {} };
+            let _abandoned = tokio::time::timeout(self.grace(), settle).await;
+        }
+        drop(stretch);
+        self.journal.release();
+        let _given_up_by_the_studio = self.journal.durable().await;
+        Drove::Interrupted
+    }
+}
+
+/// The next branch to start under a lane's open fork, with the lane number that it gets.
+fn next_branch(run: &Run, parent: LaneId, most: usize) -> Option<(Id, Arc<str>, LaneId)> {
+    let lane = run.lanes.get(&parent)?;
+    let step = lane.step.as_deref()?;
+    let fork = step.fork.as_deref()?;
+    let active = fork.branches.iter().filter(|branch| match branch {
+        BranchState::Open(lane) => !waits(run, *lane),
+        BranchState::Waiting | BranchState::Done(_) => false,
+    });
+    if active.count() >= most {
+        return None;
+    }
+    let index = fork.branches.iter().position(|branch| matches!(branch, BranchState::Waiting))?;
+    Some((step.id, Arc::clone(&run.plan.branches(step.node)[index].id), run.next_lane))
+}
+
+/// Whether a lane stands still because it, or a branch under it, waits for a person.
+fn waits(run: &Run, lane: LaneId) -> bool {
+    let Some(lane) = run.lanes.get(&lane) else { return false };
+    if lane.pause().is_some() {
+        return true;
+    }
+    let Some(fork) = lane.fork() else { return false };
+    let mut any = false;
+    for branch in &fork.branches {
+        match branch {
+            BranchState::Open(child) if waits(run, *child) => any = true,
+            BranchState::Open(_) => return false,
+            BranchState::Waiting | BranchState::Done(_) => {}
+        }
+    }
+    any
+}
+
+fn closable(run: &Run, parent: LaneId) -> Option<Id> {
+    let step = run.lanes.get(&parent)?.step.as_deref()?;
+    let fork = step.fork.as_deref()?;
+    fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
+}
+
+/// Whether the node of a lane does nothing but calls, which wait for the log by themselves.
+fn calls_only(run: &Run, lane: LaneId) -> bool {
+    let at = run.lanes.get(&lane).map(|lane| lane.at);
+    matches!(at, Some(At::Node(at)) if matches!(run.plan.node(at).node, Node::Llm(_)))
+}
+
+/// The node that a cancel meets.
+pub(super) fn node_at_work(run: &Run) -> Option<Arc<str>> {
+    let mut lanes: Vec<_> = run.lanes.values().filter(|lane| lane.fork().is_none()).collect();
+    lanes.sort_by(|left, right| left.order().cmp(right.order()));
+    lanes.first().and_then(|lane| match lane.at {
+        At::Node(node) => Some(Arc::clone(&run.plan.node(node).id)),
+        At::End => None,
+    })
+}

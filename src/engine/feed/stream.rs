@@ -1,0 +1,360 @@
+//! Owns following a run: frames from the feed of this process, else from the log, from any position, in either order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::Stream;
+
+use crate::engine::feed::{Feed, Found, Order, Reading};
+use crate::engine::runs::load;
+use crate::engine::world::World;
+use crate::error::{Error, Result};
+use crate::model::Id;
+use crate::model::event::Seq;
+use crate::model::run::Status;
+use crate::model::telling::{Frame, Telling};
+use crate::store::{log, runs};
+
+/// Where a reader starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct From {
+    /// In which order.
+    pub order: Order,
+    /// Right after this number.
+    pub after: u64,
+}
+
+/// What a reader follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// One answer: it ends when the run rests, without `run_terminal`.
+    Answer,
+    /// The run: `run_terminal` is its last frame.
+    Tail,
+}
+
+/// Frames given at once.
+const BATCH: usize = 512;
+/// Entries, and rows of text, that are read at once.
+const AT_ONCE: usize = 4096;
+
+/// A reader of a run.
+pub struct EventStream {
+    world: Arc<World>,
+    tenant: Arc<str>,
+    run: Id,
+    from: From,
+    follow: Follow,
+    source: Source,
+    ready: Vec<Frame>,
+    bounded: bool,
+    /// The feed has given it frames: whoever falls behind from there was slow.
+    served: bool,
+    progress: bool,
+    cut: bool,
+    /// Tells that a run that is driven elsewhere went on.
+    remote: Option<Arc<tokio::sync::Notify>>,
+}
+
+enum Source {
+    Feed(Reading),
+    Log(Box<LogReader>),
+    Over,
+}
+
+struct LogReader {
+    telling: Telling,
+    seq: Seq,
+    tokens: u64,
+}
+
+impl EventStream {
+    /// A reader from a position; none when the run rests and nothing follows the position.
+    pub(crate) async fn open(
+        world: &Arc<World>,
+        tenant: &Arc<str>,
+        run: &str,
+        from: From,
+        follow: Follow,
+    ) -> Result<Option<Self>> {
+        let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
+        let feed = world.hub.get(id);
+        let mut from = from;
+        if let Some(feed) = &feed {
+            from.after = from.after.min(feed.last(from.order));
+        }
+        let at_hand = |feed: &&Arc<Feed>| feed.tenant == *tenant && (world.keeps_nothing() || feed.at_work() || feed.ended());
+        let (source, progress) = if let Some(feed) = feed.as_ref().filter(at_hand) {
+            if !world.keeps_nothing() && feed.ended() && feed.over_at(from.order, from.after) {
+                return Ok(None);
+            }
+            (Source::Feed(Reading::of(Arc::clone(feed))), feed.progress)
+        } else if let Some(found) = Box::pin(resting(world, tenant, id, feed, from)).await? {
+            let Some((feed, progress)) = found else { return Ok(None) };
+            (Source::Feed(Reading::of(feed)), progress)
+        } else {
+            let loaded = Box::pin(load::load(world, tenant, run)).await?;
+            let reader = LogReader::new(world, &loaded, from.order == Order::Live);
+            let last = reader.last(from.order);
+            let status = Status::parse(&loaded.row.status).unwrap_or(Status::Failed);
+            if status.at_rest() && from.after >= last {
+                return Ok(None);
+            }
+            from.after = from.after.min(last);
+            let progress = loaded.row.mode == "sync" || world.config.async_progress.enabled;
+            (Source::Log(Box::new(reader)), progress)
+        };
+        Ok(Some(Self {
+            world: Arc::clone(world),
+            tenant: Arc::clone(tenant),
+            run: id,
+            from,
+            follow,
+            source,
+            ready: Vec::new(),
+            bounded: false,
+            served: false,
+            progress,
+            cut: false,
+            remote: None,
+        }))
+    }
+
+    /// A reader that falls behind the kept frames is cut instead of reading them back from the log.
+    #[must_use]
+    pub const fn cut_when_behind(mut self) -> Self {
+        self.bounded = true;
+        self
+    }
+
+    /// The stream ended because its reader fell behind; it may come back with its position.
+    #[must_use]
+    pub const fn was_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// The run that it follows.
+    #[must_use]
+    pub const fn run(&self) -> Id {
+        self.run
+    }
+
+    /// What is there, at least one frame; none when the stream is over.
+    pub async fn next_batch(&mut self) -> Option<Vec<Frame>> {
+        loop {
+            let batch = std::mem::take(&mut self.ready);
+            let batch = self.shown(batch);
+            if !batch.is_empty() {
+                return Some(batch);
+            }
+            match &mut self.source {
+                Source::Over => return None,
+                Source::Feed(reading) => {
+                    let feed = Arc::clone(reading.feed());
+                    self.follow_feed(&feed).await;
+                }
+                Source::Log(_) => Box::pin(self.follow_log()).await,
+            }
+        }
+    }
+
+    /// Frames that this reader is told. `run_terminal` only on tails, and only as the last.
+    fn shown(&self, mut batch: Vec<Frame>) -> Vec<Frame> {
+        let over = matches!(self.source, Source::Over);
+        let last = batch.last().map_or(0, Frame::number);
+        batch.retain(|frame| {
+            if frame.is_terminal() {
+                return over && frame.number() == last && self.follow == Follow::Tail;
+            }
+            self.progress || self.follow == Follow::Answer
+        });
+        batch
+    }
+
+    async fn follow_feed(&mut self, feed: &Feed) {
+        let changed = feed.changed();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
+        match feed.find(self.from.order, self.from.after, BATCH) {
+            Found::Frames(frames) => {
+                self.served = true;
+                self.took(&frames);
+                let ends = frames.last().is_some_and(Frame::is_terminal);
+                self.ready = frames;
+                if ends {
+                    self.source = Source::Over;
+                }
+            }
+            Found::Nothing => changed.await,
+            Found::Behind if self.bounded && self.served => {
+                self.cut = true;
+                self.source = Source::Over;
+            }
+            Found::Behind | Found::Closed => Box::pin(self.read_back()).await,
+        }
+    }
+
+    fn took(&mut self, frames: &[Frame]) {
+        if let Some(last) = frames.last() {
+            self.from.after = last.number();
+        }
+    }
+
+    /// Goes on from the log: the feed let go of what comes next, or the run goes on elsewhere.
+    async fn read_back(&mut self) {
+        match load::load(&self.world, &self.tenant, &self.run.to_string()).await {
+            Ok(loaded) => {
+                let reader = LogReader::new(&self.world, &loaded, self.from.order == Order::Live);
+                self.source = Source::Log(Box::new(reader));
+            }
+            Err(error) => {
+                tracing::warn!(run = %self.run, %error, "a reader could not be served from the log");
+                self.cut = true;
+                self.source = Source::Over;
+            }
+        }
+    }
+
+    async fn follow_log(&mut self) {
+        let Source::Log(reader) = &mut self.source else { return };
+        let mut found = reader.take(self.from, BATCH);
+        if self.follow == Follow::Answer
+            && let Some(end) = found.iter().position(Frame::is_terminal)
+        {
+            found.truncate(end + 1);
+        }
+        if let Some(last) = found.last() {
+            self.from.after = last.number();
+            let answered = self.follow == Follow::Answer;
+            let rests = last.is_terminal() && (answered || reader.at_rest(self.from));
+            self.ready = found;
+            if rests {
+                self.source = Source::Over;
+            }
+            return;
+        }
+        if reader.at_rest(self.from) {
+            self.source = Source::Over;
+            return;
+        }
+        if let Some(feed) = self.world.hub.get(self.run)
+            && !matches!(feed.find(self.from.order, self.from.after, 1), Found::Behind | Found::Closed)
+        {
+            self.source = Source::Feed(Reading::of(feed));
+            return;
+        }
+        let remote = Arc::clone(self.remote.get_or_insert_with(|| self.world.remote.watch(self.run)));
+        let moved = remote.notified();
+        tokio::pin!(moved);
+        moved.as_mut().enable();
+        if !self.read_more().await {
+            let wait = Duration::from_millis(self.world.config.async_progress.poll_ms.max(50));
+            let world = Arc::clone(&self.world);
+            let awake = tokio::select! {
+                awake = world.nap(wait) => awake,
+                () = moved => true,
+            };
+            if !awake {
+                self.cut = true;
+                self.source = Source::Over;
+            }
+        }
+    }
+
+    /// Reads what was stored since; true when there was something.
+    async fn read_more(&mut self) -> bool {
+        let Source::Log(reader) = &mut self.source else { return false };
+        let (scope, run, seq, tokens) = (Arc::clone(&self.tenant), self.run, reader.seq, reader.tokens);
+        let read = move |tx: &mut crate::store::Tx<'_>| {
+            let row = runs::get(tx, &scope, &run)?;
+            let more = row.as_ref().is_some_and(|row| row.head > seq);
+            let entries = if more { log::entries(tx, &scope, &run, seq, AT_ONCE)? } else { Vec::new() };
+            let (entries, tokens) = load::in_step(seq, entries, log::tokens(tx, &scope, &run, tokens, AT_ONCE)?, AT_ONCE);
+            Ok((entries, tokens, row.is_some()))
+        };
+        match self.world.store.read(read).await {
+            Ok((entries, tokens, true)) => {
+                let any = !entries.is_empty() || !tokens.is_empty();
+                let entries: Vec<_> = entries.into_iter().map(Arc::new).collect();
+                let tokens: Vec<_> = tokens.into_iter().map(|row| Arc::new(load::tokens_of(row))).collect();
+                reader.tell(&entries, &tokens);
+                any
+            }
+            Ok((_, _, false)) => {
+                self.source = Source::Over;
+                true
+            }
+            Err(error) => {
+                tracing::warn!(run = %self.run, %error, "a tail could not be read; it is tried again");
+                false
+            }
+        }
+    }
+}
+
+/// The feed of a run that came to rest here, with whether its text is told, when the log did not go on elsewhere; none in it when
+/// nothing follows the position.
+async fn resting(
+    world: &World,
+    tenant: &Arc<str>,
+    run: Id,
+    feed: Option<Arc<Feed>>,
+    from: From,
+) -> Result<Option<Option<(Arc<Feed>, bool)>>> {
+    let Some(feed) = feed else { return Ok(None) };
+    let row = match world.store.look(|tx| runs::get(tx, tenant, &run)) {
+        Some(row) => row,
+        None => {
+            let scope = Arc::clone(tenant);
+            world.store.read(move |tx| runs::get(tx, &scope, &run)).await?
+        }
+    };
+    let Some(row) = row.filter(|row| row.head <= feed.durable()) else { return Ok(None) };
+    let rests = Status::parse(&row.status).is_some_and(Status::at_rest);
+    let progress = feed.progress;
+    Ok(Some((!(rests && feed.over_at(from.order, from.after))).then_some((feed, progress))))
+}
+
+impl LogReader {
+    fn new(world: &World, loaded: &load::Loaded, live: bool) -> Self {
+        let telling = loaded.telling(world, live);
+        let seq = loaded.entries.last().map_or(0, |entry| entry.seq);
+        Self { telling, seq, tokens: loaded.tokens.last().map_or(0, |tokens| tokens.n) }
+    }
+
+    const fn last(&self, order: Order) -> u64 {
+        match order {
+            Order::Ordered => self.telling.ordered.last,
+            Order::Live => self.telling.live.last,
+        }
+    }
+
+    fn at_rest(&self, from: From) -> bool {
+        self.telling.status().at_rest() && from.after >= self.last(from.order)
+    }
+
+    fn tell(&mut self, entries: &[Arc<crate::model::event::Entry>], tokens: &[Arc<crate::model::telling::Tokens>]) {
+        load::tell_all(&mut self.telling, entries, tokens);
+        self.seq = entries.last().map_or(self.seq, |entry| entry.seq);
+        self.tokens = tokens.last().map_or(self.tokens, |tokens| tokens.n);
+    }
+
+    fn take(&mut self, from: From, most: usize) -> Vec<Frame> {
+        let sink = match from.order {
+            Order::Ordered => &mut self.telling.ordered,
+            Order::Live => &mut self.telling.live,
+        };
+        let start = sink.frames.partition_point(|frame| frame.number() <= from.after);
+        let end = sink.frames.len().min(start + most);
+        let found: Vec<Frame> = sink.frames[start..end].to_vec();
+        sink.frames.drain(..end);
+        found
+    }
+}
+
+impl EventStream {
+    /// As a stream of batches.
+    pub fn into_stream(self) -> impl Stream<Item = Vec<Frame>> + Send + 'static {
+        futures_util::stream::unfold(self, |mut stream| async move { stream.next_batch().await.map(|batch| (batch, stream)) })
+    }
+}

@@ -1,0 +1,40 @@
+//! Owns dropping the text that runs streamed, some time after they came to rest: their other events stay.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::world::World;
+use crate::error::Result;
+use crate::model::Timestamp;
+use crate::store::log;
+
+/// How often it is looked for.
+const LOOK: Duration = Duration::from_secs(60);
+/// Runs in one transaction.
+const AT_ONCE: usize = 100;
+
+impl World {
+    /// Drops streamed text whose time (`async_progress.ttl`) is over, until it is told to stop.
+    pub(super) async fn drop_told_text(self: Arc<Self>, stop: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = stop.cancelled() => return,
+            }
+            if let Err(error) = self.drop_old_text().await {
+                tracing::warn!(%error, "streamed text that is old was not dropped; it is tried again");
+            }
+        }
+    }
+
+    async fn drop_old_text(&self) -> Result<()> {
+        let kept = i64::try_from(self.config.async_progress.ttl).unwrap_or(i64::MAX).saturating_mul(1000);
+        let before = Timestamp(self.clock.now().0.saturating_sub(kept));
+        while self.store.read(move |tx| log::any_tokens(tx, before)).await? {
+            self.store.write(move |tx| log::expire_tokens(tx, before, AT_ONCE)).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! Owns the name under which an engine holds leases, and whether the process behind another's name is gone.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::model::Id;
+
+/// The running kernel and the process namespace: where process numbers mean the same. Empty where that cannot be told.
+static PLACE: LazyLock<String> = LazyLock::new(|| place().unwrap_or_default());
+
+/// A name that is unique among engines: place, process, when the process began, id.
+pub(in crate::engine) fn name(id: Id) -> Arc<str> {
+    let process = std::process::id();
+    let began = began(process).flatten().unwrap_or_default();
+    format!("{}/{process}/{began}/{id}", *PLACE).into()
+}
+
+/// The process of this owner certainly is gone. False when it lives, or ran where this process cannot look.
+pub(in crate::engine) fn is_gone(owner: &str) -> bool {
+    let mut fields = owner.split('/');
+    let (Some(place), Some(process), Some(then)) = (fields.next(), fields.next(), fields.next()) else { return false };
+    let (Ok(process), false) = (process.parse(), place.is_empty() || place != *PLACE || then.is_empty()) else { return false };
+    began(process).is_some_and(|found| found.as_deref() != Some(then))
+}
+
+fn place() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{}.{}", boot.trim(), space.to_string_lossy().trim_matches(|letter: char| !letter.is_ascii_digit())))
+}
+
+/// When a process began, in ticks since the system's start; within: none when there is no such process. None when nobody can tell.
+fn began(process: u32) -> Option<Option<String>> {
+    let status = match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        Ok(status) => status,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(None),
+        Err(_) => return None,
+    };
+    let (_, rest) = status.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return Some(None);
+    }
+    fields.nth(18).map(|began| Some(began.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_dead_are_told_from_the_living() {
+        let own = name(Id::v7(1, 2, 3));
+        assert!(!is_gone(&own), "{own}");
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let fields: Vec<&str> = own.split('/').collect();
+        let of_child = format!("{}/{}/{}/x", fields[0], child.id(), fields[2]);
+        child.wait().unwrap();
+        assert!(is_gone(&of_child), "{of_child}");
+        let reused = format!("{}/{}/1/x", fields[0], fields[1]);
+        assert!(is_gone(&reused), "another process has the number now");
+        let elsewhere = format!("other.1/{}/{}/x", fields[1], fields[2]);
+        assert!(!is_gone(&elsewhere) && !is_gone("nobody") && !is_gone(""));
+    }
+}

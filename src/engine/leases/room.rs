@@ -1,0 +1,100 @@
+//! Owns how many runs a worker has at once: a place for each, taken before a run is claimed and free again when it is not driven here any more.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::engine::world::World;
+use crate::model::Id;
+use crate::model::run::Status;
+
+/// When there is more to do than can be done at once, so long is waited for several places to become free together.
+const GATHERED: Duration = Duration::from_millis(5);
+/// More places than any process can use.
+const MOST: usize = 1 << 20;
+
+/// A run that a process has done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The run.
+    pub run: Id,
+    /// How it rests; `queued` when it goes on later by itself.
+    pub status: Status,
+    /// How long it was at work here.
+    pub millis: u64,
+}
+
+/// Is told of each run that a worker took and this process is done with.
+pub(super) type Listener = Arc<dyn Fn(Finished) + Send + Sync>;
+
+/// The places of one worker.
+pub(in crate::engine) struct Room {
+    free: Arc<Semaphore>,
+    most: u32,
+    listener: Option<Listener>,
+}
+
+/// A place for one run; free again when it is dropped.
+pub(in crate::engine) struct Place {
+    _held: OwnedSemaphorePermit,
+    listener: Option<Listener>,
+}
+
+/// Runs are being claimed; an engine that ends waits until they are at work or put down.
+pub(super) struct Taking(Arc<World>);
+
+impl Taking {
+    pub(super) fn new(world: &Arc<World>) -> Self {
+        world.taking.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(world))
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        self.0.taking.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Room {
+    /// Room for so many runs, at least one.
+    pub(in crate::engine) fn new(most: usize, listener: Option<Listener>) -> Self {
+        let most = most.clamp(1, MOST);
+        Self { free: Arc::new(Semaphore::new(most)), most: u32::try_from(most).unwrap_or(1), listener }
+    }
+
+    /// The places that are free at this moment, at most so many.
+    pub(super) fn places(&self, most: usize) -> Vec<Place> {
+        let held = std::iter::from_fn(|| Arc::clone(&self.free).try_acquire_owned().ok());
+        held.take(most).map(|held| Place { _held: held, listener: self.listener.clone() }).collect()
+    }
+
+    /// Waits until a good part of the places is free, or any when they become free slowly.
+    pub(super) async fn wait(&self) {
+        let several = tokio::time::timeout(GATHERED, self.free.acquire_many(self.most.div_ceil(4)));
+        if several.await.is_err() {
+            let _given_back_at_once = self.free.acquire().await;
+        }
+    }
+
+    /// No run of this worker is driven here.
+    pub(super) fn is_idle(&self) -> bool {
+        self.free.available_permits() >= self.most as usize
+    }
+
+    /// Waits until no run of this worker is driven here.
+    pub(super) async fn idle(&self) {
+        let _given_back_at_once = self.free.acquire_many(self.most).await;
+    }
+}
+
+impl Place {
+    /// This process is done with the run.
+    pub(super) fn tell(&self, finished: Finished) {
+        if let Some(listener) = &self.listener {
+            listener(finished);
+        }
+    }
+}

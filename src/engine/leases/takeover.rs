@@ -1,0 +1,213 @@
+//! Owns going on where others left: runs whose lease is over or whose owner is gone, and runs that were just claimed.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use crate::engine::drive::node_at_work;
+use crate::engine::leases::room::{Place, Taking};
+use crate::engine::leases::{Start, drive_here, lease, owner};
+use crate::engine::log::journal::{Boundary, Ownership, Stored};
+use crate::engine::runs::load::Loaded;
+use crate::engine::runs::{cancel, load, unreadable};
+use crate::engine::world::World;
+use crate::error::{Error, Kind, Result};
+use crate::model::event::{DoubtfulCall, Event, Fault, FaultCode};
+use crate::model::run::Status;
+use crate::model::{Id, Timestamp};
+use crate::store::runs::queue::Lapsed;
+use crate::store::runs::{RunRow, queue};
+
+/// Other engines may hold longer leases than this one, but not much longer than this, in milliseconds.
+const LONGEST_LEASE: i64 = 3_600_000;
+/// Runs that are taken over at once.
+const TAKEN: usize = 64;
+
+/// A run that was just claimed.
+struct Held {
+    run: Id,
+    tenant: Arc<str>,
+    fence: i64,
+    takeovers: u32,
+}
+
+impl World {
+    /// Takes runs whose lease is over, or whose owner's process is gone, and goes on with them here, as far as there is room for them
+    /// (`worker.concurrency`). How many.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn take_over(self: &Arc<Self>) -> Result<usize> {
+        let mut count = 0;
+        loop {
+            let mut places = self.room.places(TAKEN);
+            let taken = self.take_abandoned(&mut places).await?.len();
+            count += taken;
+            if taken == 0 || !places.is_empty() {
+                return Ok(count);
+            }
+        }
+    }
+
+    /// Claims abandoned runs, at most one for each place, and goes on with them. Which.
+    pub(super) async fn take_abandoned(self: &Arc<Self>, places: &mut Vec<Place>) -> Result<Vec<(Arc<str>, Id)>> {
+        for (tenant, run) in self.store.read(queue::cancel_overdue).await? {
+            if let Err(error) = cancel::cancel(self, &tenant.into(), &run.to_string()).await
+                && error.kind != Kind::InvalidState
+            {
+                tracing::warn!(%run, %error, "a run that waits could not be cancelled; it is tried again");
+            }
+        }
+        let _until_they_are_at_work = Taking::new(self);
+        let claimed = self.claim_abandoned(places.len()).await?;
+        let taken = claimed.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
+        self.go_on_with(claimed, places, true).await;
+        Ok(taken)
+    }
+
+    async fn claim_abandoned(self: &Arc<Self>, most: usize) -> Result<Vec<RunRow>> {
+        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
+        let holders = self.store.read(queue::holders).await?;
+        let gone: Vec<String> =
+            holders.iter().filter_map(|(owner, ..)| owner.clone()).filter(|owner| owner::is_gone(owner)).collect();
+        let far = Timestamp(now.0 + (2 * (until.0 - now.0)).max(LONGEST_LEASE));
+        let none = gone.is_empty() && !holders.iter().any(|(_, first, last)| *first < now || *last > far);
+        if none || most == 0 {
+            return Ok(Vec::new());
+        }
+        // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
+        if !self.renew_all().await? {
+            return Ok(Vec::new());
+        }
+        let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
+        let lapsed = Lapsed { now, far, sync: sync > 0, most: if sync > 0 { most.min(sync) } else { most } };
+        let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
+        let claimed = self.store.write(move |tx| {
+            if world.stopping.is_cancelled() {
+                return Ok(Vec::new());
+            }
+            gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
+            let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
+            for row in &rows {
+                world.boundary(Boundary::Before, row.id, row.head);
+            }
+            Ok(rows)
+        });
+        let rows = claimed.await?;
+        for row in &rows {
+            self.boundary(Boundary::After, row.id, row.head);
+        }
+        Ok(rows)
+    }
+
+    /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
+    pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, places: &mut Vec<Place>, taken_over: bool) {
+        let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers };
+        let held: Vec<Held> = claimed.iter().map(hold).collect();
+        let loaded = if self.stopping.is_cancelled() { Vec::new() } else { self.loaded(&claimed.into()).await };
+        let mut loaded = loaded.into_iter();
+        for held in held {
+            let place = places.pop();
+            // Nothing new begins while the engine stops.
+            let begun = match loaded.next().filter(|_| !self.stopping.is_cancelled()) {
+                Some(Ok(loaded)) => self.try_to_go_on(&loaded, place, taken_over),
+                Some(Err(error)) => Err(error),
+                None => Err(Error::new(Kind::ShuttingDown, "the studio is shutting down")),
+            };
+            if let Err(error) = begun {
+                self.put_down(held, taken_over, error).await;
+            }
+        }
+    }
+
+    /// What is stored of runs. When all cannot be read together, each is read alone.
+    async fn loaded(self: &Arc<Self>, claimed: &Arc<[RunRow]>) -> Vec<Result<Loaded>> {
+        let error = match load::load_all(self, claimed).await {
+            Ok(loaded) => return loaded,
+            Err(error) => error,
+        };
+        if claimed.len() < 2 {
+            return vec![Err(error)];
+        }
+        let mut loaded = Vec::with_capacity(claimed.len());
+        for row in claimed.iter() {
+            let alone = load::load_all(self, &Arc::from([row.clone()])).await;
+            loaded.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
+        }
+        loaded
+    }
+
+    fn try_to_go_on(self: &Arc<Self>, loaded: &Loaded, place: Option<Place>, taken_over: bool) -> Result<()> {
+        let went = std::panic::catch_unwind(AssertUnwindSafe(|| self.go_on(loaded, place, taken_over)));
+        went.unwrap_or_else(|_| Err(load::unreadable(loaded.row.id, load::FAULT)))
+    }
+
+    /// A claimed run cannot be gone on with. It ends when nobody ever can; else somebody tries again.
+    async fn put_down(self: &Arc<Self>, held: Held, taken_over: bool, error: Error) {
+        let Held { run, tenant, fence, takeovers } = held;
+        if unreadable::is_lasting(&error) || takeovers > self.config.runs.max_takeovers {
+            tracing::error!(%run, %error, "a run cannot be read; it ends here");
+            let fault = Fault::new(FaultCode::Internal, error.to_string());
+            if let Err(error) = unreadable::end(self, &tenant, run, Some(fault)).await {
+                tracing::error!(%run, %error, "a run that cannot be read could not be ended; it is tried again when its lease ends");
+            }
+            return;
+        }
+        let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
+        if !passes {
+            tracing::error!(%run, %error, "a claimed run cannot be gone on with; it is tried again when its lease ends");
+            return;
+        }
+        tracing::warn!(%run, %error, "a claimed run cannot be gone on with here; it is given back");
+        let now = self.common_time();
+        let given = self.store.write(move |tx| {
+            if taken_over { queue::release(tx, &run, fence, false) } else { queue::unclaim(tx, &run, fence, now) }
+        });
+        if let Err(error) = given.await {
+            tracing::warn!(%run, %error, "a claimed run could not be given back; its lease ends by itself");
+        }
+    }
+
+    fn go_on(self: &Arc<Self>, loaded: &Loaded, place: Option<Place>, taken_over: bool) -> Result<()> {
+        let (row, tenant) = (&loaded.row, Arc::clone(&loaded.row.tenant));
+        let run = loaded.fold(None)?;
+        let ownership = Ownership {
+            owner: Arc::clone(&self.owner),
+            fence: row.fence,
+            mode: if row.mode == "async" { "async" } else { "sync" },
+            queue: row.queue.as_deref().map(Arc::from),
+            tries: row.tries,
+        };
+        let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
+        let stored = Stored::Whole(loaded.known());
+        let start = Start { telling: loaded.telling(self, false), told: Vec::new(), failed: loaded.failed(), stored, place };
+        let began = run.status == Status::Queued || !taken_over;
+        let (takeovers, doubts) = (row.takeovers, run.in_doubt());
+        let first = if began { Event::Began } else { Event::TakenOver { count: takeovers, worked_ms: Some(row.working_ms) } };
+        let mut prelude = vec![first];
+        if row.cancel_requested {
+            prelude.push(Event::Cancelled { node: node_at_work(&run) });
+        } else if taken_over && let Some(fault) = hopeless(self, takeovers, &doubts) {
+            prelude.push(Event::Failed { fault, node: None });
+        }
+        drive_here(self, run, start, rows, tenant, ownership, Arc::clone(&loaded.definitions), prelude);
+        Ok(())
+    }
+}
+
+/// Why a run that was taken over cannot go on.
+fn hopeless(world: &World, takeovers: u32, doubts: &[DoubtfulCall]) -> Option<Fault> {
+    // What is in doubt comes first: a retry of anything else would not ask what became of those calls.
+    if doubts.is_empty() {
+        let most = world.config.runs.max_takeovers;
+        let text = format!("{takeovers} owners died one after another without completing a step (`runs.max_takeovers`)");
+        return (takeovers > most).then(|| Fault::new(FaultCode::WorkerLost, text));
+    }
+    let names: Vec<&str> = doubts.iter().map(|call| call.name.as_str()).collect();
+    let text = format!(
+        "the process died while these tools ran, and nobody knows whether they did their work: {}; retry with a decision for each",
+        names.join(", ")
+    );
+    let mut fault = Fault::new(FaultCode::InDoubt, text);
+    fault.calls = doubts.to_vec();
+    Some(fault)
+}

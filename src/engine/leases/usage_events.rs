@@ -1,0 +1,79 @@
+//! Owns telling the host of runs that ended, again and again until it has taken each.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use futures_util::future::join_all;
+
+use crate::engine::world::World;
+use crate::host::{HostFailure, HostOp};
+use crate::store::StoreError;
+use crate::store::upkeep::outbox::HostEvent;
+use crate::store::upkeep::outbox;
+
+/// How many are told at once.
+const AT_ONCE: usize = 16;
+/// How long the host may think about one.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it is looked for what has become due.
+const LOOK: Duration = Duration::from_secs(1);
+
+impl World {
+    /// Tells the host what becomes due, until the engine stops.
+    pub(in crate::engine) async fn keep_telling_usage(self: Arc<Self>) {
+        loop {
+            match self.tell_usage().await {
+                Ok(0) => {}
+                Ok(_told) => continue,
+                Err(error) => tracing::warn!(%error, "usage to tell the host of could not be looked for; it is tried again"),
+            }
+            tokio::select! {
+                () = self.ended.notified() => {}
+                () = tokio::time::sleep(LOOK) => {}
+                () = self.stopping.cancelled() => return,
+            }
+        }
+    }
+
+    /// Tells the host what is due, if it wants to hear of usage. How many it was told.
+    ///
+    /// # Errors
+    /// When the store cannot be used; what was taken becomes due again.
+    pub async fn tell_usage(&self) -> Result<usize, StoreError> {
+        if !self.host.answers(HostOp::UsageRecorded) || self.stopping.is_cancelled() {
+            return Ok(0);
+        }
+        let now = self.clock.now();
+        if self.store.read(outbox::next_due).await?.is_none_or(|due| due > now) {
+            return Ok(0);
+        }
+        let taken = self.store.write(move |tx| outbox::take_due(tx, now, AT_ONCE)).await?;
+        let count = taken.len();
+        // Where the host panics the event stays taken, and becomes due again.
+        let telling = taken.into_iter().map(|event| AssertUnwindSafe(self.tell_host(event)).catch_unwind());
+        for kept in join_all(telling).await.into_iter().flatten() {
+            kept?;
+        }
+        Ok(count)
+    }
+
+    async fn tell_host(&self, event: HostEvent) -> Result<(), StoreError> {
+        let answer = tokio::select! {
+            answer = self.host.call(HostOp::UsageRecorded, event.body.clone(), PATIENCE) => answer,
+            () = self.stopping.cancelled() => Err(HostFailure("the engine stops".into())),
+        };
+        let Err(HostFailure(why)) = answer else {
+            return self.store.write(move |tx| outbox::done(tx, &event)).await;
+        };
+        let (now, run, tries) = (self.clock.now(), event.body["run"].to_string(), event.tries);
+        let again = self.store.write(move |tx| outbox::failed(tx, &event, now)).await?;
+        if again {
+            tracing::warn!(run, tries, why, "the host did not take the usage of a run; it is told again");
+        } else {
+            tracing::error!(run, tries, why, "the host did not take the usage of a run within a day; it is not told again");
+        }
+        Ok(())
+    }
+}

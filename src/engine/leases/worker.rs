@@ -1,0 +1,286 @@
+//! Owns being a worker: runs are taken from a queue and from owners that are gone, as many as there is room for, until it is told to
+//! stop or until nothing is left.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::leases::lease;
+use crate::engine::leases::room::{Finished, Place, Room, Taking};
+use crate::engine::log::journal::Boundary;
+use crate::engine::world::World;
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::model::run::Status;
+use crate::store::runs::queue;
+use crate::store::runs;
+use crate::sync::Mutex;
+
+/// Runs that are claimed at once.
+const CLAIMED: usize = 64;
+/// How often runs are looked for whose owner is gone.
+const SWEEP: Duration = Duration::from_secs(5);
+/// What is due already may be in other hands for a moment.
+const SOON: Duration = Duration::from_millis(20);
+/// How often the queue is looked at where nobody tells that something came.
+const LOOK: Duration = Duration::from_millis(200);
+/// And where somebody does.
+const LOOK_FOR_LOST: Duration = Duration::from_secs(2);
+/// How long a database that cannot be used is left alone.
+const AWAY: Duration = Duration::from_secs(1);
+
+/// What a worker takes, and when it ends by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Working {
+    /// The queue that it takes from.
+    pub queue: String,
+    /// At most so many runs at the same time.
+    pub concurrency: usize,
+    /// It takes one queued run or, where none waits, one whose owner is gone, and ends with it; at once when there is neither.
+    pub once: bool,
+    /// It ends when nothing waits and nothing that it took is at work.
+    pub until_empty: bool,
+}
+
+/// A worker at work.
+struct Worker<'a> {
+    /// None where runs are never queued.
+    queue: Option<&'a str>,
+    room: &'a Room,
+    until_empty: bool,
+    stop: CancellationToken,
+}
+
+/// What a worker looks for next.
+struct Next {
+    queued: bool,
+    abandoned: Instant,
+}
+
+/// What a look for runs gave.
+enum Took {
+    Some,
+    Nothing,
+    /// There was no look.
+    NoRoom,
+}
+
+impl World {
+    /// Works until it is told to stop, or until `working` says that it is done; runs under way are left at work here. `told` hears of
+    /// each run that was taken and that this process is done with, also later.
+    ///
+    /// # Errors
+    /// When the store cannot be used and nobody waits for it: `once` and `until_empty`. When the engine stops before the run of `once` has ended.
+    pub async fn serve(
+        self: &Arc<Self>,
+        working: Working,
+        stop: CancellationToken,
+        told: impl Fn(Finished) + Send + Sync + 'static,
+    ) -> Result<()> {
+        if working.once {
+            return self.take_one(&working.queue, stop, told).await;
+        }
+        let room = Room::new(working.concurrency, Some(Arc::new(told)));
+        let until = self.stopping.child_token();
+        let worker = Worker { queue: Some(&working.queue), room: &room, until_empty: working.until_empty, stop: until.clone() };
+        if !working.until_empty {
+            self.spawn(Arc::clone(self).look_after_others(until.clone()));
+        }
+        // What is being claimed when it is told to stop is not dropped.
+        let told_to_stop = async {
+            stop.cancelled().await;
+            until.cancel();
+            std::future::pending().await
+        };
+        let served = tokio::select! {
+            served = self.take_runs(&worker) => served,
+            served = told_to_stop => served,
+        };
+        until.cancel();
+        served
+    }
+
+    /// Takes runs for this engine's own worker until the engine stops.
+    pub(super) async fn serve_itself(self: Arc<Self>) {
+        let queue = self.config.async_runs_enabled.then_some(self.config.queue.as_str());
+        let worker = Worker { queue, room: &self.room, until_empty: false, stop: self.stopping.clone() };
+        if let Err(error) = self.take_runs(&worker).await {
+            tracing::error!(%error, "no more runs are taken here");
+        }
+    }
+
+    /// Ends this engine's part in all runs at the border of their next step, however long that takes, or at once when `hurry` says so.
+    pub async fn let_go(&self, hurry: CancellationToken) {
+        self.stopping.cancel();
+        while self.is_busy() && !hurry.is_cancelled() {
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+                () = hurry.cancelled() => {}
+            }
+        }
+    }
+
+    /// Reads documents and drops old text, beside the runs.
+    async fn look_after_others(self: Arc<Self>, stop: CancellationToken) {
+        let reader = crate::knowledge::Worker { stopping: stop.clone(), ..self.reader() };
+        tokio::join!(Arc::clone(&self.knowledge).work(reader), Arc::clone(&self).drop_told_text(stop.clone()));
+    }
+
+    /// Takes runs as they come.
+    async fn take_runs(self: &Arc<Self>, worker: &Worker<'_>) -> Result<()> {
+        let mut wake = self.wake.subscribe();
+        let mut next = Next { queued: true, abandoned: Instant::now() };
+        while !worker.stop.is_cancelled() {
+            // One run that cannot be gone on with is no reason to take no other.
+            let taken = AssertUnwindSafe(self.take_some(worker, &mut next)).catch_unwind().await;
+            let waited = match taken.unwrap_or_else(|_| Err(Error::internal("a fault in the studio stopped it"))) {
+                Ok(Took::Nothing) if worker.until_empty && worker.room.is_idle() => return Ok(()),
+                Ok(Took::Nothing | Took::Some | Took::NoRoom) => self.wait_for_more(worker, &mut next, &mut wake).await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = waited {
+                if worker.until_empty {
+                    return Err(error);
+                }
+                tracing::warn!(%error, "runs to work on could not be looked for; it is tried again");
+                worker.stop.run_until_cancelled(tokio::time::sleep(AWAY)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes abandoned runs when it is time to look for them, then queued ones, as far as there is room.
+    async fn take_some(self: &Arc<Self>, worker: &Worker<'_>, next: &mut Next) -> Result<Took> {
+        let mut places = worker.room.places(CLAIMED);
+        let free = places.len();
+        if free == 0 {
+            return Ok(Took::NoRoom);
+        }
+        if next.abandoned <= Instant::now() {
+            next.abandoned = Instant::now() + SWEEP;
+            self.take_abandoned(&mut places).await?;
+            if places.is_empty() {
+                next.abandoned = Instant::now();
+            }
+        }
+        next.queued = match worker.queue {
+            Some(queue) if (next.queued || worker.until_empty) && !places.is_empty() => {
+                self.take_queued(queue, &mut places).await?;
+                places.is_empty()
+            }
+            Some(_) => next.queued,
+            None => false,
+        };
+        Ok(if places.len() < free { Took::Some } else { Took::Nothing })
+    }
+
+    /// Waits until there may be something to take, and room for it.
+    async fn wait_for_more(&self, worker: &Worker<'_>, next: &mut Next, wake: &mut watch::Receiver<()>) -> Result<()> {
+        worker.stop.run_until_cancelled(worker.room.wait()).await;
+        let look = if self.store.hears() { LOOK_FOR_LOST } else { LOOK };
+        while !next.queued && next.abandoned > Instant::now() && !worker.stop.is_cancelled() {
+            let due = match worker.queue.map(str::to_owned) {
+                Some(name) => self.store.read(move |tx| queue::due_at(tx, &name)).await?,
+                None => None,
+            };
+            let wait = due.map_or(look, |due| Duration::from_millis(due.since(self.common_time()))).clamp(SOON, look);
+            tokio::select! {
+                _ = wake.changed() => next.queued = true,
+                () = worker.room.idle(), if worker.until_empty => next.queued = true,
+                () = tokio::time::sleep(wait) => next.queued = due.is_some_and(|due| due <= self.common_time()),
+                () = tokio::time::sleep_until(next.abandoned) => {}
+                () = worker.stop.cancelled() => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes one run and waits for its end.
+    async fn take_one(
+        self: &Arc<Self>,
+        queue: &str,
+        stop: CancellationToken,
+        told: impl Fn(Finished) + Send + Sync + 'static,
+    ) -> Result<()> {
+        let began = std::time::Instant::now();
+        let told = Arc::new(told);
+        let heard = Arc::new(Mutex::new(false));
+        let listener = {
+            let (told, heard) = (Arc::clone(&told), Arc::clone(&heard));
+            move |finished| {
+                *heard.lock() = true;
+                told(finished);
+            }
+        };
+        let mut places = Room::new(1, Some(Arc::new(listener))).places(1);
+        let mut taken = self.take_queued(queue, &mut places).await?;
+        if taken.is_empty() {
+            taken = self.take_abandoned(&mut places).await?;
+        }
+        let Some((tenant, run)) = taken.pop() else {
+            let text = "the studio is shutting down and takes no run";
+            return if self.stopping.is_cancelled() { Err(Error::new(Kind::ShuttingDown, text)) } else { Ok(()) };
+        };
+        let over = self.active.lock().get(&run).map(|active| active.over.clone());
+        if let Some(over) = over
+            && stop.run_until_cancelled(over.cancelled()).await.is_none()
+        {
+            return Ok(());
+        }
+        if *heard.lock() {
+            return Ok(());
+        }
+        // Nobody tells the end of a run that could not be gone on with, or that was given back.
+        if self.stopping.is_cancelled() {
+            let text = format!("the studio is shutting down; run {run} goes on when somebody takes it over");
+            return Err(Error::new(Kind::ShuttingDown, text).with("trace_id", run.to_string()));
+        }
+        let row = self.store.read(move |tx| runs::get(tx, &tenant, &run)).await?;
+        let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+        told(Finished { run, status, millis: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) });
+        Ok(())
+    }
+
+    /// Claims one queued run and goes to work on it; its id when there was one, and room for it.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub async fn work(self: &Arc<Self>) -> Result<Option<Id>> {
+        let taken = self.take_queued(&self.config.queue, &mut self.room.places(1)).await?;
+        Ok(taken.first().map(|(_, run)| *run))
+    }
+
+    /// Claims queued runs, at most one for each place, and goes to work on them. Which.
+    async fn take_queued(self: &Arc<Self>, queue: &str, places: &mut Vec<Place>) -> Result<Vec<(Arc<str>, Id)>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
+        }
+        let _until_they_are_at_work = Taking::new(self);
+        self.store.know_time().await?;
+        let (owner, name, most) = (Arc::clone(&self.owner), queue.to_owned(), places.len());
+        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
+        let world = Arc::clone(self);
+        let claimed = self.store.write(move |tx| {
+            if world.stopping.is_cancelled() {
+                return Ok(Vec::new());
+            }
+            let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
+            for row in &rows {
+                world.boundary(Boundary::Before, row.id, row.head);
+            }
+            Ok(rows)
+        });
+        let rows = claimed.await?;
+        for row in &rows {
+            self.boundary(Boundary::After, row.id, row.head);
+        }
+        let taken = rows.iter().map(|row| (Arc::clone(&row.tenant), row.id)).collect();
+        self.go_on_with(rows, places, false).await;
+        Ok(taken)
+    }
+}

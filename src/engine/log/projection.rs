@@ -1,0 +1,319 @@
+//! Owns what is stored beside a run's log so that runs, spans and messages can be found without reading logs.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::engine::log::journal::{Core, Journal, Ownership};
+use crate::engine::world::World;
+use crate::model::agent::Definitions;
+use crate::model::chat::{Attachment, Message, Role};
+use crate::model::event::{
+    Answer, CallFinished, CallKind, EntityKind, Entry, Event, Fault, PartHash, PauseReason, StepCompleted, Turn,
+};
+use crate::model::hex::hex;
+use crate::model::memory::{Summary, settled};
+use crate::model::run::{BranchState, Call, Child, Run, Status};
+use crate::model::{Id, Timestamp};
+use crate::store::log::Append;
+use crate::store::log::checkpoints::CheckpointRow;
+use crate::store::runs::{RunRow, RunUpdate};
+use crate::store::threads::MessageRow;
+use crate::store::usage::SpanRow;
+
+/// Rows that go with the next entries.
+#[derive(Default)]
+pub(in crate::engine) struct Rows {
+    pub(in crate::engine) parts: Vec<(PartHash, Arc<str>)>,
+    pub(in crate::engine) spans: Vec<SpanRow>,
+    pub(in crate::engine) messages: Vec<MessageRow>,
+    pub(in crate::engine) children: Vec<RunRow>,
+    pub(in crate::engine) checkpoints: Vec<CheckpointRow>,
+    pub(in crate::engine) files: Vec<Arc<str>>,
+    pub(in crate::engine) outbox: Vec<Value>,
+}
+
+impl Rows {
+    pub(in crate::engine) fn into(self, mut append: Append) -> Append {
+        append.parts = self.parts;
+        append.spans = self.spans;
+        append.messages = self.messages;
+        append.children = self.children;
+        append.checkpoints = self.checkpoints;
+        append.files = self.files;
+        append.outbox = self.outbox;
+        append
+    }
+}
+
+/// SHA-256 in hex of a text.
+pub(crate) fn hash(text: &str) -> PartHash {
+    hex(&Sha256::digest(text.as_bytes())).into()
+}
+
+/// Rows that need the run as it was before the entry.
+pub(in crate::engine) fn before(world: &World, core: &mut Core, entry: &Entry) {
+    let said = |text: &str| shown(world, &core.run, entry, Role::Assistant, text, &[]);
+    let row = if let Event::Paused(pause) = &entry.event {
+        if let PauseReason::Human { prompt, .. } = &pause.reason { said(prompt) } else { None }
+    } else if let Event::Completed { reply: Some(reply), .. } = &entry.event {
+        said(reply)
+    } else {
+        None
+    };
+    core.pending.append.messages.extend(row);
+    if let Event::CallFinished(call) = &entry.event {
+        call_span(world, core, entry, call);
+    } else if let Event::StepCompleted(done) = &entry.event {
+        turns(core, entry, done);
+    }
+}
+
+/// The child run that an entry changes.
+pub(in crate::engine) fn child_of(core: &Core, entry: &Entry) -> Option<Id> {
+    let open = || core.run.lanes.get(&entry.lane)?.step.as_deref()?.child_run;
+    if let Event::StepStarted(started) = &entry.event {
+        return started.child_run;
+    }
+    matches!(entry.event, Event::StepCompleted(_) | Event::StepFailed { .. } | Event::Paused(_)).then(open).flatten()
+}
+
+/// Rows that need the run as it is after the entry.
+pub(in crate::engine) fn after(world: &World, core: &mut Core, entry: &Entry, child: Option<Id>, journal: &Journal) {
+    let cut = matches!(entry.event, Event::Failed { .. } | Event::Cancelled { .. });
+    let ended = |child: &Child| cut && child.finished_at == Some(entry.at);
+    let touched: Vec<RunRow> = if cut {
+        let children = core.run.children.iter().filter(|(_, child)| ended(child));
+        children.map(|(id, child)| journal_child(world, &core.run, *id, child, journal)).collect()
+    } else {
+        let child = child.and_then(|id| Some((id, core.run.children.get(&id)?)));
+        child.map(|(id, child)| journal_child(world, &core.run, id, child, journal)).into_iter().collect()
+    };
+    core.pending.append.children.extend(touched);
+    if child.is_some() || core.run.status.terminal() {
+        let ended = if cut { crate::engine::log::recorded::cut(&core.run, entry.at) } else { child.into_iter().collect() };
+        let definitions = world.pinned(journal.run).unwrap_or_default();
+        let events = crate::engine::log::recorded::recorded(world, &core.run, &journal.tenant, &definitions, &ended);
+        core.pending.append.outbox.extend(events);
+    }
+}
+
+/// What the run's row says.
+pub(in crate::engine) fn row(world: &World, run: &Run, journal: &Journal, released: bool) -> RunUpdate {
+    let mut row = row_of(world, run, journal.ownership(), journal.last_told());
+    if released {
+        row.owner = None;
+        row.lease_until = row.lease_until.map(|_| Timestamp(0));
+    }
+    row
+}
+
+/// What the row of a run says that somebody works on, or that rests.
+pub(in crate::engine) fn row_of(world: &World, run: &Run, ownership: &Ownership, last_event_id: u64) -> RunUpdate {
+    let now = world.clock.now();
+    let working = run.status == Status::Running;
+    let pauses = if run.status.paused() { run.pauses() } else { Vec::new() };
+    let earliest = pauses.first().map(|(_, pause)| pause);
+    RunUpdate {
+        status: run.status.as_str(),
+        started_at: run.started_at,
+        finished_at: run.finished_at,
+        working_ms: run.worked(now),
+        waiting_ms: run.waiting_ms,
+        rested_at: run.rested_at,
+        awaiting_node: earliest.map(|pause| Arc::clone(&pause.node)),
+        awaiting_pause: earliest.map(|pause| pause.id),
+        error: run.failure.as_ref().map(|(fault, node)| error_json(fault, node.as_deref())),
+        reply: run.reply.as_deref().filter(|_| run.status == Status::Completed).map(Arc::from),
+        fence: ownership.fence,
+        owner: working.then(|| Arc::clone(&ownership.owner)),
+        lease_until: if working { crate::engine::leases::lease(world) } else { None },
+        takeovers: run.takeovers,
+        last_event_id,
+        attempt: run.attempt,
+        own: run.own,
+        total: run.total(),
+        mode: ownership.mode,
+        queue: ownership.queue.clone(),
+        available_at: (run.status == Status::Queued).then(|| Timestamp(world.common_time().0.saturating_add(run.delay_ms))),
+        tries: ownership.tries,
+    }
+}
+
+/// The rows of all children, as they are now.
+pub(in crate::engine) fn children(_world: &World, run: &Run, tenant: &Arc<str>, ownership: &Ownership, definitions: &Definitions) -> Vec<RunRow> {
+    run.children.iter().map(|(id, child)| child_row(run, *id, child, tenant, ownership, definitions)).collect()
+}
+
+/// What people read of an answer in the thread.
+pub(in crate::engine) fn answer_message(world: &World, run: &Run, entry: &Entry) -> Vec<MessageRow> {
+    let Event::Resumed(resumed) = &entry.event else { return Vec::new() };
+    let (message, attachments) = match &resumed.answer {
+        Answer::Human { message, attachments } => (message, attachments.as_slice()),
+        Answer::Question { message, .. } => (message, [].as_slice()),
+        Answer::Approval { .. } => return Vec::new(),
+    };
+    shown(world, run, entry, Role::User, message, attachments).into_iter().collect()
+}
+
+/// `{code, message, node_id}` as runs show it.
+pub(in crate::engine) fn error_json(fault: &Fault, node: Option<&str>) -> Value {
+    let mut error = json!({"code": fault.code.as_str(), "message": fault.message, "node_id": node});
+    if !fault.calls.is_empty() {
+        error["calls"] = json!(fault.calls);
+    }
+    error
+}
+
+/// The record of a metered call that ended.
+fn call_span(world: &World, core: &mut Core, entry: &Entry, call: &CallFinished) {
+    let Some(step) = core.run.lanes.get(&entry.lane).and_then(|lane| lane.step.as_deref()) else { return };
+    let Some(Call::Open(open)) = step.calls.get(&call.key) else { return };
+    let kind = match open.kind {
+        CallKind::Model => "llm",
+        CallKind::Embedding => "embedding",
+        CallKind::Tool | CallKind::Retrieval => return,
+    };
+    let Some(usage) = call.usage else { return };
+    let span = SpanRow {
+        id: open.span,
+        run: step.child_run.unwrap_or(core.run.id),
+        kind,
+        provider: open.provider.clone().unwrap_or_default(),
+        model: open.model.clone().unwrap_or_default(),
+        started_at: Timestamp(entry.at.0 - i64::try_from(call.duration_ms).unwrap_or(0)),
+        traced: world.config.observability.native_tracing,
+        usage,
+    };
+    core.pending.append.spans.push(span);
+}
+
+/// Turns that become part of stored histories with this entry: the root's own, and those of the fork that closes.
+fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
+    if entry.lane != 0 {
+        return;
+    }
+    let fork = core.run.lanes.get(&0).and_then(|lane| lane.fork());
+    let mut found: Vec<Turn> = Vec::new();
+    for branch in fork.iter().flat_map(|fork| &fork.branches) {
+        if let BranchState::Done(branch) = branch {
+            found.extend(branch.turns.iter().cloned());
+        }
+    }
+    found.extend(done.turn.clone());
+    let chat = core.run.created.entity == EntityKind::Agent;
+    let of_run = |turn: &mut Turn| {
+        // Of a chat people read also what its memory does not keep: it is in no history.
+        turn.history.clear();
+        turn.summary = None;
+    };
+    found.retain(|turn| chat || !turn.in_memory);
+    found.iter_mut().filter(|turn| turn.in_memory).for_each(of_run);
+    for (turn, summary) in found.iter().zip(settled(&found)) {
+        if let Some(summary) = summary {
+            core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));
+        }
+        for (message, id) in turn.messages.iter().zip(&turn.ids) {
+            core.pending.append.messages.push(said(*id, &core.run, turn, message, entry.at));
+        }
+    }
+}
+
+/// A summary, which people read only where the history is what they read.
+fn summed_up(summary: &Summary, run: &Run, turn: &Turn, at: Timestamp) -> MessageRow {
+    let chat = run.created.entity == EntityKind::Agent;
+    let row = message_row(summary.id, run, &turn.history, &Message::text(Role::System, summary.text.as_str()), chat, at);
+    MessageRow { meta: Some(json!({"studio_kind": "summary"})), covers: summary.covers.clone(), ..row }
+}
+
+/// A message that people see in a workflow's thread; models do not.
+fn shown(world: &World, run: &Run, entry: &Entry, role: Role, text: &str, attachments: &[Attachment]) -> Option<MessageRow> {
+    if run.created.entity == EntityKind::Agent || (text.is_empty() && attachments.is_empty()) {
+        return None;
+    }
+    let mut message = Message::text(role, text);
+    message.attachments = attachments.to_vec();
+    Some(message_row(world.clock.id(), run, "", &message, true, entry.at))
+}
+
+/// A message of a history; an agent's own history is also what people read in its thread.
+fn said(id: Id, run: &Run, turn: &Turn, message: &Message, at: Timestamp) -> MessageRow {
+    let chat = run.created.entity == EntityKind::Agent;
+    let read = matches!(message.role, Role::User | Role::Assistant) && !(message.content.is_empty() && message.attachments.is_empty());
+    message_row(id, run, &turn.history, message, chat && read, at)
+}
+
+pub(in crate::engine) fn message_row(id: Id, run: &Run, history: &str, message: &Message, shown: bool, at: Timestamp) -> MessageRow {
+    MessageRow {
+        id,
+        thread: run.created.thread,
+        history: history.to_owned(),
+        shown,
+        summarized: false,
+        role: role_name(message.role).to_owned(),
+        run: Some(run.id),
+        created_at: at,
+        body: serde_json::to_string(message).unwrap_or_default().into(),
+        meta: None,
+        covers: Vec::new(),
+        files: message.attachments.iter().map(|file| file.storage_key.as_str().into()).collect(),
+        no: 0,
+    }
+}
+
+const fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::System => "system",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    }
+}
+
+fn journal_child(world: &World, run: &Run, id: Id, child: &Child, journal: &Journal) -> RunRow {
+    let definitions = world.pinned(journal.run).unwrap_or_default();
+    child_row(run, id, child, &journal.tenant, journal.ownership(), &definitions)
+}
+
+fn child_row(run: &Run, id: Id, child: &Child, tenant: &Arc<str>, ownership: &Ownership, definitions: &Definitions) -> RunRow {
+    let agent = crate::engine::runs::names::agent_of(run, &child.node, definitions);
+    RunRow {
+        id,
+        tenant: Arc::clone(tenant),
+        entity_type: EntityKind::Agent,
+        entity_id: agent.0,
+        entity_name: agent.1,
+        revision: None,
+        thread: run.created.thread,
+        parent: Some(run.id),
+        status: child.status.as_str().to_owned(),
+        mode: ownership.mode.to_owned(),
+        user_id: run.created.user.as_ref().and_then(crate::engine::runs::names::user_id),
+        input_preview: crate::engine::runs::names::preview(&run.created.message),
+        graph: None,
+        created_at: child.started_at,
+        started_at: Some(child.started_at),
+        finished_at: child.finished_at,
+        working_ms: child.finished_at.map_or(0, |end| end.since(child.started_at)),
+        waiting_ms: 0,
+        rested_at: child.finished_at,
+        awaiting_node: None,
+        awaiting_pause: None,
+        error: child.fault.as_ref().map(|fault| error_json(fault, Some(&child.node))),
+        head: 0,
+        fence: 0,
+        owner: None,
+        lease_until: None,
+        takeovers: 0,
+        last_event_id: 0,
+        attempt: run.attempt,
+        own: child.usage,
+        total: child.usage,
+        queue: None,
+        available_at: None,
+        tries: 0,
+        cancel_requested: false,
+        no: 0,
+    }
+}

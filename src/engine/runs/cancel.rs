@@ -1,0 +1,129 @@
+//! Owns cancelling a run: at once where nobody holds it, else its owner is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::engine::drive::node_at_work;
+use crate::engine::log::journal::Ownership;
+use crate::engine::log::{projection, recorded};
+use crate::engine::runs::load::Loaded;
+use crate::engine::runs::{load, reopen, unreadable};
+use crate::engine::world::World;
+use crate::error::{Error, Kind, Result};
+use crate::model::Id;
+use crate::model::event::{Entry, Event};
+use crate::model::run::{Run, Status};
+use crate::model::telling::Told;
+use crate::store::log::Append;
+use crate::store::runs::{RunRow, queue};
+use crate::store::runs;
+
+/// Cancels a run: at once when nobody holds it, else its owner is told. The status afterwards.
+///
+/// # Errors
+/// An unknown run, a child run, a run that is over.
+pub async fn cancel(world: &Arc<World>, tenant: &Arc<str>, run: &str) -> Result<(Id, Status)> {
+    let id: Id = run.parse().map_err(|_| Error::not_found("run", run))?;
+    for _ in 0..5 {
+        let scope = Arc::clone(tenant);
+        let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
+        let row = row.ok_or_else(|| Error::not_found("run", run))?;
+        load::must_be_top(&row)?;
+        let status = Status::parse(&row.status).unwrap_or(Status::Failed);
+        match status {
+            Status::Cancelled => return Ok((id, status)),
+            Status::Completed | Status::Failed => {
+                let text = format!("the run is {}; it cannot be cancelled", status.as_str());
+                return Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()));
+            }
+            Status::Running if is_held(world, &row) => {
+                if let Some(status) = cancel_working(world, tenant, id).await? {
+                    return Ok((id, status));
+                }
+            }
+            Status::Running | Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => {
+                if cancel_resting(world, tenant, &row).await? {
+                    return Ok((id, Status::Cancelled));
+                }
+            }
+        }
+    }
+    Err(Error::new(Kind::StoreUnavailable, "the run changes too fast; nothing was changed; try again"))
+}
+
+/// Somebody works on a running run: it is driven here, or its owner's lease is not over.
+fn is_held(world: &World, row: &RunRow) -> bool {
+    row.lease_until.is_some_and(|until| until >= world.common_time()) || world.active.lock().contains_key(&row.id)
+}
+
+/// Tells the owner of a run; none when the run rests or waits by now, so that the cancel never reached it.
+async fn cancel_working(world: &Arc<World>, tenant: &Arc<str>, id: Id) -> Result<Option<Status>> {
+    let scope = Arc::clone(tenant);
+    if !world.store.write(move |tx| queue::request_cancel(tx, &scope, &id)).await? {
+        return Ok(None);
+    }
+    let here = world.active.lock().get(&id).cloned();
+    if let Some(active) = here {
+        active.signals.cancel.cancel();
+        let patience = Duration::from_millis(world.config.timeouts.cancel_grace_ms + 500);
+        let _still_at_work = tokio::time::timeout(patience, active.over.cancelled()).await;
+    }
+    let scope = Arc::clone(tenant);
+    let row = world.store.read(move |tx| runs::get(tx, &scope, &id)).await?;
+    let status = row.and_then(|row| Status::parse(&row.status)).unwrap_or(Status::Running);
+    match status {
+        Status::Completed | Status::Failed => {
+            let text = format!("the run was {} before the cancel reached it", status.as_str());
+            Err(Error::new(Kind::InvalidState, text).with("run_status", status.as_str()))
+        }
+        Status::Cancelled | Status::Running => Ok(Some(status)),
+        Status::Queued | Status::AwaitingInput | Status::AwaitingToolApproval => Ok(None),
+    }
+}
+
+
+/// Ends a run that nobody works on; false when somebody took it meanwhile.
+async fn cancel_resting(world: &Arc<World>, tenant: &Arc<str>, row: &RunRow) -> Result<bool> {
+    let loaded = load::load(world, tenant, &row.id.to_string()).await;
+    let folded = loaded.and_then(|loaded| loaded.fold(None).map(|run| (loaded, run)));
+    match folded {
+        Ok((loaded, run)) if loaded.row.fence == row.fence => cancel_loaded(world, tenant, &loaded, run).await,
+        Ok(_) => Ok(false),
+        Err(error) if unreadable::is_lasting(&error) => unreadable::end(world, tenant, row.id, None).await,
+        Err(error) => Err(error),
+    }
+}
+
+async fn cancel_loaded(world: &Arc<World>, tenant: &Arc<str>, loaded: &Loaded, mut run: Run) -> Result<bool> {
+    let ownership = Ownership {
+        owner: Arc::clone(&world.owner),
+        fence: loaded.row.fence + 1,
+        mode: if loaded.row.mode == "async" { "async" } else { "sync" },
+        queue: None,
+        tries: loaded.row.tries,
+    };
+    let (head, now) = (run.head, world.clock.now());
+    let mut events = Vec::with_capacity(2);
+    // The time since its owner left does not count as working time.
+    if run.status == Status::Running {
+        events.push(Event::TakenOver { count: loaded.row.takeovers, worked_ms: Some(loaded.row.working_ms) });
+        events.push(Event::Cancelled { node: node_at_work(&run) });
+    } else {
+        events.push(Event::Cancelled { node: run.pauses().first().map(|(_, pause)| Arc::clone(&pause.node)) });
+    }
+    let mut telling = loaded.telling(world, false);
+    let mut entries = Vec::with_capacity(events.len());
+    for (seq, event) in (head + 1..).zip(events) {
+        let entry = Arc::new(Entry { seq, at: now, lane: 0, event });
+        telling.tell(&Told::Entry(Arc::clone(&entry)));
+        run.apply(&entry);
+        entries.push(entry);
+    }
+    let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
+    let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
+    append.entries = entries;
+    append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
+    let cut = recorded::cut(&run, run.finished_at.unwrap_or_default());
+    append.outbox = recorded::recorded(world, &run, tenant, &loaded.definitions, &cut);
+    Ok(reopen::take(world, loaded.row.fence, append, None, None).await?.is_some())
+}

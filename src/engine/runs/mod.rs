@@ -1,0 +1,11 @@
+//! Owns what people do with runs: make, load, answer, retry, cancel.
+
+pub(in crate::engine) mod answer;
+pub(in crate::engine) mod cancel;
+pub(in crate::engine) mod create;
+pub(in crate::engine) mod forget;
+pub(in crate::engine) mod load;
+pub(in crate::engine) mod names;
+pub(in crate::engine) mod reopen;
+pub(in crate::engine) mod started;
+pub(in crate::engine) mod unreadable;

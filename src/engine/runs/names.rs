@@ -1,0 +1,62 @@
+//! Owns small facts that several places show of a run: previews, user ids, agents of child runs, template keys.
+
+
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use crate::config::time_zone;
+use crate::engine::world::World;
+use crate::model::Id;
+use crate::model::agent::Definitions;
+use crate::model::node::{AgentNode, Node};
+use crate::model::run::{Lane, Run};
+use crate::model::template_text::System;
+
+/// The first 120 characters of a message.
+pub(crate) fn preview(message: &str) -> String {
+    message.chars().take(120).collect()
+}
+
+/// The `id` of a user as the host gave it.
+pub(crate) fn user_id(user: &Value) -> Option<String> {
+    match user.get("id")? {
+        Value::String(id) => Some(id.clone()),
+        Value::Number(id) => Some(id.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// The stored agent that a node's child run is a run of.
+pub(in crate::engine) fn agent_of(run: &Run, node: &str, definitions: &Definitions) -> (Id, String) {
+    let reference = run.plan.find(node).and_then(|at| {
+        if let Node::Agent(agent) = &run.plan.node(at).node { stored(agent).map(str::to_owned) } else { None }
+    });
+    let agent = reference.and_then(|reference| definitions.agent(&reference));
+    agent.map_or_else(
+        || (run.created.entity_id, node.to_owned()),
+        |agent| (agent.id.unwrap_or(run.created.entity_id), agent.name.clone()),
+    )
+}
+
+/// The stored agent that a node names; none when its definition is in the node.
+pub(in crate::engine) fn stored(agent: &AgentNode) -> Option<&str> {
+    if agent.is_inline() { None } else { agent.agent_id.as_deref() }
+}
+
+/// The `__studio_*` keys of templates at this moment.
+pub(in crate::engine) fn system(run: &Run, lane: &Lane, world: &World) -> System {
+    let own = |key: &str| lane.state.get(key).and_then(|value| value.as_str());
+    let zone = own("__studio_timezone").unwrap_or(&world.config.timezone);
+    System {
+        thread_id: run.created.thread,
+        now: world.clock.now(),
+        timezone: time_zone(zone).unwrap_or(TimeZone::UTC),
+        locale: own("__studio_locale").unwrap_or(&world.config.locale).into(),
+    }
+}
+
+impl Run {
+    pub(in crate::engine) fn system(&self, lane: &Lane, world: &World) -> System {
+        system(self, lane, world)
+    }
+}

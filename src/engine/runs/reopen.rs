@@ -1,0 +1,135 @@
+//! Owns how a run that rests goes on: somebody takes it, one entry is appended, and it is driven or queued.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::engine::leases::Start;
+use crate::engine::leases;
+use crate::engine::log::journal::{Boundary, Ownership, Stored};
+use crate::engine::log::projection;
+use crate::engine::runs::create::must_have_room;
+use crate::engine::runs::load::Loaded;
+use crate::engine::runs::started::Started;
+use crate::engine::world::World;
+use crate::error::Result;
+use crate::model::Id;
+use crate::model::event::{EntityKind, Entry, Event, LaneId};
+use crate::model::run::{Run, Status};
+use crate::model::telling::Told;
+use crate::store::log::{self, Append, Appended, Known};
+use crate::store::runs::queue;
+use crate::store::upkeep::idempotency::RequestKey;
+use crate::store::upkeep::idempotency;
+use crate::store::{StoreError, threads};
+
+/// Appends the entry that makes a resting run go on; none when somebody else was first.
+pub(in crate::engine) async fn go_on(
+    world: &Arc<World>,
+    tenant: &Arc<str>,
+    loaded: &Loaded,
+    mut run: Run,
+    event: Event,
+    key: Option<&RequestKey>,
+) -> Result<Option<Started>> {
+    let (pause, queued) = asked(&event);
+    must_have_room(world, queued)?;
+    let ownership = Ownership {
+        owner: Arc::clone(&world.owner),
+        fence: loaded.row.fence + 1,
+        mode: if queued { "async" } else { "sync" },
+        queue: queued.then(|| world.config.queue.as_str().into()),
+        tries: 0,
+    };
+    let mut telling = loaded.telling(world, false);
+    let after = telling.ordered.last;
+    let lane = pause.and_then(|pause| lane_of(&run, pause)).unwrap_or(0);
+    let (seq, at) = (run.head + 1, world.clock.now());
+    let entry = Arc::new(Entry { seq, at, lane, event: crate::engine::log::masking::going_on(world, &run, &event) });
+    let (head, messages) = (run.head, projection::answer_message(world, &run, &entry));
+    let before = ended_children(&run);
+    run.apply(&Entry { seq, at, lane, event });
+    telling.tell(&Told::Entry(Arc::clone(&entry)));
+    let row = projection::row_of(world, &run, &ownership, telling.ordered.last);
+    let mut append = Append::new(run.id, Arc::clone(tenant), head, ownership.fence, row);
+    append.messages = messages;
+    if let Event::Retried(retried) = &entry.event {
+        append.forgotten = crate::engine::runs::forget::by(loaded.row.thread, &loaded.entries, retried);
+    }
+    append.entries = vec![Arc::clone(&entry)];
+    append.children = projection::children(world, &run, tenant, &ownership, &loaded.definitions);
+    let ended: Vec<Id> = ended_children(&run).difference(&before).copied().collect();
+    append.outbox = crate::engine::log::recorded::recorded(world, &run, tenant, &loaded.definitions, &ended);
+    let status = if queued { Status::Queued } else { Status::Running };
+    let started = Started { run: run.id, thread: run.created.thread, pause, status, entity: run.created.entity, after };
+    let kept = key.map(|key| (key.clone(), started.told()));
+    let stands = append.row.standing();
+    let alone_on = (run.created.entity == EntityKind::Agent).then_some(run.created.thread);
+    let Some((no, hash)) = take(world, loaded.row.fence, append, kept, alone_on).await? else { return Ok(None) };
+    if queued {
+        world.wake_workers();
+    } else {
+        let known = Known { no, entity_type: run.created.entity, entity_id: run.created.entity_id, hash, stands };
+        let rows = loaded.tokens.last().map_or(0, |tokens| tokens.n);
+        let stored = Stored::Whole(Some(known));
+        let start = Start { telling: loaded.telling(world, false), told: vec![entry], failed: Vec::new(), stored, place: None };
+        leases::drive_here(world, run, start, rows, Arc::clone(tenant), ownership, Arc::clone(&loaded.definitions), Vec::new());
+    }
+    Ok(Some(started))
+}
+
+/// Child runs that are over.
+fn ended_children(run: &Run) -> HashSet<Id> {
+    run.children.iter().filter(|(_, child)| child.status.terminal()).map(|(id, _)| *id).collect()
+}
+
+/// The pause that an entry answers, and whether a worker is to go on.
+fn asked(event: &Event) -> (Option<Id>, bool) {
+    if let Event::Resumed(resumed) = event {
+        (Some(resumed.pause), resumed.queued)
+    } else {
+        (None, matches!(event, Event::Retried(retried) if retried.queued))
+    }
+}
+
+fn lane_of(run: &Run, pause: Id) -> Option<LaneId> {
+    run.pauses().into_iter().find(|(_, open)| open.id == pause).map(|(lane, _)| lane.id)
+}
+
+/// Takes a run that nobody works on and appends to its log, with the answer to whoever asks for it again. None when somebody
+/// else took it since its fence was read. A run that is `alone_on` its thread is refused while another is at work there.
+pub(in crate::engine) async fn take(
+    world: &Arc<World>,
+    fence: i64,
+    append: Append,
+    kept: Option<(RequestKey, Value)>,
+    alone_on: Option<Id>,
+) -> Result<Option<Appended>> {
+    let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
+    let (hook, owner, until) = (Arc::clone(world), Arc::clone(&world.owner), leases::lease(world).unwrap_or_default());
+    let write = move |tx: &mut crate::store::Tx<'_>| {
+        let scope = Arc::clone(&append.tenant);
+        if let Some(thread) = &alone_on
+            && let Some(busy) = threads::busy_with(tx, &scope, thread)?
+        {
+            return Err(if busy == id { StoreError::Fenced } else { StoreError::ThreadBusy(busy) });
+        }
+        if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
+            return Err(StoreError::Fenced);
+        }
+        hook.boundary(Boundary::Before, id, append.expect_head);
+        if let Some((key, answer)) = &kept {
+            idempotency::keep(tx, &scope, key, answer, now)?;
+        }
+        log::append(tx, &append)
+    };
+    match world.store.write(write).await {
+        Ok(appended) => {
+            world.boundary(Boundary::After, id, head);
+            Ok(Some(appended))
+        }
+        Err(StoreError::Fenced) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

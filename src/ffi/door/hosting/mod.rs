@@ -1,0 +1,446 @@
+//! Owns the questions to the host: who answers them, which of them wait to be fetched, and which answer belongs to which.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::accepted::{Accepted, OnItsWay};
+use super::bell::{Bell, deadline};
+use super::callback::{PATIENCE, awaited, within};
+use super::news::{HOST, Notification};
+use super::super::fault::{Code, Fault};
+use crate::host::{Host, HostCall, HostFailure, HostOp, TAKEN};
+use crate::sync::{Condvar, Mutex};
+
+/// The host's callback: takes a call as JSON, false when it cannot take it.
+pub(in crate::ffi) type Answering = Arc<dyn Fn(&[u8]) -> bool + Send + Sync>;
+
+/// Calls without an answer that nobody fetched (`log`, `tool.cancel`): the oldest of more than these are dropped.
+const UNFETCHED: usize = 1024;
+
+/// Ids of calls are those of the process, so that no two engines give the same.
+static CALLS: AtomicU64 = AtomicU64::new(1);
+
+/// The host of one engine.
+#[derive(Default)]
+pub(super) struct Hosting {
+    state: Mutex<State>,
+    /// A callback came back.
+    back: Condvar,
+    /// Where calls that anybody may fetch are told.
+    news: Arc<Notification>,
+    accepted: Arc<Accepted>,
+}
+
+#[derive(Default)]
+struct State {
+    answering: Option<Answering>,
+    pending: HashMap<u64, Pending>,
+    /// Not fetched yet, oldest first.
+    waiting: VecDeque<Waiting>,
+    /// Streams that bring the calls of their run to whoever pulls them.
+    inline: HashMap<u64, Inline>,
+    fetchers: Vec<Arc<Bell>>,
+    /// Callbacks under way.
+    underway: usize,
+    /// No answer is accepted any more.
+    shut: bool,
+    closed: bool,
+}
+
+struct Pending {
+    op: HostOp,
+    answer: oneshot::Sender<(Result<Value, HostFailure>, OnItsWay)>,
+    chunks: Option<tokio::sync::mpsc::UnboundedSender<Value>>,
+    run: Option<String>,
+    /// Of a tool: the call's own id.
+    tool_call: Option<Value>,
+    stage: Stage,
+}
+
+/// How far a call that is to be answered has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nobody has it.
+    Waits,
+    /// The host has it.
+    Taken,
+    /// The host has it and was told that it is to end.
+    Cancelled,
+    /// Nobody has it, and nobody gets it any more.
+    Withdrawn,
+}
+
+struct Waiting {
+    id: u64,
+    run: Option<String>,
+    text: Arc<[u8]>,
+    answered: bool,
+}
+
+struct Inline {
+    run: Option<String>,
+    bell: Arc<Bell>,
+}
+
+/// How a call reaches the host.
+enum Way {
+    Callback(Waiting),
+    /// By one of these; or, with `anybody`, by whoever asks first.
+    Fetched { bells: Vec<Arc<Bell>>, anybody: bool },
+}
+
+/// A callback under way; counted until it is dropped.
+struct Underway(Arc<Hosting>);
+
+impl Drop for Underway {
+    fn drop(&mut self) {
+        self.0.state.lock().underway -= 1;
+        self.0.back.notify_all();
+    }
+}
+
+impl State {
+    /// A call goes to the stream of its run, else to the callback, else to whoever fetches first.
+    fn way(&mut self, call: Waiting) -> Way {
+        let owner = call.run.as_deref().and_then(|run| self.inline.values().find(|inline| inline.run.as_deref() == Some(run)));
+        let anybody = owner.is_none();
+        let bells = match (owner, &self.answering) {
+            (Some(owner), _) => vec![Arc::clone(&owner.bell)],
+            (None, Some(_)) => return Way::Callback(call),
+            (None, None) => {
+                let streams = self.inline.values().map(|inline| Arc::clone(&inline.bell));
+                self.fetchers.iter().cloned().chain(streams).collect()
+            }
+        };
+        self.waiting.push_back(call);
+        if self.waiting.len() > UNFETCHED && let Some(oldest) = self.waiting.iter().position(|call| !call.answered) {
+            self.waiting.remove(oldest);
+        }
+        Way::Fetched { bells, anybody }
+    }
+
+    /// The oldest waiting call that no other stream will bring.
+    fn fetch(&mut self, mine: Option<&str>, by_stream: bool) -> Option<Arc<[u8]>> {
+        let owned = |state: &Self, run: &str| state.inline.values().any(|inline| inline.run.as_deref() == Some(run));
+        let found = self.waiting.iter().position(|call| match call.run.as_deref() {
+            Some(run) if mine == Some(run) => true,
+            Some(run) if owned(self, run) => false,
+            Some(_) | None => !by_stream || self.answering.is_none(),
+        })?;
+        let call = self.waiting.remove(found)?;
+        self.take(call.id);
+        Some(call.text)
+    }
+
+    fn take(&mut self, id: u64) {
+        if let Some(pending) = self.pending.get_mut(&id) {
+            pending.stage = Stage::Taken;
+        }
+    }
+}
+
+impl Hosting {
+    /// Declares who is called; nobody means that calls are fetched.
+    pub(super) fn answer_by(&self, answering: Option<Answering>) {
+        let before = std::mem::replace(&mut self.state.lock().answering, answering);
+        // Outside the lock: dropping it may run the host's destroy function.
+        drop(before);
+    }
+
+    /// A call for whoever fetches calls of this engine.
+    pub(super) fn next(&self, timeout_ms: i32) -> Result<Option<Arc<[u8]>>, Fault> {
+        let until = deadline(timeout_ms);
+        let (bell, _) = Bell::new();
+        if timeout_ms == 0 {
+            self.news.look(HOST);
+        }
+        self.state.lock().fetchers.push(Arc::clone(&bell));
+        let found = loop {
+            bell.hush();
+            {
+                let mut state = self.state.lock();
+                if state.closed {
+                    break Err(Fault::closed());
+                }
+                if let Some(text) = state.fetch(None, false) {
+                    break Ok(Some(text));
+                }
+            }
+            if !bell.listen(until) {
+                break Ok(None);
+            }
+        };
+        self.state.lock().fetchers.retain(|other| !Arc::ptr_eq(other, &bell));
+        if timeout_ms == 0 && matches!(found, Ok(None)) {
+            self.news.empty(HOST);
+        }
+        found
+    }
+
+    /// A stream begins to bring calls, those of its run first.
+    pub(super) fn bring(&self, stream: u64, run: Option<String>, bell: Arc<Bell>) {
+        self.state.lock().inline.insert(stream, Inline { run, bell });
+    }
+
+    /// The run of a stream that brings calls is known: those of its run come to it alone from now on.
+    pub(super) fn follow(&self, stream: u64, run: &str) {
+        if let Some(inline) = self.state.lock().inline.get_mut(&stream) {
+            inline.run = Some(run.to_owned());
+        }
+    }
+
+    pub(super) const fn news(&self) -> &Arc<Notification> {
+        &self.news
+    }
+
+    /// A call for a stream that brings calls.
+    pub(super) fn next_for(&self, stream: u64) -> Option<Arc<[u8]>> {
+        let mut state = self.state.lock();
+        let run = state.inline.get(&stream)?.run.clone();
+        state.fetch(run.as_deref(), true)
+    }
+
+    /// A stream brings no more; what it has not brought goes another way.
+    pub(super) fn bring_no_more(self: &Arc<Self>, stream: u64) {
+        let ways: Vec<_> = {
+            let mut state = self.state.lock();
+            let Some(gone) = state.inline.remove(&stream) else { return };
+            let (back, rest): (VecDeque<_>, VecDeque<_>) =
+                std::mem::take(&mut state.waiting).into_iter().partition(|call| call.run.is_some() && call.run == gone.run);
+            state.waiting = rest;
+            back.into_iter().map(|call| state.way(call)).collect()
+        };
+        ways.into_iter().for_each(|way| self.go(way));
+    }
+
+    /// Takes the host's answer: 1 the result, 0 a failure, 2 a chunk with more to follow.
+    pub(super) fn complete(&self, id: u64, ok: i32, data: Value) -> Result<(), Fault> {
+        if !(0..=2).contains(&ok) {
+            return Err(Fault::invalid("`ok` is 0 for a failure, 1 for the result, 2 for a chunk"));
+        }
+        let unknown = || Fault::new(Code::NotFound, "there is no such call, or it was answered or given up");
+        let mut state = self.state.lock();
+        if state.shut {
+            return Err(Fault::closed());
+        }
+        if ok == 2 {
+            let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
+            // Nobody listens for chunks of this call: the result alone will do.
+            return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));
+        }
+        let pending = state.pending.remove(&id).ok_or_else(unknown)?;
+        let on_its_way = OnItsWay::new(&self.accepted);
+        drop(state);
+        let answer = if ok == 1 { Ok(data) } else { Err(HostFailure(failure(&data))) };
+        pending.answer.send((answer, on_its_way)).map_err(|_| unknown())
+    }
+
+    /// Tells the host something that expects no answer.
+    pub(super) fn notify(self: &Arc<Self>, op: HostOp, payload: &Value) {
+        match self.register(op, payload, None) {
+            (_, Some(Way::Callback(call))) => self.call_back(call),
+            (_, Some(way @ Way::Fetched { .. })) => self.go(way),
+            (_, None) => {}
+        }
+    }
+
+    /// Ends all calls and everybody who fetches, and lets the callback go. With a time, callbacks under way are waited for until then.
+    pub(super) fn close(&self, until: Option<Instant>) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.waiting.clear();
+        state.fetchers.iter().for_each(|bell| bell.ring());
+        let ended = (state.answering.take(), std::mem::take(&mut state.pending));
+        while state.underway > 0 {
+            let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break;
+            }
+            state = self.back.wait_timeout(state, left);
+        }
+        drop(state);
+        // Outside the lock: dropping it may run the host's destroy function.
+        drop(ended);
+    }
+
+    /// Sends a call on its way; `pending` is none for calls that expect no answer.
+    fn send(self: &Arc<Self>, op: HostOp, payload: &Value, pending: Option<Pending>) -> u64 {
+        let (id, way) = self.register(op, payload, pending);
+        if let Some(way) = way {
+            self.go(way);
+        }
+        id
+    }
+
+    /// Gives a call its id and finds its way; none when nobody is called any more.
+    fn register(&self, op: HostOp, payload: &Value, pending: Option<Pending>) -> (u64, Option<Way>) {
+        let id = CALLS.fetch_add(1, Ordering::Relaxed);
+        let text: Arc<[u8]> = json!({"op": op.as_str(), "call_id": id, "payload": payload}).to_string().into_bytes().into();
+        let mut state = self.state.lock();
+        if state.closed {
+            return (id, None);
+        }
+        let answered = pending.is_some();
+        if let Some(pending) = pending {
+            state.pending.insert(id, pending);
+        }
+        (id, Some(state.way(Waiting { id, run: run_of(payload), text, answered })))
+    }
+
+    fn go(self: &Arc<Self>, way: Way) {
+        match way {
+            Way::Fetched { bells, anybody } => {
+                bells.iter().for_each(|bell| bell.ring());
+                if anybody {
+                    self.news.ring(HOST);
+                }
+            }
+            Way::Callback(call) => {
+                let hosting = Arc::clone(self);
+                let ask = move || hosting.call_back(call);
+                match tokio::runtime::Handle::try_current() {
+                    Ok(runtime) => {
+                        let asked = runtime.spawn_blocking(ask);
+                        drop(runtime.spawn(async move { awaited("it keeps a thread of the library", PATIENCE, asked).await.is_some() }));
+                    }
+                    Err(_) => drop(std::thread::Builder::new().name("studio-host".into()).spawn(ask)),
+                }
+            }
+        }
+    }
+
+    /// Calls the callback on this thread, unless the engine is closed or the call is given up.
+    fn call_back(self: &Arc<Self>, call: Waiting) {
+        let (id, answered, text) = (call.id, call.answered, Arc::clone(&call.text));
+        let Some((underway, answering)) = self.begin(call) else { return };
+        // A callback of a Rust host may panic; the call then failed.
+        let taken = catch_unwind(AssertUnwindSafe(|| within(|| answering(&text)))).unwrap_or(false);
+        if !taken && answered {
+            drop(self.complete(id, 0, json!({"message": "the host refused the call"})));
+        }
+        // Letting the callback go may run the host's destroy function, which is waited for too.
+        drop(answering);
+        drop(underway);
+    }
+
+    fn begin(self: &Arc<Self>, call: Waiting) -> Option<(Underway, Answering)> {
+        let mut state = self.state.lock();
+        let wanted = !call.answered || state.pending.get(&call.id).is_some_and(|pending| pending.stage == Stage::Waits);
+        if state.closed || !wanted {
+            return None;
+        }
+        let Some(answering) = state.answering.clone() else {
+            // The host fetches its calls by now.
+            let way = state.way(call);
+            drop(state);
+            self.go(way);
+            return None;
+        };
+        state.take(call.id);
+        state.underway += 1;
+        Some((Underway(Arc::clone(self)), answering))
+    }
+
+    /// A tool call is to end: whoever has it is told, once. False when nobody has it, and nobody gets it any more.
+    fn cancel(self: &Arc<Self>, payload: &Value) -> bool {
+        let (run, tool_call) = (run_of(payload), payload.get("call_id"));
+        let wanted = |pending: &Pending| pending.op == HostOp::ToolCall && pending.run == run && pending.tool_call.as_ref() == tool_call;
+        let mut state = self.state.lock();
+        let Some((&id, pending)) = state.pending.iter_mut().find(|(_, pending)| wanted(pending)) else { return true };
+        let before = pending.stage;
+        pending.stage = if matches!(before, Stage::Taken | Stage::Cancelled) { Stage::Cancelled } else { Stage::Withdrawn };
+        match before {
+            Stage::Waits | Stage::Withdrawn => state.waiting.retain(|call| call.id != id),
+            Stage::Cancelled => {}
+            Stage::Taken => {
+                drop(state);
+                self.tell_cancel(id, tool_call);
+            }
+        }
+        matches!(before, Stage::Taken | Stage::Cancelled)
+    }
+
+    fn tell_cancel(self: &Arc<Self>, id: u64, tool_call: Option<&Value>) {
+        self.send(HostOp::ToolCancel, &json!({"call_id": tool_call, "cancels": id}), None);
+    }
+
+    /// No answer is wanted any more.
+    fn give_up(self: &Arc<Self>, id: u64) {
+        let given_up = {
+            let mut state = self.state.lock();
+            state.waiting.retain(|call| call.id != id);
+            state.pending.remove(&id)
+        };
+        let Some(Pending { op, tool_call, stage, .. }) = given_up else { return };
+        if matches!(op, HostOp::ToolCall | HostOp::McpElicit) && stage == Stage::Taken {
+            self.tell_cancel(id, tool_call.as_ref());
+        }
+    }
+}
+
+fn run_of(payload: &Value) -> Option<String> {
+    payload.get("trace_id").and_then(Value::as_str).map(str::to_owned)
+}
+
+/// The text of a failure `{message}`, or whatever was given instead.
+fn failure(data: &Value) -> String {
+    match data.get("message").or(Some(data)).and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => format!("the host failed: {data}"),
+    }
+}
+
+/// The host as the engine sees it.
+pub(super) struct Asked(pub(super) Arc<Hosting>);
+
+/// Gives a call up when its future is dropped.
+struct GiveUp(Arc<Hosting>, u64);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.give_up(self.1);
+    }
+}
+
+impl Host for Asked {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let hosting = Arc::clone(&self.0);
+        Box::pin(async move {
+            let HostCall { op, payload, chunks } = call;
+            if op == HostOp::Log {
+                hosting.send(op, &payload, None);
+                return Ok(Value::Null);
+            }
+            if op == HostOp::ToolCancel {
+                return Ok(json!({ TAKEN: hosting.cancel(&payload) }));
+            }
+            let (answer, answered) = oneshot::channel();
+            let (run, tool_call) = (run_of(&payload), payload.get("call_id").cloned());
+            let id = hosting.send(op, &payload, Some(Pending { op, answer, chunks, run, tool_call, stage: Stage::Waits }));
+            let _give_up = GiveUp(hosting, id);
+            match answered.await {
+                Ok((answer, _has_reached_its_call)) => answer,
+                Err(_) => Err(HostFailure("the engine closed before the host answered".into())),
+            }
+        })
+    }
+
+    fn shut(&self) -> BoxFuture<'static, ()> {
+        self.0.state.lock().shut = true;
+        Box::pin(Arc::clone(&self.0.accepted).reach_their_calls())
+    }
+
+    fn hears_cancels(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,493 @@
+//! Owns the known providers: how an id becomes a provider, and the one door to all of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, HeaderValue};
+
+use super::anthropic::Anthropic;
+use super::cohere::Cohere;
+use super::conversation::Conversation;
+use super::gemini::Gemini;
+use super::hash::Hash;
+use super::host::HostModels;
+use super::ollama::Ollama;
+use super::openai::OpenAi;
+use super::openai::dialect::{Dialect, Structure};
+use super::outbound::{Outbound, Patience};
+use super::responses::Responses;
+use super::script::Scripts;
+use super::strict::Mode;
+use super::wire::Wire;
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, refusal, strict};
+use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
+use crate::host::HostDoor;
+use crate::model::Timestamp;
+use crate::model::event::{FaultCode, Warning};
+use crate::model::registry::{self as models, Cache, Facts, Structured};
+use crate::secrets::masking::Masker;
+use crate::secrets::{PREFIX, Secrets};
+use crate::sync::Mutex;
+
+/// The kinds of providers that there are. A wire family is a file of its own and a row here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    OpenAi,
+    Responses,
+    Anthropic,
+    Gemini,
+    Ollama,
+    Cohere,
+    Script,
+    Hash,
+    Host,
+}
+
+impl Family {
+    /// It is asked over HTTP.
+    const fn is_wire(self) -> bool {
+        match self {
+            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Gemini | Self::Ollama | Self::Cohere => true,
+            Self::Script | Self::Hash | Self::Host => false,
+        }
+    }
+}
+
+/// A provider that is known by itself: id, label, family, base URL.
+struct Known(&'static str, &'static str, Family, &'static str);
+
+const KNOWN: [Known; 15] = [
+    Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
+    Known("openai-responses", "OpenAI Responses", Family::Responses, "https://api.openai.com/v1"),
+    Known("anthropic", "Anthropic", Family::Anthropic, "https://api.anthropic.com"),
+    Known("gemini", "Google Gemini", Family::Gemini, "https://generativelanguage.googleapis.com"),
+    Known("ollama", "Ollama", Family::Ollama, "http://127.0.0.1:11434"),
+    Known("cohere", "Cohere", Family::Cohere, "https://api.cohere.com"),
+    Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
+    Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
+    Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
+    Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
+    Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
+    Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
+    Known("script", "Script", Family::Script, ""),
+    Known("hash", "Hash", Family::Hash, ""),
+];
+
+fn known(id: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.0 == id)
+}
+
+/// A provider with what it needs before it can be asked.
+struct Entry {
+    family: Family,
+    dialect: String,
+    base_url: String,
+    credential: Option<String>,
+    patience: Patience,
+    settings: ProviderConfig,
+    /// What is known of the models that the configuration names.
+    models: BTreeMap<String, Arc<Facts>>,
+}
+
+/// All providers.
+pub struct Providers {
+    entries: BTreeMap<String, Entry>,
+    scripts: Scripts,
+    config: Arc<Config>,
+    outbound: Arc<Outbound>,
+    host: HostDoor,
+    secrets: Secrets,
+}
+
+impl Providers {
+    /// The known providers and the configured ones.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration, one sentence each.
+    pub fn new(config: &Arc<Config>, outbound: Arc<Outbound>, host: HostDoor) -> Result<Self, Vec<String>> {
+        let mut problems = Vec::new();
+        let mut entries = BTreeMap::new();
+        for id in KNOWN.iter().map(|known| known.0).chain(config.providers.keys().map(String::as_str)) {
+            match Entry::new(id, config) {
+                Ok(entry) => {
+                    entries.insert(id.to_owned(), entry);
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        let script = config.providers.get("script").map(|script| script.scripts.clone()).unwrap_or_default();
+        let scripts = Scripts::parse(&script).unwrap_or_else(|problem| {
+            problems.push(problem);
+            Scripts::default()
+        });
+        let secrets = Secrets::new(Arc::clone(config), host.clone());
+        if problems.is_empty() { Ok(Self { entries, scripts, config: Arc::clone(config), outbound, host, secrets }) } else { Err(problems) }
+    }
+
+    /// Provider and model where none is given.
+    pub async fn default_model(&self, tenant: &str) -> (String, String) {
+        let key = self.secrets.find("OPENAI_API_KEY", tenant).await.is_some();
+        self.config.effective_default_model(|name| name == "OPENAI_API_KEY" && key)
+    }
+
+    /// Where secrets are found.
+    #[must_use]
+    pub const fn secrets(&self) -> &Secrets {
+        &self.secrets
+    }
+
+    /// The provider of an id. Its credential is looked up when it is asked.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get<'a>(&'a self, provider: &'a str) -> Result<Named<'a>, ProviderFailure> {
+        Ok(Named { all: self, id: provider, entry: self.entry(provider)? })
+    }
+
+    /// Whether its answers are asked for as streams.
+    #[must_use]
+    pub fn streams(&self, provider: &str) -> bool {
+        self.entries.get(provider).and_then(|entry| entry.settings.quirks.stream).unwrap_or(true)
+    }
+
+    /// Changes a request of a conversation to what its model takes; tells each change.
+    pub fn fit(&self, provider: &str, request: &mut ChatRequest, conversation: &Conversation<'_>, now: Timestamp) -> Vec<Warning> {
+        let Some(entry) = self.entries.get(provider) else { return Vec::new() };
+        let facts = entry.facts(&request.model).facts;
+        let mut warnings = fitting::fit(request, &facts, now);
+        if entry.family == Family::Anthropic {
+            fitting::fit_anthropic(request, &facts, entry.settings.api_version.as_deref(), &mut warnings);
+        }
+        if request.schema.is_some()
+            && let Some(mode) = entry.strict_mode(&facts)
+        {
+            fitting::schema(request, mode, &mut warnings);
+        }
+        if entry.settings.cache == CacheMode::Auto {
+            let marked = facts.cache == Some(Cache::Marked);
+            request.cache = marked.then(|| request.parameters.cache_ttl.unwrap_or_default());
+            request.cache_key = entry.takes_cache_key().then(|| conversation.key());
+        }
+        request.facts = Some(facts);
+        warnings
+    }
+
+    /// What is known of a model.
+    #[must_use]
+    pub fn facts(&self, provider: &str, model: &str) -> models::Found {
+        match self.entries.get(provider) {
+            Some(entry) => entry.facts(model),
+            None => models::Found { facts: Arc::default(), is_known: false },
+        }
+    }
+
+    /// The kind of a provider, by which its models and prices are known.
+    #[must_use]
+    pub fn kind<'a>(&'a self, provider: &'a str) -> &'a str {
+        self.entries.get(provider).map_or(provider, |entry| &entry.dialect)
+    }
+
+    /// The ids of all providers, with their labels.
+    pub fn list(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.keys().map(|id| (id.as_str(), known(id).map_or(id.as_str(), |known| known.1)))
+    }
+
+    /// Everything that the provider needs is set.
+    pub async fn is_configured(&self, provider: &str, tenant: &str) -> bool {
+        let Ok(entry) = self.entry(provider) else { return false };
+        if entry.family.is_wire() && entry.base_url.is_empty() {
+            return false;
+        }
+        match &entry.credential {
+            Some(name) => self.secrets.find(name, tenant).await.is_some(),
+            None => true,
+        }
+    }
+
+    /// Whether anything answers where a provider should: the status of its answer, or why there is none. None when it is no server.
+    pub async fn reach(&self, provider: &str) -> Option<Result<u16, String>> {
+        let entry = self.entries.get(provider).filter(|entry| entry.family.is_wire())?;
+        Some(self.outbound.reach(&entry.base_url).await)
+    }
+
+    fn entry(&self, provider: &str) -> Result<&Entry, ProviderFailure> {
+        self.entries.get(provider).ok_or_else(|| {
+            let text = format!("there is no provider `{provider}`; configure `providers.{provider}`");
+            ProviderFailure::new(FaultCode::ProviderBadRequest, text)
+        })
+    }
+
+    /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
+    async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
+        let mut found = Found::default();
+        if let Some(name) = credential.or(entry.credential.as_ref()) {
+            found.credential = Some(self.secrets.get(name, tenant).await?);
+        }
+        found.secrets.extend(found.credential.clone());
+        for (name, value) in &entry.settings.headers {
+            let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await?) } else { None };
+            found.headers.push(header(name, value, secret.as_ref())?);
+            found.secrets.extend(secret);
+        }
+        Ok(found)
+    }
+}
+
+/// What was looked up for a call.
+#[derive(Default)]
+struct Found {
+    credential: Option<Secret>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    /// All secrets in it.
+    secrets: Vec<Secret>,
+}
+
+fn header(name: &str, value: &str, secret: Option<&Secret>) -> Result<(HeaderName, HeaderValue), ProviderFailure> {
+    let text = secret.map_or(value, |secret| &secret.0);
+    let header = HeaderName::try_from(name).ok().zip(HeaderValue::from_str(text).ok());
+    let Some((name, mut value)) = header else {
+        let text = format!("the configured header `{name}` is not valid");
+        return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
+    };
+    value.set_sensitive(secret.is_some());
+    Ok((name, value))
+}
+
+/// A provider by its id: how the rest of the studio asks it.
+pub struct Named<'a> {
+    all: &'a Providers,
+    id: &'a str,
+    entry: &'a Entry,
+}
+
+impl Named<'_> {
+    /// Tools that run at the provider are refused where there are none.
+    fn must_have(&self, tools: &[NativeTool]) -> Result<(), ProviderFailure> {
+        let Some(tool) = tools.first().filter(|_| !self.entry.has_native_tools()) else { return Ok(()) };
+        let text = format!("the provider `{}` has no tool `{}` of its own; take the tool away or choose another provider", self.id, tool.kind);
+        Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
+    }
+
+    /// The provider itself, with what was looked up for it.
+    fn ready(&self, found: &Found) -> Result<Ready<'_>, ProviderFailure> {
+        let Self { all, id, entry } = self;
+        Ok(match entry.family {
+            Family::OpenAi => Ready::owned(OpenAi { wire: self.wire(found)?, dialect: entry.dialect() }),
+            Family::Responses => Ready::owned(Responses { wire: self.wire(found)? }),
+            Family::Anthropic => Ready::owned(Anthropic { wire: self.wire(found)?, version: entry.settings.api_version.clone() }),
+            Family::Gemini => Ready::owned(Gemini { wire: self.wire(found)? }),
+            Family::Ollama => Ready::owned(Ollama { wire: self.wire(found)?, windows: entry.windows() }),
+            Family::Cohere => Ready::owned(Cohere { wire: self.wire(found)? }),
+            Family::Script => Ready::Borrowed(&all.scripts),
+            Family::Hash => Ready::Borrowed(&Hash),
+            Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience }),
+        })
+    }
+
+    fn wire(&self, found: &Found) -> Result<Wire, ProviderFailure> {
+        Ok(Wire {
+            base_url: self.entry.base_url(self.id)?,
+            credential: found.credential.clone(),
+            headers: found.headers.clone(),
+            patience: self.entry.patience,
+            until: self.entry.patience.until(),
+            outbound: Arc::clone(&self.all.outbound),
+        })
+    }
+}
+
+impl Provider for Named<'_> {
+    fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
+        Box::pin(async move {
+            self.must_have(&request.native_tools)?;
+            let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
+            let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
+            if masker.is_empty() {
+                return ask(&ready, request, deltas).await.map_err(|failure| told(failure, &masker));
+            }
+            let held = Mutex::new(String::new());
+            let hear = |delta: Delta| match delta {
+                Delta::Text(text) => say(masked(&masker, &held, &text), deltas),
+                delta @ (Delta::Reasoning(_) | Delta::Spent(_)) => deltas(delta),
+            };
+            let answer = ask(&ready, request, &hear).await;
+            say(std::mem::take(&mut *held.lock()), deltas);
+            match answer {
+                Ok(reply) => Ok(without_secrets(reply, &masker)),
+                Err(failure) => Err(told(failure, &masker)),
+            }
+        })
+    }
+
+    fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
+        Box::pin(async move {
+            let found = self.all.find(self.entry, None, &request.tenant).await?;
+            let ready = self.ready(&found)?;
+            ready.provider().embed(request).await.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
+        })
+    }
+}
+
+/// Asks once more, for a whole answer, where a stream is refused: some models, accounts and forms of answers have none.
+async fn ask(ready: &Ready<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
+    match ready.provider().chat(request, deltas).await {
+        Err(failure) if request.stream && refusal::of_streams(&failure) => {
+            let whole = ChatRequest { stream: false, ..request.clone() };
+            let mut reply = Box::pin(ready.provider().chat(&whole, deltas)).await?;
+            let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
+            reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
+            Ok(reply)
+        }
+        answer => answer,
+    }
+}
+
+enum Ready<'a> {
+    Borrowed(&'a dyn Provider),
+    Owned(Box<dyn Provider>),
+}
+
+impl Ready<'_> {
+    fn owned(provider: impl Provider + 'static) -> Self {
+        Ready::Owned(Box::new(provider))
+    }
+
+    fn provider(&self) -> &dyn Provider {
+        match self {
+            Ready::Borrowed(provider) => *provider,
+            Ready::Owned(provider) => provider.as_ref(),
+        }
+    }
+}
+
+impl Entry {
+    fn new(id: &str, config: &Config) -> Result<Self, String> {
+        let settings = config.providers.get(id).cloned().unwrap_or_default();
+        let kind = settings.kind.as_deref().unwrap_or(id).to_owned();
+        let known = known(&kind);
+        let family = match (kind.as_str(), known) {
+            (_, Some(known)) => known.2,
+            ("host", None) => Family::Host,
+            ("openai-compatible", None) => Family::OpenAi,
+            (kind, None) => return Err(format!("providers.{id}.kind: `{kind}` is no kind of provider")),
+        };
+        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
+        let patience = Patience {
+            first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| config.model_first_byte_ms())),
+            idle: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_idle_ms)),
+            total: Duration::from_millis(config.timeouts.model_total_ms),
+            answer_bytes: usize::try_from(config.limits.answer_kb << 10).unwrap_or(usize::MAX),
+            retries: settings.max_retries.unwrap_or(2),
+        };
+        let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
+        let models = settings.models.iter().map(known).collect();
+        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings, models })
+    }
+
+    fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
+        if self.base_url.is_empty() {
+            let text = format!("`providers.{id}.base_url` is not set");
+            return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
+        }
+        Ok(self.base_url.clone())
+    }
+
+    fn facts(&self, model: &str) -> models::Found {
+        match self.models.get(model) {
+            Some(facts) => models::Found { facts: Arc::clone(facts), is_known: true },
+            None => models::find(&self.dialect, model),
+        }
+    }
+
+    /// How its models are bound to a schema token by token; none where they are not.
+    fn strict_mode(&self, facts: &Facts) -> Option<&'static Mode> {
+        let takes = facts.structured() == Structured::Schema && self.settings.quirks.strict_schemas != Some(false);
+        match self.family {
+            Family::OpenAi => (takes && self.dialect().structure == Structure::Schema).then_some(&strict::OPENAI),
+            Family::Responses => takes.then_some(&strict::OPENAI),
+            Family::Anthropic => takes.then_some(&strict::ANTHROPIC),
+            Family::Gemini | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => None,
+        }
+    }
+
+    /// It finds the beginning of a prompt by a key. Azure's older interface refuses members that it does not know.
+    fn takes_cache_key(&self) -> bool {
+        match self.dialect.as_str() {
+            "openai" | "openai-responses" => true,
+            "azure-openai" => self.base_url.trim_end_matches('/').ends_with("/v1"),
+            _ => false,
+        }
+    }
+
+    fn has_native_tools(&self) -> bool {
+        match self.family {
+            Family::OpenAi => self.dialect().native_tools,
+            Family::Responses | Family::Anthropic | Family::Gemini => true,
+            Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+        }
+    }
+
+    fn windows(&self) -> BTreeMap<String, u64> {
+        self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.facts.context_window?))).collect()
+    }
+
+    fn dialect(&self) -> Dialect {
+        let mut dialect = Dialect::of(&self.dialect).with(&self.settings.quirks);
+        if let Some(azure) = &mut dialect.azure {
+            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
+            let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));
+            azure.deployments = named.collect();
+        }
+        dialect
+    }
+}
+
+/// The longest text that is kept of a failure.
+const TEXT_LIMIT: usize = 600;
+
+/// Providers repeat keys in their error texts: they are masked before the text is cut, so that no part of one stays at the edge.
+fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
+    let text = &mut failure.fault.message;
+    if !masker.is_empty() {
+        masker.message(text);
+    }
+    if let Some((end, _)) = text.char_indices().nth(TEXT_LIMIT) {
+        text.truncate(end);
+        text.push('…');
+    }
+    failure
+}
+
+/// What can be told of a text that comes in pieces.
+fn masked(masker: &Masker, held: &Mutex<String>, piece: &str) -> String {
+    let mut held = held.lock();
+    held.push_str(piece);
+    masker.settled(&mut held)
+}
+
+fn say(text: String, deltas: Deltas<'_>) {
+    if !text.is_empty() {
+        deltas(Delta::Text(text));
+    }
+}
+
+/// A model may repeat the key that its provider was asked with.
+fn without_secrets(mut reply: ChatReply, masker: &Masker) -> ChatReply {
+    masker.text(&mut reply.message.content);
+    for call in &mut reply.message.tool_calls {
+        masker.value(&mut call.arguments);
+    }
+    if let Some(blocks) = &mut reply.message.blocks {
+        masker.value(&mut blocks.value);
+    }
+    if let Some(value) = &mut reply.structured {
+        masker.value(value);
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests;

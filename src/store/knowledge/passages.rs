@@ -1,0 +1,117 @@
+//! Owns passages: their texts, their vectors, and the small copies of vectors that a search looks through.
+
+use crate::store::db::{Tx, params};
+use crate::store::error::StoreError;
+use crate::store::knowledge::fulltext;
+
+/// A reading's rows have keys of their own: its number times this, plus the place of the passage.
+const PLACES: i64 = 1 << 26;
+
+/// The key of a passage.
+#[must_use]
+pub const fn key(reading: i64, position: u64) -> i64 {
+    reading * PLACES + position as i64
+}
+
+/// The reading and the place of a key.
+#[must_use]
+pub const fn place(key: i64) -> (i64, u64) {
+    (key / PLACES, (key % PLACES).unsigned_abs())
+}
+
+/// The most passages of a reading: they are stored in one transaction, which others wait for.
+pub const MOST: usize = 200_000;
+
+/// Vectors of passages that follow each other, with their small copies.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// The place of the first.
+    pub first: u64,
+    /// The texts, to be found by their words.
+    pub texts: Vec<String>,
+    /// Little-endian floats of each.
+    pub vectors: Vec<Vec<u8>>,
+    /// All small copies, one after another.
+    pub codes: Vec<u8>,
+}
+
+/// Keeps the texts of a reading in place of those that it had.
+pub fn insert(tx: &mut Tx<'_>, reading: i64, texts: &[String]) -> Result<(), StoreError> {
+    while remove_some(tx, reading, 10_000)? {}
+    for (position, text) in (0..).zip(texts) {
+        tx.send("INSERT INTO #passages (key, content) VALUES ($1, $2)", params![key(reading, position), text])?;
+    }
+    Ok(())
+}
+
+/// The texts of passages from a place on.
+pub fn texts(tx: &mut Tx<'_>, reading: i64, first: u64, limit: usize) -> Result<Vec<String>, StoreError> {
+    tx.query(
+        "SELECT content FROM #passages WHERE key >= $1 AND key < $2 ORDER BY key LIMIT $3",
+        params![key(reading, first), key(reading + 1, 0), limit as u64],
+        |row| Ok(row.text(0)?.to_owned()),
+    )
+}
+
+/// The text of a passage.
+pub fn text(tx: &mut Tx<'_>, key: i64) -> Result<Option<String>, StoreError> {
+    tx.query_one("SELECT content FROM #passages WHERE key = $1", params![key], |row| Ok(row.text(0)?.to_owned()))
+}
+
+/// Keeps vectors; their passages can be found by their words too.
+pub fn keep_vectors(tx: &mut Tx<'_>, edition: i64, reading: i64, batch: &Batch) -> Result<(), StoreError> {
+    for ((position, vector), text) in (batch.first..).zip(&batch.vectors).zip(&batch.texts) {
+        let key = key(reading, position);
+        tx.send("INSERT INTO #vectors (key, vector) VALUES ($1, $2)", params![key, vector.as_slice()])?;
+        fulltext::add(tx, edition, key, text)?;
+    }
+    tx.execute(
+        "INSERT INTO #codes (key, codes) VALUES ($1, $2)",
+        params![key(reading, batch.first), batch.codes.as_slice()],
+    )
+    .map(drop)
+}
+
+/// Takes the place of the first of a run of small copies, and the bytes.
+type TakeCodes<'t> = &'t mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>;
+
+/// Hands the small copies of a reading to `take`, in order: the place of the first of each run, and the bytes.
+pub fn codes(tx: &mut Tx<'_>, reading: i64, take: TakeCodes<'_>) -> Result<(), StoreError> {
+    tx.query_each(
+        "SELECT key, codes FROM #codes WHERE key >= $1 AND key < $2 ORDER BY key",
+        params![key(reading, 0), key(reading + 1, 0)],
+        &mut |row| take(place(row.int(0)?).1, row.blob(1)?),
+    )
+}
+
+/// Hands the vector of a passage to `take`, if it has one.
+pub fn vector<T>(tx: &mut Tx<'_>, key: i64, take: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, StoreError> {
+    tx.query_one("SELECT vector FROM #vectors WHERE key = $1", params![key], |row| Ok(take(row.blob(0)?)))
+}
+
+/// The length of a reading's vectors, in bytes.
+pub fn vector_bytes(tx: &mut Tx<'_>, edition: i64) -> Result<Option<u64>, StoreError> {
+    let found = tx.query_one(
+        "SELECT no FROM #readings WHERE edition = $1 AND state IN ('live', 'working', 'waiting') AND done > 0 ORDER BY no LIMIT 1",
+        params![edition],
+        |row| row.int(0),
+    )?;
+    let Some(reading) = found else { return Ok(None) };
+    vector(tx, key(reading, 0), |bytes| bytes.len() as u64)
+}
+
+/// Removes some rows of a reading; false when none were left.
+pub fn remove_some(tx: &mut Tx<'_>, reading: i64, limit: u64) -> Result<bool, StoreError> {
+    let first = tx.query_one(
+        "SELECT key FROM #passages WHERE key >= $1 AND key < $2 ORDER BY key LIMIT 1",
+        params![key(reading, 0), key(reading + 1, 0)],
+        |row| row.int(0),
+    )?;
+    let Some(first) = first else { return Ok(false) };
+    let last = (first + i64::try_from(limit).unwrap_or(i64::MAX / 2) - 1).min(key(reading + 1, 0) - 1);
+    fulltext::remove(tx, first, last)?;
+    tx.execute("DELETE FROM #codes WHERE key BETWEEN $1 AND $2", params![first, last])?;
+    tx.execute("DELETE FROM #vectors WHERE key BETWEEN $1 AND $2", params![first, last])?;
+    tx.execute("DELETE FROM #passages WHERE key BETWEEN $1 AND $2", params![first, last])?;
+    Ok(true)
+}

@@ -1,0 +1,113 @@
+//! Owns the fields of an agent: what may be written, the defaults, the references to tools.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::agent::CacheTtl;
+use crate::studio::definitions::catalog::Catalog;
+use crate::studio::definitions::fields::Fields;
+use crate::studio::definitions::secrets;
+
+/// Tool types that providers run themselves are named freely: letters, digits, `_`, `-`, `.`.
+const PROVIDER_TYPE: usize = 64;
+
+/// Reads the writable fields of an agent, in the order in which they are shown.
+pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
+    let (provider, model) = read_model(fields, catalog);
+    let mut body = Map::new();
+    body.insert("description".into(), fields.text("description", 10_000).unwrap_or_default().into());
+    body.insert("provider".into(), provider.into());
+    body.insert("model".into(), model.into());
+    body.insert("credential".into(), secrets::read_name(fields, "credential"));
+    body.insert("instructions".into(), fields.text("instructions", 100_000).unwrap_or_default().into());
+    body.insert("tools".into(), fields.each("tools", read_tool_ref).into());
+    body.insert("require_tool_approval".into(), fields.flag("require_tool_approval", false).into());
+    body.insert("tool_max_runs".into(), fields.integer("tool_max_runs", 1..=100).unwrap_or(10).into());
+    body.insert("parallel_tool_calls".into(), fields.maybe_flag("parallel_tool_calls").into());
+    body.insert("on_length".into(), fields.choice("on_length", &["keep", "fail"]).unwrap_or("keep").into());
+    body.insert("parameters".into(), fields.nested("parameters", read_parameters));
+    body.insert("output_schema".into(), read_schema_name(fields, catalog));
+    body.insert("schema".into(), fields.schema("schema").cloned().into());
+    body.insert("memory_config".into(), fields.nested("memory_config", read_memory));
+    body.insert("tags".into(), fields.texts("tags").into());
+    body.insert("metadata".into(), fields.object("metadata").into());
+    body
+}
+
+/// Provider and model; both absent are the configured defaults.
+fn read_model(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, String) {
+    let (provider, model) = catalog.default_model();
+    let given = fields.text("provider", 255).filter(|text| !text.is_empty());
+    let wanted = fields.text("model", 255).filter(|text| !text.is_empty());
+    if wanted.is_none() && given.is_some_and(|given| given != provider) {
+        fields.wrong("model", "is required when provider is given");
+    }
+    (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
+}
+
+/// A tool reference with all its keys.
+pub(in crate::studio) fn read_tool_ref(fields: &mut Fields<'_>) -> Value {
+    let reference = fields.required("ref", 255).unwrap_or_default();
+    if !reference.is_empty() && !is_tool_ref(reference) {
+        fields.wrong("ref", "must be host:<name>, tool:<id or slug>, toolkit:<key>, mcp:<slug> or provider:<type>");
+    }
+    let config = fields.object("config");
+    for (name, value) in &config {
+        if value.as_str().is_some_and(|text| secrets::looks_secret(name, text)) {
+            fields.wrong(&format!("config.{name}"), "looks like a secret; name it instead, as in `secret:NAME`");
+        }
+    }
+    json!({
+        "ref": reference, "config": config, "only": fields.maybe_texts("only"), "exclude": fields.texts("exclude"),
+        "require_approval": fields.maybe_flag("require_approval"), "idempotent": fields.maybe_flag("idempotent"),
+    })
+}
+
+fn is_tool_ref(reference: &str) -> bool {
+    let Some((scheme, name)) = reference.split_once(':') else { return false };
+    let word = |text: &str, most: usize| {
+        (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
+    };
+    match scheme {
+        "host" | "tool" | "mcp" => word(name, 128),
+        "provider" => word(name, PROVIDER_TYPE),
+        "toolkit" => name.split_once('/').map_or_else(|| word(name, 64), |(kit, tool)| word(kit, 64) && word(tool, 64)),
+        _ => false,
+    }
+}
+
+fn read_parameters(fields: &mut Fields<'_>) -> Value {
+    let cache_ttl = fields.choice("cache_ttl", &CacheTtl::NAMES);
+    let mut parameters = json!({
+        "temperature": fields.number("temperature", 0.0..=2.0), "top_p": fields.number("top_p", 0.0..=1.0),
+        "max_tokens": fields.integer("max_tokens", 1..=i64::MAX), "reasoning_effort": fields.text("reasoning_effort", 64),
+        "stop": fields.maybe_texts("stop"),
+    });
+    if let (Some(ttl), Some(members)) = (cache_ttl, parameters.as_object_mut()) {
+        members.insert("cache_ttl".into(), ttl.into());
+    }
+    parameters
+}
+
+fn read_memory(fields: &mut Fields<'_>) -> Value {
+    let threshold = fields.number("summarization_threshold", 0.0..=1.0).cloned();
+    if threshold.as_ref().and_then(Value::as_f64) == Some(0.0) {
+        fields.wrong("summarization_threshold", "must be above 0");
+    }
+    json!({
+        "context_window": fields.integer("context_window", 256..=i64::MAX),
+        "driver": fields.choice("driver", &["database", "in_memory"]).unwrap_or("database"),
+        "summarization_enabled": fields.flag("summarization_enabled", false),
+        "summarization_threshold": threshold.unwrap_or_else(|| json!(0.85)),
+        "budget_rag": fields.integer("budget_rag", 1..=i64::MAX),
+        "budget_tool_results": fields.integer("budget_tool_results", 1..=i64::MAX),
+        "budget_state": fields.integer("budget_state", 1..=i64::MAX),
+    })
+}
+
+fn read_schema_name(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {
+    let Some(name) = fields.text("output_schema", 255) else { return Value::Null };
+    if catalog.schema(name).is_none() {
+        fields.wrong("output_schema", &format!("names no registered schema: `{name}`"));
+    }
+    Value::from(name)
+}

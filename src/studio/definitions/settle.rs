@@ -1,0 +1,69 @@
+//! Owns the checks of a body that need the database: references to other definitions, the graph of a workflow.
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::model::check::Known as _;
+use crate::model::graph::Graph;
+use crate::store::Tx;
+use crate::studio::definitions::catalog::Catalog;
+use crate::studio::definitions::fields::Problems;
+use crate::studio::definitions::known::KnownInStore;
+use crate::studio::definitions::resource::{Resource, Written};
+use crate::studio::definitions::workflows::Seen;
+use crate::studio::definitions::{find, workflows};
+use crate::studio::reach::Refusal;
+
+/// Checks what a body says of others, and puts ids where it has slugs.
+pub(in crate::studio) fn settle(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    resource: Resource,
+    written: &mut Written,
+) -> Result<Seen, Refusal> {
+    match resource {
+        Resource::Agent => settle_agent(tx, tenant, catalog, written)?,
+        Resource::Tool => settle_tool(tx, tenant, catalog, written)?,
+        Resource::Workflow => return settle_workflow(tx, tenant, catalog, written),
+        Resource::McpServer | Resource::KnowledgeBase => {}
+    }
+    Ok(Seen::default())
+}
+
+/// Stored tools, servers and toolkits that an agent names must be there. Host tools may be declared later.
+fn settle_agent(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &Written) -> Result<(), Refusal> {
+    let mut problems = Problems::default();
+    let known = KnownInStore::new(tx, tenant, catalog, None);
+    let refs = written.body.get("tools").and_then(Value::as_array);
+    for (at, item) in refs.into_iter().flatten().enumerate() {
+        let reference = item["ref"].as_str().unwrap_or_default();
+        if !reference.starts_with("host:") && known.tool(reference).is_none() {
+            problems.add(format!("tools.{at}.ref"), format!("tools.{at}.ref names nothing that is known: `{reference}`"));
+        }
+    }
+    known.into_result()?;
+    Ok(problems.into_result()?)
+}
+
+/// The base that a search tool looks in must be there; it is kept by its id.
+fn settle_tool(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &mut Written) -> Result<(), Refusal> {
+    let Some(Value::Object(config)) = written.body.get_mut("config") else { return Ok(()) };
+    let Some(name) = config.get("knowledge_base_id").and_then(Value::as_str) else { return Ok(()) };
+    let path = "config.knowledge_base_id";
+    let Some(base) = find(tx, tenant, catalog, Resource::KnowledgeBase, name)? else {
+        return Err(Error::field(path, format!("{path} names no knowledge base: `{name}`")).into());
+    };
+    config.insert("knowledge_base_id".into(), base.id.to_string().into());
+    Ok(())
+}
+
+/// A graph with errors is refused; one without is stored in its full form.
+fn settle_workflow(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &mut Written) -> Result<Seen, Refusal> {
+    let graph = written.body.get("graph").cloned().unwrap_or_default();
+    let issues = workflows::check(tx, tenant, catalog, &graph, written.body.get("state_schema"))?;
+    let warnings = workflows::must_be_valid(issues)?;
+    let full = Graph::parse(&graph).map_or_else(|_| graph.clone(), |graph| graph.to_json().clone());
+    written.body.insert("graph".into(), full);
+    Ok(Seen { warnings, agents: workflows::agents_of(tx, tenant, &graph)? })
+}

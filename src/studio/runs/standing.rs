@@ -1,0 +1,109 @@
+//! Owns where a run stands, as those who go on with a conversation need to know it: its open pauses, what was answered, its position.
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Loaded, load};
+use crate::error::Result;
+use crate::model::Id;
+use crate::model::event::{EntityKind, Pause, PauseReason};
+use crate::model::run::Status;
+use crate::store::threads;
+use crate::studio::definitions::must_find;
+use crate::studio::definitions::resource::Resource;
+use crate::studio::facade::{Scope, Studio};
+
+/// Where a run stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// The run.
+    pub run: Id,
+    /// Its thread.
+    pub thread: Id,
+    /// What it is a run of.
+    pub entity: EntityKind,
+    /// Its id.
+    pub entity_id: Id,
+    /// Its status.
+    pub status: Status,
+    /// Its open pauses, in the order of branches.
+    pub pauses: Vec<Pause>,
+    /// Pauses that were answered.
+    pub answered: Vec<Id>,
+    /// What the user said at its beginning.
+    pub message: String,
+    /// The state that it began with, without internal keys.
+    pub state: Map<String, Value>,
+    /// The number of the last event.
+    pub last: u64,
+    /// The number before the newest part that answers a message.
+    pub newest_part: u64,
+}
+
+impl Standing {
+    /// The earliest open question to a person.
+    #[must_use]
+    pub fn question(&self) -> Option<&Pause> {
+        self.pauses.iter().find(|pause| matches!(pause.reason, PauseReason::Human { .. }))
+    }
+}
+
+impl Studio {
+    /// The id of a workflow or an agent.
+    ///
+    /// # Errors
+    /// An unknown one; the store.
+    pub async fn entity_id(&self, scope: &Scope, entity: EntityKind, id: &str) -> Result<Id> {
+        let resource = match entity {
+            EntityKind::Workflow => Resource::Workflow,
+            EntityKind::Agent => Resource::Agent,
+        };
+        let (tenant, catalog, id) = (scope.tenant.clone(), self.catalog(), id.to_owned());
+        self.reading(move |tx| Ok(must_find(tx, &tenant, &catalog, resource, &id)?.id)).await
+    }
+
+    /// Where the newest run of a workflow or an agent on a thread stands; none when there is no run.
+    ///
+    /// # Errors
+    /// The store.
+    pub async fn newest_on(&self, scope: &Scope, entity: &Id, thread: &Id) -> Result<Option<Standing>> {
+        let (tenant, entity, thread) = (scope.tenant.clone(), *entity, *thread);
+        let found = self.reading(move |tx| Ok(threads::newest_run(tx, &tenant, &thread, &entity)?)).await?;
+        match found {
+            Some((run, _)) => self.standing(scope, &run.to_string()).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Where a run stands.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn standing(&self, scope: &Scope, run: &str) -> Result<Standing> {
+        let (world, tenant, run) = (self.world().clone(), scope.tenant.clone(), run.to_owned());
+        self.on_runtime(async move {
+            let loaded: Loaded = Box::pin(load(&world, &tenant, &run)).await?;
+            let folded = loaded.fold(None)?;
+            let created = &loaded.created;
+            let mut state: Map<String, Value> =
+                created.state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect();
+            state.insert("input".into(), created.message.as_str().into());
+            if !created.attachments.is_empty() {
+                state.insert("attachments".into(), json!(created.attachments));
+            }
+            Ok(Standing {
+                run: folded.id,
+                thread: created.thread,
+                entity: created.entity,
+                entity_id: created.entity_id,
+                status: folded.status,
+                pauses: folded.pauses().into_iter().map(|(_, pause)| pause.clone()).collect(),
+                answered: folded.answered.keys().copied().collect(),
+                message: created.message.clone(),
+                state,
+                last: loaded.telling(&world, false).ordered.last,
+                newest_part: loaded.newest_part(&world),
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,229 @@
+//! Owns the trace JSON: a run as people and other programs read it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::engine::{Loaded, load};
+use crate::error::{Error, Result};
+use crate::model::event::{EntityKind, PartHash};
+use crate::model::run::{Run, Status};
+use crate::model::trace::{self, Span, Step, Trace};
+use crate::model::usage::Usage;
+use crate::store::log::parts;
+use crate::store::runs::list;
+use crate::studio::facade::{Scope, Studio};
+use crate::studio::runs::cutting::cut_values;
+use crate::studio::runs::summaries::{add_usage, run_summary};
+
+/// What of a trace is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one switch of the request")]
+pub struct TraceQuery {
+    /// The graph that the run ran.
+    pub graph: bool,
+    /// What models were sent and what they answered.
+    pub messages: bool,
+    /// The spans of child runs, too.
+    pub children: bool,
+    /// The state that each step began with.
+    pub snapshots: bool,
+    /// Anything that can be large.
+    pub payloads: bool,
+}
+
+impl Default for TraceQuery {
+    fn default() -> Self {
+        Self { graph: false, messages: false, children: false, snapshots: true, payloads: true }
+    }
+}
+
+/// Snapshots of one answer, in bytes; the rest is left out.
+const SNAPSHOTS: usize = 4 << 20;
+
+impl Studio {
+    /// The trace of a run.
+    ///
+    /// # Errors
+    /// An unknown run; the store.
+    pub async fn trace(&self, scope: &Scope, run: &str, query: TraceQuery) -> Result<Value> {
+        let loaded = load(self.world(), &scope.tenant, run).await?;
+        let child = loaded.row.parent.is_some();
+        let folded = loaded.fold(None)?;
+        let read = self.read_trace(&loaded, query.snapshots && query.payloads && !child);
+        let texts = if query.messages { self.part_texts(scope, &read).await? } else { HashMap::new() };
+        let (tenant, id) = (Arc::clone(&scope.tenant), loaded.row.id);
+        let children = self.world().store.read(move |tx| list::children(tx, &tenant, &id)).await?;
+        let now = self.world().clock.now();
+        let currency = &self.config().usage.currency;
+        let summaries: Vec<Value> = children.iter().map(|row| Value::Object(run_summary(row, now, currency))).collect();
+        let steps = if child { Vec::new() } else { self.steps(&read.steps, query) };
+        let owners: HashMap<_, _> = read.steps.iter().filter_map(|step| Some((step.id, step.child_run?))).collect();
+        // A child's spans are shown with the child, or when they are asked for.
+        let mine = |span: &&Span| match (loaded.row.parent, owners.get(&span.step)) {
+            (Some(_), owner) => owner == Some(&loaded.row.id),
+            (None, Some(_)) => query.children,
+            (None, None) => true,
+        };
+        let native = self.config().observability.native_tracing;
+        let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads));
+        Ok(json!({
+            "trace": self.head(&loaded, &folded, query, child),
+            "steps": steps,
+            "spans": spans.collect::<Vec<_>>(),
+            "children": summaries,
+        }))
+    }
+
+    fn read_trace(&self, loaded: &Loaded, snapshots: bool) -> Trace {
+        let id = loaded.row.parent.unwrap_or(loaded.row.id);
+        Trace::read(id, &loaded.entries, &loaded.created, &loaded.plan, snapshots)
+    }
+
+    fn steps(&self, steps: &[Step], query: TraceQuery) -> Vec<Value> {
+        let mut room = SNAPSHOTS;
+        let show = |step: &Step| {
+            let size = step.snapshot.as_ref().map_or(0, crate::model::state::State::size_bytes);
+            let omitted = size > room;
+            let state = step.snapshot.as_ref().filter(|_| !omitted);
+            if state.is_some() {
+                room -= size;
+            }
+            let state = state.map(|state| Value::Object(state.to_json(false)));
+            let shown = step.json(state, omitted, query.payloads, self.usage_fields(&step.usage));
+            if query.payloads { shown } else { brief(shown) }
+        };
+        steps.iter().map(show).collect()
+    }
+
+    fn span(&self, span: &Span, texts: &HashMap<PartHash, Arc<str>>, payloads: bool) -> Value {
+        let parsed = |hash: &PartHash| texts.get(hash).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let messages = (span.kind == "llm" && !texts.is_empty()).then(|| {
+            let sent = span.prompt.iter().filter_map(parsed).collect();
+            (Value::Array(sent), span.answer.as_ref().and_then(parsed).unwrap_or_default())
+        });
+        let shown = span.json(messages, payloads, |usage| self.usage_fields(usage));
+        if payloads { shown } else { brief(shown) }
+    }
+
+    fn usage_fields(&self, usage: &Usage) -> Map<String, Value> {
+        let mut fields = Map::new();
+        add_usage(&mut fields, usage, &self.config().usage.currency);
+        fields
+    }
+
+    async fn part_texts(&self, scope: &Scope, read: &Trace) -> Result<HashMap<PartHash, Arc<str>>> {
+        let mut wanted: Vec<PartHash> =
+            read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect();
+        wanted.sort();
+        wanted.dedup();
+        let tenant = Arc::clone(&scope.tenant);
+        let found = self.world().store.read(move |tx| {
+            let mut texts = HashMap::new();
+            for hash in &wanted {
+                if let Some(text) = parts::part(tx, &tenant, hash)? {
+                    texts.insert(Arc::clone(hash), text);
+                }
+            }
+            Ok(texts)
+        });
+        Ok(found.await?)
+    }
+
+    fn head(&self, loaded: &Loaded, run: &Run, query: TraceQuery, child: bool) -> Value {
+        let row = &loaded.row;
+        let now = self.world().clock.now();
+        let mut head = run_summary(row, now, &self.config().usage.currency);
+        let created = &loaded.created;
+        let workflow = (row.entity_type == EntityKind::Workflow).then_some(&row.entity_name);
+        let own = !child;
+        head.insert("workflow_name".into(), json!(workflow));
+        head.insert("workflow_revision".into(), json!(row.revision));
+        head.insert("error_message".into(), json!(row.error.as_ref().and_then(|error| error.get("message"))));
+        let input = json!({
+            "message": created.message, "state": public(&created.state), "attachments": created.attachments,
+            "thread_id": created.thread,
+        });
+        head.insert("input".into(), input);
+        let output = run.output.as_ref().filter(|_| own && run.status == Status::Completed);
+        head.insert("output".into(), json!(output.filter(|_| query.payloads)));
+        head.insert("reply".into(), json!(run.reply.as_ref().filter(|_| own && run.status == Status::Completed)));
+        head.insert("checkpoint".into(), json!(trace::checkpoint(run).filter(|_| own && query.payloads)));
+        head.insert("pauses".into(), if own { trace::pauses(run, &loaded.entries).into() } else { json!([]) });
+        head.insert("async_progress_steps".into(), self.progress(loaded, own).into());
+        head.insert("last_event_id".into(), json!(loaded.telling(self.world(), false).ordered.last));
+        if query.graph {
+            let mut graph = loaded.plan.graph().to_json().clone();
+            if let Some(mut masks) = self.world().masks() {
+                masks.value(&mut graph);
+            }
+            head.insert("graph".into(), graph);
+        }
+        Value::Object(head)
+    }
+
+    /// The last events of an async run that its steps told.
+    fn progress(&self, loaded: &Loaded, own: bool) -> Vec<Value> {
+        if !own || loaded.row.mode != "async" || !self.config().async_progress.enabled {
+            return Vec::new();
+        }
+        let told = ["step_started", "step_completed", "step_failed", "branch_completed", "tool_call", "tool_result"];
+        let telling = loaded.telling(self.world(), false);
+        let frames: Vec<_> = telling.ordered.frames.iter().filter(|frame| told.contains(&frame.event())).collect();
+        let first = frames.len().saturating_sub(500);
+        frames[first..]
+            .iter()
+            .map(|frame| {
+                let mut data = Vec::new();
+                frame.write_data(&mut data);
+                let data: Value = serde_json::from_slice(&data).unwrap_or_default();
+                json!({"seq": frame.number(), "event": frame.event(), "data": data})
+            })
+            .collect()
+    }
+
+    /// One step whole, with its spans and messages; long values are cut unless `full`.
+    ///
+    /// # Errors
+    /// An unknown run or step; the store.
+    pub async fn step(&self, scope: &Scope, run: &str, step: &str, full: bool) -> Result<Value> {
+        let loaded = load(self.world(), &scope.tenant, run).await?;
+        let read = self.read_trace(&loaded, true);
+        let texts = self.part_texts(scope, &read).await?;
+        let found = read.steps.iter().find(|found| found.id.to_string() == step);
+        let found = found.ok_or_else(|| Error::not_found("step", step))?;
+        let state = found.snapshot.as_ref().map(|state| Value::Object(state.to_json(false)));
+        let mut shown = found.json(state, false, true, self.usage_fields(&found.usage));
+        let native = self.config().observability.native_tracing;
+        let spans = read.spans.iter().filter(|span| native && span.step == found.id);
+        shown["spans"] = spans.map(|span| self.span(span, &texts, true)).collect();
+        if !full {
+            cut_values(&mut shown);
+        }
+        Ok(shown)
+    }
+}
+
+fn public(state: &Map<String, Value>) -> Map<String, Value> {
+    state.iter().filter(|(key, _)| !key.starts_with("__")).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Leaves out what says nothing, so that a long trace stays small: nulls, empty values, zeros of counts, what is not so.
+fn brief(mut shown: Value) -> Value {
+    if let Value::Object(fields) = &mut shown {
+        let used = fields.get("total_tokens").and_then(Value::as_u64).unwrap_or_default() > 0;
+        fields.retain(|name, value| match value {
+            Value::Null | Value::Bool(false) => false,
+            Value::String(text) => !text.is_empty() && (used || !matches!(name.as_str(), "currency" | "estimated_cost")),
+            Value::Array(items) => !items.is_empty(),
+            Value::Number(number) => match name.as_str() {
+                "seq" | "duration_ms" | "iteration" => true,
+                "attempt" => number.as_u64() != Some(1),
+                _ => number.as_u64() != Some(0),
+            },
+            Value::Bool(true) | Value::Object(_) => true,
+        });
+    }
+    shown
+}
