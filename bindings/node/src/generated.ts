@@ -44,15 +44,15 @@ export const FUNCTIONS = {
   studio_host_next: ['int32', ['handle', 'int32', 'buffer']],
   studio_host_complete: ['int32', ['handle', 'uint64', 'int32', 'bytes', 'size']],
   studio_log_set: ['int32', ['pointer', 'pointer', 'pointer']],
+  studio_start: ['int32', ['handle', 'text', 'bytes', 'size', 'bytes', 'size', 'outHandle', 'buffer']],
+  studio_ready: ['int32', ['handle', 'int32', 'words', 'size', 'words']],
+  studio_engine_fd: ['int32', ['handle']],
   studio_stream_next: ['int32', ['handle', 'int32', 'buffer']],
   studio_stream_next_batch: ['int32', ['handle', 'int32', 'size', 'buffer']],
   studio_stream_fd: ['int32', ['handle']],
   studio_stream_on_event: ['int32', ['handle', 'pointer', 'pointer', 'pointer']],
   studio_stream_cancel: ['int32', ['handle']],
   studio_stream_close: ['int32', ['handle']],
-  studio_start: ['int32', ['handle', 'text', 'bytes', 'size', 'bytes', 'size', 'outHandle', 'buffer']],
-  studio_ready: ['int32', ['handle', 'int32', 'words', 'size', 'words']],
-  studio_engine_fd: ['int32', ['handle']],
 } as const satisfies Record<string, readonly [Kind, readonly Kind[]]>;
 
 /** Operations of `call`. */
@@ -101,8 +101,6 @@ export type EventName =
   | 'loop_iteration'
   | 'step_retrying'
   | 'checkpoint_hit'
-  | 'step_completed'
-  | 'step_failed'
   | 'token'
   | 'tool_call'
   | 'tool_result'
@@ -113,6 +111,8 @@ export type EventName =
   | 'human_input_required'
   | 'tool_approval_required'
   | 'tool_approval_resolved'
+  | 'step_completed'
+  | 'step_failed'
   | 'trace_completed'
   | 'trace_failed'
   | 'trace_cancelled'

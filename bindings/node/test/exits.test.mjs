@@ -41,7 +41,13 @@ async function ended(program, path, how) {
 }
 
 // An exception that nobody catches is 1 in Node.js, Bun and Deno.
-for (const [how, code] of [['idle', 3], ['exit', 3], ['throw', 1], ['close', 3], ['signal', 3]]) {
+for (const [how, code] of [
+  ['idle', 3],
+  ['exit', 3],
+  ['throw', 1],
+  ['close', 3],
+  ['signal', 3],
+]) {
   test(`a process ends by: ${how}`, async (t) => {
     const { path, remove } = folder();
     t.after(remove);

@@ -11,7 +11,11 @@ import { handler } from '../dist/http/fetch.js';
 import { calling, gate, opened, until } from './opened.mjs';
 
 const FRAMEWORKS = ['http', 'express', 'fastify', 'koa', 'nest', 'fetch'];
-const post = (body, more = {}) => ({ method: 'POST', headers: { 'content-type': 'application/json', ...more }, body: JSON.stringify(body) });
+const post = (body, more = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...more },
+  body: JSON.stringify(body),
+});
 
 async function freePort() {
   const server = net.createServer().listen(0, '127.0.0.1');
@@ -64,7 +68,10 @@ for (const framework of FRAMEWORKS) {
     const agent = await made.json();
     assert.deepEqual([made.status, agent.name], [201, name]);
     const found = await raw(port, `/studio/api/agents?q=${encodeURIComponent("Zoë's")}`);
-    assert.deepEqual(JSON.parse(found.text).data.map((one) => one.id), [agent.id]);
+    assert.deepEqual(
+      JSON.parse(found.text).data.map((one) => one.id),
+      [agent.id],
+    );
     const gone = await fetch(`${base}/studio/api/agents/${agent.id}`, { method: 'DELETE', headers: { 'x-requested-with': 'test' } });
     assert.deepEqual([gone.status, await gone.text()], [204, '']);
     const missing = await raw(port, '/studio/api/agents/a%2Fb%20%C3%BC');
@@ -113,7 +120,10 @@ for (const framework of FRAMEWORKS) {
     });
     await studio.call('workflow.save', calling('slow'));
     const control = new AbortController();
-    const answer = await fetch(`${base}/studio/workflows/calls-slow/run/stream`, { ...post({ message: 'x', on_disconnect: 'cancel' }), signal: control.signal });
+    const answer = await fetch(`${base}/studio/workflows/calls-slow/run/stream`, {
+      ...post({ message: 'x', on_disconnect: 'cancel' }),
+      signal: control.signal,
+    });
     await answer.body.getReader().read();
     await begun.opened;
     control.abort();

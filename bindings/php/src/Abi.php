@@ -79,8 +79,6 @@ final class Abi
     public const EVENT_LOOP_ITERATION = 'loop_iteration';
     public const EVENT_STEP_RETRYING = 'step_retrying';
     public const EVENT_CHECKPOINT_HIT = 'checkpoint_hit';
-    public const EVENT_STEP_COMPLETED = 'step_completed';
-    public const EVENT_STEP_FAILED = 'step_failed';
     public const EVENT_TOKEN = 'token';
     public const EVENT_TOOL_CALL = 'tool_call';
     public const EVENT_TOOL_RESULT = 'tool_result';
@@ -91,6 +89,8 @@ final class Abi
     public const EVENT_HUMAN_INPUT_REQUIRED = 'human_input_required';
     public const EVENT_TOOL_APPROVAL_REQUIRED = 'tool_approval_required';
     public const EVENT_TOOL_APPROVAL_RESOLVED = 'tool_approval_resolved';
+    public const EVENT_STEP_COMPLETED = 'step_completed';
+    public const EVENT_STEP_FAILED = 'step_failed';
     public const EVENT_TRACE_COMPLETED = 'trace_completed';
     public const EVENT_TRACE_FAILED = 'trace_failed';
     public const EVENT_TRACE_CANCELLED = 'trace_cancelled';
@@ -135,13 +135,13 @@ final class Abi
         int32_t studio_host_set(uint64_t engine, const char * ops_json, size_t len, void * host, void * user_data, void * destroy);
         int32_t studio_host_next(uint64_t engine, int32_t timeout_ms, studio_buf * out);
         int32_t studio_host_complete(uint64_t engine, uint64_t call_id, int32_t ok, const char * data, size_t len);
+        int32_t studio_start(uint64_t engine, const char * op, const char * request, size_t len, const char * body, size_t body_len, uint64_t * out, studio_buf * err);
+        int32_t studio_ready(uint64_t engine, int32_t timeout_ms, uint64_t * handles, size_t room, size_t * count);
+        int32_t studio_engine_fd(uint64_t engine);
         int32_t studio_stream_next(uint64_t stream, int32_t timeout_ms, studio_buf * out);
         int32_t studio_stream_next_batch(uint64_t stream, int32_t timeout_ms, size_t max_bytes, studio_buf * out);
         int32_t studio_stream_fd(uint64_t stream);
         int32_t studio_stream_cancel(uint64_t stream);
         int32_t studio_stream_close(uint64_t stream);
-        int32_t studio_start(uint64_t engine, const char * op, const char * request, size_t len, const char * body, size_t body_len, uint64_t * out, studio_buf * err);
-        int32_t studio_ready(uint64_t engine, int32_t timeout_ms, uint64_t * handles, size_t room, size_t * count);
-        int32_t studio_engine_fd(uint64_t engine);
         C;
 }

@@ -27,14 +27,14 @@ module WfStudio
       [:studio_host_set, [:uint64, :pointer, :size_t, :pointer, :pointer, :pointer], :int32, true],
       [:studio_host_next, [:uint64, :int32, :pointer], :int32, true],
       [:studio_host_complete, [:uint64, :uint64, :int32, :pointer, :size_t], :int32, false],
+      [:studio_start, [:uint64, :string, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int32, false],
+      [:studio_ready, [:uint64, :int32, :pointer, :size_t, :pointer], :int32, true],
+      [:studio_engine_fd, [:uint64], :int32, false],
       [:studio_stream_next, [:uint64, :int32, :pointer], :int32, true],
       [:studio_stream_next_batch, [:uint64, :int32, :size_t, :pointer], :int32, true],
       [:studio_stream_fd, [:uint64], :int32, false],
       [:studio_stream_cancel, [:uint64], :int32, false],
       [:studio_stream_close, [:uint64], :int32, false],
-      [:studio_start, [:uint64, :string, :pointer, :size_t, :pointer, :size_t, :pointer, :pointer], :int32, false],
-      [:studio_ready, [:uint64, :int32, :pointer, :size_t, :pointer], :int32, true],
-      [:studio_engine_fd, [:uint64], :int32, false],
     ].freeze
   end
 
@@ -90,8 +90,6 @@ module WfStudio
     LOOP_ITERATION = "loop_iteration"
     STEP_RETRYING = "step_retrying"
     CHECKPOINT_HIT = "checkpoint_hit"
-    STEP_COMPLETED = "step_completed"
-    STEP_FAILED = "step_failed"
     TOKEN = "token"
     TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
@@ -102,6 +100,8 @@ module WfStudio
     HUMAN_INPUT_REQUIRED = "human_input_required"
     TOOL_APPROVAL_REQUIRED = "tool_approval_required"
     TOOL_APPROVAL_RESOLVED = "tool_approval_resolved"
+    STEP_COMPLETED = "step_completed"
+    STEP_FAILED = "step_failed"
     TRACE_COMPLETED = "trace_completed"
     TRACE_FAILED = "trace_failed"
     TRACE_CANCELLED = "trace_cancelled"

@@ -14,7 +14,7 @@ final class Abi {
     static final int TIMEOUT = 2;
     /** The bytes are a call to the host, `{"op","call_id","payload"}`, to be answered with `studio_host_complete`. */
     static final int HOST_CALL = 3;
-    /** The bytes are the head of an HTTP answer, `{"status","headers"}`, or the whole answer of an operation: once, before the body. */
+    /** The bytes are what a request that `studio_start` began answers first: the head of an HTTP answer `{"status","headers"}`, `{"trace_id"}` of a run, or the whole answer of an operation. It comes once, before the body. */
     static final int HEAD = 4;
     /** An argument is wrong. */
     static final int INVALID = -1;

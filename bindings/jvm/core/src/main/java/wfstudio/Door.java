@@ -36,6 +36,12 @@ interface Door {
     /** Answers a call: `ok` 1 the result, 0 a failure `{"message"}`, 2 a chunk with more to follow. `STUDIO_NOT_FOUND` when the call is not known, was answered, or is no longer waited for. */
     int hostComplete(long engine, long callId, int ok, byte[] data);
 
+    /** Begins a request and never waits. `op` is `http` (`request` is the head of `studio_http`, `body` its body), `run`, `resume`, or any operation of `studio_call`. The stream brings `STUDIO_HOST_CALL` (with `"host_calls": "inline"`), `STUDIO_HEAD` once, `STUDIO_OK` with the body, and `STUDIO_END`; or a negative code with its problem. Closing it before the head gives the request up; a run that exists by then goes on, unless it was started with `"on_disconnect": "cancel"`. Allowed inside callbacks. */
+    int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err);
+
+    /** Which streams of the engine have news: `*count` handles, at most `room`; 0 among them says that calls to the host wait for `studio_host_next`. Each is told once, and again only after `next` (of 0: `studio_host_next`) with a timeout of 0 found nothing. So one waiter serves all streams of an engine. `timeout_ms`: 0 does not wait, negative waits for ever. A handle may be told before the function that opens its stream has returned on another thread. */
+    int ready(long engine, int timeoutMs, long[] handles, long[] count);
+
     /** The next event, or the next piece of a body. `timeout_ms`: 0 does not wait, negative waits for ever. */
     int streamNext(long stream, int timeoutMs, Buffer out);
 
@@ -47,10 +53,4 @@ interface Door {
 
     /** Closes the stream. The run goes on, unless it was started with `"on_disconnect": "cancel"` and is not at its end. */
     int streamClose(long stream);
-
-    /** Begins a request and never waits. */
-    int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err);
-
-    /** Streams with news, each once until a `next` with a timeout of 0 found it empty; 0 among them: calls to the host wait. */
-    int ready(long engine, int timeoutMs, long[] handles, long[] count);
 }

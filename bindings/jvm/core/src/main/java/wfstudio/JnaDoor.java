@@ -24,12 +24,12 @@ final class JnaDoor implements Door {
     private static native int studio_host_set(long engine, byte[] opsJson, long len, Pointer host, Pointer userData, Pointer destroy);
     private static native int studio_host_next(long engine, int timeoutMs, Pointer out);
     private static native int studio_host_complete(long engine, long callId, int ok, byte[] data, long len);
+    private static native int studio_start(long engine, byte[] op, byte[] request, long len, byte[] body, long bodyLen, long[] out, Pointer err);
+    private static native int studio_ready(long engine, int timeoutMs, long[] handles, long room, long[] count);
     private static native int studio_stream_next(long stream, int timeoutMs, Pointer out);
     private static native int studio_stream_next_batch(long stream, int timeoutMs, long maxBytes, Pointer out);
     private static native int studio_stream_cancel(long stream);
     private static native int studio_stream_close(long stream);
-    private static native int studio_start(long engine, byte[] op, byte[] request, long len, byte[] body, long bodyLen, long[] out, Pointer err);
-    private static native int studio_ready(long engine, int timeoutMs, long[] handles, long room, long[] count);
 
     @Override
     public int abiVersion() {
@@ -89,6 +89,20 @@ final class JnaDoor implements Door {
     }
 
     @Override
+    public int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err) {
+        try (Memory errMemory = empty()) {
+            int code = studio_start(engine, text(op), request, size(request), body, size(body), out, errMemory);
+            take(errMemory, err);
+            return code;
+        }
+    }
+
+    @Override
+    public int ready(long engine, int timeoutMs, long[] handles, long[] count) {
+        return studio_ready(engine, timeoutMs, handles, handles.length, count);
+    }
+
+    @Override
     public int streamNext(long stream, int timeoutMs, Buffer out) {
         try (Memory outMemory = empty()) {
             int code = studio_stream_next(stream, timeoutMs, outMemory);
@@ -114,20 +128,6 @@ final class JnaDoor implements Door {
     @Override
     public int streamClose(long stream) {
         return studio_stream_close(stream);
-    }
-
-    @Override
-    public int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err) {
-        try (Memory errMemory = empty()) {
-            int code = studio_start(engine, text(op), request, size(request), body, size(body), out, errMemory);
-            take(errMemory, err);
-            return code;
-        }
-    }
-
-    @Override
-    public int ready(long engine, int timeoutMs, long[] handles, long[] count) {
-        return studio_ready(engine, timeoutMs, handles, handles.length, count);
     }
 
     private static Memory empty() {

@@ -73,8 +73,6 @@ public final class Names {
         public static final String LOOP_ITERATION = "loop_iteration";
         public static final String STEP_RETRYING = "step_retrying";
         public static final String CHECKPOINT_HIT = "checkpoint_hit";
-        public static final String STEP_COMPLETED = "step_completed";
-        public static final String STEP_FAILED = "step_failed";
         public static final String TOKEN = "token";
         public static final String TOOL_CALL = "tool_call";
         public static final String TOOL_RESULT = "tool_result";
@@ -85,6 +83,8 @@ public final class Names {
         public static final String HUMAN_INPUT_REQUIRED = "human_input_required";
         public static final String TOOL_APPROVAL_REQUIRED = "tool_approval_required";
         public static final String TOOL_APPROVAL_RESOLVED = "tool_approval_resolved";
+        public static final String STEP_COMPLETED = "step_completed";
+        public static final String STEP_FAILED = "step_failed";
         public static final String TRACE_COMPLETED = "trace_completed";
         public static final String TRACE_FAILED = "trace_failed";
         public static final String TRACE_CANCELLED = "trace_cancelled";

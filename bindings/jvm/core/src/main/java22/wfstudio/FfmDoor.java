@@ -27,12 +27,12 @@ final class FfmDoor implements Door {
     private final MethodHandle hostSet;
     private final MethodHandle hostNext;
     private final MethodHandle hostComplete;
+    private final MethodHandle start;
+    private final MethodHandle ready;
     private final MethodHandle streamNext;
     private final MethodHandle streamNextBatch;
     private final MethodHandle streamCancel;
     private final MethodHandle streamClose;
-    private final MethodHandle start;
-    private final MethodHandle ready;
 
     FfmDoor(String library) {
         Linker linker = Linker.nativeLinker();
@@ -48,12 +48,12 @@ final class FfmDoor implements Door {
         hostSet = find(linker, symbols, "studio_host_set", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS, ADDRESS));
         hostNext = find(linker, symbols, "studio_host_next", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, ADDRESS));
         hostComplete = find(linker, symbols, "studio_host_complete", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG));
+        start = find(linker, symbols, "studio_start", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
+        ready = find(linker, symbols, "studio_ready", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS));
         streamNext = find(linker, symbols, "studio_stream_next", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, ADDRESS));
         streamNextBatch = find(linker, symbols, "studio_stream_next_batch", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, ADDRESS));
         streamCancel = find(linker, symbols, "studio_stream_cancel", FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
         streamClose = find(linker, symbols, "studio_stream_close", FunctionDescriptor.of(JAVA_INT, JAVA_LONG));
-        start = find(linker, symbols, "studio_start", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, ADDRESS, JAVA_LONG, ADDRESS, JAVA_LONG, ADDRESS, ADDRESS));
-        ready = find(linker, symbols, "studio_ready", FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, ADDRESS, JAVA_LONG, ADDRESS));
     }
 
     @Override
@@ -158,6 +158,37 @@ final class FfmDoor implements Door {
     }
 
     @Override
+    public int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment opSegment = arena.allocateFrom(op);
+            MemorySegment requestSegment = bytes(arena, request);
+            MemorySegment bodySegment = bytes(arena, body);
+            MemorySegment outSegment = arena.allocate(JAVA_LONG, out.length);
+            MemorySegment errSegment = arena.allocate(24, 8);
+            int code = (int) start.invokeExact(engine, opSegment, requestSegment, size(request), bodySegment, size(body), outSegment, errSegment);
+            MemorySegment.copy(outSegment, JAVA_LONG, 0, out, 0, out.length);
+            take(errSegment, err);
+            return code;
+        } catch (Throwable failure) {
+            throw failed(failure);
+        }
+    }
+
+    @Override
+    public int ready(long engine, int timeoutMs, long[] handles, long[] count) {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment handlesSegment = arena.allocate(JAVA_LONG, handles.length);
+            MemorySegment countSegment = arena.allocate(JAVA_LONG, count.length);
+            int code = (int) ready.invokeExact(engine, timeoutMs, handlesSegment, (long) handles.length, countSegment);
+            MemorySegment.copy(handlesSegment, JAVA_LONG, 0, handles, 0, handles.length);
+            MemorySegment.copy(countSegment, JAVA_LONG, 0, count, 0, count.length);
+            return code;
+        } catch (Throwable failure) {
+            throw failed(failure);
+        }
+    }
+
+    @Override
     public int streamNext(long stream, int timeoutMs, Buffer out) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment outSegment = arena.allocate(24, 8);
@@ -194,37 +225,6 @@ final class FfmDoor implements Door {
     public int streamClose(long stream) {
         try {
             return (int) streamClose.invokeExact(stream);
-        } catch (Throwable failure) {
-            throw failed(failure);
-        }
-    }
-
-    @Override
-    public int start(long engine, String op, byte[] request, byte[] body, long[] out, Buffer err) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment opSegment = arena.allocateFrom(op);
-            MemorySegment requestSegment = bytes(arena, request);
-            MemorySegment bodySegment = bytes(arena, body);
-            MemorySegment outSegment = arena.allocate(JAVA_LONG, out.length);
-            MemorySegment errSegment = arena.allocate(24, 8);
-            int code = (int) start.invokeExact(engine, opSegment, requestSegment, size(request), bodySegment, size(body), outSegment, errSegment);
-            MemorySegment.copy(outSegment, JAVA_LONG, 0, out, 0, out.length);
-            take(errSegment, err);
-            return code;
-        } catch (Throwable failure) {
-            throw failed(failure);
-        }
-    }
-
-    @Override
-    public int ready(long engine, int timeoutMs, long[] handles, long[] count) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment handlesSegment = arena.allocate(JAVA_LONG, handles.length);
-            MemorySegment countSegment = arena.allocate(JAVA_LONG, count.length);
-            int code = (int) ready.invokeExact(engine, timeoutMs, handlesSegment, (long) handles.length, countSegment);
-            MemorySegment.copy(handlesSegment, JAVA_LONG, 0, handles, 0, handles.length);
-            MemorySegment.copy(countSegment, JAVA_LONG, 0, count, 0, count.length);
-            return code;
         } catch (Throwable failure) {
             throw failed(failure);
         }
