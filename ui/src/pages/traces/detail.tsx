@@ -331,7 +331,9 @@ function Head({
           <b>{old ? '–' : count(trace.total_tokens)}</b>
           <em>
             {old ? '' : t('trace.split', { a: count(trace.prompt_tokens), b: count(trace.completion_tokens) })}
-            {!old && trace.cached_tokens > 0 && ` · ${t('usage.share', { n: percent(trace.cached_tokens / (trace.prompt_tokens || 1), 0) })}`}
+            {!old &&
+              trace.cached_tokens > 0 &&
+              ` · ${t('usage.share', { n: percent(trace.cached_tokens / (trace.prompt_tokens || 1), 0) })}`}
           </em>
         </div>
         <div>
