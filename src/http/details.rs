@@ -131,7 +131,7 @@ mod tests {
         for folder in ["http", "studio", "ffi"] {
             sources(&root.join(folder), &mut files);
         }
-        files.extend(["engine/answer.rs", "engine/create.rs", "engine/load.rs", "engine/question.rs"].map(|file| root.join(file)));
+        files.extend(["engine/runs/answer.rs", "engine/runs/create.rs", "engine/runs/load.rs", "engine/drive/question/mod.rs"].map(|file| root.join(file)));
         let (mut seen, mut missing) = (0, Vec::new());
         for file in files {
             let code = std::fs::read_to_string(&file).expect("a source");

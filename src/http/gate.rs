@@ -34,7 +34,7 @@ pub(super) async fn check(
         }
         // Also where a user is named: a host that names the same one for every request has decided nothing.
         None if settings::is_local(config) => return at_home(),
-        None if marks.user.is_some() => Some(true),
+        None if !marks.undecided && marks.user.as_ref().is_some_and(is_somebody) => Some(true),
         None => None,
     };
     let told = match open {
@@ -43,4 +43,9 @@ pub(super) async fn check(
         None => format!("nobody opened the gate `{}`: outside `environment: local` the application says for each request who may come in", config.gate),
     };
     Err(Error::new(Kind::Forbidden, told).with("gate", config.gate.as_str()))
+}
+
+/// A person has an `id`; `false`, an empty text or an object without one is nobody.
+fn is_somebody(user: &Value) -> bool {
+    user.get("id").is_some_and(|id| !id.is_null() && id.as_str() != Some(""))
 }

@@ -65,6 +65,8 @@ pub struct HostMarks {
     pub tenant: String,
     /// The host's own decision on the gate.
     pub gate: Option<bool>,
+    /// The host was asked for its decision and said neither yes nor no: naming a user lets nobody in then.
+    pub undecided: bool,
     /// The host's middleware let this request through to the export prefix.
     pub authorized: bool,
     /// Where the host is reached, with the path that it mounts the studio under: `https://shop.example/ai`.

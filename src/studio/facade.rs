@@ -303,7 +303,8 @@ impl Studio {
         }
         world.hurry.cancel();
         world.abandon();
-        world.store.close(until.saturating_duration_since(Instant::now())).await;
+        // What was accepted is on disk before the process may exit.
+        world.store.close(until.saturating_duration_since(Instant::now()).max(HEARD)).await;
     }
 
     /// Takes over runs whose owner is gone, here and now instead of at the next look, as far as there is room for them

@@ -330,7 +330,8 @@ impl World {
         let at_work: Vec<Arc<Journal>> = self.active.lock().values().map(|active| Arc::clone(&active.journal)).collect();
         let until = Instant::now() + MIDDLE;
         let put_down = |journal: Arc<Journal>| {
-            journal.put_down(until);
+            // Each run gets its turn, whatever those before it took.
+            journal.put_down(until.max(Instant::now() + Duration::from_millis(5)));
             (journal.run, journal.ownership().fence)
         };
         let held: Vec<(Id, i64)> = at_work.into_iter().map(put_down).collect();

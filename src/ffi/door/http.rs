@@ -95,6 +95,10 @@ fn uri(path: &str, query: Option<&str>) -> Result<Uri, Fault> {
     if !path.starts_with('/') {
         return Err(Error::field("path", "`path` begins with `/` and is percent-encoded").into());
     }
+    // What comes behind these would be cut off in silence, and another path answered than the host has looked at.
+    if path.contains(['?', '#']) || query.is_some_and(|query| query.contains('#')) {
+        return Err(Error::field("path", "`path` and `query` are no request target: percent-encode them").into());
+    }
     let target = match query {
         None | Some("") => path.to_owned(),
         Some(query) => format!("{path}?{query}"),
@@ -121,6 +125,7 @@ fn marks(head: &Map<String, Value>) -> Result<HostMarks, Fault> {
         user,
         tenant,
         gate: yes_or_no("gate")?,
+        undecided: head.get("gate").is_some_and(Value::is_null),
         authorized: yes_or_no("authorized")?.unwrap_or(false),
         base_url: text(head, "base_url")?.map(str::to_owned),
         root_path: text(head, "root_path")?.map(str::to_owned),
@@ -186,6 +191,8 @@ mod tests {
             ("method", json!({"method": "GE T", "path": "/"})),
             ("path", json!({"method": "GET", "path": "studio"})),
             ("path", json!({"method": "GET", "path": "/a b"})),
+            ("path", json!({"method": "GET", "path": "/a#b"})),
+            ("path", json!({"method": "GET", "path": "/a", "query": "x#y"})),
             ("path", json!({"method": "GET", "path": "/a\r\nX: y"})),
             ("headers", json!({"method": "GET", "path": "/", "headers": {"a": "b"}})),
             ("headers", json!({"method": "GET", "path": "/", "headers": [["a", "b\r\nc: d"]]})),

@@ -109,6 +109,9 @@ impl Stream for Events {
             if let Some(frame) = self.frames.pop_front() {
                 return Poll::Ready(Some(Ok(event(&frame))));
             }
+            if self.over {
+                return Poll::Ready(None);
+            }
             match ready!(self.ready.source.as_mut().poll_next(context)) {
                 None => {
                     self.over = true;

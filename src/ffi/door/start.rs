@@ -119,7 +119,7 @@ impl Work {
             return;
         }
         let told = match asked {
-            Asked::Http => self.unless_left(self.http(request, body)).await,
+            Asked::Http => self.unless_left(Box::pin(self.http(request, body))).await,
             Asked::Op(op) => self.unless_left(self.op(op, request)).await,
             // A run that begins is seen through to where it is known: only then can it be cancelled.
             Asked::Run => self.run(requests::run(&self.studio, request).await).await,

@@ -199,11 +199,13 @@ impl Stream {
                 Poll::Ready(Some(Err(fault))) => {
                     reader.source = None;
                     reader.failed = Some(fault);
+                    self.bring_no_more();
                     return Ok(());
                 }
                 Poll::Ready(None) => {
                     reader.source = None;
                     self.over.store(true, Ordering::Release);
+                    self.bring_no_more();
                     return Ok(());
                 }
             }
@@ -244,13 +246,18 @@ impl Stream {
 
     /// The callback has heard the end: nothing more is read.
     pub(super) fn let_go(&self) {
-        if self.brings_calls {
-            self.engine.hosting().bring_no_more(self.id);
-        }
+        self.bring_no_more();
         if let Ok(mut reader) = self.reader() {
             reader.source = None;
         }
         self.bell.ring();
+    }
+
+    /// Calls of its run go another way; a stream that has ended holds up none.
+    fn bring_no_more(&self) {
+        if self.brings_calls {
+            self.engine.hosting().bring_no_more(self.id);
+        }
     }
 
     pub(super) fn engine(&self) -> &Arc<Engine> {
@@ -272,7 +279,8 @@ impl Stream {
                 self.course.leave(Leaving::Cancelled);
                 self.cancelled.store(true, Ordering::Release);
                 self.bell.ring();
-                Ok(())
+                // A run that became known meanwhile has not seen that its reader left.
+                self.course.behind().map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
             }
         }
     }

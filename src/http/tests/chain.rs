@@ -62,6 +62,20 @@ async fn the_gate_follows_its_matrix() {
 }
 
 #[tokio::test]
+async fn naming_a_user_lets_in_only_somebody_of_whom_nothing_else_was_asked() {
+    let studio = studio(json!({"environment": "production"}));
+    let nobodies = [json!(false), json!(""), json!({}), json!({"id": null}), json!({"id": ""}), json!("ada")];
+    for user in nobodies {
+        let marks = HostMarks { user: Some(user.clone()), ..HostMarks::default() };
+        assert_eq!(ask_as(&studio, request("GET", PATH, ""), marks).await.status, 403, "{user}");
+    }
+    for (undecided, wanted) in [(false, 200), (true, 403)] {
+        let marks = HostMarks { user: Some(json!({"id": 7})), undecided, ..HostMarks::default() };
+        assert_eq!(ask_as(&studio, request("GET", PATH, ""), marks).await.status.as_u16(), wanted, "{undecided}");
+    }
+}
+
+#[tokio::test]
 async fn the_gate_stands_before_every_path() {
     let studio = studio(json!({"environment": "production"}));
     for path in ["/studio", "/studio/api/agents/none", "/studio/no/such/path", "/studio/assets/a.js"] {

@@ -43,7 +43,7 @@ async fn the_application_is_asked_until_its_token_is_taken() {
         for _ in 0..2 {
             assert!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
         }
-        let wanted = json!({"server": "peer", "url": url, "tenant": "", "status": 401, "challenge": "Bearer"});
+        let wanted = json!({"server": "peer", "url": url, "tenant": "", "status": 401, "challenge": "Bearer", "timeout_ms": 8000});
         assert_eq!(*giver.asked.lock().expect("asked"), [wanted.clone(), wanted]);
     }
 }
@@ -54,7 +54,7 @@ async fn the_older_transport_asks_for_its_stream_and_for_its_messages() {
     let url = format!("{address}/sse");
     let bench = bench(&[("peer", at(url.clone(), json!({"transport": "sse", "token": null})))], json!({}));
     let giver = giving(&bench, &["tok-next", "tok-canary", "tok-stale"]);
-    let wanted = json!({"server": "peer", "url": url, "tenant": "", "status": 401, "challenge": "Bearer"});
+    let wanted = json!({"server": "peer", "url": url, "tenant": "", "status": 401, "challenge": "Bearer", "timeout_ms": 8000});
     assert!(result(&bench, "peer", "add", json!({"a": 1, "b": 2})).await.to_string().contains('3'));
     assert_eq!(*giver.asked.lock().expect("asked"), [wanted.clone(), wanted.clone()]);
     *site.token.lock().expect("a token") = "tok-next".into();

@@ -158,7 +158,7 @@ struct Lines(Arc<Mutex<String>>);
 
 impl tracing::Subscriber for Lines {
     fn enabled(&self, line: &tracing::Metadata<'_>) -> bool {
-        line.target().starts_with("studio")
+        line.target().starts_with("wfstudio")
     }
     fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
         tracing::span::Id::from_u64(1)

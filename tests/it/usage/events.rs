@@ -74,8 +74,8 @@ async fn a_run_and_its_children_are_told_once() {
     }
     assert_eq!((&one["parentRunId"], &other["run"]), (&json!(run), &json!(run)));
     expect![[r##"
-        {"event":"RunUsageRecorded","eventId":"#1","run":"#2","status":"completed","attempt":1,"promptTokens":1000,"completionTokens":500,"totalTokens":1500,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"agent","entityId":"#3","threadId":"#4","parentRunId":"#5","tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
-        {"event":"RunUsageRecorded","eventId":"#6","run":"#5","status":"completed","attempt":1,"promptTokens":2000,"completionTokens":1000,"totalTokens":3000,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"workflow","entityId":"#7","threadId":"#4","parentRunId":null,"tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00"}
+        {"event":"RunUsageRecorded","eventId":"#1","run":"#2","status":"completed","attempt":1,"promptTokens":1000,"completionTokens":500,"totalTokens":1500,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"agent","entityId":"#3","threadId":"#4","parentRunId":"#5","tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00","timeout_ms":20000}
+        {"event":"RunUsageRecorded","eventId":"#6","run":"#5","status":"completed","attempt":1,"promptTokens":2000,"completionTokens":1000,"totalTokens":3000,"cachedTokens":0,"cacheWriteTokens":0,"reasoningTokens":0,"estimatedCost":"0.000000","currency":"USD","unpriced":false,"entityType":"workflow","entityId":"#7","threadId":"#4","parentRunId":null,"tenant":"","recordedAt":"2026-11-20T10:00:00.000+00:00","timeout_ms":20000}
     "##]].assert_eq(&plain(&format!("{one}\n{other}\n")));
     nothing_is_left(&bench).await;
     assert!(told.try_recv().is_err(), "each was told once");

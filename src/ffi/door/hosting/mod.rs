@@ -109,12 +109,13 @@ impl Drop for Underway {
 impl State {
     /// A call goes to the stream of its run, else to the callback, else to whoever fetches first.
     fn way(&mut self, call: Waiting) -> Way {
-        let owner = call.run.as_deref().and_then(|run| self.inline.values().find(|inline| inline.run.as_deref() == Some(run)));
-        let anybody = owner.is_none();
-        let bells = match (owner, &self.answering) {
-            (Some(owner), _) => vec![Arc::clone(&owner.bell)],
-            (None, Some(_)) => return Way::Callback(call),
-            (None, None) => {
+        let owners = self.inline.values().filter(|inline| call.run.is_some() && inline.run == call.run);
+        let owners: Vec<_> = owners.map(|inline| Arc::clone(&inline.bell)).collect();
+        let anybody = owners.is_empty();
+        let bells = match (anybody, &self.answering) {
+            (false, _) => owners,
+            (true, Some(_)) => return Way::Callback(call),
+            (true, None) => {
                 let streams = self.inline.values().map(|inline| Arc::clone(&inline.bell));
                 self.fetchers.iter().cloned().chain(streams).collect()
             }
