@@ -157,11 +157,7 @@ func (h *host) take(call *HostCall) {
 
 // finish answers a call with what the function gives; an answer that nobody waits for any more is let go.
 func (c *HostCall) finish(ctx context.Context, answer Answer) {
-	result, err := guarded(ctx, c, answer)
-	text, unreadable := json.Marshal(result)
-	if err == nil {
-		err = unreadable
-	}
+	text, err := guarded(ctx, c, answer)
 	if err == nil {
 		if err = c.complete(1, text); !errors.Is(err, CodeInvalid) {
 			return
@@ -171,11 +167,15 @@ func (c *HostCall) finish(ctx context.Context, answer Answer) {
 	_ = c.complete(0, text)
 }
 
-func guarded(ctx context.Context, call *HostCall, answer Answer) (result any, err error) {
+func guarded(ctx context.Context, call *HostCall, answer Answer) (text []byte, err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = fmt.Errorf("panic: %v", panicked)
 		}
 	}()
-	return answer(ctx, call)
+	result, err := answer(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(result)
 }

@@ -170,6 +170,10 @@ func (l *loader) unpacked() (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256(library)
+	// Whoever owns the folder above could put another one in the place of ours.
+	if err := private(filepath.Join(cache, "wfstudio")); err != nil {
+		return cache, err
+	}
 	folder := filepath.Join(cache, "wfstudio", hex.EncodeToString(sum[:]))
 	if err := private(folder); err != nil {
 		return folder, err

@@ -41,6 +41,7 @@ namespace WfStudio.AspNetCore
                     {
                         request.User = user?.Invoke(context);
                         request.Gate = gate?.Invoke(context);
+                        request.GateAsked = gate != null;
                         request.Tenant = tenant?.Invoke(context);
                         request.Authorized = authorized?.Invoke(context);
                     })).DisableAntiforgery(); // the studio checks the origin of a request itself

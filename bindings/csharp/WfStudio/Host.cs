@@ -116,7 +116,9 @@ namespace WfStudio
                 catch (ObjectDisposedException) { return; }
                 var told = bytes.Take(studio.Native);
                 if (code < 0 || code == Answered.Timeout) return;
-                Take(new HostCall(studio, Json.Object(Encoding.UTF8.GetString(told))));
+                // What cannot be read stays without an answer; the thread that waits for all streams goes on.
+                try { Take(new HostCall(studio, Json.Object(Encoding.UTF8.GetString(told)))); }
+                catch (FormatException) { }
             }
         }
 

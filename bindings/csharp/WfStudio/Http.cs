@@ -27,6 +27,8 @@ namespace WfStudio
         public bool? Gate;
         /// <summary>May it read the export.</summary>
         public bool? Authorized;
+        /// <summary>The application was asked about the gate; `Gate` without a value is then no.</summary>
+        public bool GateAsked;
         /// <summary>Where the host is reached, if the request does not tell.</summary>
         public string BaseUrl;
 
@@ -42,7 +44,8 @@ namespace WfStudio
             };
             if (User != null) head["user"] = User;
             if (!string.IsNullOrEmpty(Tenant)) head["tenant"] = Tenant;
-            if (Gate != null) head["gate"] = Gate;
+            // A gate that was asked and says nothing lets nobody in who is merely named.
+            if (Gate != null || GateAsked) head["gate"] = Gate;
             if (Authorized != null) head["authorized"] = Authorized;
             if (BaseUrl != null) head["base_url"] = BaseUrl;
             return head;

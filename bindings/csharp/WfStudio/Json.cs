@@ -20,7 +20,7 @@ namespace WfStudio
     /// <summary>Reads and writes JSON: dictionaries, lists, strings, numbers, booleans, null; any other object by its public properties.</summary>
     public static class Json
     {
-        const int Deepest = 128;
+        const int Deepest = 512;
 
         /// <summary>The text of a value.</summary>
         public static string Write(object value)

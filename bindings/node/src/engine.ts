@@ -113,7 +113,7 @@ export class Engine {
     for (;;) {
       const { code, bytes } = this.native.take('studio_host_next', this.handle, 0);
       if (code < 0 || code === CODES.TIMEOUT || code === CODES.END) return;
-      void this.take(bytes);
+      this.take(bytes).catch(() => {});
     }
   }
 }
@@ -141,7 +141,7 @@ export class Stream {
     while (this.#open) {
       const piece = this.#engine.native.take('studio_stream_next_batch', this.#handle, 0, 0);
       if (piece.code === CODES.OK || piece.code === CODES.HEAD) return piece;
-      if (piece.code === CODES.HOST_CALL) void this.#engine.take(piece.bytes);
+      if (piece.code === CODES.HOST_CALL) this.#engine.take(piece.bytes).catch(() => {});
       else if (piece.code === CODES.TIMEOUT) await this.#news();
       else {
         this.close();

@@ -113,6 +113,10 @@ function refused(engine: Engine, id: number, code: number): void {
 }
 
 function messageOf(failed: unknown): string {
-  if (!(failed instanceof Error)) return String(failed);
-  return failed.name === 'Error' ? failed.message : `${failed.name}: ${failed.message}`;
+  try {
+    if (!(failed instanceof Error)) return String(failed);
+    return failed.name === 'Error' ? String(failed.message) : `${failed.name}: ${String(failed.message)}`;
+  } catch {
+    return 'the tool failed with something that cannot be read';
+  }
 }

@@ -50,7 +50,8 @@ class StudioApp:
         for name, mark in self._marks.items():
             said = mark(scope) if callable(mark) else mark
             said = await said if inspect.isawaitable(said) else said
-            if said is not None:
+            # A gate that was asked and says nothing lets nobody in who is merely named.
+            if said is not None or (name == "gate" and callable(mark)):
                 head[name] = said
         if self._base_url is not None:
             head["base_url"] = self._base_url

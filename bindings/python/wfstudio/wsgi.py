@@ -45,7 +45,8 @@ class StudioApp:
         head = head_of(environ)
         for name, mark in self._marks.items():
             said = mark(environ) if callable(mark) else mark
-            if said is not None:
+            # A gate that was asked and says nothing lets nobody in who is merely named.
+            if said is not None or (name == "gate" and callable(mark)):
                 head[name] = said
         if self._base_url is not None:
             head["base_url"] = self._base_url

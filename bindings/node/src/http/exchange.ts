@@ -39,7 +39,9 @@ export async function marked<R>(marks: Marks<R>, request: R): Promise<Partial<Ht
   for (const [name, from] of Object.entries(NAMES)) {
     const mark: unknown = marks[from];
     const said = typeof mark === 'function' ? await mark(request) : mark;
+    // A gate that was asked and says nothing is told as null: then naming a user lets nobody in.
     if (said !== undefined && said !== null) told[name] = said;
+    else if (name === 'gate' && typeof mark === 'function') told[name] = null;
   }
   return told as Partial<HttpRequest>;
 }

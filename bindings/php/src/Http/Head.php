@@ -23,8 +23,10 @@ final class Head
             $head['root_path'] = $root;
         }
         foreach ($marks as $name => $mark) {
-            $said = $mark instanceof \Closure ? $mark(...$given) : $mark;
-            if ($said !== null) {
+            $asked = $mark instanceof \Closure || (!is_string($mark) && is_callable($mark));
+            $said = $asked ? $mark(...$given) : $mark;
+            // A gate that was asked and says nothing lets nobody in who is merely named.
+            if ($said !== null || ($asked && $name === 'gate')) {
                 $head[$name] = $said;
             }
         }

@@ -33,7 +33,8 @@ async def _view(studio, marks, base_url, request):
     head = asgi.head_of(scope) if scope else wsgi.head_of(request.META)
     for name, mark in marks.items():
         said = await _said(mark, request)
-        if said is not None:
+        # A gate that was asked and says nothing lets nobody in who is merely named.
+        if said is not None or (name == "gate" and callable(mark)):
             head[name] = said
     if base_url is not None:
         head["base_url"] = base_url

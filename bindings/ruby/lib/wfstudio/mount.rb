@@ -69,8 +69,10 @@ module WfStudio
       head = { method: env["REQUEST_METHOD"], path: path, query: escaped(env["QUERY_STRING"].to_s), headers: headers(env) }
       head[:root_path] = escaped(env["SCRIPT_NAME"]) unless env["SCRIPT_NAME"].to_s.empty?
       @marks.each do |name, mark|
-        said = mark.respond_to?(:call) ? mark.call(env) : mark
-        head[name] = said unless said.nil?
+        asked = mark.respond_to?(:call)
+        said = asked ? mark.call(env) : mark
+        # A gate that was asked and says nothing lets nobody in who is merely named.
+        head[name] = said unless said.nil? && !(asked && name.to_sym == :gate)
       end
       head
     end

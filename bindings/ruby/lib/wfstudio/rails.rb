@@ -26,7 +26,7 @@ module WfStudio
     end
 
     def marks
-      %i[user gate tenant authorized base_url].to_h { |name| [name, mark(name)] }.compact
+      %i[user gate tenant authorized base_url].reject { |name| public_send(name).nil? }.to_h { |name| [name, mark(name)] }
     end
 
     private

@@ -53,7 +53,8 @@ public final class Marks {
     void say(Request request, Map<String, Object> head) {
         functions.forEach((name, function) -> {
             Object said = function.apply(request);
-            if (said != null) {
+            // A gate that was asked and says nothing lets nobody in who is merely named.
+            if (said != null || name.equals(Names.Mark.GATE)) {
                 head.put(name, said);
             }
         });

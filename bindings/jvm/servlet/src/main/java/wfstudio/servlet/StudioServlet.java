@@ -127,9 +127,8 @@ public final class StudioServlet extends HttpServlet {
 
         @Override
         public String path() {
-            String path = request.getRequestURI();
-            int parameters = path.indexOf(';');
-            return parameters < 0 ? path : path.substring(0, parameters);
+            // Parameters go, segments stay: what is answered is the path that the server has authorised.
+            return request.getRequestURI().replaceAll(";[^/]*", "");
         }
 
         @Override
