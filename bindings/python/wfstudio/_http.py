@@ -61,9 +61,9 @@ def ask(studio, head, body=b""):
         return refused(failure), None
 
 
-async def aask(studio, head, body=b""):
-    """The same on the event loop that runs here."""
-    if hasattr(studio, "on_loop"):
+async def aask(studio, head, body=b"", lasting=True):
+    """The same on the event loop that runs here. One that does not last longer than the request is not where tools run."""
+    if lasting and hasattr(studio, "on_loop"):
         studio.on_loop()
     try:
         reader = LoopReader(_engine(studio).start(g.START_HTTP, json.dumps(head), body))

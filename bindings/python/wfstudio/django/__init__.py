@@ -39,14 +39,14 @@ async def _view(studio, marks, base_url, request):
     if base_url is not None:
         head["base_url"] = base_url
     probe = {"expect": _http.PROBED} if (asgi.has_body(scope) if scope else wsgi.has_body(request.META)) else {}
-    told, reader = await _http.aask(studio, {**head, **probe})
+    told, reader = await _http.aask(studio, {**head, **probe}, lasting=bool(scope))
     if probe and told["status"] == 100:
         reader.close()
         body = await _threaded(request.read)(told["body_limit"] + 1)
         if len(body) > told["body_limit"]:
             told, reader = _http.too_large(told["body_limit"]), None
         else:
-            told, reader = await _http.aask(studio, head, body)
+            told, reader = await _http.aask(studio, head, body, lasting=bool(scope))
     return await _answer(told, reader, bool(scope))
 
 
