@@ -119,8 +119,8 @@ impl Work {
             return;
         }
         let told = match asked {
-            Asked::Http => self.unless_left(Box::pin(self.http(request, body))).await,
-            Asked::Op(op) => self.unless_left(self.op(op, request)).await,
+            Asked::Http => self.unless_left(self.http(request, body)).await,
+            Asked::Op(op) => self.unless_left(Box::pin(self.op(op, request))).await,
             // A run that begins is seen through to where it is known: only then can it be cancelled.
             Asked::Run => self.run(requests::run(&self.studio, request).await).await,
             Asked::Resume => self.run(requests::resume(&self.studio, request).await).await,

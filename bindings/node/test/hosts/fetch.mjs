@@ -28,5 +28,8 @@ export async function serve({ studio, marks, find, port }) {
   const server = await new Promise((done) => {
     const made = listen({ fetch: app.fetch, port, hostname, overrideGlobalObjects: false }, () => done(made));
   });
-  return () => server.closeAllConnections();
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
 }

@@ -19,5 +19,8 @@ export const header = (request, name) => request.headers[name];
 /** Listens, and says how to end. */
 export async function listen(server, port) {
   await new Promise((done) => server.listen(port, '127.0.0.1', done));
-  return () => server.closeAllConnections();
+  return () => {
+    server.close();
+    server.closeAllConnections();
+  };
 }
