@@ -71,7 +71,7 @@ class TestRails < Minitest::Test
     assert_includes rails("-T"), "studio:work"
     input, output, worker = Open3.popen2e(RbConfig.ruby, "bin/rails", "studio:work", chdir: @folder)
     Timeout.timeout(40) { sleep 0.1 until File.exist?("#{@folder}/storage/studio.sqlite") }
-    sleep 0.5
+    sleep 4
     Process.kill("TERM", worker.pid)
     assert_equal 0, Timeout.timeout(15) { worker.value }.exitstatus, output.read
   ensure

@@ -88,10 +88,11 @@ module WfStudio
 
     # Works on queued runs and answers their calls until SIGTERM or SIGINT.
     def work
-      told, telling = IO.pipe
-      before = %w[TERM INT].to_h { |signal| [signal, trap(signal) { telling.write_nonblock(".") }] }
+      ended = false
+      before = %w[TERM INT].to_h { |signal| [signal, trap(signal) { ended = true }] }
       start
-      told.read(1)
+      # A handler runs when the main thread wakes up, whichever thread the signal reached.
+      sleep 0.2 until ended
       close
     ensure
       before&.each { |signal, handler| trap(signal, handler || "DEFAULT") }
