@@ -3,7 +3,7 @@ import { post } from '../api/client';
 import { useConnection } from '../api/connection';
 import { isProblem } from '../api/problem';
 import { refresh } from '../api/queries';
-import type { Graph, Issue, Workflow } from '../api/types';
+import type { Draft, Graph, Issue, Workflow } from '../api/types';
 import { same } from '../graph/diff';
 import { tidy } from '../graph/document';
 import { noHistory } from '../graph/history';
@@ -263,22 +263,28 @@ export class DocumentSession {
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
-      const moved = this.state().graph !== graph;
-      this.put({
-        draftRevision: answer.draft_revision,
-        basedOn: draftRevision === null ? this.state().basedOn : answer.based_on_revision,
-        hasDraft: true,
-        savedAt: Date.now(),
-        save: moved ? 'dirty' : 'saved',
-      });
-      this.keep(moved);
+      this.stored({ ...answer, based_on_revision: draftRevision === null ? this.state().basedOn : answer.based_on_revision }, graph);
       return true;
     } catch (error) {
-      if (await this.met(error)) return false;
+      const met = await this.met(error, graph);
+      if (met) return met === 'agreed';
       this.put({ save: 'failed' });
       if (isProblem(error) && passing(error.status) && this.here) this.schedule(Math.max(error.retryAfter ?? 0, AGAIN));
       throw error;
     }
+  }
+
+  /** The server has this graph as the draft. */
+  private stored(draft: Pick<Draft, 'draft_revision' | 'based_on_revision'>, graph: Graph): void {
+    const moved = this.state().graph !== graph;
+    this.put({
+      draftRevision: draft.draft_revision,
+      basedOn: draft.based_on_revision,
+      hasDraft: true,
+      savedAt: Date.now(),
+      save: moved ? 'dirty' : 'saved',
+    });
+    this.keep(moved);
   }
 
   /** A draft that was begun on an older version than there is by now does not go over that one unseen. */
@@ -315,17 +321,23 @@ export class DocumentSession {
     }
   }
 
-  /** Shows what another hand made of the draft beside one's own; false when something else was refused. */
-  private async met(error: unknown): Promise<boolean> {
+  /** Shows what another hand made of the draft beside one's own; nothing when something else was refused. */
+  private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'refused' | null> {
     const { workflow, draftRevision } = this.state();
-    if (!workflow || !isConflict(error)) return false;
+    if (!workflow || !isConflict(error)) return null;
     const theirs = await leftBy(workflow.id, error, { draft: draftRevision, version: workflow.revision });
+    const revision = theirs?.draft_revision ?? null;
+    // The same text came before, from a tab that could not hear the answer any more.
+    if (sent && theirs && revision !== null && revision !== draftRevision && same(theirs.graph, sent)) {
+      this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, sent);
+      return 'agreed';
+    }
     if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });
     else {
       this.put({ save: 'dirty', draftRevision: null });
       if (this.here) this.schedule(0);
     }
-    return true;
+    return 'refused';
   }
 
   private keep(unsentNow: boolean): void {

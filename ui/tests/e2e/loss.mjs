@@ -71,8 +71,6 @@ async function two(browser, context, workflow, wrong) {
     .locator('#inspector h2', { hasText: 'Of the writer' })
     .waitFor({ timeout: 5000 })
     .catch(() => wrong.push('the tab that took over does not begin with the last edit of the other'));
-  // What the other tab sent last is read once more; somebody who types needs longer to begin.
-  await second.waitForTimeout(1000);
   await rename(second, 'Of the first');
   if (!(await kept(workflow, 'Of the first'))) wrong.push('the tab that took over cannot write');
   await rename(other.page, 'Of the second');

@@ -222,6 +222,35 @@ describe('the document of a page', () => {
     expect(at(server.all.A?.draft?.graph)).toBe(20);
   });
 
+  it('does not conflict with what a tab sent while it was closed', async () => {
+    // The server took the last edit, and the tab was gone before it could note that.
+    server.all.A!.draft = { graph: graph(10), draft_revision: 1, based_on_revision: 1, updated_at: '2026-11-20T20:00:00Z' };
+    server.all.A!.count = 1;
+    await new Journal('A').write({ graph: graph(10), draftRevision: null, basedOn: 1, unsent: true });
+    const session = await open('A');
+    await pass(900);
+    const { conflict, save, draftRevision } = useEditor.getState();
+    expect([shown(), conflict, save, draftRevision]).toEqual([10, null, 'saved', 1]);
+    move(20);
+    await session.flush();
+    expect(at(server.all.A?.draft?.graph)).toBe(20);
+  });
+
+  it('that comes twice to the server is no conflict', async () => {
+    const session = await open('A');
+    move(10);
+    server.all.A!.draft = {
+      graph: useEditor.getState().graph,
+      draft_revision: 4,
+      based_on_revision: 1,
+      updated_at: '2026-11-20T20:00:00Z',
+    };
+    server.all.A!.count = 4;
+    await session.flush();
+    const { conflict, save, draftRevision } = useEditor.getState();
+    expect([conflict, save, draftRevision]).toEqual([null, 'saved', 4]);
+  });
+
   it('that was begun on an older version does not go over a newer one unseen', async () => {
     const session = await open('A');
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
