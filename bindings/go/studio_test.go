@@ -256,13 +256,16 @@ func TestWaitingRunsHoldNoThreads(t *testing.T) {
 	events(t, s, "echo") // the library's own threads are there after its first run
 	before := threads(t)
 	const many = 300
+	// A call that begins a run blocks a thread for a moment; four at once, so that what is counted are runs that wait.
+	beginning := make(chan struct{}, 4)
 	var started, ended sync.WaitGroup
 	for range many {
 		started.Add(1)
 		ended.Add(1)
+		beginning <- struct{}{}
 		go func() {
 			defer ended.Done()
-			once := sync.OnceFunc(started.Done)
+			once := sync.OnceFunc(func() { <-beginning; started.Done() })
 			for event, err := range s.Run(context.Background(), Run{Workflow: "slow", Message: "hi"}) {
 				if err != nil {
 					t.Error(err)

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::bell::block_on;
 use super::callback::may_wait;
+use super::course::Leaving;
 use super::hosting::{Answering, Asked, Hosting};
 use super::news::Notification;
 use super::stream::Stream;
@@ -178,7 +179,7 @@ impl Engine {
         }
         process::forget(self);
         let streams: Vec<_> = self.streams.lock().drain(..).filter_map(|stream| stream.upgrade()).collect();
-        streams.iter().for_each(|stream| stream.end());
+        streams.iter().for_each(|stream| stream.end(Leaving::Engine));
         let left = || until.saturating_duration_since(Instant::now());
         let used = self.used.load(Ordering::Acquire);
         if let (true, Ok(runtime)) = (used, self.runtime()) {
@@ -259,7 +260,7 @@ impl Engine {
         drop(streams);
         // It was closed while the stream was made.
         if self.is_closed() {
-            stream.end();
+            stream.end(Leaving::Engine);
         }
     }
 

@@ -181,7 +181,12 @@ impl Stream {
         if let Some(fault) = reader.failed.take() {
             return Err(fault);
         }
-        Ok(if reader.source.is_none() { Poll::Ready(Next::Over) } else { Poll::Pending })
+        if reader.source.is_some() {
+            return Ok(Poll::Pending);
+        }
+        // A source may be missing because somebody closed the stream since this look began: that is no end.
+        self.here()?;
+        Ok(Poll::Ready(Next::Over))
     }
 
     fn fill(&self, reader: &mut Reader, most: usize) -> Result<(), Fault> {
@@ -288,19 +293,18 @@ impl Stream {
     /// Lets go: whoever waits is told, and a run that must not outlive its reader is cancelled.
     pub(in crate::ffi) fn close(&self) -> Result<(), Fault> {
         self.here()?;
-        self.course.leave(Leaving::Closed);
-        self.end();
+        self.end(Leaving::Closed);
         self.bell.leave();
         let left = self.course.behind().filter(|behind| behind.cancel_on_leave && !self.over.load(Ordering::Acquire));
         left.map_or(Ok(()), |behind| self.engine.cancel(behind.scope, behind.run))
     }
 
-    /// Ends because it or its engine was closed.
-    pub(super) fn end(&self) {
+    /// Ends because it or its engine was closed. Marked as closed first: a source that ends because its reader leaves is not told as an end.
+    pub(super) fn end(&self, leaving: Leaving) {
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.course.leave(Leaving::Engine);
+        self.course.leave(leaving);
         self.let_go();
     }
 

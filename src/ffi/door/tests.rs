@@ -5,8 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::StreamExt;
 use serde_json::{Value, json};
 
+use super::super::fault::Code;
+use super::course::Course;
 use super::{Answering, Engine, process, set_log};
 
 const DECLARED: &[u8] = br#"{"ops":["tool.call"],"tools":[{"name":"pay"}]}"#;
@@ -200,4 +203,28 @@ fn what_is_saved_under_a_slug_that_nobody_has_is_made_and_an_unknown_id_is_not()
     assert_eq!(called(&engine, "workflow.save", &saves)["name"], "Second");
     saves["id"] = "0199a000-0000-7000-8000-000000000000".into();
     assert!(engine.call("workflow.save", saves.to_string().as_bytes()).is_err());
+}
+
+#[test]
+fn a_stream_that_is_closed_in_the_middle_is_never_told_as_one_that_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = open(folder.path(), false);
+    let _used = called(&engine, "health", &Value::Null);
+    for round in 0..2_000 {
+        let course = Arc::new(Course::default());
+        // The work behind it ends as soon as its reader leaves.
+        let left = Arc::clone(&course);
+        let source = futures_util::stream::once(async move { left.left().await }).filter_map(|()| std::future::ready(None));
+        let stream = super::Stream::begun(&engine, Box::pin(source), course, false);
+        std::thread::scope(|threads| {
+            let reads = threads.spawn(|| stream.next(-1));
+            if round % 2 == 0 {
+                std::thread::yield_now();
+            }
+            assert!(stream.close().is_ok());
+            let told = reads.join().expect("no panic");
+            assert!(told.is_err_and(|fault| fault.code == Code::Closed as i32), "round {round}: told as an end");
+        });
+    }
+    assert!(engine.close(Duration::from_secs(5)).is_ok());
 }

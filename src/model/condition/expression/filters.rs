@@ -239,7 +239,10 @@ fn reverse<'v>(value: &Value<'v>, _: Given<'v>, meter: &Meter) -> Outcome<Value<
         return Ok(Value::text(&text.chars().rev().collect::<String>()));
     }
     let mut items = value.items(meter)?;
-    items.reverse();
+    // minijinja leaves the keys of a map as they are.
+    if !matches!(value, Value::Map(_)) {
+        items.reverse();
+    }
     Value::list(items, meter)
 }
 

