@@ -25,10 +25,10 @@ pub(super) fn apply<'v>(operation: Operation, left: &Value<'v>, right: &Value<'v
             (None, _) | (_, None) => Err(impossible(operation, left, right)),
         },
         Operation::FloorDivide => numbers(operation, left, right, |left, right| floors(left, right).map(|(quotient, _)| quotient), |left, right| {
-            (right != 0.0).then(|| (left / right).floor())
+            (right != 0.0).then(|| float_floors(left, right).0)
         }),
         Operation::Remainder => numbers(operation, left, right, |left, right| floors(left, right).map(|(_, remainder)| remainder), |left, right| {
-            (right != 0.0).then(|| left - right * (left / right).floor())
+            (right != 0.0).then(|| float_floors(left, right).1)
         }),
         Operation::Power => power(left, right),
     }
@@ -58,6 +58,20 @@ fn numbers<'v>(
         (left, right) => left.whole().zip(right.whole()).and_then(|(left, right)| whole(left, right)).map(Value::Int),
     };
     found.ok_or_else(|| failed(operation, left, right))
+}
+
+/// Quotient and remainder as Python has them: the remainder has the sign of the divisor, also when it is zero.
+fn float_floors(left: f64, right: f64) -> (f64, f64) {
+    let truncated = left % right;
+    let between = truncated != 0.0 && (truncated < 0.0) != (right < 0.0);
+    let exact = (left - truncated) / right - f64::from(u8::from(between));
+    let quotient = if exact == 0.0 { 0.0_f64.copysign(left / right) } else { exact.round() };
+    let remainder = match () {
+        () if truncated == 0.0 => 0.0_f64.copysign(right),
+        () if between => truncated + right,
+        () => truncated,
+    };
+    (quotient, remainder)
 }
 
 fn floors(left: i128, right: i128) -> Option<(i128, i128)> {
