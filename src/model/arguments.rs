@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::event::{Fault, FaultCode};
 use super::path::Path;
-use super::state::State;
+use super::state::{self, State};
 use super::template_text::{System, Template};
 
 /// A compiled JSON object.
@@ -37,9 +38,20 @@ impl Arguments {
     }
 
     /// The object for this state; a path that leads nowhere gives null.
-    #[must_use]
-    pub fn resolve(&self, state: &State, system: &System) -> Map<String, Value> {
-        self.0.iter().map(|(name, argument)| (name.clone(), argument.resolve(state, system))).collect()
+    ///
+    /// # Errors
+    /// `state_too_large` when it would be larger than a state may be: a graph may name a large value any number of times.
+    pub fn resolve(&self, state: &State, system: &System, limit_kb: u64) -> Result<Map<String, Value>, Fault> {
+        let mut left = usize::try_from(limit_kb.saturating_mul(1024)).unwrap_or(usize::MAX);
+        self.fill(state, system, &mut left).ok_or_else(|| {
+            let text = format!("what the node takes out of the state is larger than {limit_kb} KB (`limits.state_kb`); it was not run");
+            Fault::new(FaultCode::StateTooLarge, text)
+        })
+    }
+
+    /// None when more than `left` bytes would be taken out of the state.
+    fn fill(&self, state: &State, system: &System, left: &mut usize) -> Option<Map<String, Value>> {
+        self.0.iter().map(|(name, argument)| Some((name.clone(), argument.fill(state, system, left)?))).collect()
     }
 
     /// Has no fields.
@@ -91,14 +103,24 @@ impl Argument {
         Self::Text(Template::parse(text))
     }
 
-    fn resolve(&self, state: &State, system: &System) -> Value {
-        match self {
+    fn fill(&self, state: &State, system: &System, left: &mut usize) -> Option<Value> {
+        Some(match self {
             Self::Literal(value) => value.clone(),
-            Self::Text(template) => Value::String(template.render(state, system)),
-            Self::Path(path) => state.lookup(path).cloned().unwrap_or(Value::Null),
-            Self::List(items) => Value::Array(items.iter().map(|item| item.resolve(state, system)).collect()),
-            Self::Object(fields) => Value::Object(fields.resolve(state, system)),
-        }
+            Self::Text(template) => {
+                let text = template.render(state, system);
+                *left = left.checked_sub(text.len())?;
+                Value::String(text)
+            }
+            Self::Path(path) => match state.lookup(path) {
+                None => Value::Null,
+                Some(value) => {
+                    *left = left.checked_sub(state::measure(value).0)?;
+                    value.clone()
+                }
+            },
+            Self::List(items) => Value::Array(items.iter().map(|item| item.fill(state, system, left)).collect::<Option<_>>()?),
+            Self::Object(fields) => Value::Object(fields.fill(state, system, left)?),
+        })
     }
 
     fn templates<'a>(&'a self, at: &str, found: &mut Vec<(String, &'a Template)>) {
@@ -134,12 +156,23 @@ mod tests {
         let state = State::from_json(json!({"n": 3, "o": {"k": [1]}}).as_object().cloned().unwrap());
         let arguments = Arguments::with_references(fields.as_object().unwrap());
         assert_eq!(
-            Value::Object(arguments.resolve(&state, &system())),
+            Value::Object(arguments.resolve(&state, &system(), 1).unwrap()),
             json!({"a": 3, "b": "$n {{n}}", "c": "n=3", "d": [{"e": [1]}], "f": 5, "g": "$5", "h": null})
         );
         let paths: Vec<_> = arguments.paths().iter().map(|path| path.source().to_owned()).collect();
         assert_eq!(paths, ["n", "n", "o.k", "gone"]);
         let filter = Arguments::with_templates(fields.as_object().unwrap());
-        assert_eq!(filter.resolve(&state, &system())["a"], json!("$n"));
+        assert_eq!(filter.resolve(&state, &system(), 1).unwrap()["a"], json!("$n"));
+    }
+
+    #[test]
+    fn a_large_value_is_not_taken_any_number_of_times() {
+        let state = State::from_json(json!({"a": "x".repeat(1 << 20)}).as_object().cloned().unwrap());
+        for fields in [json!({"p": vec!["$a"; 200_000]}), json!({"p": vec!["{{a}}"; 200_000]}), json!({"p": {"q": vec!["$a"; 5]}})] {
+            let arguments = Arguments::with_references(fields.as_object().unwrap());
+            assert_eq!(arguments.resolve(&state, &system(), 4096).unwrap_err().code, FaultCode::StateTooLarge);
+        }
+        let three = Arguments::with_references(json!({"p": ["$a", "{{a}}", "$a"]}).as_object().unwrap());
+        assert!(three.resolve(&state, &system(), 4096).is_ok());
     }
 }

@@ -108,6 +108,9 @@ fn begins_namespace(tokens: &Tokens<'_>, at: usize) -> Option<(String, usize)> {
     }
     let (mut name, mut next) = (String::new(), at + 1);
     while !tokens.any_name(next).is_empty() && (next == at + 1 || tokens.sign(next - 1) == ".") {
+        if name.len() > MOST_NAMESPACE {
+            return None;
+        }
         name.push_str(tokens.any_name(next));
         let more = tokens.sign(next + 1) == "." && !tokens.any_name(next + 2).is_empty();
         if more {

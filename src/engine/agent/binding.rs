@@ -138,7 +138,7 @@ pub(in crate::engine) fn reference_of(node: &ToolNode) -> Result<ToolRef, Fault>
 }
 
 async fn bind_tool_node(context: &StepContext, node: &ToolNode) -> Result<Vec<BoundTool>, Fault> {
-    let fixed = node.parameters.resolve(context.state(), &context.system());
+    let fixed = node.parameters.resolve(context.state(), &context.system(), context.world().config.limits.state_kb)?;
     let found = bind(context, &reference_of(node)?).await?;
     Ok(found.into_iter().map(|tool| tool.fixing(fixed.clone())).collect())
 }
@@ -151,7 +151,7 @@ pub(in crate::engine) fn server_reference_of(node: &McpNode) -> Result<ToolRef, 
 }
 
 async fn bind_mcp_node(context: &StepContext, node: &McpNode) -> Result<Vec<BoundTool>, Fault> {
-    let fixed = node.parameters.resolve(context.state(), &context.system());
+    let fixed = node.parameters.resolve(context.state(), &context.system(), context.world().config.limits.state_kb)?;
     let found = bind(context, &server_reference_of(node)?).await?;
     Ok(found.into_iter().map(|tool| tool.fixing(fixed.clone())).collect())
 }

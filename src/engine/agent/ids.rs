@@ -7,9 +7,6 @@ use sha2::{Digest, Sha256};
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, ToolCall};
 
-/// Shorter ids of providers are counters rather than ids.
-const TRUSTED_LENGTH: usize = 20;
-
 /// The ids that one speaker's calls have so far.
 pub(super) struct CallIds<'a> {
     context: &'a StepContext,
@@ -46,8 +43,8 @@ impl<'a> CallIds<'a> {
     }
 
     fn repeats(&self, id: &str) -> bool {
-        let unsure = self.parent.is_some() && id.len() < TRUSTED_LENGTH;
-        id.is_empty() || unsure || self.used.contains(id) || self.is_sent(id) || self.context.call_id_taken(id)
+        // A specialist speaks beside others, and to models whose answers may be the same to the letter.
+        id.is_empty() || self.parent.is_some() || self.used.contains(id) || self.is_sent(id) || self.context.call_id_taken(id)
     }
 
     /// An earlier turn has a call of that id; a call that was told of, or that a person decided on, keeps the id that it was shown with.

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 
 use crate::engine::calls::millis;
-use crate::engine::calls::values::ValueCall;
 use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::drive::question;
 use crate::engine::log::journal::Lost;
@@ -95,9 +93,8 @@ impl StepContext {
         let started = Instant::now();
         let (reply, abandoned) = self.invoke(call, tool, asking).await?;
         let took = started.elapsed();
-        for (at, Spent { provider, model, tokens }) in reply.spent.iter().cloned().enumerate() {
-            let embedding = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
-            self.value(&format!("{key}/embed:{at}"), embedding, async { Ok((Value::Null, tokens)) }).await?;
+        for (at, Spent { provider, model, tokens }) in reply.spent.iter().enumerate() {
+            self.spent(&format!("{key}/embed:{at}"), provider, model, *tokens)?;
         }
         if let Some(asked) = reply.asked {
             let waiting = self.waiting(&key, call, tool, &asked, |_| false);

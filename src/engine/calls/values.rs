@@ -88,6 +88,41 @@ impl StepContext {
         result
     }
 
+    /// Records an embedding that a tool has made already: what it took is spent, also when the step is cut meanwhile.
+    pub(super) fn spent(&self, key: &str, provider: &str, model: &str, tokens: Option<Tokens>) -> Result<(), Fault> {
+        if self.done(key).is_some() {
+            return Ok(());
+        }
+        let step = self.step();
+        self.record(Event::CallStarted(Arc::new(CallStarted {
+            step,
+            key: key.to_owned(),
+            kind: CallKind::Embedding,
+            span: self.world().clock.id(),
+            name: "embed".to_owned(),
+            call_id: None,
+            arguments: None,
+            repeatable: true,
+            streams: false,
+            provider: Some(provider.to_owned()),
+            model: Some(model.to_owned()),
+            prompt: Vec::new(),
+            asker: None,
+        })))?;
+        self.record(Event::CallFinished(Box::new(CallFinished {
+            cost_source: None,
+            step,
+            key: key.to_owned(),
+            outcome: CallOutcome::Value(Value::Null),
+            usage: Some(self.meter(provider, model, tokens, self.world().clock.now())),
+            duration_ms: 0,
+            reply_index: None,
+            structured: None,
+            finish: None,
+            warnings: Vec::new(),
+        })))
+    }
+
     /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.
     ///
     /// # Errors

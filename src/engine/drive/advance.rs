@@ -61,7 +61,8 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
         return Ok(Some(Advance::Failed(fault, None)));
     }
     let system = || core.run.system(lane, world);
-    if let Some(pure) = pure::run(&core.run, lane, at, &system, world.config.loops.default_max_steps) {
+    let work = || pure::run(&core.run, lane, at, &system, world.config.loops.default_max_steps);
+    if let Some(pure) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Some(panicked())) {
         let event = ran(world, &core.run, lane, at, pure);
         let failed = failure(&event);
         journal.emit_in(&mut core, id, event)?;
@@ -80,6 +81,12 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
             Ok(Some(Advance::Ended))
         }
     }
+}
+
+/// A fault of the library ends the run with the step that has it: a takeover would only meet it again.
+fn panicked() -> pure::Pure {
+    let fault = Fault::new(FaultCode::Internal, "a fault of the studio kept this step from being worked out; the log of the host says where".to_owned());
+    pure::Pure { outcome: PureOutcome::Failed(fault), visit: None, max_steps: None }
 }
 
 fn over_limit(world: &World, run: &Run, lane: &Lane) -> Option<Fault> {

@@ -32,8 +32,8 @@ fn place() -> Option<String> {
 fn began(process: u32) -> Option<Option<String>> {
     let status = match std::fs::read_to_string(format!("/proc/{process}/stat")) {
         Ok(status) => status,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(None),
-        Err(_) => return None,
+        // `/proc` may hide the processes of other users, which must not count as gone.
+        Err(_) => return is_nobody(process).then_some(None),
     };
     let (_, rest) = status.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
@@ -42,6 +42,14 @@ fn began(process: u32) -> Option<Option<String>> {
         return Some(None);
     }
     fields.nth(18).map(|began| Some(began.to_owned()))
+}
+
+/// No process has this number, whoever it belongs to.
+fn is_nobody(process: u32) -> bool {
+    let Ok(process) = i32::try_from(process) else { return true };
+    // SAFETY: signal 0 is never sent; the system only says whether there is such a process.
+    let asked = unsafe { libc::kill(process, 0) };
+    asked == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 #[cfg(test)]
@@ -62,5 +70,14 @@ mod tests {
         assert!(is_gone(&reused), "another process has the number now");
         let elsewhere = format!("other.1/{}/{}/x", fields[1], fields[2]);
         assert!(!is_gone(&elsewhere) && !is_gone("nobody") && !is_gone(""));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_that_may_not_be_looked_at_is_not_gone() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        assert!(!is_nobody(1) && !is_nobody(std::process::id()) && !is_nobody(child.id()));
+        child.wait().unwrap();
+        assert!(is_nobody(child.id()) && is_nobody(u32::MAX));
     }
 }

@@ -58,7 +58,7 @@ fn slug(context: &StepContext, node: &McpNode) -> String {
 
 async fn call(context: &StepContext, node: &McpNode, call: ToolCall) -> Result<ToolEnd, Fault> {
     let tool = bind(context, node).await?;
-    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
+    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system(), context.world().config.limits.state_kb)?);
     must_fit(&call.name, &tool, &arguments)?;
     context.tool_that_may_ask(&ToolCall { arguments, ..call }, &tool).await
 }

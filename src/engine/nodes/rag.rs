@@ -23,7 +23,7 @@ const MOVES: usize = 3;
 /// # Errors
 /// `knowledge_base_missing` when there is no base and the node says so; `knowledge_base_failed` with what the search fails with.
 pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
-    let asked = asked(context, node);
+    let asked = asked(context, node)?;
     for _ in 0..MOVES {
         let Some(question) = question(context, node, &asked).await? else {
             return Ok(left(node, search(context, &asked.query, None, async { Ok(Some(Found::default())) }).await?));
@@ -39,17 +39,17 @@ pub async fn run(context: &StepContext, node: &RagNode) -> StepResult {
     Err(Fault::new(FaultCode::KnowledgeBaseFailed, "the knowledge base is being reindexed again and again; nothing was found; try again"))
 }
 
-fn asked(context: &StepContext, node: &RagNode) -> SearchQuery {
-    let system = context.system();
+fn asked(context: &StepContext, node: &RagNode) -> Result<SearchQuery, Fault> {
+    let (system, limit) = (context.system(), context.world().config.limits.state_kb);
     let query = node.query.render(context.state(), &system);
-    SearchQuery {
+    Ok(SearchQuery {
         knowledge_base: node.knowledge_base_id.clone().unwrap_or_default(),
         query: if query.trim().is_empty() { input(context) } else { query },
         top_k: node.top_k,
         threshold: node.threshold,
         mode: node.mode.clone(),
-        filter: node.filter.as_ref().map(|filter| filter.resolve(context.state(), &system)),
-    }
+        filter: node.filter.as_ref().map(|filter| filter.resolve(context.state(), &system, limit)).transpose()?,
+    })
 }
 
 fn input(context: &StepContext) -> String {

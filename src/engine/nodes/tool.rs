@@ -19,7 +19,7 @@ use crate::tools::{BoundTool, schema};
 /// `tool_not_found`; `credential_missing` when a secret of the tool is not set; else `tool_failed` with what the tool says.
 pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     let tool = bind(context, node).await?;
-    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system()));
+    let arguments = Value::Object(node.parameters.resolve(context.state(), &context.system(), context.world().config.limits.state_kb)?);
     let name = tool.offer.name.clone();
     must_fit(&name, &tool, &arguments)?;
     let call = ToolCall { id: call_id(context), name: name.clone(), arguments, invalid: None };

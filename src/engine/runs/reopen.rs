@@ -122,7 +122,11 @@ pub(in crate::engine) async fn take(
         if let Some((key, answer)) = &kept {
             idempotency::keep(tx, &scope, key, answer, now)?;
         }
-        log::append(tx, &append)
+        let appended = log::append(tx, &append)?;
+        if append.row.finished_at.is_some() {
+            queue::end_children(tx, &id, append.row.status, now)?;
+        }
+        Ok(appended)
     };
     match world.store.write(write).await {
         Ok(appended) => {

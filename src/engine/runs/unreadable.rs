@@ -41,11 +41,7 @@ pub(in crate::engine) async fn end(world: &Arc<World>, tenant: &Arc<str>, run: I
     append.outbox = recorded::of_row(world, &row, status, now);
     let (fence, name) = (row.fence, status.as_str());
     match reopen::take(world, fence, append, None, None).await {
-        Ok(None) => Ok(false),
-        Ok(Some(_)) => {
-            world.store.write(move |tx| queue::end_children(tx, &run, name, now)).await?;
-            Ok(true)
-        }
+        Ok(taken) => Ok(taken.is_some()),
         // The log takes no entry either: the row alone says that the run has ended.
         Err(refused) if is_lasting(&refused) => {
             Ok(world.store.write(move |tx| queue::end(tx, &run, fence, name, error.as_ref(), now)).await?)

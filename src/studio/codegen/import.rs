@@ -123,7 +123,8 @@ impl Studio {
             Given::Json(file) => Incoming::of_json(file, UNNAMED, Spot::new("json", 1))?,
             Given::Source { text, target, class } => {
                 let spot = Spot::new(format!("source.{}", target.extension()), 1);
-                let found = read(target, &text, class.as_deref()).map_err(|error| spot.unreadable(&error))?;
+                let reading = self.runtime()?.spawn_blocking(move || read(target, &text, class.as_deref()));
+                let found = reading.await.map_err(|error| Error::internal("the files could not be read").caused_by(error))?.map_err(|error| spot.unreadable(&error))?;
                 let (name, spot) = (found.class.clone(), Spot::new(spot.file, found.line));
                 Incoming::of_class(found, Some(target), Some(name), spot)?
             }

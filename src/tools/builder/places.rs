@@ -1,46 +1,65 @@
 //! Owns how many scripts may be at work at once, those included that do not stop.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::sync::Mutex;
+
 /// Scripts at work at once; with 64 MiB each that is what they can take together.
 const PLACES: usize = 4;
+/// Of these, one tenant has at most so many: the scripts of another always find one that is free, or soon will be.
+const OF_TENANT: usize = PLACES - 1;
 
 /// The places where scripts work.
 #[derive(Clone)]
 pub(super) struct Places {
     free: Arc<Semaphore>,
+    tenants: Arc<Mutex<HashMap<Arc<str>, Weak<Semaphore>>>>,
     stuck: Arc<AtomicUsize>,
 }
 
 impl Default for Places {
     fn default() -> Self {
-        Self { free: Arc::new(Semaphore::new(PLACES)), stuck: Arc::default() }
+        Self { free: Arc::new(Semaphore::new(PLACES)), tenants: Arc::default(), stuck: Arc::default() }
     }
 }
 
 impl Places {
-    /// A place, waited for at most so long.
+    /// The places of a tenant.
+    fn of(&self, tenant: &Arc<str>) -> Arc<Semaphore> {
+        let mut tenants = self.tenants.lock();
+        if let Some(known) = tenants.get(tenant).and_then(Weak::upgrade) {
+            return known;
+        }
+        tenants.retain(|_, places| places.strong_count() > 0);
+        let places = Arc::new(Semaphore::new(OF_TENANT));
+        tenants.insert(Arc::clone(tenant), Arc::downgrade(&places));
+        places
+    }
+
+    /// A place for a script of this tenant, waited for at most so long.
     ///
     /// # Errors
     /// There is none; the text says why.
-    pub(super) async fn take(&self, wait: Duration) -> Result<Place, String> {
-        let taken = tokio::time::timeout(wait, Arc::clone(&self.free).acquire_owned()).await;
-        let Ok(Ok(permit)) = taken else {
+    pub(super) async fn take(&self, tenant: &Arc<str>, wait: Duration) -> Result<Place, String> {
+        let places = self.of(tenant);
+        let both = async { Ok::<_, tokio::sync::AcquireError>([places.acquire_owned().await?, Arc::clone(&self.free).acquire_owned().await?]) };
+        let Ok(Ok(permits)) = tokio::time::timeout(wait, both).await else {
             let stuck = self.stuck.load(Ordering::SeqCst);
             let text = format!("{stuck} scripts ran over their time and do not stop; no other script is started until one of them ends");
-            return Err(if stuck >= PLACES { text } else { format!("all {PLACES} places for scripts are taken; the script was not started") });
+            return Err(if stuck >= OF_TENANT { text } else { format!("all {PLACES} places for scripts are taken; the script was not started") });
         };
-        Ok(Place { _permit: permit, stuck: Arc::clone(&self.stuck), left: Arc::new(AtomicBool::new(false)) })
+        Ok(Place { _permits: permits, stuck: Arc::clone(&self.stuck), left: Arc::new(AtomicBool::new(false)) })
     }
 }
 
 /// A place that a script's thread holds until it ends.
 pub(super) struct Place {
-    _permit: OwnedSemaphorePermit,
+    _permits: [OwnedSemaphorePermit; 2],
     stuck: Arc<AtomicUsize>,
     left: Arc<AtomicBool>,
 }
@@ -82,24 +101,40 @@ mod tests {
 
     #[tokio::test]
     async fn a_place_that_is_given_up_counts_until_it_ends() {
-        let places = Places::default();
+        let (places, tenant) = (Places::default(), Arc::from("a"));
         let stuck = || places.stuck.load(Ordering::SeqCst);
         let mut taken = Vec::new();
-        for _ in 0..PLACES {
-            taken.push(places.take(Duration::ZERO).await.expect("a place"));
+        for _ in 0..OF_TENANT {
+            taken.push(places.take(&tenant, Duration::ZERO).await.expect("a place"));
         }
-        assert!(places.take(Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("all 4 places")));
+        assert!(places.take(&tenant, Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("all 4 places")));
         for place in &taken {
             place.watch().give_up();
         }
-        assert_eq!(stuck(), PLACES);
-        assert!(places.take(Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("do not stop")));
+        assert_eq!(stuck(), OF_TENANT);
+        assert!(places.take(&tenant, Duration::from_millis(1)).await.err().is_some_and(|text| text.contains("do not stop")));
         taken.pop();
-        assert_eq!(stuck(), PLACES - 1);
-        let last = places.take(Duration::ZERO).await.expect("a place");
+        assert_eq!(stuck(), OF_TENANT - 1);
+        let last = places.take(&tenant, Duration::ZERO).await.expect("a place");
         let watch = last.watch();
         drop(last);
         watch.give_up();
-        assert_eq!(stuck(), PLACES - 1, "a script that has ended is not stuck");
+        assert_eq!(stuck(), OF_TENANT - 1, "a script that has ended is not stuck");
+    }
+
+    #[tokio::test]
+    async fn a_tenant_with_many_scripts_leaves_a_place_to_another() {
+        let (places, busy, other) = (Places::default(), Arc::from("busy"), Arc::from("other"));
+        let mut taken = Vec::new();
+        for _ in 0..OF_TENANT {
+            taken.push(places.take(&busy, Duration::ZERO).await.expect("a place"));
+        }
+        let waiting: Vec<_> = (0..20).map(|_| places.take(&busy, Duration::from_secs(5))).collect();
+        let waiting = futures_util::future::join_all(waiting);
+        tokio::pin!(waiting);
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(places.take(&other, Duration::ZERO).await.is_ok());
+        drop(taken);
+        assert_eq!(places.tenants.lock().len(), 2);
     }
 }

@@ -49,8 +49,8 @@ impl Script {
         WAIT + self.limit + GRACE * 2
     }
 
-    async fn answer(&self, input: String) -> ToolReply {
-        let place = match self.places.take(WAIT).await {
+    async fn answer(&self, tenant: &Arc<str>, input: String) -> ToolReply {
+        let place = match self.places.take(tenant, WAIT).await {
             Ok(place) => place,
             Err(text) => return ToolReply::error(text),
         };
@@ -94,7 +94,7 @@ fn unreadable() -> ToolReply {
 impl Tool for Script {
     fn call(&self, call: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let script = self.clone();
-        Box::pin(async move { script.answer(call.arguments.to_string()).await })
+        Box::pin(async move { script.answer(&call.tenant, call.arguments.to_string()).await })
     }
 }
 

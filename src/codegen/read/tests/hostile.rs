@@ -206,3 +206,10 @@ fn nothing_of_a_file_is_run() {
         assert!(!marker.exists(), "{written}");
     }
 }
+
+#[test]
+fn a_chain_of_words_that_could_begin_a_namespace_takes_linear_time() {
+    for (target, head, word) in [(Target::TypeScript, "", "module."), (Target::Php, "<?php\n", "namespace."), (Target::Kotlin, "", "package .a\n")] {
+        refused(target, &[head, &word.repeat((1 << 18) / word.len())].concat());
+    }
+}

@@ -123,6 +123,19 @@ pub struct Journal {
     masking: Masking,
 }
 
+/// Stores what was held back; also when the work panics, for the outcomes of calls may be in it.
+struct Release<'a>(&'a Arc<Journal>);
+
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        let mut core = self.0.core.lock();
+        core.pending.held = false;
+        if std::mem::take(&mut core.pending.wanted) {
+            self.0.queue(&mut core);
+        }
+    }
+}
+
 impl Journal {
     /// The journal of a run whose log is stored up to its head, or not at all. What is appended waits for the first
     /// [`Journal::together`].
@@ -231,13 +244,8 @@ impl Journal {
     /// Stores what is appended meanwhile together, when it is done.
     pub(in crate::engine) fn together<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> T {
         self.core.lock().pending.held = true;
-        let done = work();
-        let mut core = self.core.lock();
-        core.pending.held = false;
-        if std::mem::take(&mut core.pending.wanted) {
-            self.queue(&mut core);
-        }
-        done
+        let _stored_after_a_panic_too = Release(self);
+        work()
     }
 
     /// Drives the run a bit further, and stores what is appended meanwhile together. None when nothing more can be written: an answer that a call was

@@ -287,32 +287,42 @@ fn sorted<'v>(mut keyed: Vec<(Value<'v>, Value<'v>)>, strict: bool, reverse: boo
             *known = key(known, None, false, meter)?;
         }
     }
-    let mut trouble = None;
-    keyed.sort_by(|(left, _), (right, _)| match order(left, right, meter) {
-        Ok(found) if reverse => found.reverse(),
-        Ok(found) => found,
-        Err(reason) => {
-            trouble.get_or_insert(reason);
-            Ordering::Equal
+    let places = in_order(keyed.len(), |left, right| {
+        let found = order(&keyed[left].0, &keyed[right].0, meter)?;
+        Ok(if reverse { found.reverse() } else { found })
+    })?;
+    Value::list(places.into_iter().map(|at| keyed[at].1.clone()).collect(), meter)
+}
+
+/// The places of so many items in their order, equal ones as they were. The order may fail in the middle, which the sort of the standard library does not allow.
+fn in_order(count: usize, order: impl Fn(usize, usize) -> Outcome<Ordering>) -> Outcome<Vec<usize>> {
+    let mut places: Vec<usize> = (0..count).collect();
+    let mut width = 1;
+    while width < count {
+        let mut merged = Vec::with_capacity(count);
+        for run in places.chunks(2 * width) {
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
+            while let ([first, later @ ..], [other, rest @ ..]) = (left, right) {
+                if order(*first, *other)? == Ordering::Greater {
+                    merged.push(*other);
+                    right = rest;
+                } else {
+                    merged.push(*first);
+                    left = later;
+                }
+            }
+            merged.extend(left.iter().chain(right));
         }
-    });
-    trouble.map_or_else(|| Value::list(keyed.into_iter().map(|(_, item)| item).collect(), meter), Err)
+        places = merged;
+        width *= 2;
+    }
+    Ok(places)
 }
 
 fn unique<'v>(value: &Value<'v>, mut given: Given<'v>, meter: &Meter) -> Outcome<Value<'v>> {
     let keyed = keyed(value, &mut given, meter)?;
     // Equal ones lie next to each other once they are sorted; the first of them stays in its place.
-    let mut places: Vec<usize> = (0..keyed.len()).collect();
-    let mut trouble = None;
-    places.sort_by(|left, right| {
-        order(&keyed[*left].0, &keyed[*right].0, meter).unwrap_or_else(|reason| {
-            trouble.get_or_insert(reason);
-            Ordering::Equal
-        })
-    });
-    if let Some(reason) = trouble {
-        return Err(reason);
-    }
+    let places = in_order(keyed.len(), |left, right| order(&keyed[left].0, &keyed[right].0, meter))?;
     let mut kept: Vec<usize> = Vec::with_capacity(places.len());
     for at in places {
         let again = kept.last().map_or(Ok(false), |last| same(&keyed[*last].0, &keyed[at].0, meter))?;

@@ -119,3 +119,27 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// Whole numbers and floats that only a rounded comparison takes for equal: the sort gets an order without circles, and never panics.
+    #[test]
+    fn numbers_that_floats_cannot_tell_apart_are_sorted(picks in prop::collection::vec(0_usize..7, 0..60)) {
+        let numbers = ["9007199254740991", "9007199254740992", "9007199254740993", "9007199254740992.0", "9007199254740994.0", "-1", "1e300"];
+        let list = picks.iter().map(|at| numbers[*at]).collect::<Vec<_>>().join(", ");
+        let sorted = ours(&format!("[{list}]|sort|length"));
+        prop_assert_eq!(sorted, ours(&format!("[{list}]|length")));
+        let unique = ours(&format!("[{list}]|unique|list|length"));
+        prop_assert!(unique.is_some(), "{}", list);
+    }
+}
+
+#[test]
+fn whole_numbers_and_floats_are_ordered_exactly() {
+    let least = |list: &str| ours(&format!("{list}|sort|first"));
+    assert_eq!(least("[9007199254740993, 9007199254740992.0]"), ours("9007199254740992.0"));
+    assert_eq!(least("[9007199254740992.0, 9007199254740991]"), ours("9007199254740991"));
+    assert_eq!(least("[1, 0.5]"), ours("0.5"));
+    assert_eq!(least("[-1, -0.5]"), ours("-1"));
+    assert_eq!(least("[-1.5, -1]"), ours("-1.5"));
+    assert_eq!(least("[1, 1e300, -1e300]"), ours("-1e300"));
+}

@@ -304,12 +304,28 @@ pub(super) fn order(left: &Value<'_>, right: &Value<'_>, meter: &Meter) -> Outco
         }
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         (Value::Bool(left), Value::Bool(right)) => left.cmp(right),
-        (Value::Int(_) | Value::Float(_), Value::Int(_) | Value::Float(_)) => {
-            let (left, right) = (left.float().unwrap_or(f64::NAN), right.float().unwrap_or(f64::NAN));
-            if left == right { Ordering::Equal } else { left.total_cmp(&right) }
-        }
+        (Value::Float(left), Value::Float(right)) if left == right => Ordering::Equal,
+        (Value::Float(left), Value::Float(right)) => left.total_cmp(right),
+        (Value::Int(left), Value::Float(right)) => exactly(*left, *right),
+        (Value::Float(left), Value::Int(right)) => exactly(*right, *left).reverse(),
         (left, right) => rank(left).cmp(&rank(right)),
     })
+}
+
+/// A whole number beside a float, compared without rounding: a sort needs an order that has no circles.
+fn exactly(whole: i128, float: f64) -> Ordering {
+    /// 2^127, one more than the largest whole number.
+    const BEYOND: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
+    if float.is_nan() {
+        return 0.0_f64.total_cmp(&float);
+    }
+    if !(-BEYOND..BEYOND).contains(&float) {
+        return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
+    }
+    #[allow(clippy::cast_possible_truncation)] // it is within the bounds, and its fraction is looked at next
+    let truncated = float.trunc() as i128;
+    let fraction = float - float.trunc();
+    whole.cmp(&truncated).then(if fraction == 0.0 { Ordering::Equal } else { 0.0_f64.total_cmp(&fraction) })
 }
 
 const fn rank(value: &Value<'_>) -> u8 {
