@@ -45,11 +45,16 @@ fn began(process: u32) -> Option<Option<String>> {
 }
 
 /// No process has this number, whoever it belongs to.
+#[cfg(unix)]
 fn is_nobody(process: u32) -> bool {
     let Ok(process) = i32::try_from(process) else { return true };
-    // SAFETY: signal 0 is never sent; the system only says whether there is such a process.
-    let asked = unsafe { libc::kill(process, 0) };
-    asked == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+    // Signal 0 is never sent; the system only says whether there is such a process.
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(process), None) == Err(nix::errno::Errno::ESRCH)
+}
+
+#[cfg(not(unix))]
+const fn is_nobody(_: u32) -> bool {
+    false
 }
 
 #[cfg(test)]
