@@ -1,4 +1,26 @@
-/** Owns the shapes on the wire, as the contract writes them. */
+/** Owns the shapes on the wire as the pages read them: the client's, and in more detail those that the description of the API leaves open. */
+import type { Attachment, Issue, RegistryClassListed as Importable, RunStatus, ToolRef, Warning as Notice } from '@wfstudio/client';
+
+export type {
+  Attachment,
+  Chunk,
+  CodeExported,
+  CodeImported as Imported,
+  CodePreview,
+  Installed,
+  Issue,
+  McpServer,
+  RegistryClassListed as Importable,
+  RevisionSummary as Revision,
+  RunStatus,
+  SearchAnswer,
+  TemplateListed,
+  Thread,
+  Tool,
+  ToolRef,
+  Validation,
+  Warning as Notice,
+} from '@wfstudio/client';
 export interface UsageFields {
   prompt_tokens: number;
   completion_tokens: number;
@@ -10,8 +32,6 @@ export interface UsageFields {
   currency?: string;
   unpriced: boolean;
 }
-
-export type RunStatus = 'queued' | 'running' | 'awaiting_input' | 'awaiting_tool_approval' | 'completed' | 'failed' | 'cancelled';
 
 export interface GraphNode {
   id: string;
@@ -33,18 +53,6 @@ export interface Graph {
   edges: GraphEdge[];
   annotations: GraphNode[];
   viewport: { x: number; y: number; zoom: number };
-}
-export interface Issue {
-  code: string;
-  severity: 'error' | 'warning';
-  message: string;
-  node_id: string | null;
-  edge_id: string | null;
-  field: string | null;
-}
-export interface Validation {
-  valid: boolean;
-  issues: Issue[];
 }
 export interface SchemaKey {
   name: string;
@@ -94,14 +102,6 @@ interface Definition {
   revision: number;
   created_at: string;
   updated_at: string;
-}
-export interface ToolRef {
-  ref: string;
-  config?: Record<string, unknown>;
-  only?: string[] | null;
-  exclude?: string[];
-  require_approval?: boolean | null;
-  idempotent?: boolean | null;
 }
 export interface Agent extends Definition {
   provider: string;
@@ -175,34 +175,6 @@ export interface Draft {
   updated_at: string;
   issues?: Issue[];
 }
-export interface Revision {
-  revision: number;
-  created_at: string;
-  user_id: string | null;
-  node_count: number;
-}
-export interface Tool extends Definition {
-  kind: 'webhook' | 'builder' | 'rag';
-  input_schema: Record<string, unknown>;
-  config: Record<string, unknown>;
-  require_approval: boolean;
-  idempotent: boolean;
-  timeout_ms: number | null;
-}
-export interface McpServer extends Definition {
-  transport: 'stdio' | 'http' | 'sse';
-  command: string | null;
-  args: string[];
-  env: Record<string, string>;
-  url: string | null;
-  headers: Record<string, string>;
-  token: string | null;
-  only: string[];
-  exclude: string[];
-  require_approval: boolean;
-  timeout_ms: number;
-  enabled: boolean;
-}
 export interface McpTest {
   ok: boolean;
   protocol_version: string | null;
@@ -229,21 +201,6 @@ export interface KnowledgeDocument extends UsageFields {
   error: string | { message: string } | null;
   chunk_count: number;
   created_at: string;
-}
-export interface Chunk {
-  id: string;
-  document_id: string;
-  content: string;
-  score: number;
-  source_name: string;
-  position: number;
-  metadata?: Record<string, unknown>;
-}
-export interface SearchAnswer {
-  query: string;
-  chunk_count: number;
-  top_score: number;
-  results: Chunk[];
 }
 export interface PendingTool {
   name: string;
@@ -296,12 +253,6 @@ export interface Step extends UsageFields {
   citations?: { n: number; chunk_id: string; source_name: string }[];
   warnings?: Notice[];
 }
-/** What was changed, dropped or cut in a model call that went on all the same. */
-export interface Notice {
-  code: string;
-  message: string;
-  parameter?: string;
-}
 export interface Span extends Partial<UsageFields> {
   warnings?: Notice[];
   id: string;
@@ -337,24 +288,6 @@ export interface TraceAnswer {
   steps: Step[];
   spans: Span[];
   children: RunSummary[];
-}
-export interface Attachment {
-  type: string;
-  mime_type?: string;
-  storage_key: string;
-  name?: string;
-  size_bytes?: number;
-  url?: string;
-}
-export interface Thread {
-  id: string;
-  label: string;
-  preview: string | null;
-  message_count: number;
-  run_count: number;
-  created_at: string;
-  updated_at: string;
-  open_pause: { trace_id: string; pause_id: string; reason: string } | null;
 }
 export interface ToolCall {
   call_id: string;
@@ -424,19 +357,6 @@ export interface List<T> {
   data: T[];
   next_cursor: string | null;
 }
-/** A template as the list shows it. */
-export interface TemplateListed {
-  id: string;
-  type: 'agent' | 'workflow';
-  name: string;
-  description: string;
-  category: string;
-  complexity: Complexity | null;
-  tags: string[];
-  agents: string[];
-  node_types: string[];
-  source: 'bundled' | 'host';
-}
 export type Complexity = 'basic' | 'intermediate' | 'advanced';
 export interface Template {
   meta: { id: string; name: string; description?: string | null; category?: string | null; tags?: string[] | null };
@@ -444,39 +364,8 @@ export interface Template {
   graph?: Graph;
   install_preview: { agents_create: string[]; agents_reuse: string[] };
 }
-export interface Installed {
-  workflow?: Workflow;
-  agent?: Agent;
-  reused?: boolean;
-  agents: { id: string; slug: string; reused: boolean }[];
-}
 export type DefinitionKind = 'workflow' | 'agent' | 'tool';
-/** A class or a file that can be imported. */
-export interface Importable {
-  ref: string;
-  label: string;
-  kind: DefinitionKind;
-  description: string;
-  class_path: string | null;
-  json_path: string | null;
-  language: string | null;
-}
 export interface ImportableWhole extends Importable {
   definition: { name?: string; slug?: string; graph?: Graph; agents?: Record<string, { name?: string }> } & Record<string, unknown>;
   source: string;
-}
-export interface Imported extends Installed {
-  tool?: Tool;
-}
-export interface CodePreview {
-  code: string;
-  class_name: string;
-  namespace: string;
-  fqcn: string;
-  files: { path: string; code: string }[];
-  file_count: number;
-}
-export interface CodeExported {
-  files: string[];
-  class_path: string;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseEvents, readEvents, type StudioEvent } from '../../src/api/sse';
+import { parseEvents, readEvents, type StudioEvent } from '@wfstudio/client';
 import { fold, noRun, type RunView } from '../../src/run/view';
 
 const frames =
