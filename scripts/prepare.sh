@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the machine lacks to build (`build`), to test (`test`), to test against programs of others (`peers`), to test the pages (`ui`),
+# Installs what the machine lacks to build (`build`), to make packages (`packages`), to test (`test`), to test against programs of others (`peers`), to test the pages (`ui`),
 # or to check exported classes (`codegen`):
 # Debian packages; the Rust toolchain must be there.
 set -euo pipefail
@@ -27,6 +27,16 @@ if [ "${1:-build}" = codegen ]; then
     need java default-jre-headless
     need mvn maven
 fi
+if [ "${1:-build}" = packages ]; then
+    need strip binutils
+    need npm npm
+    need gem ruby
+    need mcs mono-mcs
+    need mvn maven
+    need javac openjdk-17-jdk-headless
+    need python3 python3
+    python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
+fi
 if [ "${1:-build}" = ui ]; then
     need chromium chromium
     need nginx nginx-light
@@ -35,7 +45,7 @@ if [ "${1:-build}" = ui ]; then
 fi
 # Debian's Node.js is older than the pages' tools and a mock of model providers ask for; the registry of its packages has a newer one.
 newer_node() {
-    [ "$1" = peers ] || [ "$1" = ui ] || return 0
+    [ "$1" = peers ] || [ "$1" = ui ] || [ "$1" = packages ] || return 0
     node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' && return 0
     npm install --silent --no-fund --no-audit --prefix "${CARGO_TARGET_DIR:-target}/node" node@22
 }

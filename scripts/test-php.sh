@@ -10,6 +10,7 @@ needed=(php-cli php-zip php-fpm php-mbstring php-xml php-curl nginx phpunit comp
 dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needed[@]}"; }
 
 phpunit --bootstrap bindings/php/tests/autoload.php --colors=never bindings/php/tests
+scripts/test-packages.sh php
 [ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
 for framework in "" symfony laravel; do
     echo "# scenario, built-in server ${framework:+and $framework}"

@@ -5,10 +5,10 @@ cd "$(dirname "$0")/../.."
 library_given=$1 version=$2 folder=$3
 root=$PWD
 . scripts/jvm.sh
-mkdir -p "$folder" "$build/natives/linux-x86_64/wfstudio/native/linux-x86_64"
+mkdir -p "$folder" "$build/natives/linux-x86_64/wfstudio/native/linux-x86_64-gnu"
 folder=$(cd "$folder" && pwd)
 grep -q "<version>$version</version>" bindings/jvm/pom.xml || { echo "bindings/jvm/pom.xml is not $version" >&2; exit 1; }
-install -m 755 "$library_given" "$build/natives/linux-x86_64/wfstudio/native/linux-x86_64/libwfstudio.so"
+install -m 755 "$library_given" "$build/natives/linux-x86_64/wfstudio/native/linux-x86_64-gnu/libwfstudio.so"
 maven -pl core,native -DskipTests package
 for module in core native; do
     place=$folder/io/wfstudio/wfstudio-$module/$version
