@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-client test-packages test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -57,6 +57,10 @@ test-knowledge:
 # Every host language: its own tests and the scenario that all hosts pass, a line for each. One language: `make test-go`.
 test-hosts:
 	@scripts/test-hosts.sh
+
+# The workflows of CI and releases, linted: actionlint, zizmor.
+test-workflows:
+	@scripts/test-workflows.sh
 
 # The TypeScript client of the API: units, its package in an empty project.
 test-client:

@@ -22,5 +22,5 @@ PATH=$zig/bin:$PATH "$zig/bin/cargo-zigbuild" "${build[@]}" --target "$triple.$g
 library=$target/$triple/release/libwfstudio.so
 newest=$(readelf --version-info --wide "$library" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 [ "$(printf '%s\n' "GLIBC_$glibc" "$newest" | sort -V | tail -n 1)" = "GLIBC_$glibc" ] || { echo "$library asks for $newest" >&2; exit 1; }
-! readelf -d "$library" | grep -q libgcc_s || { echo "$library asks for libgcc_s" >&2; exit 1; }
+[ "$(readelf -d "$library" | grep -c libgcc_s)" = 0 ] || { echo "$library asks for libgcc_s" >&2; exit 1; }
 echo "$library"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the machine lacks to build (`build`), to make packages (`packages`), to test (`test`), to test against programs of others (`peers`), to test the pages (`ui`),
-# or to check exported classes (`codegen`):
+# to check exported classes (`codegen`), or to lint the workflows (`workflows`):
 # Debian packages; the Rust toolchain must be there.
 set -euo pipefail
 command -v cargo >/dev/null || { echo "Rust is missing: install it with rustup (https://rustup.rs)" >&2; exit 1; }
@@ -35,6 +35,11 @@ if [ "${1:-build}" = packages ]; then
     need mvn maven
     need javac openjdk-17-jdk-headless
     need python3 python3
+    python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
+fi
+if [ "${1:-build}" = workflows ]; then
+    need shellcheck shellcheck
+    need go golang-go
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3-venv)
 fi
 if [ "${1:-build}" = ui ]; then
