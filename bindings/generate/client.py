@@ -46,7 +46,10 @@ def typed(schema, indent=""):
     if "enum" in schema:
         return union(map(literal, schema["enum"]))
     if "allOf" in schema:
-        return " & ".join(f"({one})" if " | " in one else one for one in (typed(part, indent) for part in schema["allOf"]))
+        own = {name: value for name, value in schema.items() if name in ("properties", "required")}
+        # Members beside `allOf` hold as well; `required` alone names members of the parts.
+        parts = schema["allOf"] + ([own] if "properties" in own else [])
+        return " & ".join(f"({one})" if " | " in one and not one.startswith("{") else one for one in (typed(part, indent) for part in parts))
     for word in ("anyOf", "oneOf"):
         if word in schema:
             return union(typed(part, indent) for part in schema[word])

@@ -2,7 +2,7 @@
 import type { TraceAnswer as Told } from '@wfstudio/client';
 import type { Span, Step, TraceAnswer, UsageFields } from './types';
 
-const USAGE: UsageFields = {
+const USAGE: Required<UsageFields> = {
   prompt_tokens: 0,
   completion_tokens: 0,
   total_tokens: 0,

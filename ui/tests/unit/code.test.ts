@@ -12,7 +12,7 @@ const { Problem } = await import('@wfstudio/client');
 
 const settings = (flags: Record<string, boolean>, target?: string) => ({
   flags,
-  keys: target ? [{ key: 'codegen.target', value: target, source: 'config', gates: null }] : [],
+  keys: target ? [{ key: 'codegen.target', value: target, source: 'config' as const, gates: null }] : [],
 });
 
 describe('what is switched off', () => {

@@ -1334,7 +1334,27 @@ export type RunSummary = {
   unpriced: boolean;
 };
 
-export type RunUsage = UsageFigures;
+export type RunUsage = UsageFigures & {
+  id: string;
+  thread_id: string;
+  parent_run_id: string | null;
+  is_child: boolean;
+  entity: {
+    type: 'agent' | 'workflow';
+    id: string;
+    name: string | null;
+  };
+  status: string;
+  currency: string;
+  started_at: string | null;
+  finished_at: string | null;
+  spans: (UsageFigures & {
+    id: string;
+    provider: string;
+    model: string;
+    started_at: string;
+  })[];
+};
 
 export type SearchAnswer = {
   knowledge_base_id: string;
@@ -1495,10 +1515,10 @@ export type Templates = {
   data: TemplateListed[];
 };
 
-export type Thread = ThreadSummary & ({
+export type Thread = ThreadSummary & {
   messages: Message[];
   next_cursor?: string | null;
-});
+};
 
 export type ThreadMessages = {
   thread_id: string;
@@ -1574,7 +1594,7 @@ export type ToolTested = {
   duration_ms: number;
 };
 
-export type Trace = RunSummary & ({
+export type Trace = RunSummary & {
   workflow_name: string | null;
   workflow_revision: number | null;
   error_message: string | null;
@@ -1586,7 +1606,7 @@ export type Trace = RunSummary & ({
   async_progress_steps: Record<string, unknown>[];
   last_event_id: number;
   graph?: Record<string, unknown>;
-});
+};
 
 export type TraceAnswer = {
   trace: Trace;
@@ -1609,11 +1629,22 @@ export type Usage = {
   currency: string;
   from: string;
   to: string;
-  totals: UsageFigures;
+  totals: UsageFigures & {
+    run_count: number;
+  };
   breakdown: UsageEntry[];
 };
 
-export type UsageEntry = UsageFigures;
+export type UsageEntry = UsageFigures & {
+  provider?: string;
+  model?: string;
+  entity_type?: 'agent' | 'workflow';
+  entity_id?: string;
+  entity_name?: string | null;
+  date?: string;
+  thread_id?: string;
+  run_count?: number;
+};
 
 export type UsageFigures = {
   prompt_tokens: number;

@@ -128,7 +128,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                     </span>
                     {d.error && (
                       <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>
-                        {typeof d.error === 'string' ? d.error : d.error.message}
+                        {d.error}
                       </span>
                     )}
                   </td>
