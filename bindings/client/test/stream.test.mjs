@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Client, EVENTS } from '../dist/index.js';
-import { json, serve, stream } from './server.mjs';
+import { json, serve, stream, told } from './server.mjs';
 
 const BEGAN = [
   ['thread', { trace_id: 'T', thread_id: 'H' }],
@@ -18,24 +18,24 @@ const all = async (run) => {
   return names;
 };
 
-test('a run that was cut goes on where it was, each event once, under one key', async (t) => {
+test('a run that is cut again and again goes on where it was, each event once, under one key', async (t) => {
+  const deltas = [...'bcdef'].map((delta) => ['token', { trace_id: 'T', delta }]);
+  const events = [...BEGAN, ...deltas, DONE];
   const { url, asked } = await serve(t, [
-    [START, stream(BEGAN, 'cut')],
-    [TAIL, stream([['token', { trace_id: 'T', delta: 'b' }]], 'cut', 3), stream([DONE], 'end', 4)],
+    [START, told(events, 3)],
+    [TAIL, told(events, 3)],
   ]);
   const lines = [];
   const run = new Client({ url, onLine: (key, tries) => lines.push(tries) }).run('draft', { message: 'hi' });
-  assert.deepEqual(await all(run), ['thread', 'token', 'token', 'trace_completed']);
+  const ids = [];
+  for await (const event of run) ids.push(event.id);
+  assert.deepEqual(ids, ['1', '2', '3', '4', '5', '6', '7', '8']);
   assert.deepEqual(await run.end, { kind: 'rested', answer: null });
   assert.equal(run.traceId, 'T');
-  assert.deepEqual(
-    asked.map((a) => [`${a.method}`, a.headers['last-event-id']]),
-    [
-      ['POST', undefined],
-      ['GET', '2'],
-      ['GET', '3'],
-    ],
-  );
+  const seen = asked.map((a) => [a.method, a.headers['last-event-id']]);
+  assert.deepEqual(seen.at(0), ['POST', undefined]);
+  assert.deepEqual(seen.at(-1), ['GET', '6']);
+  assert.equal(new Set(asked.filter((a) => a.method === 'POST').map((a) => a.headers['idempotency-key'])).size, 1);
   assert.ok(lines.includes(1) && lines.at(-1) === 0);
 });
 
