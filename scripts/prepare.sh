@@ -16,6 +16,7 @@ if [ "${1:-build}" = test ] || [ "${1:-build}" = peers ]; then
     need curl curl
     need /bin/kill procps
     need valgrind valgrind
+    need pkg-config pkg-config
     need /usr/include/microhttpd.h libmicrohttpd-dev
     python3 -c 'import venv, ensurepip' >/dev/null 2>&1 || missing+=(python3 python3-venv)
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the package of each language named (node, ruby, php, python, jvm; all without a name), installs it alone into an empty folder, and runs the first
-# program of its README there: pages, a definition, a run told to its end, the end of the process with 0. WFSTUDIO_LIBRARY is the library that goes in.
+# Makes the package of each language named (c, node, ruby, php, python, jvm; all without a name), installs it alone into an empty folder, and runs the first
+# program of its README there (in C examples/c/session.c): pages, a definition, a run told to its end, the end of the process with 0. WFSTUDIO_LIBRARY is the library that goes in.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -10,7 +10,7 @@ export WFSTUDIO_LIBRARY
 [ -d "$target/node/node_modules/.bin" ] && PATH=$(cd "$target" && pwd)/node/node_modules/.bin:$PATH
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 languages=("$@")
-[ $# -gt 0 ] || languages=(node ruby php python jvm)
+[ $# -gt 0 ] || languages=(c node ruby php python jvm)
 work=$(mktemp -d)
 host=
 trap 'rm -rf "$work"' EXIT
@@ -50,6 +50,14 @@ PYTHON
     [ "$code" = 0 ] || [ "$code" = "${ENDS:-0}" ] || fail "the host ended with $code"
 }
 
+c() {
+    tar -xzf "$made"/wfstudio-"$version"-*.tar.gz --strip-components=1
+    local flags
+    read -ra flags <<<"$(PKG_CONFIG_PATH=$PWD/lib/pkgconfig pkg-config --define-prefix --cflags --libs wfstudio)"
+    cc "$root/examples/c/session.c" -o session "${flags[@]}"
+    env -u WFSTUDIO_LIBRARY LD_LIBRARY_PATH="$PWD/lib" ./session "$root/examples" session.sqlite >host.log 2>&1 || fail "the program failed"
+    grep -q trace_completed host.log || fail "no run"
+}
 node() {
     echo '{"private":true,"type":"module"}' >package.json
     npm install --silent --no-fund --no-audit --ignore-scripts "$made"/npm/wfstudio-{lib-linux-x64,host,client}-*.tgz express
