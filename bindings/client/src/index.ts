@@ -8,5 +8,5 @@ export type { End } from './line.js';
 export { isProblem, Problem } from './problem.js';
 export { parseEvents, readEvents, type StudioEvent } from './sse.js';
 export { atRest, follow, newKey, tailPath, type Follow, type RunStatus } from './follow.js';
-export { Stream, type EventOf, type Starting } from './stream.js';
+export { Stream, type ChatEvent, type EventOf, type Starting, type WorkflowEvent } from './stream.js';
 export type { Undo } from './tab.js';

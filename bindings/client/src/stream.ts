@@ -1,12 +1,16 @@
 /** Owns a run as something to iterate over: events in order, each once, and how it ended. */
 import type { Requests } from './requests.js';
 import { follow, type Follow } from './follow.js';
+import type { ChatEvents, WorkflowEvents } from './generated/schemas.js';
 import type { End } from './line.js';
 import type { StudioEvent } from './sse.js';
 import { until } from './tab.js';
 
 /** The events of a table of names and data. A later server may tell of names that are not in it: give a `switch` a `default`. */
 export type EventOf<T> = T extends unknown ? { [N in keyof T]-?: { id: string | null; name: N; data: NonNullable<T[N]> } }[keyof T] : never;
+
+export type WorkflowEvent = EventOf<WorkflowEvents>;
+export type ChatEvent = EventOf<ChatEvents>;
 
 /** What a stream may be begun with. Its signal ends the following; the run goes on (`client.cancel` ends that). */
 export type Starting = Partial<Pick<Follow, 'key' | 'after' | 'signal' | 'onLook'>>;
