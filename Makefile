@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -58,6 +58,14 @@ test-knowledge:
 test-hosts:
 	@scripts/test-hosts.sh
 
+# The workflows of CI and releases, linted: actionlint, zizmor.
+test-workflows:
+	@scripts/test-workflows.sh
+
+# The TypeScript client of the API: units, its package in an empty project.
+test-client:
+	@scripts/test-client.sh
+
 test-cpp test-csharp test-go test-jvm test-node test-php test-ruby:
 	@scripts/$@.sh
 
@@ -104,8 +112,12 @@ install:
 	scripts/place.sh $(TARGET)/release/libwfstudio.so $(DESTDIR)$(PREFIX) $(PREFIX)
 	[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
-# What is published for C, C++, Go and C#, from an optimised library, with the sums of all files, in $(TARGET)/packages.
+# What is published for all languages, from an optimised library, with the sums of all files, in $(TARGET)/packages.
+# `make packages GLIBC=2.17` links by zig, so that the library also loads where glibc is that old.
 packages:
-	@scripts/prepare.sh build
-	cargo rustc --release --lib --crate-type cdylib
-	WFSTUDIO_LIBRARY=$(TARGET)/release/libwfstudio.so scripts/package.sh all $(TARGET)/packages
+	@scripts/prepare.sh packages
+	WFSTUDIO_LIBRARY=$$(scripts/library.sh $(GLIBC)) scripts/package.sh all $(TARGET)/packages
+
+# Each package made, installed alone into an empty folder, and run there; a line for each language.
+test-packages:
+	@scripts/test-packages.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes what is published of a built library: package.sh all|c|go|csharp [folder]. The library is WFSTUDIO_LIBRARY, or the optimised one.
+# Makes what is published of a built library: package.sh all|c|go|csharp|node|ruby|php|python|jvm [folder]. The library is WFSTUDIO_LIBRARY, or the optimised one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-all}
@@ -26,11 +26,16 @@ c() {
 }
 go() { python3 scripts/package/go.py "$work/libwfstudio.so" "$version" "$folder/go"; }
 csharp() { scripts/package/csharp.sh "$work/libwfstudio.so" "$version" "$folder"; }
+node() { scripts/package/node.sh "$work/libwfstudio.so" "$version" "$folder/npm"; }
+ruby() { scripts/package/ruby.sh "$work/libwfstudio.so" "$version" "$folder/ruby"; }
+php() { python3 scripts/package/php.py "$work/libwfstudio.so" "$version" "$folder/php"; }
+python() { python3 scripts/package/python.py "$work/libwfstudio.so" "$version" "$folder/python"; }
+jvm() { scripts/package/jvm.sh "$work/libwfstudio.so" "$version" "$folder/jvm"; }
 
 case $what in
-    all) c; go; csharp ;;
-    c | go | csharp) "$what" ;;
-    *) echo "package: all, c, go or csharp" >&2; exit 2 ;;
+    all) for each in c go csharp node ruby php python jvm; do "$each"; done ;;
+    c | go | csharp | node | ruby | php | python | jvm) "$what" ;;
+    *) echo "package: all, c, go, csharp, node, ruby, php, python or jvm" >&2; exit 2 ;;
 esac
 cd "$folder"
 find . -type f ! -name SHA256SUMS -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum >"$work/sums"

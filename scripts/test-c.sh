@@ -71,4 +71,8 @@ if [ -z "${STUDIO_SANITIZE:-}" ]; then
     "${check[@]}" ./session "$root/examples" session.sqlite
     "${check[@]}" ./misuse 20 3000
 fi
+if [ -z "${STUDIO_SANITIZE:-}" ]; then
+    say "the archive alone"
+    env -u LD_LIBRARY_PATH "$root/scripts/test-packages.sh" c
+fi
 say "the C functions are as promised"

@@ -34,5 +34,6 @@ run core-jna "$jdk17" core
 run servlet "$jdk17" servlet
 run spring "$jdk17" spring-boot-starter
 run kotlin "$newest" kotlin
+scripts/test-packages.sh jvm
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -27,6 +27,7 @@ trap 'rm -f "$log"' EXIT
 timeout 300 node --test --test-reporter=tap test/*.test.mjs >"$log" 2>&1 || { grep -vE '^ *(---|\.\.\.|duration_ms.*|ok .*)$' "$log" >&2; exit 1; }
 awk '$2 == "pass" {print "test result: ok. " $3 " passed"}' "$log"
 [ "${1:-}" != quick ] || exit 0
+"$root/scripts/test-packages.sh" node
 
 run=$root/bindings/conformance/run
 [ -e "$run" ] || { echo "the conformance suite is not here: left out"; exit 0; }

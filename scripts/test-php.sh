@@ -6,10 +6,11 @@ cd "$(dirname "$0")/.."
 library=${WFSTUDIO_LIBRARY:-${CARGO_TARGET_DIR:-$PWD/target}/debug/libwfstudio.so}
 export WFSTUDIO_LIBRARY=$(realpath "$library")
 
-needed=(php-cli php-fpm php-mbstring php-xml php-curl nginx phpunit composer php-slim php-slim-psr7 php-nyholm-psr7 php-symfony-framework-bundle php-symfony-console php-symfony-yaml php-laravel-framework gcc)
+needed=(php-cli php-zip php-fpm php-mbstring php-xml php-curl nginx phpunit composer php-slim php-slim-psr7 php-nyholm-psr7 php-symfony-framework-bundle php-symfony-console php-symfony-yaml php-laravel-framework gcc)
 dpkg -s "${needed[@]}" >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends "${needed[@]}"; }
 
 phpunit --bootstrap bindings/php/tests/autoload.php --colors=never bindings/php/tests
+scripts/test-packages.sh php
 [ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
 for framework in "" symfony laravel; do
     echo "# scenario, built-in server ${framework:+and $framework}"

@@ -27,6 +27,8 @@ for framework in fastapi quart django flask django-wsgi; do
     tail -n 1 "$work/$framework.tap"
 done
 
+env -u PYTHONPATH scripts/test-packages.sh python
+
 # The raw module finds the library beside itself.
 raw=$(mktemp -d)
 trap 'rm -rf "$raw"' EXIT

@@ -12,6 +12,7 @@ for test in bindings/ruby/test/test_*.rb; do
     echo "# $test"
     ruby -W1 "$test"
 done
+scripts/test-packages.sh ruby
 [ -x bindings/conformance/run ] || { echo "# bindings/conformance is not here: scenario skipped"; exit 0; }
 for framework in "" rails sinatra; do
     echo "# scenario ${framework:-puma}"

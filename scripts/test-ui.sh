@@ -19,6 +19,7 @@ say "types and units"
 npm run --silent format
 npm run --silent check
 npm run --silent lint
+(cd ../bindings/client && PATH=$root/ui/node_modules/.bin:$PATH oxlint -c "$root/ui/.oxlintrc.json" src)
 npm run --silent test
 say "the committed build"
 npm run --silent build >/dev/null

@@ -1,10 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 /** What every page begins with comes in one file, what several pages share in another: they compress better than many small ones. */
 const SHELL = new RegExp(
   [
-    'src/api/(client|connection|early|problem|queries|pages|whole|root|sign-in)[.]',
+    'src/api/(client|connection|early|queries|pages|whole|root|sign-in)[.]',
+    'bindings/client/src/(requests|problem)[.]',
     'src/i18n/(index|figures)[.]',
     'src/shell/(commands|mark|nav|place|strips|theme|top)[.]',
     'src/parts/(button|dialog|icons|layers|leave-dialog|menu|part|states|tip|toast|unsaved)[.]',
@@ -16,6 +18,7 @@ const SHELL = new RegExp(
 const COMMON = new RegExp(
   [
     'src/(parts/(?!definition|form-session|conflict|copy[.]|range|listing|sparkline|miniature)|run/|api/|shell/)',
+    'bindings/client/src/',
     'src/pages/agents/tabs[.]',
     'lucide-react/dist/esm/icons',
   ].join('|'),
@@ -24,6 +27,8 @@ const COMMON = new RegExp(
 export default defineConfig({
   base: './',
   plugins: [react()],
+  // The package as it is written: the pages are its first user.
+  resolve: { alias: { '@wfstudio/client': fileURLToPath(new URL('../bindings/client/src/index.ts', import.meta.url)) } },
   worker: { format: 'es' },
   build: {
     outDir: 'dist',

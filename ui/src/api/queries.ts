@@ -2,8 +2,8 @@
 import { QueryClient, useInfiniteQuery, useQuery, type UseInfiniteQueryResult, type UseQueryResult } from '@tanstack/react-query';
 import { unsettled, withNewest, type Pages } from './pages';
 import { wholeTrace } from './whole';
-import { get, type Query } from './client';
-import { isProblem } from './problem';
+import { get, studio } from './client';
+import { isProblem, type Query, type RunCounts } from '@wfstudio/client';
 import type { GraphSchema, List, Providers, RegistryTool, Settings, TraceAnswer } from './types';
 
 export const queries = new QueryClient({
@@ -85,14 +85,8 @@ export const useSettings = (): UseQueryResult<Settings> =>
   useQuery({ queryKey: ['/api/settings'], queryFn: () => get<Settings>('/api/settings'), staleTime: 60_000 });
 export const useRegistry = (): UseQueryResult<{ data: RegistryTool[] }> =>
   useQuery({ queryKey: ['/api/registry/tools'], queryFn: () => get<{ data: RegistryTool[] }>('/api/registry/tools'), staleTime: 30_000 });
-export interface Counts {
-  queued: number;
-  running: number;
-  awaiting_input: number;
-  awaiting_tool_approval: number;
-}
-export const useCounts = (): UseQueryResult<Counts> =>
-  useQuery({ queryKey: ['/api/runs/counts'], queryFn: () => get<Counts>('/api/runs/counts'), refetchInterval: 15_000 });
+export const useCounts = (): UseQueryResult<RunCounts> =>
+  useQuery({ queryKey: ['/api/runs/counts'], queryFn: () => studio.call('GET /api/runs/counts'), refetchInterval: 15_000 });
 
 /** Marks a kind stale after a write. */
 export const refresh = (...paths: string[]): void => {

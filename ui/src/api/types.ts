@@ -1,17 +1,36 @@
-/** Owns the shapes on the wire, as the contract writes them. */
-export interface UsageFields {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-  cached_tokens: number;
-  cache_write_tokens: number;
-  reasoning_tokens: number;
-  estimated_cost: string;
-  currency?: string;
-  unpriced: boolean;
-}
+/** Owns the shapes on the wire as the pages read them: the client's, and in more detail what the description of the API leaves open. */
+import type * as api from '@wfstudio/client';
 
-export type RunStatus = 'queued' | 'running' | 'awaiting_input' | 'awaiting_tool_approval' | 'completed' | 'failed' | 'cancelled';
+export type {
+  Attachment,
+  Chunk,
+  CodeExported,
+  CodeImported as Imported,
+  CodePreview,
+  Installed,
+  Issue,
+  McpServer,
+  McpServerTest as McpTest,
+  RegistryClassListed as Importable,
+  RevisionSummary as Revision,
+  RunStatus,
+  SearchAnswer,
+  TemplateListed,
+  Thread,
+  Tool,
+  ToolRef,
+  Usage as UsageAnswer,
+  UsageEntry,
+  Validation,
+  Warning as Notice,
+} from '@wfstudio/client';
+
+/** A shape of the client with some members told in more detail. */
+type In<T, More> = Omit<T, keyof More> & More;
+/** Members that are not there yet are null. */
+type Unset<T, K extends keyof T> = Omit<T, K> & { [N in K]: T[N] | null };
+
+export type UsageFields = api.UsageFigures & { currency?: string };
 
 export interface GraphNode {
   id: string;
@@ -34,18 +53,6 @@ export interface Graph {
   annotations: GraphNode[];
   viewport: { x: number; y: number; zoom: number };
 }
-export interface Issue {
-  code: string;
-  severity: 'error' | 'warning';
-  message: string;
-  node_id: string | null;
-  edge_id: string | null;
-  field: string | null;
-}
-export interface Validation {
-  valid: boolean;
-  issues: Issue[];
-}
 export interface SchemaKey {
   name: string;
   type: string;
@@ -60,14 +67,6 @@ export interface SchemaKey {
   enum?: string[] | null;
   options?: string[] | null;
 }
-export interface NodeType {
-  type: string;
-  label: string;
-  group: string;
-  source_handles: string[];
-  target_handles: string[];
-  keys: SchemaKey[];
-}
 export interface ConnectionRule {
   source: string;
   source_handle: string;
@@ -75,56 +74,22 @@ export interface ConnectionRule {
   target_handle: string;
   when?: string | null;
 }
-export interface GraphSchema {
-  version: number;
-  node_types: NodeType[];
-  connections: ConnectionRule[];
-  operators: { name: string; value: string | null }[];
-}
+export type NodeType = In<api.GraphSchema['node_types'][number], { keys: SchemaKey[] }>;
+export type GraphSchema = In<api.GraphSchema, { node_types: NodeType[]; connections: ConnectionRule[] }>;
 
-interface Definition {
-  id: string;
-  slug: string;
-  name: string;
-  description: string;
-  source: string;
-  locked: boolean;
-  /** Where the class of an exported or imported definition is. */
-  class_path?: string | null;
-  revision: number;
-  created_at: string;
-  updated_at: string;
-}
-export interface ToolRef {
-  ref: string;
-  config?: Record<string, unknown>;
-  only?: string[] | null;
-  exclude?: string[];
-  require_approval?: boolean | null;
-  idempotent?: boolean | null;
-}
-export interface Agent extends Definition {
-  provider: string;
-  model: string;
-  credential: string | null;
-  instructions: string;
-  tools: ToolRef[];
-  require_tool_approval: boolean;
-  tool_max_runs: number;
-  parallel_tool_calls: boolean | null;
-  parameters: Record<string, unknown>;
-  output_schema: string | null;
-  schema: unknown;
-  memory_config: Record<string, unknown> | null;
-  tags: string[];
-}
-export interface RunError {
-  code: string;
-  message: string;
-  node_id: string | null;
-  /** Calls that may not be made twice and whose end nobody saw. */
-  calls?: Doubt[];
-}
+export type Agent = In<api.Agent, { parameters: Record<string, unknown>; memory_config: Record<string, unknown> | null; schema: unknown }>;
+export type Workflow = In<api.Workflow, { graph: Graph; state_schema: unknown; node_count?: number; last_run?: RunSummary | null }>;
+export type Draft = In<api.Draft, { graph: Graph; based_on_revision: number; issues?: api.Issue[] }>;
+export type KnowledgeBase = In<
+  api.KnowledgeBase,
+  {
+    retrieval_defaults: { mode: string; top_k: number; threshold: number | null; filter: Record<string, unknown> };
+    chunking: { max_words: number; overlap_words: number };
+  }
+>;
+export type KnowledgeDocument = api.Document;
+
+/** A call that may not be made twice and whose end nobody saw. */
 export interface Doubt {
   call_id: string;
   name: string;
@@ -137,224 +102,40 @@ export interface DoubtAnswer {
   action: 'rerun' | 'skip' | 'use';
   result?: string;
 }
-export interface RunSummary extends UsageFields {
-  id: string;
-  trace_id: string;
-  status: RunStatus;
-  entity_type: 'agent' | 'workflow';
-  entity_id: string;
-  entity_name: string | null;
-  workflow_id: string | null;
-  thread_id: string | null;
-  parent_run_id: string | null;
-  awaiting_node_id: string | null;
-  awaiting_pause_id: string | null;
-  input_preview: string;
-  mode: string;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  duration_ms: number | null;
-  working_ms: number | null;
-  waiting_ms: number | null;
-  error: RunError | null;
-}
-export interface Workflow extends Definition {
-  graph: Graph;
-  state_schema: unknown;
-  tags: string[];
-  warnings?: Issue[];
-  agents: { id: string; slug: string; name: string }[];
-  node_count?: number;
-  last_run?: RunSummary | null;
-}
-export interface Draft {
-  graph: Graph;
-  draft_revision: number;
-  based_on_revision: number;
-  updated_at: string;
-  issues?: Issue[];
-}
-export interface Revision {
-  revision: number;
-  created_at: string;
-  user_id: string | null;
-  node_count: number;
-}
-export interface Tool extends Definition {
-  kind: 'webhook' | 'builder' | 'rag';
-  input_schema: Record<string, unknown>;
-  config: Record<string, unknown>;
-  require_approval: boolean;
-  idempotent: boolean;
-  timeout_ms: number | null;
-}
-export interface McpServer extends Definition {
-  transport: 'stdio' | 'http' | 'sse';
-  command: string | null;
-  args: string[];
-  env: Record<string, string>;
-  url: string | null;
-  headers: Record<string, string>;
-  token: string | null;
-  only: string[];
-  exclude: string[];
-  require_approval: boolean;
-  timeout_ms: number;
-  enabled: boolean;
-}
-export interface McpTest {
-  ok: boolean;
-  protocol_version: string | null;
-  tools: { name: string; description: string; input_schema: unknown }[];
-  error: string | { message: string } | null;
-}
-export interface KnowledgeBase extends Definition {
-  embeddings_provider: string;
-  embeddings_model: string;
-  dimensions: number | null;
-  retrieval_defaults: { mode: string; top_k: number; threshold: number | null; filter: Record<string, unknown> };
-  chunking: { max_words: number; overlap_words: number };
-  document_count: number;
-  chunk_count: number;
-  size_bytes: number;
-  needs_reindex: boolean;
-}
-export interface KnowledgeDocument extends UsageFields {
-  id: string;
-  name: string;
-  mime_type: string;
-  size_bytes: number;
-  status: 'pending' | 'processing' | 'completed' | 'failed';
-  error: string | { message: string } | null;
-  chunk_count: number;
-  created_at: string;
-}
-export interface Chunk {
-  id: string;
-  document_id: string;
-  content: string;
-  score: number;
-  source_name: string;
-  position: number;
-  metadata?: Record<string, unknown>;
-}
-export interface SearchAnswer {
-  query: string;
-  chunk_count: number;
-  top_score: number;
-  results: Chunk[];
-}
-export interface PendingTool {
-  name: string;
-  arguments: Record<string, unknown>;
-  call_id: string;
-}
-export interface Pause {
-  pause_id: string;
-  node_id: string;
-  step_id: string | null;
-  reason: 'human' | 'tool_approval';
-  prompt?: string;
-  pending_tools?: PendingTool[];
-  message?: string;
-  branch_id?: string;
-  branch_path?: string[];
-  created_at: string;
-}
+export type RunError = In<api.RunError, { calls?: Doubt[] }>;
+export type RunSummary = In<
+  api.RunSummary,
+  {
+    error: RunError | null;
+    entity_name: string | null;
+    thread_id: string | null;
+    duration_ms: number | null;
+    working_ms: number | null;
+    waiting_ms: number | null;
+  }
+>;
+export type PendingTool = In<api.PendingTool, { arguments: Record<string, unknown> }>;
+export type Pause = In<api.Pause, { step_id: string | null; pending_tools?: PendingTool[] }>;
 /** A pause, and the run it belongs to. */
-export interface Waiting extends Pause {
-  run: string;
-}
-export interface Step extends UsageFields {
-  id: string;
-  seq: number;
-  node_id: string;
-  node_type: string;
-  node_title?: string | null;
-  status: 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
-  handle: string | null;
-  iteration: number | null;
-  iteration_path?: string;
-  branch_id: string | null;
-  branch_path: string[];
-  attempt: number;
-  checkpoint_hit: boolean;
-  superseded: boolean;
-  started_at: string | null;
-  finished_at: string | null;
-  duration_ms: number | null;
-  state_snapshot?: Record<string, unknown> | null;
-  output?: Record<string, unknown> | null;
-  error: { code: string; message: string } | null;
-  validation_errors?: string[];
-  provider: string | null;
-  model: string | null;
-  child_run_id?: string | null;
-  chunk_count?: number;
-  top_score?: number;
-  citations?: { n: number; chunk_id: string; source_name: string }[];
-  warnings?: Notice[];
-}
-/** What was changed, dropped or cut in a model call that went on all the same. */
-export interface Notice {
-  code: string;
-  message: string;
-  parameter?: string;
-}
-export interface Span extends Partial<UsageFields> {
-  warnings?: Notice[];
-  id: string;
-  parent_span_id: string | null;
-  step_id: string | null;
-  node_id: string | null;
-  type: 'llm' | 'tool' | 'rag' | 'embedding' | 'memory' | 'context';
-  name: string;
-  status: string;
-  started_at: string | null;
-  finished_at: string | null;
-  duration_ms: number | null;
-  provider?: string | null;
-  model?: string | null;
-  input?: unknown;
-  output?: unknown;
-  error: unknown;
-}
-export interface Trace extends RunSummary {
-  workflow_name?: string | null;
-  workflow_revision?: number | null;
-  error_message: string | null;
-  input: { message: string; state: Record<string, unknown>; attachments: Attachment[]; thread_id: string | null } | null;
-  output: Record<string, unknown> | null;
-  reply: string | null;
-  checkpoint: { state: Record<string, unknown>; node_id: string } | null;
-  pauses: Pause[];
-  last_event_id: number;
-  graph?: Graph;
-}
+export type Waiting = Pause & { run: string };
+export type Step = Unset<Omit<api.Step, 'node_title' | 'iteration_path'>, 'started_at' | 'finished_at' | 'duration_ms'> &
+  Partial<Pick<api.Step, 'node_title' | 'iteration_path'>>;
+export type Span = Unset<api.Span, 'started_at' | 'finished_at' | 'duration_ms'>;
+export type Trace = In<
+  api.Trace,
+  RunSummary & {
+    input: { message: string; state: Record<string, unknown>; attachments: api.Attachment[]; thread_id: string | null } | null;
+    output: Record<string, unknown> | null;
+    checkpoint: { state: Record<string, unknown>; node_id: string } | null;
+    pauses: Pause[];
+    graph?: Graph;
+  }
+>;
 export interface TraceAnswer {
   trace: Trace;
   steps: Step[];
   spans: Span[];
   children: RunSummary[];
-}
-export interface Attachment {
-  type: string;
-  mime_type?: string;
-  storage_key: string;
-  name?: string;
-  size_bytes?: number;
-  url?: string;
-}
-export interface Thread {
-  id: string;
-  label: string;
-  preview: string | null;
-  message_count: number;
-  run_count: number;
-  created_at: string;
-  updated_at: string;
-  open_pause: { trace_id: string; pause_id: string; reason: string } | null;
 }
 export interface ToolCall {
   call_id: string;
@@ -363,120 +144,24 @@ export interface ToolCall {
   result: string | null;
   is_error?: boolean;
 }
-export interface Message {
-  id: string;
-  role: 'user' | 'assistant' | 'system';
-  content: string;
-  attachments: Attachment[];
-  created_at: string;
-  trace_id: string | null;
-  meta: Record<string, unknown>;
-  tool_calls?: ToolCall[];
-}
-export interface Model {
-  id: string;
-  label: string;
-  capabilities: string[];
-  context_window: number | null;
-  price: { input: string; output: string; per_tokens: number } | null;
-}
-export interface Provider {
-  id: string;
-  label: string;
-  configured: boolean;
-  models: Model[];
-  embeddings: { id: string; dimensions: number }[];
-}
-export interface Providers {
-  data: Provider[];
-  default_provider: string;
-  default_model: string;
-}
-export interface RegistryTool {
-  ref: string;
-  name: string;
-  description: string;
-  input_schema?: unknown;
-  kind: string;
-  require_approval?: boolean;
-}
-export interface Settings {
-  flags: Record<string, boolean>;
-  keys: { key: string; value: unknown; source: string; gates: string | null }[];
-}
-export interface UsageEntry extends UsageFields {
-  provider?: string;
-  model?: string;
-  entity_type?: 'agent' | 'workflow';
-  entity_id?: string;
-  entity_name?: string | null;
-  date?: string;
-  run_count?: number;
-}
-export interface UsageAnswer {
-  currency: string;
-  from: string;
-  to: string;
-  totals: UsageFields & { run_count: number };
-  breakdown: UsageEntry[];
-}
+export type Message = In<api.Message, { attachments: api.Attachment[]; tool_calls?: ToolCall[] }>;
+
+export type Provider = In<api.Providers['data'][number], { models: Model[]; embeddings: { id: string; dimensions: number }[] }>;
+export type Model = In<
+  api.Providers['data'][number]['models'][number],
+  { price: { input: string; output: string; per_tokens: number } | null }
+>;
+export type Providers = In<api.Providers, { data: Provider[] }>;
+export type RegistryTool = api.RegistryTools['data'][number];
+export type Settings = Omit<api.Settings, 'observability'>;
 export interface List<T> {
   data: T[];
   next_cursor: string | null;
 }
-/** A template as the list shows it. */
-export interface TemplateListed {
-  id: string;
-  type: 'agent' | 'workflow';
-  name: string;
-  description: string;
-  category: string;
-  complexity: Complexity | null;
-  tags: string[];
-  agents: string[];
-  node_types: string[];
-  source: 'bundled' | 'host';
-}
 export type Complexity = 'basic' | 'intermediate' | 'advanced';
-export interface Template {
-  meta: { id: string; name: string; description?: string | null; category?: string | null; tags?: string[] | null };
-  definition?: Partial<Agent>;
-  graph?: Graph;
-  install_preview: { agents_create: string[]; agents_reuse: string[] };
-}
-export interface Installed {
-  workflow?: Workflow;
-  agent?: Agent;
-  reused?: boolean;
-  agents: { id: string; slug: string; reused: boolean }[];
-}
+export type Template = In<api.Template, { definition?: Partial<Agent>; graph?: Graph }>;
 export type DefinitionKind = 'workflow' | 'agent' | 'tool';
-/** A class or a file that can be imported. */
-export interface Importable {
-  ref: string;
-  label: string;
-  kind: DefinitionKind;
-  description: string;
-  class_path: string | null;
-  json_path: string | null;
-  language: string | null;
-}
-export interface ImportableWhole extends Importable {
-  definition: { name?: string; slug?: string; graph?: Graph; agents?: Record<string, { name?: string }> } & Record<string, unknown>;
-  source: string;
-}
-export interface Imported extends Installed {
-  tool?: Tool;
-}
-export interface CodePreview {
-  code: string;
-  class_name: string;
-  namespace: string;
-  fqcn: string;
-  files: { path: string; code: string }[];
-  file_count: number;
-}
-export interface CodeExported {
-  files: string[];
-  class_path: string;
-}
+export type ImportableWhole = In<
+  api.RegistryClass,
+  { definition: { name?: string; slug?: string; graph?: Graph; agents?: Record<string, { name?: string }> } & Record<string, unknown> }
+>;

@@ -1,6 +1,6 @@
 /** Owns why something cannot be imported: each reason with its file and line. */
 import type { ReactElement } from 'react';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Said } from '../parts/said';
 import { textOf } from '../parts/toast';

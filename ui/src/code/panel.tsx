@@ -4,7 +4,7 @@ import { Copy, FileCode, FileDown, Info, TriangleAlert } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { offKey, PAGE_OF, TARGET_NAMES, TARGETS, type Target } from './targets';
 import { post } from '../api/client';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { refresh } from '../api/queries';
 import type { CodeExported, CodePreview, Settings } from '../api/types';
 import { t } from '../i18n';

@@ -1,6 +1,6 @@
 /** Owns what the server knows of a draft: reading, storing, saving and dropping it, and what another hand left instead. */
 import { get, post, put, remove } from '../api/client';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import type { Draft, Graph, Workflow } from '../api/types';
 import type { Theirs } from './store';
 

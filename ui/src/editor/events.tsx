@@ -1,6 +1,7 @@
 /** Owns the raw events of a run: filtered, copied; told again where a run was opened and not watched. */
 import { useEffect, useState, type ReactElement } from 'react';
-import { follow, tailPath } from '../api/stream';
+import { follow, tailPath } from '@wfstudio/client';
+import { studio } from '../api/client';
 import { t } from '../i18n';
 import { duration } from '../i18n/figures';
 import { Button } from '../parts/button';
@@ -19,7 +20,7 @@ export default function Events(): ReactElement {
     if (!none || !id) return undefined;
     const stop = new AbortController();
     setTold([]);
-    void follow({
+    void follow(studio, {
       path: tailPath(id),
       traceId: id,
       signal: stop.signal,

@@ -1,7 +1,7 @@
 /** Owns the open document of one page: made when it mounts, and what a disposed one still hears changes no other. */
 import { post } from '../api/client';
 import { useConnection } from '../api/connection';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { refresh } from '../api/queries';
 import type { Draft, Graph, Issue, Workflow } from '../api/types';
 import { same } from '../graph/diff';

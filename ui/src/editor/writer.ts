@@ -1,6 +1,6 @@
 /** Owns who writes a workflow among its tabs: the one that holds its lock. The others read, and stand in line. */
 import { mount } from '../api/root';
-import { newKey } from '../api/stream';
+import { newKey } from '@wfstudio/client';
 import { locks } from './locks';
 
 interface Hooks {

@@ -1,7 +1,7 @@
 /** Owns what is typed into one form: it stays while it is saved, after leaving the page, and beside what somebody else saved. */
 import { createStore } from 'zustand/vanilla';
 import { post, put } from '../api/client';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { queries, refresh } from '../api/queries';
 import { Queue } from '../api/queue';
 import { t, tx } from '../i18n';

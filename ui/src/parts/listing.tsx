@@ -2,8 +2,8 @@
 import { Copy, Ellipsis, Search, Trash2 } from 'lucide-react';
 import { useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { post, remove, type Query } from '../api/client';
-import { isProblem } from '../api/problem';
+import { post, remove } from '../api/client';
+import { isProblem, type Query } from '@wfstudio/client';
 import { refresh, rows, useList } from '../api/queries';
 import { t } from '../i18n';
 import { useAddress } from '../shell/place';

@@ -2,7 +2,7 @@
 import { CircleAlert, CircleSlash, Lock, RefreshCw, SearchX } from 'lucide-react';
 import { Component, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { useConnection } from '../api/connection';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Button, LinkButton } from './button';
 import { Icon, type IconType } from './icons';

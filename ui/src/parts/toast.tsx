@@ -3,7 +3,7 @@ import { CircleAlert, Info, X } from 'lucide-react';
 import type { ReactElement } from 'react';
 import { createPortal } from 'react-dom';
 import { create } from 'zustand';
-import { isProblem } from '../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { t } from '../i18n';
 import { Button } from './button';
 import { Icon } from './icons';

@@ -1,5 +1,5 @@
 /** Owns under which key a request is sent: one that may have arrived keeps its key, so that sending it again does not do it twice. */
-import { newKey, type End } from '../api/stream';
+import { newKey, type End } from '@wfstudio/client';
 
 export class Keys {
   private readonly unsure = new Map<string, string>();

@@ -1,5 +1,5 @@
 /** Owns what one event changes in a stored trace, so that a live one need not be read again. */
-import type { StudioEvent } from '../api/sse';
+import type { StudioEvent } from '@wfstudio/client';
 import type { Pause, RunError, RunStatus, Span, Step, Trace, TraceAnswer, UsageFields } from '../api/types';
 import { SPAN, STEP } from '../api/whole';
 

@@ -1,5 +1,5 @@
 /** Owns telling that what was asked of a run was not done. */
-import type { End } from '../api/stream';
+import type { End } from '@wfstudio/client';
 import { t } from '../i18n';
 import { toast, toastError } from '../parts/toast';
 

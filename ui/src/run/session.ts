@@ -1,8 +1,8 @@
 /** Owns the run of one page: starts, follows, answers, stops it. Made when the page mounts; once disposed of, it changes nothing. */
-import { get, post } from '../api/client';
-import type { StudioEvent } from '../api/sse';
-import { atRest, follow, tailPath, type End } from '../api/stream';
+import { get, post, studio } from '../api/client';
+import { atRest, follow, tailPath, type End, type StudioEvent } from '@wfstudio/client';
 import type { Attachment, DoubtAnswer, TraceAnswer, Waiting } from '../api/types';
+import { inDetail } from '../api/whole';
 import { byFrame } from './frames';
 import { Keys } from './keys';
 import { nothing, useRun } from './store';
@@ -159,7 +159,7 @@ export class RunSession {
     });
     this.streaming = true;
     this.put({ streaming: true, lost: null });
-    const end = await follow({
+    const end = await follow(studio, {
       path,
       body,
       key,
@@ -170,12 +170,12 @@ export class RunSession {
         frames.add([event, Date.now()]);
         if (this.gone && this.answers.length < 2) mine.abort();
       },
-      onLook: (answer) => this.look(mine, answer),
+      onLook: (answer) => this.look(mine, inDetail(answer)),
     });
     frames.flush();
     this.keys.settle(key, end);
     if (this.watch !== mine) return LEFT;
-    if (end.kind === 'rested' && end.answer) this.look(mine, end.answer);
+    if (end.kind === 'rested' && end.answer) this.look(mine, inDetail(end.answer));
     this.streaming = false;
     this.put({ streaming: false, lost: end.kind === 'lost' ? end.problem : null });
     void this.sendAnswers();

@@ -1,6 +1,6 @@
 /** Owns what the page shows of a run; only the session of the page writes it. */
 import { create } from 'zustand';
-import type { Problem } from '../api/problem';
+import type { Problem } from '@wfstudio/client';
 import type { RunSession } from './session';
 import { noRun, type RunView } from './view';
 

@@ -1,5 +1,5 @@
 /** Owns what a person sees of one run: a fold of its events. */
-import type { StudioEvent } from '../api/sse';
+import type { StudioEvent } from '@wfstudio/client';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';

@@ -8,11 +8,11 @@ vi.stubGlobal('localStorage', { getItem: () => null, setItem: () => undefined })
 const { fileForImport, madePath, offKey, previewPath, targetOf } = await import('../../src/code/targets');
 const { pieces } = await import('../../src/code/source');
 const { reasonsOf } = await import('../../src/code/import-wrong');
-const { Problem } = await import('../../src/api/problem');
+const { Problem } = await import('@wfstudio/client');
 
 const settings = (flags: Record<string, boolean>, target?: string) => ({
   flags,
-  keys: target ? [{ key: 'codegen.target', value: target, source: 'config', gates: null }] : [],
+  keys: target ? [{ key: 'codegen.target', value: target, source: 'config' as const, gates: null }] : [],
 });
 
 describe('what is switched off', () => {

@@ -1,9 +1,8 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { follow, type End, type StudioEvent } from '@wfstudio/client';
+import { studio } from '../../src/api/client';
 import { useConnection } from '../../src/api/connection';
-import type { End } from '../../src/api/line';
-import type { StudioEvent } from '../../src/api/sse';
-import { follow } from '../../src/api/stream';
 import { hide, json, offline, pass, refusal, run, Server, stream } from './fake-server';
 
 const BEGAN: [string, Record<string, unknown>][] = [
@@ -20,11 +19,14 @@ describe('following a run', () => {
   let end: End | null;
   let stop: AbortController;
   const start = (): void => {
-    void follow({ path: '/workflows/w/run/stream', body: { message: 'hi' }, signal: stop.signal, onEvent: (e) => told.push(e) }).then(
-      (e) => {
-        end = e;
-      },
-    );
+    void follow(studio, {
+      path: '/workflows/w/run/stream',
+      body: { message: 'hi' },
+      signal: stop.signal,
+      onEvent: (e) => told.push(e),
+    }).then((e) => {
+      end = e;
+    });
   };
   const names = (): string[] => told.map((e) => e.name);
 

@@ -1,43 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseEvents, readEvents, type StudioEvent } from '../../src/api/sse';
 import { fold, noRun, type RunView } from '../../src/run/view';
-
-const frames =
-  'retry: 2000\n\nid: 1\nevent: thread\ndata: {"trace_id":"t","thread_id":"h"}\n\n: hb\n\nid: L2\nevent: token\ndata: {"trace_id":"t","node_id":"a","step_id":"s","delta":"olá\\n"}\n\nid: 3\nevent: odd\ndata: not json\n\n';
 
 function told(...events: [string, Record<string, unknown>][]): RunView {
   const view = noRun();
   events.forEach(([name, data], n) => fold(view, { id: String(n), name, data: { trace_id: 't', ...data } }, 1000 + n * 100));
   return view;
 }
-
-describe('event streams', () => {
-  it('parses the same events however the bytes are cut', () => {
-    for (let size = 1; size < frames.length; size += 7) {
-      const got: StudioEvent[] = [];
-      const feed = parseEvents((e) => got.push(e));
-      for (let at = 0; at < frames.length; at += size) feed(frames.slice(at, at + size));
-      expect(got.map((e) => [e.id, e.name])).toEqual([
-        ['1', 'thread'],
-        ['L2', 'token'],
-      ]);
-      expect(got[1]?.data.delta).toBe('olá\n');
-    }
-  });
-
-  it('keeps characters whole that are cut between chunks', async () => {
-    const bytes = new TextEncoder().encode(frames);
-    const cut = new ReadableStream<Uint8Array>({
-      start(c) {
-        for (const byte of bytes) c.enqueue(new Uint8Array([byte]));
-        c.close();
-      },
-    });
-    const got: StudioEvent[] = [];
-    await readEvents(cut, (e) => got.push(e));
-    expect(got[1]?.data.delta).toBe('olá\n');
-  });
-});
 
 describe('the view of a run', () => {
   it('joins tokens, keeps usage, and rests', () => {

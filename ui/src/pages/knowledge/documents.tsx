@@ -2,7 +2,7 @@
 import { FileText, Plus, RefreshCw, Trash2, Upload } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
 import { post, remove, upload } from '../../api/client';
-import { isProblem } from '../../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { refresh, rows, useList } from '../../api/queries';
 import type { KnowledgeDocument } from '../../api/types';
 import { t } from '../../i18n';
@@ -128,7 +128,7 @@ export function Documents({ id }: { id: string }): ReactElement {
                     </span>
                     {d.error && (
                       <span className="small failc" style={{ whiteSpace: 'normal', color: 'var(--fail)' }}>
-                        {typeof d.error === 'string' ? d.error : d.error.message}
+                        {d.error}
                       </span>
                     )}
                   </td>

@@ -208,11 +208,7 @@ export default function McpForm({ id }: { id: string }): ReactElement {
             </div>
             <div aria-live="polite" className="stack">
               {test.isError && <div className="note-box fail">{textOf(test.error)}</div>}
-              {test.data && !test.data.ok && (
-                <div className="note-box fail">
-                  {typeof test.data.error === 'string' ? test.data.error : (test.data.error?.message ?? t('status.failed'))}
-                </div>
-              )}
+              {test.data && !test.data.ok && <div className="note-box fail">{test.data.error ?? t('status.failed')}</div>}
               {test.data?.ok && (
                 <>
                   <p className="mut small">

@@ -1,10 +1,11 @@
 /** Owns one turn asked of two models: two streams, their figures, and keeping one answer. */
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useRef, useState, type ReactElement } from 'react';
-import { get } from '../../api/client';
+import { follow } from '@wfstudio/client';
+import { get, studio } from '../../api/client';
 import { refresh, useProviders } from '../../api/queries';
-import { follow } from '../../api/stream';
 import type { Agent, Attachment, TraceAnswer } from '../../api/types';
+import { inDetail } from '../../api/whole';
 import { ModelSelect } from '../../editor/pickers';
 import { t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
@@ -98,7 +99,7 @@ export function Compare({
       state = { ...state, ...change };
       show({ turn: state.turns[0] as Turn, pause: state.pause?.pause_id ?? null });
     };
-    const end = await follow({
+    const end = await follow(studio, {
       path: `/agents/${agent.id}/chat/stream`,
       body,
       signal: stop.current.signal,
@@ -106,7 +107,7 @@ export function Compare({
     });
     if (end.kind === 'rested') {
       const trace = state.turns[0]?.trace;
-      if (end.answer) fold(foldTrace(state, end.answer, Date.now()));
+      if (end.answer) fold(foldTrace(state, inDetail(end.answer), Date.now()));
       const answer = trace ? await get<TraceAnswer>(`/api/runs/${trace}`, { payloads: 'none' }).catch(() => null) : null;
       show({ ran: answer?.spans.find((s) => s.type === 'llm')?.model ?? null });
     } else if (end.problem)

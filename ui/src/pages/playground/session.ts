@@ -1,12 +1,11 @@
 /** Owns one conversation: what is shown, sent, streamed, answered. Made for a session of an agent; once disposed of, it changes nothing. */
 import { createContext, useContext } from 'react';
 import { createStore, useStore, type StoreApi } from 'zustand';
-import { get, post } from '../../api/client';
-import type { Problem } from '../../api/problem';
+import { get, post, studio } from '../../api/client';
+import { atRest, follow, tailPath, type End, type Problem, type StudioEvent } from '@wfstudio/client';
 import { refresh } from '../../api/queries';
-import type { StudioEvent } from '../../api/sse';
-import { atRest, follow, tailPath, type End } from '../../api/stream';
 import type { Attachment, DoubtAnswer, Thread, TraceAnswer, Waiting } from '../../api/types';
+import { inDetail } from '../../api/whole';
 import { readyMarkdown } from '../../parts/markdown';
 import { atOnce, byFrame } from '../../run/frames';
 import { Keys } from '../../run/keys';
@@ -176,12 +175,12 @@ export class ChatSession {
       frames.add(event);
       if (this.gone && (this.sending || !this.next)) mine.abort();
     };
-    const end = await follow({ path, body, key, traceId: trace, signal: mine.signal, onEvent });
+    const end = await follow(studio, { path, body, key, traceId: trace, signal: mine.signal, onEvent });
     frames.flush();
     this.keys.settle(key, end);
     if (this.watch !== mine) return { kind: 'lost', problem: null };
     this.watch = null;
-    if (end.kind === 'rested' && end.answer) look(end.answer);
+    if (end.kind === 'rested' && end.answer) look(inDetail(end.answer));
     if (end.kind === 'lost') this.leaveTurn(end.problem);
     this.put({ busy: false });
     refresh(`/agents/${this.agent}/chat/threads`, '/api/runs');

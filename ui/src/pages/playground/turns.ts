@@ -1,5 +1,5 @@
 /** Owns what a conversation is made of, and what stored messages, events and traces change in it. */
-import type { StudioEvent } from '../../api/sse';
+import type { StudioEvent } from '@wfstudio/client';
 import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
 import type { ToolUse } from '../../run/view';
 

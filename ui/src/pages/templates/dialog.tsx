@@ -3,7 +3,7 @@ import { ArrowRight, Bot, Check } from 'lucide-react';
 import { useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { post } from '../../api/client';
-import { isProblem } from '../../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { refresh } from '../../api/queries';
 import type { Installed, Template, TemplateListed } from '../../api/types';
 import { tidy } from '../../graph/document';

@@ -4,7 +4,7 @@ import { lazy, Suspense, useMemo, useState, type ReactElement } from 'react';
 import { useLocation } from 'wouter';
 import { get, post } from '../../api/client';
 import { refresh, useTrace } from '../../api/queries';
-import { atRest, type End } from '../../api/stream';
+import { atRest, type End } from '@wfstudio/client';
 import type { TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
 import { count, dateTime, duration, money, percent, priceless, shortId } from '../../i18n/figures';

@@ -1,8 +1,8 @@
 /** Owns following the trace of one page: events change what is shown, and the whole is read again only now and then. */
 import { useEffect, useState } from 'react';
-import type { StudioEvent } from '../../api/sse';
+import { atRest, follow, tailPath, type End, type StudioEvent } from '@wfstudio/client';
+import { studio } from '../../api/client';
 import { queries, refresh } from '../../api/queries';
-import { atRest, follow, tailPath, type End } from '../../api/stream';
 import type { TraceAnswer, Waiting } from '../../api/types';
 import { byFrame } from '../../run/frames';
 import { Keys } from '../../run/keys';
@@ -78,7 +78,7 @@ export class TraceSession {
       if (event.name !== 'token') frames.add([event, Date.now()]);
       if (this.gone && this.due < 2) mine.abort();
     };
-    const end = await follow({ path, body, key, after, traceId: this.id, signal: mine.signal, onEvent });
+    const end = await follow(studio, { path, body, key, after, traceId: this.id, signal: mine.signal, onEvent });
     frames.flush();
     this.keys.settle(key, end);
     if (this.watch !== mine) return { kind: 'lost', problem: null };

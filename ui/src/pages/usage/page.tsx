@@ -3,7 +3,7 @@ import { ArrowUp, Calendar, Code as CodeIcon, Download } from 'lucide-react';
 import { useEffect, useState, type ReactElement } from 'react';
 import { rows, useList, useProviders } from '../../api/queries';
 import { apiUrl } from '../../api/root';
-import { withQuery } from '../../api/client';
+import { withQuery } from '@wfstudio/client';
 import type { Agent, Workflow } from '../../api/types';
 import { daysBetween, lastDays, useToday } from '../../api/window';
 import { t } from '../../i18n';

@@ -5,7 +5,7 @@ import { Copy, FileCode, Import } from 'lucide-react';
 import { useEffect, useMemo, useState, type ReactElement } from 'react';
 import { offKey, targetName } from '../../code/targets';
 import { get } from '../../api/client';
-import { isProblem } from '../../api/problem';
+import { isProblem } from '@wfstudio/client';
 import { useGraphSchema, useSettings } from '../../api/queries';
 import type { Graph, ImportableWhole } from '../../api/types';
 import { Canvas } from '../../editor/canvas';

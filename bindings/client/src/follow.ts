@@ -1,0 +1,148 @@
+/** Owns a run told live: asked for once, followed until it rests, through cut lines, hidden tabs and sign-ins. */
+import type { Requests } from './requests.js';
+import type { EventName } from './generated/events.js';
+import type { RunSummary, TraceAnswer } from './generated/schemas.js';
+import { next, type End, type Line, type Stop } from './line.js';
+import { isProblem } from './problem.js';
+import { readEvents, type StudioEvent } from './sse.js';
+import { after, hidden, shown, until, whenHidden } from './tab.js';
+
+export type RunStatus = RunSummary['status'];
+
+const RESTING: RunStatus[] = ['completed', 'failed', 'cancelled', 'awaiting_input', 'awaiting_tool_approval'];
+export const atRest = (status: RunStatus): boolean => RESTING.includes(status);
+
+const LAST = new Set<string>([
+  'trace_completed',
+  'trace_failed',
+  'trace_cancelled',
+  'run_terminal',
+  'done',
+  'error',
+  'human_input_required',
+  'tool_approval_required',
+] satisfies EventName[]);
+
+/** A tab that nobody sees for so long gives its connection back. */
+const AWAY = 60_000;
+const SIGNED_IN = 5000;
+
+export interface Follow {
+  path: string;
+  /** What is asked for; without one, a run that is there is followed. */
+  body?: unknown;
+  /** Under which the request is done once, however often it is sent. */
+  key?: string;
+  order?: 'ordered' | 'live';
+  after?: string | null;
+  traceId?: string | null;
+  signal: AbortSignal;
+  onEvent: (event: StudioEvent) => void;
+  onLook?: (answer: TraceAnswer) => void;
+  /** Waited for between chunks. */
+  ready?: () => Promise<void> | undefined;
+}
+
+export const tailPath = (traceId: string): string => `/workflows/runs/${encodeURIComponent(traceId)}/events/stream`;
+
+/** Unlike any other, also where the page is not served safely. */
+export const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((n) => n.toString(36)).join('-');
+
+/** Resolves with how it ended, never rejects; after an abort nothing is told any more. */
+export async function follow(client: Requests, request: Follow): Promise<End> {
+  const { signal } = request;
+  const { onLine, onSignedIn } = client.options;
+  const key = request.key ?? newKey();
+  const line: Line = { taken: request.body === undefined, fails: 0 };
+  const at: Place = { lastId: request.after ?? null, traceId: request.traceId ?? null, name: '' };
+  const onEvent = (event: StudioEvent): void => {
+    if (signal.aborted) return;
+    if (event.id) at.lastId = event.id;
+    if (typeof event.data.trace_id === 'string') at.traceId = event.data.trace_id;
+    at.name = event.name;
+    line.fails = 0;
+    onLine?.(key, 0);
+    request.onEvent(event);
+  };
+  /** Asks how the run stands; the answer when it is at rest. */
+  const look = async (): Promise<TraceAnswer | null> => {
+    const run = at.traceId;
+    const asked = run ? client.call('GET /api/runs/{run}', { path: { run }, query: { snapshots: 'none' }, signal }) : null;
+    const answer = await asked?.catch(() => null);
+    if (!answer || signal.aborted) return null;
+    if (atRest(answer.trace.status)) return answer;
+    request.onLook?.(answer);
+    return null;
+  };
+  /** A person comes back from signing in, or some time has passed. */
+  const signedIn = (go: () => void): (() => void) => {
+    const undo = [onSignedIn?.(go), after(SIGNED_IN, go)];
+    return () => undo.forEach((f) => f?.());
+  };
+  try {
+    for (;;) {
+      const stop = await read(client, request, key, line, at, onEvent);
+      if (signal.aborted) return { kind: 'lost', problem: null };
+      const step = next(line, stop);
+      if (step.kind === 'open') {
+        line.fails += 1;
+        if (line.taken) onLine?.(key, line.fails);
+        const answer = step.look ? await look() : null;
+        if (answer) return { kind: 'rested', answer };
+        await until(signal, (go) => after(step.after, go));
+      } else if (step.kind === 'sign-in') await until(signal, signedIn);
+      else if (step.kind !== 'shown') return step;
+      else if (hidden()) await until(signal, shown);
+    }
+  } finally {
+    onLine?.(key, 0);
+  }
+}
+
+interface Place {
+  lastId: string | null;
+  traceId: string | null;
+  name: string;
+}
+
+/** One connection, read to its end. */
+async function read(
+  client: Requests,
+  request: Follow,
+  key: string,
+  line: Line,
+  at: Place,
+  onEvent: (event: StudioEvent) => void,
+): Promise<Stop> {
+  const own = new AbortController();
+  const cut = (): void => own.abort();
+  if (request.signal.aborted) cut();
+  request.signal.addEventListener('abort', cut, { once: true });
+  let away = false;
+  const seen = whenHidden(AWAY, () => {
+    away = line.taken;
+    if (away) cut();
+  });
+  try {
+    const response = await open(client, request, key, line, at, own.signal);
+    line.taken = true;
+    if (response.status === 204 || !response.body) return 'rested';
+    await readEvents(response.body, onEvent, request.ready);
+    return LAST.has(at.name) ? 'rested' : 'closed';
+  } catch (error) {
+    return away ? 'hidden' : isProblem(error) ? error : 'broken';
+  } finally {
+    seen();
+    request.signal.removeEventListener('abort', cut);
+  }
+}
+
+function open(client: Requests, request: Follow, key: string, line: Line, at: Place, signal: AbortSignal): Promise<Response> {
+  const { path, body, order } = request;
+  const headers: Record<string, string> = { Accept: 'text/event-stream' };
+  if (at.lastId) headers['Last-Event-ID'] = at.lastId;
+  const query = { order: at.lastId ? undefined : order };
+  if (body === undefined || (line.taken && at.traceId && at.lastId))
+    return client.send('GET', at.traceId ? tailPath(at.traceId) : path, { headers, query, signal });
+  return client.send('POST', path, { headers: { ...headers, 'Idempotency-Key': key }, query, body, signal });
+}

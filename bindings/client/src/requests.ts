@@ -1,0 +1,130 @@
+/** Owns every request: where the studio is, what is sent along, JSON in, JSON or a Problem out. */
+import type { Operations } from './generated/operations.js';
+import { offline, problemFrom } from './problem.js';
+import type { Undo } from './tab.js';
+
+export type Query = Record<string, string | number | boolean | null | undefined>;
+type HeaderFields = Record<string, string>;
+
+export interface ClientOptions {
+  /** Where the studio is mounted, such as `https://example.com/studio`; in a page a path is enough. */
+  url: string;
+  /** Sent with every request, such as a token; a function is asked each time. */
+  headers?: HeaderFields | ((method: string) => HeaderFields);
+  credentials?: RequestCredentials;
+  fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Asked when a request was refused for its session or its token, before anything was done; true: the request is sent once more. */
+  renew?: (refused: Response, method: string) => Promise<boolean>;
+  /** Told when the server cannot be reached or wants a sign-in, and when that is over. */
+  onConnection?: (change: { signedOut?: boolean; offline?: boolean }) => void;
+  /** Told how often the stream of this key has tried to go on; 0 when it does. */
+  onLine?: (key: string, tries: number) => void;
+  /** Calls when a person may have signed in again; a stream that was refused tries anew then, and every few seconds. */
+  onSignedIn?: (go: () => void) => Undo;
+}
+
+/** What every request may have. */
+export interface Call {
+  /** The revision that is replaced; another one in between is a conflict (409). */
+  revision?: number | null;
+  headers?: HeaderFields;
+  signal?: AbortSignal;
+}
+export interface Request extends Call {
+  query?: Query;
+  body?: unknown;
+  form?: FormData;
+}
+
+/** The arguments of an operation. */
+export type Fields<O> = Omit<O, 'answer' | 'events'>;
+type Given<O> = {} extends Fields<O> ? [options?: Fields<O> & Call] : [options: Fields<O> & Call];
+
+export function withQuery(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') search.set(key, String(value));
+  }
+  const text = search.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** Method and path of an operation. A value is one segment of the path, whatever is in it. */
+export function addressed(operation: string, values: Record<string, string | number> = {}): [method: string, path: string] {
+  const [method = '', pattern = ''] = operation.split(' ');
+  const path = pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(values[name] ?? '');
+    if (!value || value === '.' || value === '..') throw new TypeError(`${operation}: "${value}" cannot be its ${name}; nothing was sent`);
+    return encodeURIComponent(value);
+  });
+  return [method, path];
+}
+
+const refused = ({ status, headers }: Response): boolean =>
+  status === 401 || status === 419 || ((status === 403 || status === 422) && !/json/.test(headers.get('content-type') ?? ''));
+
+/** Requests without streams, for pages that read none. */
+export class Requests {
+  readonly options: ClientOptions;
+  readonly #url: string;
+
+  constructor(options: ClientOptions) {
+    this.options = options;
+    this.#url = options.url.replace(/\/+$/, '');
+  }
+
+  /** An operation of the API by its method and path, as `docs/openapi.json` writes them. */
+  async call<K extends keyof Operations>(operation: K, ...[options]: Given<Operations[K]>): Promise<Operations[K]['answer']> {
+    const { path: values, ...rest } = (options ?? {}) as Request & { path?: Record<string, string> };
+    const [method, path] = addressed(operation, values);
+    return this.json(method, path, rest);
+  }
+
+  /** A path below the mount, asked for JSON. */
+  async json<T>(method: string, path: string, options?: Request): Promise<T> {
+    const response = await this.send(method, path, options);
+    if (response.status === 204) return undefined as T;
+    const text = await response.text();
+    return (text ? JSON.parse(text) : undefined) as T;
+  }
+
+  /** A path below the mount; whatever is not an answer of the 2xx is thrown as a Problem. */
+  async send(method: string, path: string, options: Request = {}): Promise<Response> {
+    const { renew, onConnection } = this.options;
+    let response = await this.#once(method, path, options);
+    if (renew && refused(response) && (await renew(response, method))) response = await this.#once(method, path, options);
+    if (response.status === 401 || response.status === 419) onConnection?.({ signedOut: true });
+    if (!response.ok) throw await problemFrom(response);
+    onConnection?.({ signedOut: false });
+    return response;
+  }
+
+  address(path: string): string {
+    return this.#url + path;
+  }
+
+  async #once(method: string, path: string, options: Request): Promise<Response> {
+    const { headers: own, credentials = 'same-origin', onConnection } = this.options;
+    const headers: HeaderFields = { Accept: 'application/json', ...(typeof own === 'function' ? own(method) : own), ...options.headers };
+    if (method !== 'GET') headers['X-Requested-With'] = 'XMLHttpRequest';
+    if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+    if (options.revision != null) headers['If-Match'] = `"${options.revision}"`;
+    const body = options.form ?? (options.body === undefined ? undefined : JSON.stringify(options.body));
+    try {
+      const ask = this.options.fetch ?? fetch;
+      const response = await ask(this.address(withQuery(path, options.query)), {
+        method,
+        headers,
+        body,
+        signal: options.signal,
+        credentials,
+      });
+      onConnection?.({ offline: false });
+      return response;
+    } catch (error) {
+      if (options.signal?.aborted) throw error;
+      onConnection?.({ offline: true });
+      throw offline();
+    }
+  }
+}
