@@ -34,9 +34,9 @@ fn number(number: &Number) -> Option<String> {
 pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
-    let base = if names.collides { format!("Studio.{contract}") } else { contract.to_owned() };
+    let base = if names.collides { format!("WfStudio.{contract}") } else { contract.to_owned() };
     format!(
-        "// {header}\n\nimport Studio\n\nfinal class {}: {base} {{\n    static func definition() -> [String: Any?] {{\n        return {}\n    }}\n}}\n",
+        "// {header}\n\nimport WfStudio\n\nfinal class {}: {base} {{\n    static func definition() -> [String: Any?] {{\n        return {}\n    }}\n}}\n",
         names.class,
         SYNTAX.literal(definition, "        "),
     )
