@@ -5,14 +5,22 @@ use serde_json::{Map, Value, json};
 use super::{Arguments, Call, Exit, Outcome};
 use crate::error::Error;
 use crate::studio::Scope;
+use crate::sync::Mutex;
 
 /// Applies `retention.*` and removes what has expired; prints counts per kind.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let dry = arguments.switch("dry-run")?;
     arguments.end()?;
     must_be_for_all(call, "purge")?;
+    call.must_find_database("nothing was removed")?;
     let stop = call.stop.gently.clone();
-    let purged = if dry { call.studio.purgeable().await? } else { call.studio.purge(stop).await? };
+    let removed = Mutex::new(0);
+    let purged = if dry {
+        call.patiently(call.studio.purgeable(), String::new).await?
+    } else {
+        let work = call.studio.purge_telling(stop, |purged| *removed.lock() = purged.counts().iter().map(|(_, count)| count).sum());
+        call.patiently(work, || format!(": {} rows are removed", *removed.lock())).await?
+    };
     let mut object = Map::from_iter([("dry_run".to_owned(), Value::Bool(dry))]);
     for (kind, count) in purged.counts() {
         let line = if dry { format!("{kind}: {count} would be removed") } else { format!("{kind}: {count} removed") };
@@ -33,10 +41,11 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     if trace.is_none() {
         must_be_for_all(call, "checkpoints:purge")?;
     }
+    call.must_find_database("nothing was removed")?;
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
     let count = match trace {
         Some(run) => call.studio.purge_checkpoints_of(&scope, &run).await?,
-        None => call.studio.purge_checkpoints(all).await?,
+        None => call.patiently(call.studio.purge_checkpoints(all), String::new).await?,
     };
     call.say(&format!("Purged {count} checkpoint(s)."));
     call.give(&json!({"checkpoints": count}));
