@@ -97,7 +97,7 @@ async fn played(studio: &Studio, (workflow, message, answers, ..): Story) -> Val
         let started = studio.resume(&scope, &run, ResumeRequest::parse(&body).expect("a body"), false).await;
         heard(studio, &started.unwrap_or_else(|error| panic!("{workflow}: {error}"))).await;
     }
-    studio.trace(&scope, &run, TraceQuery::default()).await.expect("a trace")
+    studio.trace(&scope, &run, TraceQuery { children: true, ..TraceQuery::default() }).await.expect("a trace")
 }
 
 /// The names of the tools that ran, each with its result.

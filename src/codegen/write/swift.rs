@@ -2,27 +2,17 @@
 
 use serde_json::Number;
 
-use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
     map: ("[", "]"),
-    list: ("[", "]"),
     empty: ("[:]", "[]"),
     typed: (" as [String: Any?]", " as [Any?]"),
-    pair: ": ",
     words: ["nil", "true", "false"],
-    step: "    ",
-    string,
-    key: string,
     number,
-    cast: no_cast,
+    ..COMMON
 };
-
-fn string(text: &str) -> String {
-    quoted(text, &[], Numbered::Braces)
-}
 
 /// Whole numbers are signed unless their type is said.
 #[expect(clippy::unnecessary_wraps, reason = "one of the ways in which languages write numbers")]
