@@ -14,12 +14,13 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     must_be_for_all(call, "purge")?;
     call.must_find_database("nothing was removed")?;
     let stop = call.stop.gently.clone();
-    let removed = Mutex::new(0);
+    let removed = Mutex::new(0_u64);
     let purged = if dry {
-        call.patiently(call.studio.purgeable(), String::new).await?
+        call.patiently(Box::pin(call.studio.purgeable()), String::new).await?
     } else {
-        let work = call.studio.purge_telling(stop, |purged| *removed.lock() = purged.counts().iter().map(|(_, count)| count).sum());
-        call.patiently(work, || format!(": {} rows are removed", *removed.lock())).await?
+        let told = |purged: [(&str, u64); 6]| *removed.lock() = purged.iter().map(|(_, count)| count).sum();
+        let work = Box::pin(call.studio.purge_telling(stop, |purged| told(purged.counts())));
+        call.patiently(work, || format!("; runs, threads and records removed so far: {}", *removed.lock())).await?
     };
     let mut object = Map::from_iter([("dry_run".to_owned(), Value::Bool(dry))]);
     for (kind, count) in purged.counts() {
@@ -45,7 +46,7 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
     let count = match trace {
         Some(run) => call.studio.purge_checkpoints_of(&scope, &run).await?,
-        None => call.patiently(call.studio.purge_checkpoints(all), String::new).await?,
+        None => call.patiently(Box::pin(call.studio.purge_checkpoints(all)), String::new).await?,
     };
     call.say(&format!("Purged {count} checkpoint(s)."));
     call.give(&json!({"checkpoints": count}));
