@@ -47,7 +47,7 @@ impl Studio {
             CodeAction::Export => format!("code is not exported here; `{flag}` turns it on; nothing was written"),
             CodeAction::Preview => format!("code is not shown here; `{flag}` turns it on"),
             CodeAction::Import => format!("code is not read here; `{flag}` turns it on"),
-            CodeAction::Begin => format!("code is not begun here; `{flag}` turns it on; nothing was written"),
+            CodeAction::Begin => format!("code generation is off; `{flag}` turns it on; nothing was written"),
         };
         Err(Error::new(Kind::FlagDisabled, text).with("flag", flag))
     }
