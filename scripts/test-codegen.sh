@@ -44,8 +44,12 @@ typescript=$work/typescript
 [ -x "$typescript/node_modules/.bin/tsc" ] || npm install --silent --no-fund --no-audit --prefix "$typescript" typescript@5.9.3
 echo "typescript: $("$typescript/node_modules/.bin/tsc" --version)"
 mapfile -t sources < <(each typescript ts)
+# The contracts of bindings/node, under the name that its package has.
+package=$files/typescript/node_modules/$(node -p "require('$root/bindings/node/package.json').name")
+"$typescript/node_modules/.bin/tsc" --declaration --emitDeclarationOnly --target es2022 --outDir "$package" bindings/node/src/contracts.ts
+mv "$package/contracts.d.ts" "$package/index.d.ts"
 "$typescript/node_modules/.bin/tsc" --strict --target es2022 --module es2022 --moduleResolution bundler \
-    --outDir "$typescript/out" --rootDir "$files/typescript" "$stubs/wfstudio.d.ts" "${sources[@]}"
+    --outDir "$typescript/out" --rootDir "$files/typescript" "${sources[@]}"
 echo '{"type":"module"}' >"$typescript/out/package.json"
 node "$root/tests/codegen/run.mjs" "$files/typescript" "$typescript/out" | compare typescript
 
@@ -72,7 +76,7 @@ java -cp "$kotlin/out:$kotlin/lib/kotlin-stdlib-$kotlin_version.jar" checks.Main
 if command -v swiftc >/dev/null 2>&1; then
     echo "swift: $(swiftc --version 2>&1 | head -n 1)"
     mkdir -p "$work/swift"
-    swiftc -emit-module -module-name Studio -o "$work/swift/Studio.swiftmodule" "$stubs/StudioContracts.swift"
+    swiftc -emit-module -module-name WfStudio -o "$work/swift/WfStudio.swiftmodule" bindings/swift/Sources/WfStudio/Contracts.swift
     mapfile -t sources < <(each swift swift)
     swiftc -typecheck -I "$work/swift" "${sources[@]}"
 else

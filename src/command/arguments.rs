@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::help;
 use crate::error::Error;
 
 /// Options that take no value, of all commands.
@@ -27,7 +28,7 @@ impl Arguments {
         while let Some(word) = typed.next() {
             if matches!(word.as_str(), "--help" | "-h") {
                 found.words.insert(0, "help".to_owned());
-            } else if word == "--version" {
+            } else if matches!(word.as_str(), "--version" | "-V") {
                 found.words.insert(0, "version".to_owned());
             } else if let Some(option) = word.strip_prefix("--") {
                 let (name, value) = match option.split_once('=') {
@@ -35,17 +36,34 @@ impl Arguments {
                     None if SWITCHES.contains(&option) => (option.to_owned(), String::new()),
                     None => {
                         let value = typed.next().filter(|value| !value.starts_with("--"));
-                        (option.to_owned(), value.ok_or_else(|| super::usage(format!("`--{option}` needs a value, or is not known")))?)
+                        (option.to_owned(), value.ok_or_else(|| found.lacks_value(option))?)
                     }
                 };
                 if found.options.insert(name.clone(), value).is_some() {
                     return Err(super::usage(format!("`--{name}` is given twice")));
                 }
+            } else if word.starts_with('-') && word.len() == 2 {
+                return Err(super::usage(format!("there is no option `{word}`; options begin with two hyphens (`studio help` lists them)")));
             } else {
                 found.words.push(word);
             }
         }
         Ok(found)
+    }
+
+    /// An option at the end, or before another one.
+    fn lacks_value(&self, option: &str) -> Error {
+        match help::options_of(self.command()) {
+            Some(known) if !known.contains(&option) => self.unknown(option),
+            Some(_) => super::usage(format!("`--{option}` needs a value")),
+            None => super::usage(format!("`--{option}` needs a value, or is not known")),
+        }
+    }
+
+    fn unknown(&self, option: &str) -> Error {
+        let meant = help::options_of(self.command()).and_then(|known| help::nearest(option, known.into_iter()));
+        let meant = meant.map_or_else(String::new, |meant| format!("; did you mean `--{meant}`?"));
+        super::usage(format!("`{0}` has no option `--{option}`{meant} (`studio help {0}` lists its options)", self.command()))
     }
 
     /// The name of the command.
@@ -62,6 +80,11 @@ impl Arguments {
     /// Takes an option with a value.
     pub(super) fn value(&mut self, name: &str) -> Option<String> {
         self.options.remove(name)
+    }
+
+    /// The value of an option that is taken later.
+    pub(super) fn peek(&self, name: &str) -> Option<&str> {
+        self.options.get(name).map(String::as_str)
     }
 
     /// Takes an option that is a number of at least 1.
@@ -86,7 +109,7 @@ impl Arguments {
     /// Everything was understood; a command without further words.
     pub(super) fn end(self) -> Result<(), Error> {
         if let Some((name, _)) = self.options.first_key_value() {
-            return Err(super::usage(format!("`{0}` has no option `--{name}`; `studio help {0}` lists its options", self.command())));
+            return Err(self.unknown(name));
         }
         match self.words.get(1) {
             Some(word) => Err(super::usage(format!("`{}` does not take `{word}`", self.command()))),

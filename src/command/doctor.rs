@@ -7,7 +7,7 @@ use crate::studio::{Examination, Level};
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let examination = Examination { online: arguments.switch("online")?, verify: arguments.switch("verify")? };
     arguments.end()?;
-    let found = call.studio.doctor(examination).await;
+    let found = call.patiently(Box::pin(call.studio.doctor(examination)), String::new).await;
     for check in &found.0 {
         if !call.quiet || check.level > Level::Fine {
             call.tell(&format!("{:<4} {}: {}", check.level.as_str(), check.name, check.text));

@@ -26,6 +26,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     if json_file && target.is_some() {
         return Err(usage("`--json-file` writes no class: it takes no `--target`"));
     }
+    call.must_find_database("there is nothing to export")?;
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
     let request = ExportRequest { kind, id, target, json_file, overwrite, folder, base: call.folder.clone() };
     if stdout {

@@ -32,7 +32,7 @@ const TOPICS: [Topic; 9] = [
                A file that exists is kept. Each line says `created`, `kept` or `replaced`, and the path.",
         options: &[
             ("--force", "replace files that exist and differ"),
-            ("--path DIR", "the folder of the project; default the current one"),
+            ("--path DIR", "the folder of the project; default the current one. Relative paths of --config and --database begin there"),
             ("--with-views", "also copy the page templates to `studio/views`; `views_path` makes the studio use them"),
         ],
         examples: &["studio install", "studio --config config/studio.toml install --with-views"],
@@ -136,9 +136,20 @@ pub(super) fn text(command: Option<&str>) -> Option<String> {
     }
 }
 
+/// The names of all commands.
+pub(super) fn commands() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|topic| topic.name)
+}
+
+/// The options of a command and those of all commands, without their hyphens.
+pub(super) fn options_of(command: &str) -> Option<Vec<&'static str>> {
+    let topic = TOPICS.iter().find(|topic| topic.name == command)?;
+    let name = |(option, _): &(&'static str, &str)| option.trim_start_matches("--").split(' ').next().unwrap_or_default();
+    Some(topic.options.iter().chain(&GLOBAL).map(name).collect())
+}
+
 /// The name that was probably meant.
-pub(super) fn nearest(typed: &str) -> Option<&'static str> {
-    let names = TOPICS.iter().map(|topic| topic.name);
+pub(super) fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let close = names.map(|name| (distance(name, typed), name)).min()?;
     (close.0 <= 2).then_some(close.1)
 }

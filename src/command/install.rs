@@ -56,6 +56,9 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let (force, views) = (arguments.switch("force")?, arguments.switch("with-views")?);
     let project = project(call, arguments.value("path"));
     arguments.end()?;
+    if !project.as_os_str().is_empty() {
+        std::fs::create_dir_all(&project).map_err(|error| refused(&project, &error))?;
+    }
     let store = &call.studio.world().store;
     // A database that cannot be used is told before anything is written.
     let found = store.inspect().await?;

@@ -13,7 +13,7 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let found = store.inspect().await?;
     inspect::must_be_known(found.schema)?;
     if !pretend {
-        store.write(|_| Ok(())).await?;
+        call.patiently(Box::pin(store.write(|_| Ok(()))), String::new).await?;
     }
     let verb = if pretend { "would apply" } else { "applied" };
     for (number, title) in inspect::missing(found.schema) {

@@ -13,6 +13,7 @@ mod written;
 mod work;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -135,6 +136,37 @@ impl Call<'_> {
         }
     }
 
+    /// The database file of a program that has none yet.
+    fn lacks_database(&self) -> Option<&std::path::Path> {
+        self.studio.config().database_file().filter(|file| self.alone && !file.exists())
+    }
+
+    /// Refused where the database would have to be made first: it is hardly the one that is meant.
+    fn must_find_database(&self, nothing: &str) -> Result<(), Error> {
+        match self.lacks_database() {
+            None => Ok(()),
+            Some(file) => {
+                let told = format!("there is no database `{}`; {nothing}; `--database` or the configuration names another", file.display());
+                Err(Error::new(Kind::NotFound, told))
+            }
+        }
+    }
+
+    /// Waits for what may take long; people hear now and then that it goes on, and what is done so far.
+    async fn patiently<T>(&self, work: impl Future<Output = T>, so_far: impl Fn() -> String) -> T {
+        tokio::pin!(work);
+        let mut seconds = 0;
+        loop {
+            match tokio::time::timeout(PATIENCE, &mut work).await {
+                Ok(done) => return done,
+                Err(_) => seconds += PATIENCE.as_secs(),
+            }
+            if !self.quiet && !self.json {
+                self.console.problem(&format!("still at work after {seconds} s{}", so_far()));
+            }
+        }
+    }
+
     /// The JSON object, for programs.
     fn give(&self, object: &Value) {
         if self.json {
@@ -143,11 +175,17 @@ impl Call<'_> {
     }
 }
 
+/// How long work is silent.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// How a command ends, or why it could not.
 type Outcome = Result<Exit, Error>;
 
 /// What `studio version` says.
-const VERSION: &str = concat!("studio ", env!("CARGO_PKG_VERSION"));
+fn version(console: &dyn Console, json: bool) {
+    let version = env!("CARGO_PKG_VERSION");
+    console.result(&if json { json!({ "version": version }).to_string() } else { format!("studio {version}") });
+}
 
 /// Whether a command writes the configuration file, which need not exist before.
 fn writes_configuration(command: &str) -> bool {
@@ -164,7 +202,7 @@ fn helped(mut arguments: Arguments, console: &dyn Console) -> Outcome {
 }
 
 fn unknown(name: &str) -> Error {
-    let meant = help::nearest(name).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+    let meant = help::nearest(name, help::commands()).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
     usage(format!("there is no command `{name}`{meant} (`studio help` lists them)"))
 }
 
@@ -181,7 +219,7 @@ async fn dispatch(call: &Call<'_>, arguments: Arguments) -> Outcome {
     match arguments.command() {
         "help" => helped(arguments, call.console),
         "version" => {
-            call.console.result(VERSION);
+            version(call.console, call.json);
             Ok(Exit::Done)
         }
         "work" => work::run(call, arguments).await,

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Arguments, Call, Console, Exit, Outcome, VERSION, helped, told, writes_configuration};
+use super::{Arguments, Call, Console, Exit, Outcome, helped, told, version, writes_configuration};
 use crate::config::{Config, ConfigSources};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::studio::{Stop, Studio};
 
 /// What the program reads when no `--config` names a file.
@@ -20,8 +20,8 @@ pub fn main(typed: Vec<String>, environment: BTreeMap<String, String>, console: 
         Ok(arguments) if arguments.command() == "help" => {
             told(console, false, helped(arguments, console))
         }
-        Ok(arguments) if arguments.command() == "version" => {
-            console.result(VERSION);
+        Ok(mut arguments) if arguments.command() == "version" => {
+            version(console, arguments.switch("json").unwrap_or_default());
             Exit::Done
         }
         Ok(arguments) => begin(arguments, environment, console, stop),
@@ -39,11 +39,21 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     let quiet = arguments.switch("quiet")?;
     let tenant = arguments.value("tenant").unwrap_or_default();
     let named = arguments.value("config").map(PathBuf::from);
-    let file = named.clone().or_else(|| Some(PathBuf::from(FILE)).filter(|file| file.exists()));
+    // An install works on the project that it is told, as if it were started there.
+    let project = arguments.peek("path").filter(|_| arguments.command() == "install").map(PathBuf::from).unwrap_or_default();
+    let file = named.as_ref().map(|file| project.join(file)).or_else(|| Some(project.join(FILE)).filter(|file| file.exists()));
     // What makes the file may find none.
     let read = file.filter(|file| !writes_configuration(arguments.command()) || file.exists());
-    let config = Config::load(sources(arguments, read, environment)?)?;
-    look_for_database(&config, arguments.command(), console)?;
+    let mut sources = sources(arguments, read, environment)?;
+    let mut config = Config::load(sources.clone())?;
+    if let Some(database) = config.database_file().filter(|_| config.database.url.is_none() && !project.as_os_str().is_empty()) {
+        let database = project.join(database);
+        sources.env.remove("STUDIO_DATABASE");
+        if let Some(own) = &mut sources.json {
+            own["database"] = json!({"path": database});
+        }
+        config = Config::load(sources)?;
+    }
     let studio = Studio::open(config)?;
     let runtime = studio.runtime()?;
     let call = Call { studio: &studio, console, tenant, json, quiet, folder: None, file: named, stop, alone: true };
@@ -54,26 +64,6 @@ fn go(arguments: &mut Arguments, environment: BTreeMap<String, String>, console:
     });
     studio.stop_runtime(Duration::from_secs(1));
     Ok(exit)
-}
-
-/// What is worked on or removed was stored by others: a database that would have to be made first is hardly the one that is meant.
-fn look_for_database(config: &Config, command: &str, console: &dyn Console) -> Result<(), Error> {
-    let Some(file) = config.database_file().filter(|file| !file.exists()) else { return Ok(()) };
-    match command {
-        "work" => {
-            console.problem(&format!("there is no database `{}` yet: an empty one is made; is it the application's?", file.display()));
-            Ok(())
-        }
-        "purge" | "checkpoints:purge" => {
-            let told = format!("there is no database `{}`; nothing was removed; `--database` or the configuration names another", file.display());
-            Err(Error::new(Kind::NotFound, told))
-        }
-        "export" => {
-            let told = format!("there is no database `{}`, so there is nothing to export; `--database` or the configuration names another", file.display());
-            Err(Error::new(Kind::NotFound, told))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The configuration of a program that works for others: it takes what a command says, nothing by itself.

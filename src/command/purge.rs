@@ -5,14 +5,23 @@ use serde_json::{Map, Value, json};
 use super::{Arguments, Call, Exit, Outcome};
 use crate::error::Error;
 use crate::studio::Scope;
+use crate::sync::Mutex;
 
 /// Applies `retention.*` and removes what has expired; prints counts per kind.
 pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     let dry = arguments.switch("dry-run")?;
     arguments.end()?;
     must_be_for_all(call, "purge")?;
+    call.must_find_database("nothing was removed")?;
     let stop = call.stop.gently.clone();
-    let purged = if dry { call.studio.purgeable().await? } else { call.studio.purge(stop).await? };
+    let removed = Mutex::new(0_u64);
+    let purged = if dry {
+        call.patiently(Box::pin(call.studio.purgeable()), String::new).await?
+    } else {
+        let told = |purged: [(&str, u64); 6]| *removed.lock() = purged.iter().map(|(_, count)| count).sum();
+        let work = Box::pin(call.studio.purge_telling(stop, |purged| told(purged.counts())));
+        call.patiently(work, || format!("; runs, threads and records removed so far: {}", *removed.lock())).await?
+    };
     let mut object = Map::from_iter([("dry_run".to_owned(), Value::Bool(dry))]);
     for (kind, count) in purged.counts() {
         let line = if dry { format!("{kind}: {count} would be removed") } else { format!("{kind}: {count} removed") };
@@ -33,10 +42,11 @@ pub(super) async fn checkpoints(call: &Call<'_>, mut arguments: Arguments) -> Ou
     if trace.is_none() {
         must_be_for_all(call, "checkpoints:purge")?;
     }
+    call.must_find_database("nothing was removed")?;
     let scope = Scope { tenant: call.tenant.as_str().into(), user: None };
     let count = match trace {
         Some(run) => call.studio.purge_checkpoints_of(&scope, &run).await?,
-        None => call.studio.purge_checkpoints(all).await?,
+        None => call.patiently(Box::pin(call.studio.purge_checkpoints(all)), String::new).await?,
     };
     call.say(&format!("Purged {count} checkpoint(s)."));
     call.give(&json!({"checkpoints": count}));

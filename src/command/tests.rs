@@ -96,8 +96,39 @@ fn a_database_that_is_not_there_is_not_made_unsaid() {
 }
 
 #[test]
+fn what_was_asked_wrongly_is_told_before_what_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("studio.sqlite");
+    for (typed, why) in [
+        ("export", "what is to be exported?"),
+        ("export workflow x --targt php", "`export` has no option `--targt`; did you mean `--target`?"),
+        ("purge --dry-rum", "`purge` has no option `--dry-rum`; did you mean `--dry-run`?"),
+        ("export workflow x --target", "`--target` needs a value"),
+        ("doctor -x", "there is no option `-x`"),
+    ] {
+        let (exit, results, problems) = ask(&format!("--database {} {typed}", database.display()));
+        assert_eq!((exit, results.len(), problems.len(), database.exists()), (Exit::Usage, 0, 1, false), "{typed}: {problems:?}");
+        assert!(problems[0].contains(why), "{problems:?}");
+    }
+}
+
+#[test]
+fn an_install_works_on_the_database_of_its_project() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = folder.path().join("shop");
+    let newest = crate::store::db::inspect::SCHEMA;
+    for applied in [newest, 0] {
+        let (exit, results, problems) = ask(&format!("install --path {}", project.display()));
+        assert_eq!((exit, problems), (Exit::Done, vec![]));
+        assert!(results.last().is_some_and(|line| line.ends_with(&format!("(schema {newest}, {applied} applied)"))), "{results:?}");
+        assert!(project.join("studio.toml").exists() && project.join("studio.sqlite").exists());
+    }
+}
+
+#[test]
 fn the_version_is_told() {
-    for typed in ["version", "--version"] {
+    assert_eq!(ask("version --json").1, [format!("{{\"version\":\"{}\"}}", env!("CARGO_PKG_VERSION"))]);
+    for typed in ["version", "--version", "-V"] {
         assert_eq!(ask(typed), (Exit::Done, vec![format!("studio {}", env!("CARGO_PKG_VERSION"))], vec![]));
     }
 }

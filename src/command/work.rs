@@ -20,6 +20,9 @@ pub(super) async fn run(call: &Call<'_>, mut arguments: Arguments) -> Outcome {
     working.until_empty = arguments.switch("stop-when-empty")?;
     let most = arguments.count("max-seconds")?.map(Duration::from_secs);
     arguments.end()?;
+    if let Some(file) = call.lacks_database() {
+        call.console.problem(&format!("there is no database `{}` yet: an empty one is made; is it the application's?", file.display()));
+    }
 
     let counts: Arc<Mutex<BTreeMap<&'static str, u64>>> = Arc::default();
     let (sender, mut lines) = mpsc::unbounded_channel();

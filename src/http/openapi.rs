@@ -209,7 +209,10 @@ fn response(gives: Gives) -> Value {
             }),
         ),
         Gives::Events => {
-            let mut described = described("Server-sent events.", "text/event-stream", &json!({"type": "string"}));
+            let text = json!({"type": "string"});
+            // OpenAPI 3.1 has no word for the items of a stream: as its tools read it, this is one event.
+            let event = json!({"type": "object", "required": ["data"], "properties": {"id": text, "event": text, "data": text, "retry": {"type": "integer"}}});
+            let mut described = described("Server-sent events, each of this form.", "text/event-stream", &event);
             // The data of one event has a schema by the event's name.
             described["x-events"] = json!({"workflow": reference("WorkflowEvents"), "chat": reference("ChatEvents")});
             described

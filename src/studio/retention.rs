@@ -44,6 +44,14 @@ impl Studio {
     /// # Errors
     /// The store; what was removed before stays removed.
     pub async fn purge(&self, stop: CancellationToken) -> Result<Purged> {
+        self.purge_telling(stop, |_| ()).await
+    }
+
+    /// The same, and tells after each transaction what was removed so far.
+    ///
+    /// # Errors
+    /// As above.
+    pub async fn purge_telling(&self, stop: CancellationToken, told: impl Fn(&Purged) + Send + Sync) -> Result<Purged> {
         let (keep, now) = (self.retention(), self.world().clock.now());
         let (mut all, mut place) = (Purged::default(), Place::default());
         while !stop.is_cancelled() {
@@ -60,6 +68,7 @@ impl Studio {
             }
             for (tenant, run) in paused {
                 all.runs += u64::from(self.give_up(&tenant, run).await?);
+                told(&all);
             }
         }
         while !stop.is_cancelled() {
@@ -78,6 +87,7 @@ impl Studio {
                 tracing::warn!(%error, "files that nothing refers to were not removed; the next purge tries again");
             }
             all.add(purged);
+            told(&all);
         }
         self.remove_left_files(now, &stop).await?;
         Ok(all)

@@ -1,8 +1,11 @@
 // The AG-UI client's `HttpAgent`, which checks the order of events, against the adapter `agui`.
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import test from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { HttpAgent } from "@ag-ui/client";
-import { adapters, asker, payer, talker, until } from "./host.mjs";
+import { adapters, asker, payer, talker, teller, until } from "./host.mjs";
 
 let number = 0;
 const agentOf = (api, more = {}) => {
@@ -57,6 +60,19 @@ for (const approved of [true, false]) {
     assert.equal(agent.messages.filter((message) => message.role === "tool").length, 1);
     assert.ok(agent.messages.some((message) => message.toolCalls?.some((one) => one.id === interrupt.toolCallId)), "the call stays");
     assert.match(said(agent), /^Result: /);
+  });
+}
+
+for (const api of [`agents/${talker}`, `workflows/${teller}`]) {
+  named(`a stream of ${api.split("/")[0]} that a proxy cuts is an error, and the next connection goes on`, async () => {
+    const child = fileURLToPath(new URL("./agui-cut.mjs", import.meta.url));
+    const seen = JSON.parse((await promisify(execFile)(process.execPath, [child, api])).stdout);
+    assert.match(seen.error, /\w/);
+    assert.deepEqual([seen.partial.length, seen.first], [2, "TEXT_MESSAGE_CONTENT"]);
+    assert.match(seen.partial[1], /^assistant: One two (three )?$/);
+    assert.deepEqual(seen.whole, ["user: slow", "assistant: One two three four five six."]);
+    assert.equal(seen.last.outcome.type, "success");
+    assert.ok(seen.runs[0] && seen.runs[0] === seen.runs[1], "nothing is run twice");
   });
 }
 

@@ -34,6 +34,19 @@ export const asker = await make("workflows", {
   },
 });
 
+export const teller = await make("workflows", {
+  name: "Teller",
+  graph: {
+    version: 1, annotations: [],
+    nodes: [
+      node("start", "start"),
+      node("llm", "llm", { provider: "script", model: "talks", prompt: "{{input}}", output_key: "text", stream: true, publish_reply: true }),
+      node("stop", "stop", { reply: "{{text}}" }),
+    ],
+    edges: [edge("a", "start", "llm"), edge("b", "llm", "stop")],
+  },
+});
+
 // A proxy that breaks the connection once so many bytes of a POST's answer went through.
 export async function cutting(mark) {
   const server = http.createServer((request, response) => {

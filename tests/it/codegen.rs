@@ -7,6 +7,7 @@ mod flags;
 mod imports;
 mod registered;
 mod round_trips;
+mod stories;
 
 use bytes::Bytes;
 use http::Request;

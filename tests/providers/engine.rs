@@ -12,10 +12,12 @@ use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 use crate::aimock::PEERS;
 use crate::peers::{Peer, address};
 
-fn studio(peer: Peer, address: &str) -> Studio {
+/// A studio in memory in front of a program, with more settings.
+pub fn studio(peer: Peer, address: &str, more: Value) -> Studio {
     let mut settings = peer.settings(address);
     settings["environment"] = "local".into();
     settings["database"] = json!({"path": ":memory:"});
+    settings.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
     let config = Config::load(ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() });
     Studio::open(config.unwrap_or_else(|error| panic!("{error}"))).expect("a studio")
 }
@@ -23,7 +25,7 @@ fn studio(peer: Peer, address: &str) -> Studio {
 /// Runs an agent to its end: its trace.
 async fn run(peer: Peer, message: &str, agent: Value) -> Value {
     let address = address("STUDIO_AIMOCK_URL");
-    let (studio, scope) = (studio(peer, &address), Scope::default());
+    let (studio, scope) = (studio(peer, &address, json!({})), Scope::default());
     let mut body = json!({"name": "Test", "provider": peer.0, "model": peer.1, "instructions": "You are brief."});
     body.as_object_mut().expect("an object").extend(agent.as_object().expect("an object").clone());
     let stored = studio.create(&scope, Resource::Agent, &body).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));

@@ -10,3 +10,4 @@ mod litellm;
 mod llamacpp;
 mod llmock;
 mod peers;
+mod templates;

@@ -3,7 +3,7 @@
 use serde_json::Number;
 
 use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 use super::names::Names;
 
@@ -11,14 +11,11 @@ pub(super) const SYNTAX: Syntax = Syntax {
     map: ("mapOf(", ")"),
     list: ("listOf(", ")"),
     empty: ("mapOf<String, Any?>()", "listOf<Any?>()"),
-    typed: ("", ""),
     pair: " to ",
-    words: ["null", "true", "false"],
-    step: "    ",
     string,
     key: string,
     number,
-    cast: no_cast,
+    ..COMMON
 };
 
 /// Words that may not name a part of a package.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 
+use super::escape::{Numbered, quoted};
+
 /// A line is not made longer than this by putting a list or map on it.
 const WIDTH: usize = 110;
 
@@ -29,16 +31,20 @@ pub(super) struct Syntax {
     pub(super) cast: fn(&Map<String, Value>) -> &'static str,
 }
 
-/// Numbers of languages without limits or types: as JSON writes them.
-#[expect(clippy::unnecessary_wraps, reason = "one of the ways in which languages write numbers")]
-pub(super) fn plain_number(number: &Number) -> Option<String> {
-    Some(number.to_string())
-}
-
-/// For languages in which all maps are written alike.
-pub(super) const fn no_cast(_: &Map<String, Value>) -> &'static str {
-    ""
-}
+/// What most languages write: each says where it differs.
+pub(super) const COMMON: Syntax = Syntax {
+    map: ("{ ", " }"),
+    list: ("[", "]"),
+    empty: ("{}", "[]"),
+    typed: ("", ""),
+    pair: ": ",
+    words: ["null", "true", "false"],
+    step: "    ",
+    string: |text| quoted(text, &[], Numbered::Braces),
+    key: |text| quoted(text, &[], Numbered::Braces),
+    number: |number| Some(number.to_string()),
+    cast: |_| "",
+};
 
 impl Syntax {
     /// A number that cannot be written, as JSON has it.

@@ -3,21 +3,17 @@
 use serde_json::{Map, Value};
 
 use super::escape::{Numbered, is_plain, quoted};
-use super::literal::{Syntax, plain_number};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
     map: ("[", "]"),
-    list: ("[", "]"),
     empty: ("(object) []", "[]"),
-    typed: ("", ""),
     pair: " => ",
-    words: ["null", "true", "false"],
-    step: "    ",
     string,
     key: string,
-    number: plain_number,
     cast,
+    ..COMMON
 };
 
 fn string(text: &str) -> String {

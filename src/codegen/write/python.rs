@@ -1,21 +1,15 @@
 //! Owns files in Python.
 
 use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast, plain_number};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
     map: ("{", "}"),
-    list: ("[", "]"),
-    empty: ("{}", "[]"),
-    typed: ("", ""),
-    pair: ": ",
     words: ["None", "True", "False"],
-    step: "    ",
     string,
     key: string,
-    number: plain_number,
-    cast: no_cast,
+    ..COMMON
 };
 
 fn string(text: &str) -> String {

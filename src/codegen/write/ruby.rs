@@ -1,21 +1,16 @@
 //! Owns files in Ruby.
 
 use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast, plain_number};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
-    map: ("{ ", " }"),
-    list: ("[", "]"),
-    empty: ("{}", "[]"),
-    typed: ("", ""),
     pair: " => ",
     words: ["nil", "true", "false"],
     step: "  ",
     string,
     key: string,
-    number: plain_number,
-    cast: no_cast,
+    ..COMMON
 };
 
 fn string(text: &str) -> String {

@@ -2,27 +2,13 @@
 
 use serde_json::Number;
 
-use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
-    map: ("{ ", " }"),
-    list: ("[", "]"),
-    empty: ("{}", "[]"),
-    typed: ("", ""),
-    pair: ": ",
-    words: ["null", "true", "false"],
-    step: "    ",
-    string,
-    key: string,
     number,
-    cast: no_cast,
+    ..COMMON
 };
-
-fn string(text: &str) -> String {
-    quoted(text, &[], Numbered::Braces)
-}
 
 /// Whole numbers have 32 bits unless they say more. A sign stands in parentheses: the macro takes single trees of tokens.
 #[expect(clippy::unnecessary_wraps, reason = "one of the ways in which languages write numbers")]

@@ -2,27 +2,17 @@
 
 use serde_json::Number;
 
-use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
     map: ("[", "]"),
-    list: ("[", "]"),
     empty: ("[:]", "[]"),
     typed: (" as [String: Any?]", " as [Any?]"),
-    pair: ": ",
     words: ["nil", "true", "false"],
-    step: "    ",
-    string,
-    key: string,
     number,
-    cast: no_cast,
+    ..COMMON
 };
-
-fn string(text: &str) -> String {
-    quoted(text, &[], Numbered::Braces)
-}
 
 /// Whole numbers are signed unless their type is said.
 #[expect(clippy::unnecessary_wraps, reason = "one of the ways in which languages write numbers")]
@@ -34,9 +24,9 @@ fn number(number: &Number) -> Option<String> {
 pub(super) fn file(parts: &Parts<'_>) -> String {
     let Parts { names, kind, header, definition } = parts;
     let contract = kind.contract();
-    let base = if names.collides { format!("Studio.{contract}") } else { contract.to_owned() };
+    let base = if names.collides { format!("WfStudio.{contract}") } else { contract.to_owned() };
     format!(
-        "// {header}\n\nimport Studio\n\nfinal class {}: {base} {{\n    static func definition() -> [String: Any?] {{\n        return {}\n    }}\n}}\n",
+        "// {header}\n\nimport WfStudio\n\nfinal class {}: {base} {{\n    static func definition() -> [String: Any?] {{\n        return {}\n    }}\n}}\n",
         names.class,
         SYNTAX.literal(definition, "        "),
     )

@@ -165,7 +165,7 @@ fn a_workflow_in_swift() {
         Workflows/LeadTriageWorkflow.swift
         // Workflow Studio: workflow lead-triage. An export writes this file anew.
 
-        import Studio
+        import WfStudio
 
         final class LeadTriageWorkflow: StudioWorkflow {
             static func definition() -> [String: Any?] {
@@ -314,7 +314,7 @@ fn a_class_that_is_called_like_its_contract_names_that_whole() {
         class StudioWorkflow(wfstudio.StudioWorkflow):
         export class StudioWorkflow implements wfstudio.StudioWorkflow {
         class StudioWorkflow : wfstudio.StudioWorkflow {
-        final class StudioWorkflow: Studio.StudioWorkflow {
+        final class StudioWorkflow: WfStudio.StudioWorkflow {
             class StudioWorkflow |       include ::StudioWorkflow
         pub struct StudioWorkflow; | impl wfstudio::StudioWorkflow for StudioWorkflow {"#]].assert_eq(&lines.join("\n"));
 }

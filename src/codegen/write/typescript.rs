@@ -1,30 +1,18 @@
 //! Owns files in TypeScript.
 
-use super::escape::{Numbered, quoted};
-use super::literal::{Syntax, no_cast, plain_number};
+use super::literal::{COMMON, Syntax};
 use super::Parts;
 
 pub(super) const SYNTAX: Syntax = Syntax {
-    map: ("{ ", " }"),
-    list: ("[", "]"),
-    empty: ("{}", "[]"),
-    typed: ("", ""),
-    pair: ": ",
-    words: ["null", "true", "false"],
     step: "  ",
-    string,
     key,
-    number: plain_number,
-    cast: no_cast,
+    ..COMMON
 };
-
-fn string(text: &str) -> String {
-    quoted(text, &[], Numbered::Braces)
-}
 
 /// `__proto__` would set the prototype; in brackets it is a key like any other.
 fn key(text: &str) -> String {
-    if text == "__proto__" { format!("[{}]", string(text)) } else { string(text) }
+    let text_of = COMMON.string;
+    if text == "__proto__" { format!("[{}]", text_of(text)) } else { text_of(text) }
 }
 
 pub(super) fn file(parts: &Parts<'_>) -> String {

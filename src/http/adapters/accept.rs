@@ -78,6 +78,8 @@ pub(super) struct Accepted {
     /// Answers that are still to be given, in order.
     more: Vec<Answer>,
     leash: Option<CancelOnDrop>,
+    /// It was accepted before: its client lost the stream.
+    again: bool,
 }
 
 impl Accepted {
@@ -147,14 +149,24 @@ async fn of_agui(studio: &Studio, scope: &Scope, accepted: &Accepted) -> Result<
     let standing = match studio.standing(scope, &run).await {
         Ok(standing) => standing,
         // A studio that keeps nothing.
-        Err(error) if error.kind == Kind::NotFound => return Ok(Translator::AgUi(Box::new(translator))),
+        Err(error) if error.kind == Kind::NotFound => {
+            translator.messages = Some(Vec::new());
+            return Ok(Translator::AgUi(Box::new(translator)));
+        }
         Err(error) => return Err(error),
     };
     match standing.entity {
-        EntityKind::Workflow => translator.state = Some(standing.state.clone()),
+        EntityKind::Workflow => {
+            translator.state = Some(standing.state.clone());
+            // Parts of messages that it has heard are told again.
+            let posted = &accepted.ask.posted;
+            let last = posted.iter().rposition(|message| message["role"] == "user");
+            translator.messages = last.filter(|_| accepted.again).map(|last| posted[..=last].to_vec());
+        }
         EntityKind::Agent => {
-            translator.messages = agui::of_thread(&course::older_messages(studio, scope, &standing).await?);
-            translator.messages.push(json!({"id": format!("{run}-user"), "role": "user", "content": standing.message}));
+            let mut messages = agui::of_thread(&course::older_messages(studio, scope, &standing).await?);
+            messages.push(json!({"id": format!("{run}-user"), "role": "user", "content": standing.message}));
+            translator.messages = Some(messages);
         }
     }
     translator.remember(course::past(studio, scope, &run, accepted.after()).await?);
@@ -191,7 +203,7 @@ async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, told: Value) -> Resu
         let run = told.get("trace_id").and_then(Value::as_str).unwrap_or_default();
         more = decide::rest(&ask, &studio.standing(scope, run).await?, &first);
     }
-    Ok(Accepted { ask, told, more, leash: None })
+    Ok(Accepted { ask, told, more, leash: None, again: true })
 }
 
 async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<Id>, ask: Ask, key: Option<RequestKey>) -> Result<Accepted> {
@@ -263,7 +275,7 @@ async fn start(
     let cancels = request.cancel_on_disconnect;
     let started = studio.start(scope, kind, id, request, false).await?;
     let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), started.run.to_string()));
-    Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash })
+    Ok(Accepted { ask, told: started.told(), more: Vec::new(), leash, again: false })
 }
 
 /// Gives the first of several answers; the others follow when the run rests again.
@@ -283,7 +295,7 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
         Some(Answer::Given) | None => return Err(Error::not_found("run", &run)),
     };
     let leash = cancels.then(|| CancelOnDrop::new(studio.clone(), scope.clone(), run));
-    Ok(Accepted { ask, told, more: answers.collect(), leash })
+    Ok(Accepted { ask, told, more: answers.collect(), leash, again: false })
 }
 
 /// The request of an answer.

@@ -30,6 +30,8 @@ pub(super) struct Ask {
     pub(super) on_disconnect: Option<Value>,
     /// The client's name of its run.
     pub(super) run: Option<String>,
+    /// All messages, of an AG-UI client.
+    pub(super) posted: Vec<Value>,
 }
 
 /// A message, with files that are not stored yet.

@@ -24,6 +24,8 @@ enum CodeAction {
     Preview,
     /// Reads classes and files.
     Import,
+    /// Begins a file that people go on with.
+    Begin,
 }
 
 impl Studio {
@@ -33,7 +35,7 @@ impl Studio {
         let own = match deed {
             CodeAction::Export => (codegen.export, "codegen.export"),
             CodeAction::Preview => (codegen.preview, "codegen.preview"),
-            CodeAction::Import => (true, ""),
+            CodeAction::Import | CodeAction::Begin => (true, ""),
         };
         [(codegen.enabled, "codegen.enabled"), own].into_iter().find(|(on, _)| !on).map(|(_, key)| key)
     }
@@ -45,6 +47,7 @@ impl Studio {
             CodeAction::Export => format!("code is not exported here; `{flag}` turns it on; nothing was written"),
             CodeAction::Preview => format!("code is not shown here; `{flag}` turns it on"),
             CodeAction::Import => format!("code is not read here; `{flag}` turns it on"),
+            CodeAction::Begin => format!("code generation is off; `{flag}` turns it on; nothing was written"),
         };
         Err(Error::new(Kind::FlagDisabled, text).with("flag", flag))
     }
@@ -54,7 +57,7 @@ impl Studio {
     /// # Errors
     /// `codegen.enabled` is false.
     pub fn skeleton_gate(&self) -> Result<()> {
-        self.code_gate(CodeAction::Import)
+        self.code_gate(CodeAction::Begin)
     }
 
     /// The language that a word names; the configured one without a word.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use wfstudio::codegen::{ClassKind, Target, WriteError, ordered, skeleton, write};
 
-use super::Desk;
+use super::{Desk, stories};
 
 /// Definitions with everything that languages read differently.
 fn hostile() -> Value {
@@ -32,10 +32,9 @@ fn nested(levels: usize) -> Value {
 }
 
 /// Exported definitions of templates with their agents, as a studio stores them.
-async fn stored() -> Vec<(ClassKind, Value)> {
-    let desk = Desk::new();
+async fn stored(desk: &Desk) -> Vec<(ClassKind, Value)> {
     let mut all = Vec::new();
-    for template in ["support-rag-hitl", "parallel-refund-approval", "dev-support-memory-loop", "supervisor-specialist-tool-mode"] {
+    for template in stories::workflows() {
         let slug = desk.install(template).await["slug"].clone();
         desk.make("/api/codegen/export", json!({"kind": "workflow", "id": slug, "target": "rust"})).await;
         let class = format!("class:{}", template.split('-').map(|word| word[..1].to_uppercase() + &word[1..]).collect::<String>() + "Workflow");
@@ -45,7 +44,6 @@ async fn stored() -> Vec<(ClassKind, Value)> {
         all.extend(definition["agents"].as_object().into_iter().flat_map(Map::values).map(|agent| (ClassKind::Agent, agent.clone())));
         all.push((ClassKind::Workflow, definition));
     }
-    all.dedup_by(|one, other| one.1["slug"] == other.1["slug"]);
     all
 }
 
@@ -59,7 +57,9 @@ fn put(root: &Path, path: &str, text: &str) {
 #[ignore = "writes files for `make test-codegen`"]
 async fn files_for_the_checkers_of_other_languages() {
     let root = std::path::PathBuf::from(std::env::var_os("STUDIO_CODEGEN_FILES").expect("STUDIO_CODEGEN_FILES"));
-    let mut definitions = stored().await;
+    let desk = Desk::new();
+    let mut definitions = stored(&desk).await;
+    put(&root, "stories.json", &json!(stories::told(&desk).await).to_string());
     definitions.extend(ClassKind::ALL.map(|kind| (kind, hostile())));
     definitions.extend([(ClassKind::Workflow, large(120)), (ClassKind::Tool, nested(60))]);
     for target in Target::ALL {

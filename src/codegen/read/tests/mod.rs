@@ -19,7 +19,7 @@ fn class(target: Target, literal: &str) -> String {
         Target::Python => format!("from wfstudio import StudioWorkflow\n\n\nclass A(StudioWorkflow):\n    @staticmethod\n    def definition() -> dict:\n        return {literal}\n"),
         Target::TypeScript => format!("import {{ StudioWorkflow }} from '@wfstudio/host';\n\nexport class A implements StudioWorkflow {{\n  static definition() {{\n    return {literal} as const;\n  }}\n}}\n"),
         Target::Kotlin => format!("package app\n\nclass A : StudioWorkflow {{\n    companion object {{\n        @JvmStatic\n        fun definition(): Map<String, Any?> = {literal}\n    }}\n}}\n"),
-        Target::Swift => format!("import Studio\n\nfinal class A: StudioWorkflow {{\n    static func definition() -> [String: Any?] {{\n        return {literal}\n    }}\n}}\n"),
+        Target::Swift => format!("import WfStudio\n\nfinal class A: StudioWorkflow {{\n    static func definition() -> [String: Any?] {{\n        return {literal}\n    }}\n}}\n"),
         Target::Ruby => format!("class A\n  include StudioWorkflow\n\n  def self.definition\n    {literal}\n  end\nend\n"),
         Target::Rust => format!("pub struct A;\n\nimpl StudioWorkflow for A {{\n    fn definition() -> serde_json::Value {{\n        serde_json::json!({literal})\n    }}\n}}\n"),
     }

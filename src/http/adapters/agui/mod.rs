@@ -25,8 +25,8 @@ pub(super) struct Translator {
     run_id: String,
     /// Of a workflow: what it knows so far.
     pub(super) state: Option<Map<String, Value>>,
-    /// Of an agent: what was said so far, older turns first.
-    pub(super) messages: Vec<Value>,
+    /// Of an agent: what was said so far, older turns first. Of a workflow only for a client that comes back: what it has heard before this part.
+    pub(super) messages: Option<Vec<Value>>,
     pub(super) end: Option<End>,
     /// The message that is open, and what the last one said.
     message: Option<String>,
@@ -55,17 +55,18 @@ impl Translator {
         self.pauses.clear();
         (self.end, self.parent) = (None, None);
         self.said.clear();
-        if self.state.is_none() {
-            messages::add(&mut self.messages, &told);
+        if let Some(known) = &mut self.messages {
+            let mut heard = Vec::new();
+            messages::add(&mut heard, &told);
+            heard.retain(|message| !known.iter().any(|one| one["id"] == message["id"]));
+            known.append(&mut heard);
         }
     }
 
     pub(super) fn open(&self, out: &mut Vec<Value>) {
         out.push(json!({"type": "RUN_STARTED", "threadId": self.thread_id, "runId": self.run_id, "protocolVersion": "1.0"}));
-        out.push(match &self.state {
-            Some(state) => json!({"type": "STATE_SNAPSHOT", "snapshot": state}),
-            None => json!({"type": "MESSAGES_SNAPSHOT", "messages": self.messages}),
-        });
+        out.extend(self.state.as_ref().map(|state| json!({"type": "STATE_SNAPSHOT", "snapshot": state})));
+        out.extend(self.messages.as_ref().map(|messages| json!({"type": "MESSAGES_SNAPSHOT", "messages": messages})));
     }
 
     pub(super) fn tell(&mut self, told: Told, out: &mut Vec<Value>) {

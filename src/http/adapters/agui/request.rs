@@ -27,7 +27,9 @@ pub(in crate::http::adapters) fn read(body: &Value) -> Result<Ask> {
         on_disconnect: given(body, "on_disconnect").cloned(),
         ..Ask::default()
     };
-    ask.said = said(&objects(body, "messages")?)?;
+    let messages = objects(body, "messages")?;
+    ask.said = said(&messages)?;
+    ask.posted = messages.into_iter().cloned().map(Value::Object).collect();
     if NATIVE.iter().any(|name| given(body, name).is_some()) {
         let known = NATIVE.iter().chain(&["attachments", "on_disconnect"]);
         ask.native = Some(known.filter_map(|name| Some(((*name).to_owned(), given(body, name)?.clone()))).collect::<Map<_, _>>().into());

@@ -33,7 +33,7 @@ fn workflow() -> Translator {
 }
 
 fn agent() -> Translator {
-    Translator { state: None, messages: vec![json!({"id": "R-user", "role": "user", "content": "hi"})], ..workflow() }
+    Translator { state: None, messages: Some(vec![json!({"id": "R-user", "role": "user", "content": "hi"})]), ..workflow() }
 }
 
 fn check(events: &[(&'static str, Value)], expected: Expect) {
