@@ -31,6 +31,8 @@ pub struct Gate {
     limits: ProviderLimits,
     /// How long a call waits at most.
     patience: Duration,
+    /// A minute.
+    minute: Duration,
     made: Instant,
     /// When the rest ends that the provider asked for, in milliseconds since this was made; 0: it asked for none.
     rest: AtomicU64,
@@ -73,8 +75,11 @@ impl Gate {
     /// The way to a provider.
     #[must_use]
     pub fn new(id: &str, limits: ProviderLimits, patience: Duration) -> Arc<Self> {
-        let (made, rest) = (Instant::now(), AtomicU64::new(0));
-        Arc::new(Self { id: id.to_owned(), limits, patience, made, rest, room: Mutex::default() })
+        Arc::new(Self::counting(id, limits, patience, MINUTE))
+    }
+
+    fn counting(id: &str, limits: ProviderLimits, patience: Duration, minute: Duration) -> Self {
+        Self { id: id.to_owned(), limits, patience, minute, made: Instant::now(), rest: AtomicU64::new(0), room: Mutex::default() }
     }
 
     /// The way to a provider that nothing is known of.
@@ -182,15 +187,15 @@ impl Gate {
         if self.limits.concurrent.is_some_and(|most| room.active >= most.get()) {
             return Err(None);
         }
-        room.forget();
+        room.forget(self.minute);
         let full = |most: u32| room.requests.len() >= usize::try_from(most).unwrap_or(usize::MAX);
         if self.limits.requests_per_minute.is_some_and(|most| full(most.get())) {
-            return Err(room.requests.front().map(|first| *first + MINUTE));
+            return Err(room.requests.front().map(|first| *first + self.minute));
         }
         // One that is larger than the limit goes when nothing else was asked.
         let over = |most: u64| room.spent > 0 && room.spent.saturating_add(tokens) > most;
         if self.limits.tokens_per_minute.is_some_and(|most| over(most.get())) {
-            return Err(room.tokens.front().map(|first| first.at + MINUTE));
+            return Err(room.tokens.front().map(|first| first.at + self.minute));
         }
         Ok(())
     }
@@ -241,12 +246,12 @@ impl Gate {
 
 impl Room {
     /// What was asked more than a minute ago does not count any more.
-    fn forget(&mut self) {
+    fn forget(&mut self, minute: Duration) {
         let now = Instant::now();
-        while self.requests.front().is_some_and(|at| now >= *at + MINUTE) {
+        while self.requests.front().is_some_and(|at| now >= *at + minute) {
             self.requests.pop_front();
         }
-        while let Some(first) = self.tokens.pop_front_if(|first| now >= first.at + MINUTE) {
+        while let Some(first) = self.tokens.pop_front_if(|first| now >= first.at + minute) {
             self.spent -= first.tokens;
         }
     }
