@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use self::line::{Line, Place};
-use super::{ChatReply, ChatRequest, ProviderFailure};
+use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::ProviderLimits;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
@@ -124,6 +124,21 @@ impl Gate {
         }
     }
 
+    /// Waits for room where there is a limit or a rest, and tells how long that took.
+    pub(super) async fn admit(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64 + Send, deltas: Deltas<'_>) -> Result<Pass, ProviderFailure> {
+        if self.is_open() {
+            return Ok(Pass::default());
+        }
+        let (pass, waited) = match Box::pin(self.enter(tenant, tokens)).await {
+            Ok(Passed { pass, waited }) => (Ok(pass), waited),
+            Err((failure, waited)) => (Err(failure), waited),
+        };
+        if !waited.is_zero() {
+            deltas(Delta::Waited(waited));
+        }
+        pass
+    }
+
     /// Waits for room. Dropping the future leaves the line.
     ///
     /// # Errors
@@ -161,9 +176,13 @@ impl Gate {
         let (id, patience) = (&self.id, self.patience.as_millis());
         let text = if rests {
             let left = self.rests_for().as_secs() + 1;
-            format!("`{id}` asked for no calls for {left} more seconds, which is longer than a call waits (`limits.provider_wait_ms`); it was not asked; try again later")
+            format!(
+                "`{id}` asked for no calls for {left} more seconds, which is longer than a call waits (`limits.provider_wait_ms`); it was not asked; try again later"
+            )
         } else {
-            format!("`{id}` had no room for this call within {patience} ms (`limits.provider_wait_ms`); it was not asked; raise `providers.{id}.limits` or try again later")
+            format!(
+                "`{id}` had no room for this call within {patience} ms (`limits.provider_wait_ms`); it was not asked; raise `providers.{id}.limits` or try again later"
+            )
         };
         ProviderFailure::new(FaultCode::ProviderRateLimited, text)
     }
@@ -343,6 +362,11 @@ impl Drop for Pass {
             gate.leave();
         }
     }
+}
+
+/// About how many tokens texts have.
+pub(super) fn weigh_texts(texts: &[String]) -> u64 {
+    texts.iter().map(|text| text_tokens(text)).sum()
 }
 
 /// About how many tokens a request has.

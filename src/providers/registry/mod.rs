@@ -13,7 +13,7 @@ use super::conversation::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
-use super::limits::{self, Gate, Pass, Passed};
+use super::limits::{self, Gate};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::{Dialect, Structure};
@@ -27,7 +27,6 @@ use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
 use crate::model::event::{FaultCode, Warning};
-use crate::model::memory::text_tokens;
 use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
@@ -274,22 +273,6 @@ impl Named<'_> {
         Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text))
     }
 
-    /// Waits for room where calls are limited, and tells how long that took.
-    async fn admitted(&self, tenant: &str, weight: impl FnOnce() -> u64 + Send, deltas: Deltas<'_>) -> Result<Pass, ProviderFailure> {
-        let gate = &self.entry.gate;
-        if gate.is_open() {
-            return Ok(Pass::default());
-        }
-        let (passed, waited) = match Box::pin(gate.enter(tenant, weight)).await {
-            Ok(Passed { pass, waited }) => (Ok(pass), waited),
-            Err((failure, waited)) => (Err(failure), waited),
-        };
-        if !waited.is_zero() {
-            deltas(Delta::Waited(waited));
-        }
-        passed
-    }
-
     /// The provider itself, with what was looked up for it.
     fn ready(&self, found: &Found) -> Result<Ready<'_>, ProviderFailure> {
         let Self { all, id, entry } = self;
@@ -324,7 +307,7 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             self.must_have(&request.native_tools)?;
             let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
-            let pass = self.admitted(&request.asker.tenant, || limits::weigh(request), deltas).await?;
+            let pass = self.entry.gate.admit(&request.asker.tenant, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             if masker.is_empty() {
                 return pass.noting(ask(&ready, request, deltas).await).map_err(|failure| told(failure, &masker));
@@ -346,8 +329,7 @@ impl Provider for Named<'_> {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let found = self.all.find(self.entry, None, &request.tenant).await?;
-            let weight = || request.texts.iter().map(|text| text_tokens(text)).sum();
-            let pass = self.admitted(&request.tenant, weight, &|_| {}).await?;
+            let pass = self.entry.gate.admit(&request.tenant, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let ready = self.ready(&found)?;
             let made = ready.provider().embed(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
