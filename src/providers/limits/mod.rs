@@ -74,8 +74,8 @@ pub struct Passed {
 impl Gate {
     /// The way to a provider.
     #[must_use]
-    pub fn new(id: &str, limits: ProviderLimits, patience: Duration) -> Arc<Self> {
-        Arc::new(Self::counting(id, limits, patience, MINUTE))
+    pub fn new(id: &str, limits: ProviderLimits, patience_ms: u64) -> Arc<Self> {
+        Arc::new(Self::counting(id, limits, Duration::from_millis(patience_ms), MINUTE))
     }
 
     fn counting(id: &str, limits: ProviderLimits, patience: Duration, minute: Duration) -> Self {
@@ -85,7 +85,7 @@ impl Gate {
     /// The way to a provider that nothing is known of.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn open() -> Arc<Self> {
-        Self::new("open", ProviderLimits::default(), MINUTE)
+        Self::new("open", ProviderLimits::default(), 60_000)
     }
 
     /// Nobody has to wait.

@@ -330,8 +330,7 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             let found = self.all.find(self.entry, None, &request.tenant).await?;
             let pass = self.entry.gate.admit(&request.tenant, || limits::weigh_texts(&request.texts), &|_| {}).await?;
-            let ready = self.ready(&found)?;
-            let made = ready.provider().embed(request).await;
+            let made = self.ready(&found)?.provider().embed(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
             made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })
@@ -391,8 +390,8 @@ impl Entry {
         };
         let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
         let models = settings.models.iter().map(known).collect();
-        let gate = Gate::new(id, settings.limits, Duration::from_millis(config.limits.provider_wait_ms));
-        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, gate, settings, models })
+        let (credential, gate) = (config.credential_of(id), Gate::new(id, settings.limits, config.limits.provider_wait_ms));
+        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
