@@ -51,6 +51,7 @@ inline constexpr char step_started[] = "step_started";
 inline constexpr char loop_iteration[] = "loop_iteration";
 inline constexpr char step_retrying[] = "step_retrying";
 inline constexpr char checkpoint_hit[] = "checkpoint_hit";
+inline constexpr char model_fallback[] = "model_fallback";
 inline constexpr char token[] = "token";
 inline constexpr char tool_call[] = "tool_call";
 inline constexpr char tool_result[] = "tool_result";

@@ -106,6 +106,7 @@ const (
 	EventLoopIteration        = "loop_iteration"
 	EventStepRetrying         = "step_retrying"
 	EventCheckpointHit        = "checkpoint_hit"
+	EventModelFallback        = "model_fallback"
 	EventToken                = "token"
 	EventToolCall             = "tool_call"
 	EventToolResult           = "tool_result"

@@ -223,6 +223,7 @@ keys! {
     "limits.fork_branches" "STUDIO_LIMITS_FORK_BRANCHES" SOME, always!(256);
     "limits.tool_result_kb" "STUDIO_LIMITS_TOOL_RESULT_KB" SOME, always!(256);
     "limits.answer_kb" "STUDIO_LIMITS_ANSWER_KB" Kind::Count(1, 4_194_304), always!(32_768);
+    "limits.provider_wait_ms" "STUDIO_LIMITS_PROVIDER_WAIT_MS" ANY, always!(60_000);
     "timeouts.model_ms" "STUDIO_TIMEOUTS_MODEL_MS" SOME, always!(300_000);
     "timeouts.model_idle_ms" "STUDIO_TIMEOUTS_MODEL_IDLE_MS" SOME, always!(300_000);
     "timeouts.model_total_ms" "STUDIO_TIMEOUTS_MODEL_TOTAL_MS" SOME, always!(900_000);

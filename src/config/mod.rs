@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use load::ConfigSources;
-pub use provider::{CacheMode, EmbeddingConfig, ModelConfig, ProviderConfig, Quirks, SystemRole};
+pub use provider::{CacheMode, EmbeddingConfig, ModelConfig, ProviderConfig, ProviderLimits, Quirks, SystemRole};
 pub use settings::Flags;
 pub(crate) use settings::time_zone;
 #[cfg(test)]
@@ -245,6 +245,7 @@ sections! {
         fork_branches: u64,
         tool_result_kb: u64,
         answer_kb: u64,
+        provider_wait_ms: u64,
     }
     /// Waits.
     Timeouts {

@@ -1,6 +1,7 @@
 //! Owns what can be configured of one model provider.
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,10 +28,24 @@ pub struct ProviderConfig {
     /// `off`: nothing is done so that the beginning of a prompt is kept at the provider.
     pub cache: CacheMode,
     pub max_retries: Option<u32>,
+    /// How much this engine asks of it; none: no limit.
+    pub limits: ProviderLimits,
     /// Of Azure OpenAI and Anthropic.
     pub api_version: Option<String>,
     /// Of `script`: what each model answers.
     pub scripts: Map<String, Value>,
+}
+
+/// How much one engine asks of a provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ProviderLimits {
+    /// Calls at the same time.
+    pub concurrent: Option<NonZeroU32>,
+    /// Calls that begin within any minute.
+    pub requests_per_minute: Option<NonZeroU32>,
+    /// Tokens, sent and answered, of the calls that begin within any minute.
+    pub tokens_per_minute: Option<NonZeroU64>,
 }
 
 /// Whether the beginning of a prompt is to be kept at the provider.

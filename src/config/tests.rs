@@ -121,6 +121,7 @@ limits.loop_max_steps|STUDIO_LIMITS_LOOP_MAX_STEPS|10000|1|1
 limits.fork_branches|STUDIO_LIMITS_FORK_BRANCHES|256|1|1
 limits.tool_result_kb|STUDIO_LIMITS_TOOL_RESULT_KB|256|1|1
 limits.answer_kb|STUDIO_LIMITS_ANSWER_KB|32768|1|1
+limits.provider_wait_ms|STUDIO_LIMITS_PROVIDER_WAIT_MS|60000|1|1
 timeouts.model_ms|STUDIO_TIMEOUTS_MODEL_MS|300000|1|1
 timeouts.model_idle_ms|STUDIO_TIMEOUTS_MODEL_IDLE_MS|300000|1|1
 timeouts.model_total_ms|STUDIO_TIMEOUTS_MODEL_TOTAL_MS|900000|1|1
@@ -218,7 +219,7 @@ fn all_problems_are_listed_at_once() {
         "providers": {"openai": {"key": "sk-1"}}, "async_runs_enabled": "yes"
     }));
     expect![[r#"
-        the configuration is refused: `queu` is not a known key; `limits.body_kb` must be an integer of at least 1; `limits.nope` is not a known key; `queue_tries` must be an integer from 1 to 4294967295; `runs` must be an object; `rag.mode` must be one of hybrid, vector, text; `providers` of `openai`: unknown field `key`, expected one of `kind`, `label`, `base_url`, `credential`, `headers`, `models`, `embeddings`, `timeout_ms`, `quirks`, `cache`, `max_retries`, `api_version`, `scripts`; `async_runs_enabled` must be true or false"#]]
+        the configuration is refused: `queu` is not a known key; `limits.body_kb` must be an integer of at least 1; `limits.nope` is not a known key; `queue_tries` must be an integer from 1 to 4294967295; `runs` must be an object; `rag.mode` must be one of hybrid, vector, text; `providers` of `openai`: unknown field `key`, expected one of `kind`, `label`, `base_url`, `credential`, `headers`, `models`, `embeddings`, `timeout_ms`, `quirks`, `cache`, `max_retries`, `limits`, `api_version`, `scripts`; `async_runs_enabled` must be true or false"#]]
     .assert_eq(&shown.replace("\n", ""));
 }
 

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::fallback::Fallback;
+
 /// A reference to a tool in an agent's `tools`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolRef {
@@ -47,6 +49,21 @@ pub struct Parameters {
     /// How long the beginning of a prompt is kept where the request marks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl: Option<CacheTtl>,
+}
+
+impl Parameters {
+    /// These where they say something, else others.
+    #[must_use]
+    pub fn over(&self, others: &Self) -> Self {
+        Self {
+            temperature: self.temperature.or(others.temperature),
+            top_p: self.top_p.or(others.top_p),
+            max_tokens: self.max_tokens.or(others.max_tokens),
+            reasoning_effort: self.reasoning_effort.clone().or_else(|| others.reasoning_effort.clone()),
+            stop: self.stop.clone().or_else(|| others.stop.clone()),
+            cache_ttl: self.cache_ttl.or(others.cache_ttl),
+        }
+    }
 }
 
 /// How long the beginning of a prompt is kept at the provider.
@@ -121,6 +138,8 @@ pub struct Agent {
     pub on_length: OnLength,
     #[serde(default)]
     pub parameters: Parameters,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<Fallback>,
     #[serde(default)]
     pub output_schema: Option<String>,
     #[serde(default)]

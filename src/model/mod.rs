@@ -8,6 +8,7 @@ pub mod chat;
 pub mod check;
 pub mod condition;
 pub mod event;
+pub mod fallback;
 pub mod filter;
 pub mod graph;
 pub mod hex;

@@ -99,7 +99,7 @@ const fn type_name(holds: KeyType) -> &'static str {
         | KeyType::Parameters
         | KeyType::Exposure => "object",
         KeyType::Any | KeyType::AnyTemplate => "any",
-        KeyType::Tools | KeyType::Branches | KeyType::Rules => "array",
+        KeyType::Fallbacks | KeyType::Tools | KeyType::Branches | KeyType::Rules => "array",
     }
 }
 
@@ -125,6 +125,7 @@ fn range(holds: KeyType, limits: &GraphLimits) -> Option<(Value, Value)> {
         | KeyType::Schema
         | KeyType::Retries
         | KeyType::Parameters
+        | KeyType::Fallbacks
         | KeyType::Tools
         | KeyType::Exposure
         | KeyType::Branches
@@ -156,6 +157,7 @@ fn values(holds: KeyType) -> Option<Value> {
         | KeyType::Schema
         | KeyType::Retries
         | KeyType::Parameters
+        | KeyType::Fallbacks
         | KeyType::Tools
         | KeyType::Exposure
         | KeyType::Branches

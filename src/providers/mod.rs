@@ -14,6 +14,7 @@ mod halves;
 pub mod hash;
 pub mod host;
 pub mod instruct;
+pub mod limits;
 #[cfg(test)]
 mod mock;
 pub mod ollama;
@@ -185,6 +186,8 @@ pub enum Delta {
     Reasoning(String),
     /// The last report of what the call took so far: what counts if it is cut short.
     Spent(Tokens),
+    /// How long the call waited for room before it was made.
+    Waited(std::time::Duration),
 }
 
 /// What takes the pieces of a streamed answer. Called on the provider's task, must not block.

@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::sync::Mutex;
 
 use super::{ProviderFailure, opening};
+use super::limits::Gate;
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
 use crate::model::event::FaultCode;
@@ -132,7 +133,7 @@ impl Outbound {
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
-    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant) -> Result<Answer, ProviderFailure> {
+    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant, gate: &Gate) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
             return Ok(Answer::of(pieces.clone(), *patience, until));
@@ -143,10 +144,15 @@ impl Outbound {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
+            if let Some(rest) = refused.wait {
+                gate.rest(rest);
+            }
             let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
             let wait = wait.filter(|wait| Instant::now() + *wait < until);
             let Some(wait) = wait.filter(|_| attempt < patience.retries) else { return Err(refused.failure) };
-            tokio::time::sleep(wait).await;
+            // Another call may have been told to wait longer.
+            tokio::time::sleep(wait.max(gate.rests_for()).min(until.saturating_duration_since(Instant::now()))).await;
+            gate.again();
             attempt += 1;
         }
     }

@@ -4,6 +4,7 @@ mod billing;
 mod cancel;
 mod disk;
 mod doubts;
+mod fallbacks;
 mod growth;
 mod ingest;
 mod keys;

@@ -10,7 +10,7 @@ use wfstudio::engine::{Follow, From, Order};
 use wfstudio::model::Id;
 
 use crate::support::{Bench, graph, mark, single};
-use crate::{billing, growth, ingest, keys, sweep, tails};
+use crate::{billing, fallbacks, growth, ingest, keys, sweep, tails};
 
 const ROLE: &str = "STUDIO_TEST_ROLE";
 const FOLDER: &str = "STUDIO_TEST_FOLDER";
@@ -86,6 +86,7 @@ fn role() {
         "work" => runtime.block_on(worker(&folder, given)),
         "bill" => runtime.block_on(billing::program(&folder, &given)),
         "ingest" => runtime.block_on(ingest::program(&folder, &given)),
+        "fallback" => runtime.block_on(fallbacks::program(&folder, &given)),
         "key" => runtime.block_on(keys::program(&folder, &given)),
         "clock" => runtime.block_on(tails::program(&folder, &given)),
         "grow" => runtime.block_on(growth::program(&folder)),

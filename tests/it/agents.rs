@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 
 use crate::support::Bench;
 
+mod cloud;
+mod fallbacks;
+mod limits;
+
 /// A studio whose model `m` plays this script.
 fn bench(script: Value) -> Bench {
     Bench::new(json!({"providers": {"script": {"scripts": {"m": script}}}}))

@@ -133,6 +133,8 @@ namespace WfStudio
         public const string StepRetrying = "step_retrying";
         /// <summary>checkpoint_hit</summary>
         public const string CheckpointHit = "checkpoint_hit";
+        /// <summary>model_fallback</summary>
+        public const string ModelFallback = "model_fallback";
         /// <summary>token</summary>
         public const string Token = "token";
         /// <summary>tool_call</summary>

@@ -101,6 +101,7 @@ export type EventName =
   | 'loop_iteration'
   | 'step_retrying'
   | 'checkpoint_hit'
+  | 'model_fallback'
   | 'token'
   | 'tool_call'
   | 'tool_result'

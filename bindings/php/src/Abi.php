@@ -79,6 +79,7 @@ final class Abi
     public const EVENT_LOOP_ITERATION = 'loop_iteration';
     public const EVENT_STEP_RETRYING = 'step_retrying';
     public const EVENT_CHECKPOINT_HIT = 'checkpoint_hit';
+    public const EVENT_MODEL_FALLBACK = 'model_fallback';
     public const EVENT_TOKEN = 'token';
     public const EVENT_TOOL_CALL = 'tool_call';
     public const EVENT_TOOL_RESULT = 'tool_result';

@@ -93,7 +93,7 @@ impl Summarizer {
         let messages = context.prompt(SUMMARIZE, async { Ok(prompt(past, older, window)) }).await?;
         let mut request = ChatRequest::new(self.model.as_str(), messages);
         request.credential.clone_from(&self.credential);
-        let call = ModelCall { name: SUMMARIZE, provider: self.provider.clone(), request, tell: Tell::Silent, on_length: OnLength::Keep };
+        let call = ModelCall { name: SUMMARIZE, provider: self.provider.clone(), request, tell: Tell::Silent, on_length: OnLength::Keep, others: Vec::new() };
         let ModelAnswer { message, .. } = context.model(SUMMARIZE, call).await?;
         let blank = || Fault::new(FaultCode::ProviderProtocol, "the summariser answered without text");
         Some(message.content).filter(|text| !text.trim().is_empty()).ok_or_else(blank)

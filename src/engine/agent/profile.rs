@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::prompt::render;
+use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::drive::context::{ChatOverrides, StepContext};
 use crate::model::Id;
 use crate::model::agent::{Agent, MemoryConfig, OnLength, Parameters, ToolRef};
 use crate::model::budget::Cut;
 use crate::model::event::{Fault, FaultCode};
+use crate::model::fallback::Fallback;
 use crate::model::node::{AgentNode, LlmNode};
 
 /// One who speaks with a model.
@@ -23,6 +25,7 @@ pub(in crate::engine) struct Profile {
     /// What was cut to its budget in the instructions.
     pub(super) cuts: Vec<Cut>,
     pub(super) parameters: Parameters,
+    pub(super) fallbacks: Vec<Fallback>,
     pub(super) tools: Vec<ToolRef>,
     /// Every call waits for a person.
     pub(super) approves_all: bool,
@@ -58,6 +61,7 @@ impl Profile {
             instructions: agent.instructions.clone(),
             cuts: Vec::new(),
             parameters: agent.parameters.clone(),
+            fallbacks: agent.fallbacks.clone(),
             tools: agent.tools.clone(),
             approves_all: node.require_tool_approval.unwrap_or(agent.require_tool_approval),
             tool_max_runs: node.tool_max_runs.unwrap_or(agent.tool_max_runs),
@@ -86,6 +90,7 @@ impl Profile {
             instructions,
             cuts,
             parameters: node.parameters.clone(),
+            fallbacks: node.fallbacks.clone(),
             tools: node.tools.clone(),
             approves_all: node.require_tool_approval.unwrap_or(false),
             tool_max_runs: node.tool_max_runs.unwrap_or(10),
@@ -119,6 +124,7 @@ impl Profile {
             instructions,
             cuts,
             parameters: node.parameters.clone(),
+            fallbacks: node.fallbacks.clone(),
             tools: Vec::new(),
             approves_all: false,
             tool_max_runs: 1,
@@ -128,6 +134,17 @@ impl Profile {
             output_schema: None,
             schema: None,
         }
+    }
+
+    /// Who is asked when its own model does not answer. Its credential only goes to its own provider.
+    pub(super) fn others(&self) -> Vec<Candidate> {
+        let one = |fallback: &Fallback| Candidate {
+            provider: fallback.provider.clone(),
+            model: fallback.model.clone(),
+            credential: fallback.credential.clone().or_else(|| self.credential.clone().filter(|_| fallback.provider == self.provider)),
+            parameters: fallback.parameters.as_ref().map_or_else(|| self.parameters.clone(), |own| own.over(&self.parameters)),
+        };
+        self.fallbacks.iter().map(one).collect()
     }
 
     /// As a chat turn wants it.
@@ -141,14 +158,10 @@ impl Profile {
         }
         if let Some(wanted) = &chat.parameters {
             let own = std::mem::take(&mut self.parameters);
-            self.parameters = Parameters {
-                temperature: wanted.temperature.or(own.temperature),
-                top_p: wanted.top_p.or(own.top_p),
-                max_tokens: wanted.max_tokens.or(own.max_tokens),
-                reasoning_effort: wanted.reasoning_effort.clone().or(own.reasoning_effort),
-                stop: wanted.stop.clone().or(own.stop),
-                cache_ttl: wanted.cache_ttl.or(own.cache_ttl),
-            };
+            self.parameters = wanted.over(&own);
+            for own in self.fallbacks.iter_mut().filter_map(|fallback| fallback.parameters.as_mut()) {
+                *own = wanted.over(own);
+            }
         }
         self
     }

@@ -161,7 +161,7 @@ impl Speaker<'_> {
             request.native_tools.clone_from(&self.tools.native);
             request.parallel_tool_calls = profile.parallel_tool_calls;
         }
-        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell, on_length: profile.on_length }
+        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell, on_length: profile.on_length, others: profile.others() }
     }
 
     async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {

@@ -1,14 +1,17 @@
 //! Owns calls of models: recorded before and after, never made again once they ended well; and the conversations they begin with.
 
 pub(in crate::engine) mod endings;
+pub(in crate::engine) mod fallbacks;
 pub(in crate::engine) mod tool_calls;
 pub(in crate::engine) mod values;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use self::fallbacks::{Candidate, InTurn};
 use crate::engine::drive::context::{StepContext, lost, store_fault};
 
 use crate::engine::log::journal::{Lost, Said};
@@ -39,6 +42,8 @@ pub struct ModelCall {
     pub tell: Tell,
     /// What becomes of an answer that is cut at its token limit.
     pub on_length: OnLength,
+    /// Who is asked when it does not answer, in this order.
+    pub others: Vec<Candidate>,
 }
 
 /// A conversation that is about to be begun.
@@ -73,6 +78,26 @@ pub struct ModelAnswer {
     pub structured: Option<Value>,
     /// Why it ended.
     pub finish: Finish,
+}
+
+/// What was heard of a call while it was made.
+#[derive(Default)]
+struct Heard {
+    /// What it took so far.
+    spent: Mutex<Option<Tokens>>,
+    /// How long it waited for room at its provider.
+    waited_ms: AtomicU64,
+    /// Readers were told some of its text.
+    told: AtomicBool,
+}
+
+/// What is known of a call beside its result.
+struct Around<'a> {
+    began: Timestamp,
+    took: Duration,
+    heard: Heard,
+    warnings: Vec<Warning>,
+    turn: Option<&'a InTurn<'a>>,
 }
 
 impl StepContext {
@@ -157,36 +182,42 @@ impl StepContext {
     ///
     /// # Errors
     /// The provider's failure; a cancel; the store.
-    pub async fn model(&self, key: &str, mut call: ModelCall) -> Result<ModelAnswer, Fault> {
+    pub async fn model(&self, key: &str, call: ModelCall) -> Result<ModelAnswer, Fault> {
         if let Some(answer) = self.answer(key).await? {
             return Ok(answer);
         }
+        if call.others.is_empty() { self.ask_one(key, call, None).await } else { Box::pin(self.ask_in_turn(key, call)).await }
+    }
+
+    /// Makes one call of one model.
+    async fn ask_one(&self, key: &str, mut call: ModelCall, turn: Option<&InTurn<'_>>) -> Result<ModelAnswer, Fault> {
         self.may_call()?;
         call.request.stream = self.world().providers.streams(&call.provider);
         let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
-        let warnings = self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now());
+        let mut warnings = self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now());
+        warnings.extend(turn.and_then(InTurn::warning));
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         self.may_call()?;
         let (started, began) = (Instant::now(), self.world().clock.now());
-        let spent = Mutex::new(None);
+        let heard = Heard::default();
         let result = tokio::select! {
             biased;
-            result = self.ask(&call, &spent) => result,
+            result = self.ask(&call, &heard) => result,
             () = self.cancelled().cancelled() => {
-                Err(ProviderFailure { tokens: *spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
+                Err(ProviderFailure { tokens: *heard.spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
             }
         };
         if self.world().observer.wants_content() {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
             self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
         }
-        self.answered(key, &call, result, (began, started.elapsed()), warnings)
+        self.answered(key, &call, result, &Around { began, took: started.elapsed(), heard, warnings, turn })
     }
 
     /// Records that a model is about to be asked; the span of the call.
     fn begin_call(&self, key: &str, call: &mut ModelCall) -> Result<Id, Fault> {
-        let ModelCall { name, provider, request, tell, on_length: _ } = call;
+        let ModelCall { name, provider, request, tell, on_length: _, others: _ } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
         if let Some(asker) = &asker {
             let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
@@ -213,7 +244,7 @@ impl StepContext {
         Ok(span)
     }
 
-    async fn ask(&self, call: &ModelCall, spent: &Mutex<Option<Tokens>>) -> Result<ChatReply, ProviderFailure> {
+    async fn ask(&self, call: &ModelCall, heard: &Heard) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(&call.provider)?;
         let (journal, lane, step) = (self.journal(), self.lane(), self.step());
         let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
@@ -222,6 +253,7 @@ impl StepContext {
             if let Tell::Tokens { publish_reply } = call.tell
                 && !text.is_empty()
             {
+                heard.told.store(true, Ordering::Relaxed);
                 journal.token(lane, step, publish_reply, text);
             }
         };
@@ -230,7 +262,8 @@ impl StepContext {
             Delta::Text(text) if masked => said.push(journal.unheld(&held, &text)),
             Delta::Text(text) => said.push(text),
             Delta::Reasoning(_) => {}
-            Delta::Spent(tokens) => *spent.lock() = Some(tokens),
+            Delta::Spent(tokens) => *heard.spent.lock() = Some(tokens),
+            Delta::Waited(time) => heard.waited_ms.store(millis(time).max(1), Ordering::Relaxed),
         };
         let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
         tell(&journal.rest_of(&held));
@@ -242,20 +275,22 @@ impl StepContext {
         key: &str,
         asked: &ModelCall,
         result: Result<ChatReply, ProviderFailure>,
-        (began, took): (Timestamp, Duration),
-        warnings: Vec<Warning>,
+        around: &Around<'_>,
     ) -> Result<ModelAnswer, Fault> {
+        let (began, waited_ms) = (around.began, around.heard.waited_ms.load(Ordering::Relaxed));
+        let instead = |fault: &Fault| around.turn.filter(|_| !around.heard.told.load(Ordering::Relaxed))?.next(fault);
         let finished = |outcome, usage| CallFinished {
             step: self.step(),
             key: key.to_owned(),
             outcome,
             usage,
-            duration_ms: millis(took),
+            duration_ms: millis(around.took).saturating_sub(waited_ms),
             reply_index: None,
             structured: None,
             finish: None,
-            warnings,
+            warnings: around.warnings.clone(),
             cost_source: None,
+            waited_ms: (waited_ms > 0).then_some(waited_ms),
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
@@ -276,7 +311,7 @@ impl StepContext {
                 call.structured = reply.structured.clone().filter(|_| refused.is_none());
                 call.finish = Some(reply.finish.as_str().to_owned());
                 call.warnings.extend(reply.warnings);
-                self.record(Event::CallFinished(Box::new(call)))?;
+                self.record_failed(Event::CallFinished(Box::new(call)), refused.as_ref().and_then(instead))?;
                 let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish };
                 refused.map_or(Ok(answer), Err)
             }
@@ -285,7 +320,7 @@ impl StepContext {
                 let usage = spent.then(|| self.meter(provider, model, failure.tokens, began));
                 let mut call = finished(CallOutcome::Failed(failure.fault.clone()), usage);
                 call.reply_index = failure.reply_index;
-                self.record(Event::CallFinished(Box::new(call)))?;
+                self.record_failed(Event::CallFinished(Box::new(call)), instead(&failure.fault))?;
                 Err(failure.fault)
             }
         }

@@ -218,6 +218,7 @@ impl StepContext {
     fn call_ended(&self, key: &str, outcome: CallOutcome, took: Duration) -> Result<(), Fault> {
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
+            waited_ms: None,
             step: self.step(),
             key: key.to_owned(),
             outcome,

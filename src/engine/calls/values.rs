@@ -75,6 +75,7 @@ impl StepContext {
         };
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
+            waited_ms: None,
             step: self.step(),
             key: key.to_owned(),
             outcome,

@@ -68,6 +68,7 @@ pub(in crate::engine) fn tell(world: &World, core: &Core, entry: &Entry, journal
         | Event::Requeued { .. }
         | Event::PromptBuilt { .. }
         | Event::ToolsCalled { .. }
+        | Event::ModelFallback(_)
         | Event::CheckpointHit { .. }
         | Event::BranchStarted { .. }
         | Event::BranchEnded
@@ -273,6 +274,7 @@ impl SpanWriter<'_> {
         let mut piece = self.call_piece(step, open, asked_by);
         piece.started = Timestamp(self.at.0 - i64::try_from(call.duration_ms).unwrap_or(0));
         piece.usage = call.usage;
+        piece.facts.extend(call.waited_ms.map(|waited| ("studio.waited_ms", json!(waited))));
         piece.finish.clone_from(&call.finish);
         let heard = {
             let mut watched = self.journal.watch().0.lock();

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::agent::{CacheTtl, Parameters, ToolRef};
+use super::super::fallback::{self, Fallback};
 use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
 use super::super::graph::NodeKind;
@@ -120,6 +121,7 @@ fn fit(key: &Key, value: &Value) -> Fit {
         KeyType::Schema => fits(value.is_object() || value.is_boolean(), "expected.schema"),
         KeyType::Retries => retries(value),
         KeyType::Parameters => parameters(value),
+        KeyType::Fallbacks => fallbacks(value),
         KeyType::Tools => items(value, tool_ref),
         KeyType::Branches => items(value, |item| fits(item.is_string(), "expected.text")),
         KeyType::Exposure => exposure(value),
@@ -187,6 +189,22 @@ fn parameters(value: &Value) -> Fit {
 
 fn texts(value: &Value) -> Fit {
     items(value, |item| fits(item.is_string(), "expected.text"))
+}
+
+fn fallbacks(value: &Value) -> Fit {
+    if value.as_array().is_some_and(|list| list.len() > fallback::MOST) {
+        return wrong("expected.list_most").map_err(|wrong: Wrong| wrong.with("most", &fallback::MOST));
+    }
+    items(value, |item| {
+        let fields = object(item)?;
+        for name in ["provider", "model"] {
+            let filled = fields.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+            fits(filled, "expected.filled").map_err(|wrong| wrong.within(name))?;
+        }
+        member(fields, "credential", |value| fits(value.is_string(), "expected.text"))?;
+        member(fields, "parameters", parameters)?;
+        readable::<Fallback>(item)
+    })
 }
 
 fn tool_ref(value: &Value) -> Fit {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::super::fallback::Fallback;
 use super::super::graph::GraphNode;
 use super::super::node::{LlmNode, Node};
 use super::super::{schema, secret};
@@ -21,6 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
                 };
                 wanted.check(subject, node, report);
                 credential(node, agent.credential.as_deref(), report);
+                credentials(node, &agent.fallbacks, report);
                 for (n, tool) in agent.tools.iter().enumerate() {
                     config(node, &tool.config, &format!("data.tools.{n}.config"), report);
                 }
@@ -28,6 +30,7 @@ pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
             Node::Llm(llm) => {
                 Wanted::of(llm).check(subject, node, report);
                 credential(node, llm.credential.as_deref(), report);
+                credentials(node, &llm.fallbacks, report);
             }
             Node::Tool(tool) => config(node, &tool.config, "data.config", report),
             Node::Start
@@ -85,6 +88,13 @@ fn compiles(given: &Value, field: &str, node: &GraphNode, report: &mut Report) {
 fn credential(node: &GraphNode, credential: Option<&str>, report: &mut Report) {
     if credential.is_some_and(|credential| !secret::is_reference(credential)) {
         literal(node, "data.credential", report);
+    }
+}
+
+fn credentials(node: &GraphNode, fallbacks: &[Fallback], report: &mut Report) {
+    let written = |fallback: &Fallback| fallback.credential.as_deref().is_some_and(|credential| !secret::is_reference(credential));
+    for (n, _) in fallbacks.iter().enumerate().filter(|(_, fallback)| written(fallback)) {
+        literal(node, &format!("data.fallbacks.{n}.credential"), report);
     }
 }
 

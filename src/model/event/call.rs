@@ -102,6 +102,9 @@ pub struct CallFinished {
     /// Of a model: who said what it costs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_source: Option<CostSource>,
+    /// Of a model: how long it waited for room at its provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ms: Option<u64>,
 }
 
 /// Who said what a call costs.

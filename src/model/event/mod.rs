@@ -3,6 +3,7 @@
 mod answer;
 mod call;
 mod created;
+pub(crate) mod fallback;
 mod fault;
 mod question;
 mod step;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 pub use answer::{Answer, BackTo, BranchLink, Decision, DoubtAction, DoubtAnswer, Resumed, Retried};
 pub use call::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
 pub use created::{Created, EntityKind};
+pub use fallback::{ModelFallback, ModelName};
 pub use fault::{DoubtfulCall, Fault, FaultCode};
 pub use question::{Asked, OpenQuestion, Question, Said};
 pub use step::{Measured, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted, Turn};
@@ -127,6 +129,8 @@ pub enum Event {
     CallStarted(Arc<CallStarted>),
     /// A call ended: never made again when it ended well.
     CallFinished(Box<CallFinished>),
+    /// Another model is asked instead of one whose call failed.
+    ModelFallback(Box<ModelFallback>),
     /// A stored node result was used instead of running.
     CheckpointHit {
         /// The step.

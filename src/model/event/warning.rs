@@ -19,6 +19,8 @@ pub struct Warning {
 impl Warning {
     /// The answer is not whole.
     pub const ANSWER_CUT: &'static str = "answer_cut";
+    /// Another model answered than the one that was to.
+    pub const FALLBACK: &'static str = "fallback";
 
     /// A warning of a code with a message.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {

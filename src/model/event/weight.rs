@@ -42,6 +42,7 @@ impl Event {
             | Self::StepStarted(_)
             | Self::TakenOver { .. }
             | Self::Requeued { .. }
+            | Self::ModelFallback(_)
             | Self::CheckpointHit { .. }
             | Self::BranchStarted { .. }
             | Self::BranchEnded

@@ -45,6 +45,8 @@ pub enum KeyType {
     Retries,
     /// Settings of model calls.
     Parameters,
+    /// Models that are asked when the node's own does not answer.
+    Fallbacks,
     /// A list of tool references.
     Tools,
     /// How a specialist shows itself.
@@ -117,6 +119,7 @@ const AGENT: &[Key] = &[
     key("credential", KeyType::Text, NONE),
     key("instructions", KeyType::Template, r#""""#),
     key("parameters", KeyType::Parameters, "{}"),
+    key("fallbacks", KeyType::Fallbacks, "[]"),
     key("tools", KeyType::Tools, "[]"),
     key("message", KeyType::Template, r#""""#),
     key("output_key", KeyType::OutputKey, r#""agent_response""#),
@@ -139,6 +142,7 @@ const LLM: &[Key] = &[
     key("model", KeyType::Text, NONE),
     key("credential", KeyType::Text, NONE),
     key("parameters", KeyType::Parameters, "{}"),
+    key("fallbacks", KeyType::Fallbacks, "[]"),
     key("prompt", KeyType::Template, r#""""#),
     key("instructions", KeyType::Template, r#""""#),
     key("output_key", KeyType::OutputKey, r#""llm_response""#),

@@ -16,6 +16,7 @@ use super::agent::{MemoryConfig, OnLength, Parameters, ToolRef};
 use super::arguments::Arguments;
 use super::condition::Test;
 use super::event::Change;
+use super::fallback::Fallback;
 use super::path::{KeyPath, Path};
 use super::state::State;
 use super::template_text::{System, Template};
@@ -128,6 +129,7 @@ pub struct AgentNode {
     pub credential: Option<String>,
     pub instructions: Template,
     pub parameters: Parameters,
+    pub fallbacks: Vec<Fallback>,
     pub tools: Vec<ToolRef>,
     pub message: Template,
     pub output_key: Arc<str>,
@@ -169,6 +171,7 @@ pub struct LlmNode {
     pub model: Option<String>,
     pub credential: Option<String>,
     pub parameters: Parameters,
+    pub fallbacks: Vec<Fallback>,
     pub prompt: Template,
     pub instructions: Template,
     pub output_key: Arc<str>,

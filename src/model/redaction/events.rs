@@ -62,6 +62,7 @@ impl Masks {
             | Event::TakenOver { .. }
             | Event::StepStarted(_)
             | Event::PromptBuilt { .. }
+            | Event::ModelFallback(_)
             | Event::CheckpointHit { .. }
             | Event::BranchStarted { .. }
             | Event::BranchEnded

@@ -45,6 +45,7 @@ impl Run {
             Event::StepCompleted(done) => self.accepts_in(lane, done.step),
             Event::CallStarted(call) => self.accepts_in(lane, call.step),
             Event::CallFinished(call) => self.accepts_in(lane, call.step),
+            Event::ModelFallback(turned) => self.accepts_in(lane, turned.step),
             Event::Measured(measured) => self.accepts_in(lane, measured.step),
             Event::Paused(pause) => self.accepts_in(lane, pause.step),
         }

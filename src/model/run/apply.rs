@@ -62,6 +62,7 @@ impl Run {
             | Event::StepFailed { .. }
             | Event::PromptBuilt { .. }
             | Event::Measured(_)
+            | Event::ModelFallback(_)
             | Event::ToolsCalled { .. }
             | Event::CallStarted(_)
             | Event::CallFinished(_)
@@ -90,6 +91,7 @@ impl Run {
         if let Event::StepFailed { fault, .. } = &entry.event {
             step.failed = true;
             step.fault = Some(fault.code);
+            step.fallbacks.failed();
             if let Some(child) = step.child_run.and_then(|id| self.children.get_mut(&id)) {
                 child.status = Status::Failed;
                 child.finished_at = Some(entry.at);
@@ -288,6 +290,7 @@ impl Run {
             step.asked.insert(call.key.clone(), asked.clone());
         }
         if !matches!(call.outcome, CallOutcome::Failed(_)) {
+            step.fallbacks.answered(&call.key);
             let done = Finished {
                 outcome: call.outcome.clone(),
                 structured: call.structured.clone(),
@@ -360,6 +363,9 @@ fn published(plan: &Plan, node: NodeIndex, change: &Change, chat: bool) -> Optio
 fn in_step(step: &mut OpenStep, event: &Event) {
     if let Event::StepRetrying { attempt, .. } = event {
         step.attempt = *attempt;
+        step.fallbacks.failed();
+    } else if let Event::ModelFallback(turned) = event {
+        step.fallbacks.turn(turned);
     } else if let Event::PromptBuilt { prompt, parts, covers, .. } = event {
         step.prompts.insert(prompt.clone(), parts.clone());
         step.covers.extend(covers);

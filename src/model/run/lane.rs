@@ -12,6 +12,7 @@ use super::super::plan::{NodeIndex, Plan};
 use super::super::state::State;
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
+use super::fallbacks::Fallbacks;
 
 /// A line of execution: the root, or one branch of a fork.
 #[derive(Clone, Debug)]
@@ -136,6 +137,8 @@ pub struct OpenStep {
     pub provider: Option<String>,
     /// Of its last model call.
     pub model: Option<String>,
+    /// Who is asked instead of its first models.
+    pub fallbacks: Fallbacks,
     /// Of a fork.
     pub fork: Option<Box<OpenFork>>,
 }
@@ -225,6 +228,7 @@ impl OpenStep {
             usage: Usage::default(),
             provider: None,
             model: None,
+            fallbacks: Fallbacks::default(),
             fork: None,
         }
     }

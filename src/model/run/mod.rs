@@ -4,6 +4,7 @@ mod accept;
 mod answered;
 mod apply;
 mod branches;
+mod fallbacks;
 mod lane;
 mod rewind;
 

@@ -3,7 +3,7 @@
 use super::super::Id;
 use super::super::event::{Entry, Event};
 use super::super::usage::Usage;
-use super::encode::{decided, pending, terminal};
+use super::encode::{decided, fallback, pending, terminal};
 use super::frame::{Body, Frame, StepFacts, pause_of};
 use super::json::Object;
 
@@ -38,6 +38,11 @@ impl Frame {
             Body::Terminal { entry, status } => {
                 object.plain("trace_id", run);
                 terminal(object, entry.as_deref(), *status);
+            }
+            Body::Fallback(entry) => {
+                if let Event::ModelFallback(turned) = &entry.event {
+                    fallback(object, turned);
+                }
             }
             Body::TraceStarted { .. }
             | Body::RanStarted(_)

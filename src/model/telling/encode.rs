@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::Id;
-use super::super::event::{Answer, CallOutcome, Entry, Event, Fault, Pause, PauseReason, PureOutcome};
+use super::super::event::{Answer, CallOutcome, Entry, Event, Fault, ModelFallback, Pause, PauseReason, PureOutcome};
 use super::super::run::Status;
 use super::super::usage::Usage;
 use super::frame::{Body, Frame, StepFacts, pause_of, reason_of};
@@ -63,6 +63,12 @@ impl Frame {
                 if let Event::CheckpointHit { step, input_hash } = &entry.event {
                     self.node_only(object, *step);
                     object.maybe("iteration", *iteration).plain("input_hash", input_hash);
+                }
+            }
+            Body::Fallback(entry) => {
+                if let Event::ModelFallback(turned) = &entry.event {
+                    self.node_only(object, turned.step);
+                    fallback(object, turned);
                 }
             }
             Body::Completed { entry, step } => self.completed(object, entry, step),
@@ -189,6 +195,13 @@ impl Frame {
             object.put("node_id", node);
         }
         self.usage(object, total);
+    }
+}
+
+pub(super) fn fallback(object: &mut Object<'_>, turned: &ModelFallback) {
+    object.put("from", &turned.from).put("to", &turned.to).plain("code", turned.code.as_str());
+    if let Some(parent) = turned.parent_call_id() {
+        object.put("parent_call_id", parent);
     }
 }
 

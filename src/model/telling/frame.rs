@@ -14,13 +14,14 @@ use super::Tokens;
 use super::json::Object;
 
 /// The names of all events, in about the order in which a run tells them.
-pub const EVENTS: [&str; 24] = [
+pub const EVENTS: [&str; 25] = [
     "thread",
     "trace_started",
     "step_started",
     "loop_iteration",
     "step_retrying",
     "checkpoint_hit",
+    "model_fallback",
     "token",
     "tool_call",
     "tool_result",
@@ -101,6 +102,7 @@ pub(super) enum Body {
     Started(Arc<Entry>),
     Retrying(Arc<Entry>),
     Hit { entry: Arc<Entry>, iteration: Option<u32> },
+    Fallback(Arc<Entry>),
     Completed { entry: Arc<Entry>, step: Arc<StepFacts> },
     StepFailed { entry: Arc<Entry>, step: Arc<StepFacts> },
     Token { tokens: Arc<Tokens>, delta: Arc<str> },
@@ -140,6 +142,7 @@ impl Body {
             | Self::RanEnded(entry)
             | Self::Started(entry)
             | Self::Retrying(entry)
+            | Self::Fallback(entry)
             | Self::Hit { entry, .. }
             | Self::Completed { entry, .. }
             | Self::StepFailed { entry, .. }
@@ -216,6 +219,7 @@ impl Frame {
             | Body::Started(_)
             | Body::Retrying(_)
             | Body::Hit { .. }
+            | Body::Fallback(_)
             | Body::BranchStarted
             | Body::BranchEnded { .. }
             | Body::Interrupt(_)
@@ -263,6 +267,7 @@ impl Frame {
             }
             Body::Retrying(_) => "step_retrying",
             Body::Hit { .. } => "checkpoint_hit",
+            Body::Fallback(_) => "model_fallback",
             Body::Completed { .. } => "step_completed",
             Body::StepFailed { .. } => "step_failed",
             Body::Token { .. } => "token",

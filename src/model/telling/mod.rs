@@ -224,6 +224,7 @@ impl Telling {
                 let iteration = self.lanes.get(&id).and_then(|lane| lane.iteration());
                 self.say_unless_chat(entry, Body::Hit { entry: Arc::clone(entry), iteration });
             }
+            Event::ModelFallback(_) => self.say_body(id, Body::Fallback(Arc::clone(entry))),
             Event::PromptBuilt { .. } | Event::Measured(_) => {}
             Event::BranchStarted { fork, branch, parent } => self.branch_started(entry, *fork, branch, *parent),
             Event::BranchEnded => self.branch_ended(entry),

@@ -120,6 +120,7 @@ impl Trace {
             | Event::TakenOver { .. }
             | Event::Requeued { .. }
             | Event::PromptBuilt { .. }
+            | Event::ModelFallback(_)
             | Event::ToolsCalled { parent_call_id: None, .. }
             | Event::BranchStarted { .. }
             | Event::BranchEnded

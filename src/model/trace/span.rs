@@ -34,6 +34,7 @@ pub struct Span {
     pub finish: Option<String>,
     pub cost_source: Option<CostSource>,
     pub warnings: Vec<Warning>,
+    pub waited_ms: Option<u64>,
 }
 
 impl Span {
@@ -65,6 +66,7 @@ impl Span {
             finish: None,
             cost_source: None,
             warnings: Vec::new(),
+            waited_ms: None,
         }
     }
 
@@ -90,6 +92,7 @@ impl Span {
             finish: None,
             cost_source: None,
             warnings: Vec::new(),
+            waited_ms: None,
         }
     }
 
@@ -98,6 +101,7 @@ impl Span {
         self.usage = call.usage;
         self.finish.clone_from(&call.finish);
         self.cost_source = call.cost_source;
+        self.waited_ms = call.waited_ms;
         self.warnings.clone_from(&call.warnings);
         self.status = if call.outcome.ok() { "completed" } else { "failed" };
         match &call.outcome {
@@ -163,6 +167,7 @@ impl Span {
         {
             fields.extend(usage(&self.usage.unwrap_or_default()));
             fields.extend(self.cost_source.map(|source| ("cost_source".to_owned(), json!(source))));
+            fields.extend(self.waited_ms.map(|waited| ("waited_ms".to_owned(), waited.into())));
             super::add_ending(fields, self.finish.as_deref(), &self.warnings);
         }
         shown

@@ -5,6 +5,7 @@ mod model;
 mod parts;
 pub(super) mod request;
 mod stream;
+mod unsigned;
 #[cfg(test)]
 mod tests;
 

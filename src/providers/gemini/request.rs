@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{FAMILY, model, parts};
+use super::{FAMILY, model, parts, unsigned};
 use crate::model::registry::{Facts, Structured};
 use crate::providers::{ChatRequest, instruct, subset};
 
@@ -41,7 +41,9 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     if !instructions.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": instructions}]}));
     }
-    body.insert("contents".into(), parts::contents(&request.messages, &request.media).into());
+    let mut contents = parts::contents(&request.messages, &request.media);
+    unsigned::mark(&mut contents, &facts);
+    body.insert("contents".into(), contents.into());
     add_tools(&mut body, request);
     let config = config(request, &facts, native);
     if !config.is_empty() {

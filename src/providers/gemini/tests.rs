@@ -221,7 +221,8 @@ async fn the_request_holds_everything() {
                     "args": {
                       "a": 1
                     }
-                  }
+                  },
+                  "thoughtSignature": "skip_thought_signature_validator"
                 },
                 {
                   "functionCall": {

@@ -13,6 +13,7 @@ use super::conversation::Conversation;
 use super::gemini::Gemini;
 use super::hash::Hash;
 use super::host::HostModels;
+use super::limits::{self, Gate};
 use super::ollama::Ollama;
 use super::openai::OpenAi;
 use super::openai::dialect::{Dialect, Structure};
@@ -87,6 +88,7 @@ struct Entry {
     base_url: String,
     credential: Option<String>,
     patience: Patience,
+    gate: Arc<Gate>,
     settings: ProviderConfig,
     /// What is known of the models that the configuration names.
     models: BTreeMap<String, Arc<Facts>>,
@@ -295,6 +297,7 @@ impl Named<'_> {
             patience: self.entry.patience,
             until: self.entry.patience.until(),
             outbound: Arc::clone(&self.all.outbound),
+            gate: Arc::clone(&self.entry.gate),
         })
     }
 }
@@ -304,16 +307,17 @@ impl Provider for Named<'_> {
         Box::pin(async move {
             self.must_have(&request.native_tools)?;
             let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
+            let pass = self.entry.gate.admit(&request.asker.tenant, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             if masker.is_empty() {
-                return ask(&ready, request, deltas).await.map_err(|failure| told(failure, &masker));
+                return pass.noting(ask(&ready, request, deltas).await).map_err(|failure| told(failure, &masker));
             }
             let held = Mutex::new(String::new());
             let hear = |delta: Delta| match delta {
                 Delta::Text(text) => say(masked(&masker, &held, &text), deltas),
-                delta @ (Delta::Reasoning(_) | Delta::Spent(_)) => deltas(delta),
+                delta @ (Delta::Reasoning(_) | Delta::Spent(_) | Delta::Waited(_)) => deltas(delta),
             };
-            let answer = ask(&ready, request, &hear).await;
+            let answer = pass.noting(ask(&ready, request, &hear).await);
             say(std::mem::take(&mut *held.lock()), deltas);
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
@@ -325,8 +329,10 @@ impl Provider for Named<'_> {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let found = self.all.find(self.entry, None, &request.tenant).await?;
-            let ready = self.ready(&found)?;
-            ready.provider().embed(request).await.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
+            let pass = self.entry.gate.admit(&request.tenant, || limits::weigh_texts(&request.texts), &|_| {}).await?;
+            let made = self.ready(&found)?.provider().embed(request).await;
+            pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
+            made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })
     }
 }
@@ -384,7 +390,8 @@ impl Entry {
         };
         let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
         let models = settings.models.iter().map(known).collect();
-        Ok(Self { family, dialect: kind, base_url, credential: config.credential_of(id), patience, settings, models })
+        let (credential, gate) = (config.credential_of(id), Gate::new(id, settings.limits, config.limits.provider_wait_ms));
+        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {

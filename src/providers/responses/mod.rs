@@ -16,7 +16,7 @@ use super::wire::{self, Framing, Wire};
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, ProviderFailure};
 
 /// The name of the wire family, in the blocks that it wants back.
-const FAMILY: &str = "openai-responses";
+pub(crate) const FAMILY: &str = "openai-responses";
 
 /// A provider that speaks OpenAI's responses.
 pub struct Responses {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::halves::Halves;
+use super::limits::Gate;
 use super::outbound::{Answer, Outbound, Patience, Request};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
@@ -34,6 +35,8 @@ pub struct Wire {
     pub until: Instant,
     /// The way out.
     pub outbound: Arc<Outbound>,
+    /// What holds its calls.
+    pub gate: Arc<Gate>,
 }
 
 impl Wire {
@@ -61,7 +64,7 @@ impl Wire {
         let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
         drop(body);
         let request = Request { url, headers, body: Bytes::from(text) };
-        self.outbound.open(&request, &self.patience, self.until).await
+        self.outbound.open(&request, &self.patience, self.until, &self.gate).await
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::agent::CacheTtl;
+use crate::model::fallback;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Fields;
 use crate::studio::definitions::secrets;
@@ -25,6 +26,7 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.insert("parallel_tool_calls".into(), fields.maybe_flag("parallel_tool_calls").into());
     body.insert("on_length".into(), fields.choice("on_length", &["keep", "fail"]).unwrap_or("keep").into());
     body.insert("parameters".into(), fields.nested("parameters", read_parameters));
+    body.extend(read_fallbacks(fields));
     body.insert("output_schema".into(), read_schema_name(fields, catalog));
     body.insert("schema".into(), fields.schema("schema").cloned().into());
     body.insert("memory_config".into(), fields.nested("memory_config", read_memory));
@@ -42,6 +44,29 @@ fn read_model(fields: &mut Fields<'_>, catalog: &Catalog) -> (String, String) {
         fields.wrong("model", "is required when provider is given");
     }
     (given.unwrap_or(&provider).to_owned(), wanted.unwrap_or(&model).to_owned())
+}
+
+/// The models that are asked when the agent's own does not answer; nothing when there are none.
+fn read_fallbacks(fields: &mut Fields<'_>) -> Option<(String, Value)> {
+    let read = |fields: &mut Fields<'_>| {
+        let mut fallback = Map::new();
+        for name in ["provider", "model"] {
+            fallback.insert(name.into(), fields.required(name, 255).unwrap_or_default().into());
+        }
+        let credential = secrets::read_name(fields, "credential");
+        if !credential.is_null() {
+            fallback.insert("credential".into(), credential);
+        }
+        if fields.value("parameters").is_some() {
+            fallback.insert("parameters".into(), fields.nested("parameters", read_parameters));
+        }
+        Value::Object(fallback)
+    };
+    let fallbacks = fields.each("fallbacks", read);
+    if fallbacks.len() > fallback::MOST {
+        fields.wrong("fallbacks", &format!("must have at most {} items", fallback::MOST));
+    }
+    (!fallbacks.is_empty()).then(|| ("fallbacks".to_owned(), fallbacks.into()))
 }
 
 /// A tool reference with all its keys.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::config::{EmbeddingConfig, ModelConfig, ProviderConfig};
+use crate::config::{EmbeddingConfig, ModelConfig, ProviderConfig, ProviderLimits};
 use crate::error::{Error, Result};
 use crate::model::Timestamp;
 use crate::model::prices::{Price, PriceTable};
@@ -180,11 +180,16 @@ impl Studio {
             let label = configured.and_then(|provider| provider.label.as_deref()).unwrap_or(label);
             let models = models_of(&world.providers, id, configured, known);
             let models = models.iter().filter(|model| model.is_configured || !model.facts.is_retired(today.now));
-            data.push(json!({
+            let mut listed = json!({
                 "id": id, "label": label, "kind": kind.unwrap_or("openai-compatible"),
                 "configured": world.providers.is_configured(id, &scope.tenant).await,
                 "models": models.map(|model| today.brief(id, model)).collect::<Vec<_>>(), "embeddings": embeddings_of(configured, known),
-            }));
+            });
+            let limits = configured.map(|provider| provider.limits).filter(|limits| *limits != ProviderLimits::default());
+            if let (Some(limits), Some(members)) = (limits, listed.as_object_mut()) {
+                members.insert("limits".into(), json!(limits));
+            }
+            data.push(listed);
         }
         let (provider, model) = self.asked_catalog(&scope.tenant).await.default_model();
         Ok(json!({"data": data, "default_provider": provider, "default_model": model}))

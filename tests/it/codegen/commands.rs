@@ -5,7 +5,7 @@ use wfstudio::command::{Written, of_host};
 
 use super::Desk;
 
-async fn typed(desk: &Desk, text: &str) -> Written {
+pub(super) async fn typed(desk: &Desk, text: &str) -> Written {
     let words = text.split(' ').map(str::to_owned).collect();
     of_host(&desk.bench.studio, words, Some(desk.folder.path().to_path_buf())).await
 }

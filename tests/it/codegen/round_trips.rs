@@ -199,3 +199,33 @@ async fn exported_files_are_found_where_they_are_scanned_and_imported_by_name() 
     let (status, _) = desk.post("/api/codegen/import", json!({"ref": "class:Other\\Studio\\Workflows\\SupportRagHitlWorkflow"})).await;
     assert_eq!(status, 201);
 }
+
+#[tokio::test]
+async fn fallbacks_come_back_in_every_language_and_as_a_file() {
+    let desk = desk();
+    let own = json!({"provider": "two", "model": "b", "credential": "secret:OWN", "parameters": {"max_tokens": 5}});
+    let fallbacks = json!([{"provider": "one", "model": "a"}, own]);
+    let agent = json!({"name": "A", "provider": "script", "model": "echo", "fallbacks": fallbacks});
+    let (status, agent) = desk.post("/api/agents", agent).await;
+    assert_eq!((status, &agent["fallbacks"][1]["credential"], agent["fallbacks"][0].get("credential")), (201, &json!("secret:OWN"), None), "{agent}");
+    let id = agent["id"].as_str().expect("an id");
+    let sketched = format!("start -> agent_1{{agent_id: \"{id}\"}} -> llm_1{{provider: script, model: echo, fallbacks: {fallbacks}}} -> stop");
+    let graph = sketch::graph(&sketched).expect("a graph");
+    let (status, stored) = desk.post("/api/workflows", json!({"name": "With fallbacks", "graph": graph})).await;
+    assert_eq!(status, 201, "{stored}");
+    let slug = stored["slug"].as_str().expect("a slug").to_owned();
+    let node = |stored: &Value| stored["graph"]["nodes"].as_array().expect("nodes").iter().find(|node| node["type"] == "llm").expect("a node")["data"]["fallbacks"].clone();
+    assert_eq!(node(&stored), fallbacks);
+    one_definition(&desk, &slug).await;
+    for target in TARGETS {
+        there_and_back(&desk, [&slug], target).await;
+    }
+    let folder = desk.folder.path().join("json");
+    super::commands::typed(&desk, &format!("export workflow {slug} --json-file --path {}", folder.display())).await;
+    let file: Value = serde_json::from_str(&desk.read(&format!("json/{slug}.json")).expect("a file")).expect("JSON");
+    let to = self::desk();
+    let (status, made) = to.post("/api/codegen/import", json!({"json": file})).await;
+    assert_eq!((status, node(&made["workflow"])), (201, fallbacks), "{made}");
+    let agent = to.get("/api/agents/a").await.1;
+    assert_eq!((&agent["fallbacks"][0]["model"], &agent["fallbacks"][1]["parameters"]["max_tokens"]), (&json!("a"), &json!(5)), "{agent}");
+}

@@ -4,6 +4,7 @@ import type { GraphNode, GraphSchema, Providers, SchemaKey } from '../api/types'
 import { keysBefore } from '../graph/order';
 import { tx } from '../i18n';
 import { Check, ChoiceField, ListField, NumberField, TextField } from '../parts/form';
+import { FallbacksField, fallbacksOf } from './fallbacks';
 import { JsonField } from './json-field';
 import { AgentPicker, BasePicker, ModelPicker, SchemaPicker, ServerPicker, ToolPicker, ToolsField } from './pickers';
 import type { Stock } from './names';
@@ -66,6 +67,16 @@ export function NodeField(props: FieldProps): ReactElement | null {
           stock={stock}
           disabled={disabled}
           label={label}
+        />
+      );
+    case 'fallbacks':
+      return (
+        <FallbacksField
+          value={fallbacksOf(value)}
+          onChange={(v) => put(v.length ? v : undefined)}
+          providers={props.providers}
+          error={error}
+          disabled={disabled}
         />
       );
     case 'output_schema':

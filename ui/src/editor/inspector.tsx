@@ -152,7 +152,9 @@ function Configure({
   const shown = keys.filter(
     (k) =>
       node.type !== 'agent' ||
-      (inline ? k.name !== 'agent_id' : !['model', 'provider', 'credential', 'instructions', 'parameters', 'tools'].includes(k.name)),
+      (inline
+        ? k.name !== 'agent_id'
+        : !['model', 'provider', 'credential', 'instructions', 'parameters', 'fallbacks', 'tools'].includes(k.name)),
   );
   const wanted = BASIC[node.type];
   const basic = wanted ? wanted.flatMap((name) => shown.find((k) => k.name === name) ?? []) : shown.filter((k) => !COMMON.has(k.name));

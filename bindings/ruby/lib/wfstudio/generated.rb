@@ -90,6 +90,7 @@ module WfStudio
     LOOP_ITERATION = "loop_iteration"
     STEP_RETRYING = "step_retrying"
     CHECKPOINT_HIT = "checkpoint_hit"
+    MODEL_FALLBACK = "model_fallback"
     TOKEN = "token"
     TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"

@@ -48,6 +48,7 @@ public enum EventName {
     public static let loopIteration = "loop_iteration"
     public static let stepRetrying = "step_retrying"
     public static let checkpointHit = "checkpoint_hit"
+    public static let modelFallback = "model_fallback"
     public static let token = "token"
     public static let toolCall = "tool_call"
     public static let toolResult = "tool_result"

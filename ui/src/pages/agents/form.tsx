@@ -2,6 +2,7 @@
 import type { ReactElement } from 'react';
 import { useProviders } from '../../api/queries';
 import type { Agent } from '../../api/types';
+import { FallbacksField, fallbacksOf, type Fallback } from '../../editor/fallbacks';
 import { JsonField } from '../../editor/json-field';
 import { useStock } from '../../editor/names';
 import { ModelSelect, ToolsField } from '../../editor/pickers';
@@ -26,7 +27,7 @@ const MEMORY = {
 export default function AgentForm({ id }: { id: string }): ReactElement {
   const providers = useProviders().data;
   const stock = useStock();
-  const editing = useDefinition<Agent>(
+  const editing = useDefinition<Agent & { fallbacks?: Fallback[] }>(
     'agents',
     id,
     {
@@ -110,6 +111,13 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                   model={value.model ?? providers?.default_model ?? ''}
                   onChange={(provider, model) => set({ provider, model })}
                   error={e('model') ?? e('provider')}
+                  disabled={locked}
+                />
+                <FallbacksField
+                  value={fallbacksOf(value.fallbacks)}
+                  onChange={(fallbacks) => set({ fallbacks })}
+                  providers={providers}
+                  error={Object.entries(errors).find(([key]) => key.startsWith('fallbacks'))?.[1]?.[0]}
                   disabled={locked}
                 />
                 <TextField

@@ -1,8 +1,9 @@
 /** Owns the settings page: every flag and key, where its value comes from, what it gates. Never a secret. */
 import { useState, type ReactElement } from 'react';
 import { useProviders, useSettings } from '../../api/queries';
+import type { Provider } from '../../api/types';
 import { t, tx } from '../../i18n';
-import { compact } from '../../i18n/figures';
+import { compact, count } from '../../i18n/figures';
 import { SearchField } from '../../parts/listing';
 import { Failure, FilteredEmpty, SkeletonRows } from '../../parts/states';
 import { Top } from '../../shell/top';
@@ -17,6 +18,18 @@ const FLAGS: Record<string, string> = {
   streamAdapters: 'stream_adapters.enabled',
   templates: 'templates_enabled',
 };
+
+/** How much the engine asks of a provider; empty where nothing is limited. */
+function limitsOf(provider: Provider): string {
+  const limits = (provider as Provider & { limits?: Record<string, number | null> }).limits ?? {};
+  return [
+    limits.concurrent && t('settings.limits.concurrent', { n: count(limits.concurrent) }),
+    limits.requests_per_minute && t('settings.limits.requests', { n: count(limits.requests_per_minute) }),
+    limits.tokens_per_minute && t('settings.limits.tokens', { n: compact(limits.tokens_per_minute) }),
+  ]
+    .filter(Boolean)
+    .join(' · ');
+}
 
 export default function Settings(): ReactElement {
   const settings = useSettings();
@@ -93,6 +106,7 @@ export default function Settings(): ReactElement {
                                   · {t('default')} <span className="mono">{providers.data.default_model}</span>
                                 </span>
                               )}
+                              {limitsOf(p) && <div className="mut small">{limitsOf(p)}</div>}
                             </td>
                             <td>{p.configured ? t('settings.found') : <span className="mut">{t('settings.missing')}</span>}</td>
                             <td style={{ whiteSpace: 'normal', paddingBlock: 6 }}>

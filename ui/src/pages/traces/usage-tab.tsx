@@ -8,6 +8,7 @@ import { compact, count, duration, exact, money, percent, priceless, symbol } fr
 export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
   const of = span?.total_tokens !== undefined ? span : step;
   const providers = useProviders().data;
+  const waited = (span as { waited_ms?: number } | undefined)?.waited_ms;
   const calls = spans.filter((s) => (s.type === 'llm' || s.type === 'embedding') && s.total_tokens !== undefined);
   return (
     <>
@@ -40,6 +41,12 @@ export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans
           )}
           <dt>{t('trace.duration')}</dt>
           <dd>{duration(span?.duration_ms ?? step.duration_ms)}</dd>
+          {!!waited && (
+            <>
+              <dt>{t('trace.room')}</dt>
+              <dd>{duration(waited)}</dd>
+            </>
+          )}
           <dt>{t('usage.cost')}</dt>
           <dd>
             <b>{of.total_tokens === undefined ? '–' : of.unpriced ? t('usage.unpriced') : money(of.estimated_cost, of.currency)}</b>

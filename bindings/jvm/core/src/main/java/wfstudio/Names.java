@@ -73,6 +73,7 @@ public final class Names {
         public static final String LOOP_ITERATION = "loop_iteration";
         public static final String STEP_RETRYING = "step_retrying";
         public static final String CHECKPOINT_HIT = "checkpoint_hit";
+        public static final String MODEL_FALLBACK = "model_fallback";
         public static final String TOKEN = "token";
         public static final String TOOL_CALL = "tool_call";
         public static final String TOOL_RESULT = "tool_result";

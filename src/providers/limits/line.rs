@@ -1,0 +1,78 @@
+//! Owns the line of calls that wait for a provider: first come first served within a tenant, one after another among tenants.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use tokio::sync::Notify;
+
+/// The place of one call in the line.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    tenant: Arc<str>,
+    /// Tokens that it will take, as far as can be told.
+    pub(super) tokens: u64,
+    admitted: AtomicBool,
+    stamp: AtomicU64,
+    /// It was admitted, or it is the first now.
+    pub(super) moved: Notify,
+}
+
+impl Place {
+    pub(super) fn new(tenant: &str, tokens: u64) -> Arc<Self> {
+        Arc::new(Self { tenant: tenant.into(), tokens, ..Self::default() })
+    }
+
+    /// It may go, under this number.
+    pub(super) fn admit(&self, stamp: u64) {
+        self.stamp.store(stamp, Ordering::Relaxed);
+        self.admitted.store(true, Ordering::Release);
+        self.moved.notify_one();
+    }
+
+    /// The number under which it may go.
+    pub(super) fn admitted(&self) -> Option<u64> {
+        self.admitted.load(Ordering::Acquire).then(|| self.stamp.load(Ordering::Relaxed))
+    }
+}
+
+/// All calls that wait.
+#[derive(Debug, Default)]
+pub(super) struct Line(VecDeque<(Arc<str>, VecDeque<Arc<Place>>)>);
+
+impl Line {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn join(&mut self, place: &Arc<Place>) {
+        let own = self.0.iter_mut().find(|(tenant, _)| *tenant == place.tenant);
+        match own {
+            Some((_, waiting)) => waiting.push_back(Arc::clone(place)),
+            None => self.0.push_back((Arc::clone(&place.tenant), VecDeque::from([Arc::clone(place)]))),
+        }
+    }
+
+    pub(super) fn first(&self) -> Option<&Arc<Place>> {
+        self.0.front().and_then(|(_, waiting)| waiting.front())
+    }
+
+    /// Takes the first; its tenant's next call comes after one of each other tenant.
+    pub(super) fn take_first(&mut self) -> Option<Arc<Place>> {
+        let (tenant, mut waiting) = self.0.pop_front()?;
+        let first = waiting.pop_front();
+        if !waiting.is_empty() {
+            self.0.push_back((tenant, waiting));
+        }
+        first
+    }
+
+    pub(super) fn leave(&mut self, place: &Arc<Place>) {
+        let Some(at) = self.0.iter().position(|(tenant, _)| *tenant == place.tenant) else { return };
+        let waiting = &mut self.0[at].1;
+        waiting.retain(|other| !Arc::ptr_eq(other, place));
+        if waiting.is_empty() {
+            self.0.remove(at);
+        }
+    }
+}

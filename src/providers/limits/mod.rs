@@ -1,0 +1,376 @@
+//! Owns how much this engine asks of one provider: calls at the same time, requests and tokens in a minute, and the rests that it asks for.
+
+mod line;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use self::line::{Line, Place};
+use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
+use crate::config::ProviderLimits;
+use crate::model::chat::Tokens;
+use crate::model::event::FaultCode;
+use crate::model::memory::{estimate, text_tokens};
+use crate::sync::Mutex;
+
+/// The stretch of time that requests and tokens are counted in.
+const MINUTE: Duration = Duration::from_secs(60);
+/// The longest rest that a provider is given.
+const LONGEST_REST: Duration = Duration::from_secs(3600);
+
+/// The way to one provider. Where nothing is limited and the provider asked for no rest, it costs nothing to pass.
+#[derive(Debug)]
+pub struct Gate {
+    id: String,
+    limits: ProviderLimits,
+    /// How long a call waits at most.
+    patience: Duration,
+    /// A minute.
+    minute: Duration,
+    made: Instant,
+    /// When the rest ends that the provider asked for, in milliseconds since this was made; 0: it asked for none.
+    rest: AtomicU64,
+    room: Mutex<Room>,
+}
+
+/// What is under way, what was asked within the last minute, and who waits.
+#[derive(Debug, Default)]
+struct Room {
+    active: u32,
+    requests: VecDeque<Instant>,
+    tokens: VecDeque<Spending>,
+    spent: u64,
+    stamp: u64,
+    line: Line,
+}
+
+/// What one call takes.
+#[derive(Debug)]
+struct Spending {
+    stamp: u64,
+    at: Instant,
+    tokens: u64,
+}
+
+/// A call that may be made. Its room is free again when this is dropped.
+#[derive(Debug, Default)]
+pub struct Pass(Option<(Arc<Gate>, u64)>);
+
+/// How a call came through.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// The room that it has.
+    pub pass: Pass,
+    /// How long it waited.
+    pub waited: Duration,
+}
+
+impl Gate {
+    /// The way to a provider.
+    #[must_use]
+    pub fn new(id: &str, limits: ProviderLimits, patience_ms: u64) -> Arc<Self> {
+        Arc::new(Self::counting(id, limits, Duration::from_millis(patience_ms), MINUTE))
+    }
+
+    fn counting(id: &str, limits: ProviderLimits, patience: Duration, minute: Duration) -> Self {
+        Self { id: id.to_owned(), limits, patience, minute, made: Instant::now(), rest: AtomicU64::new(0), room: Mutex::default() }
+    }
+
+    /// The way to a provider that nothing is known of.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn open() -> Arc<Self> {
+        Self::new("open", ProviderLimits::default(), 60_000)
+    }
+
+    /// Nobody has to wait.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.limits == ProviderLimits::default() && (self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
+    }
+
+    /// The provider asked to be left alone for so long.
+    pub fn rest(&self, time: Duration) {
+        let end = (self.made.elapsed() + time.min(LONGEST_REST)).as_millis();
+        self.rest.fetch_max(u64::try_from(end).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// How long the provider is still left alone.
+    #[must_use]
+    pub fn rests_for(&self) -> Duration {
+        self.rests_until().map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()))
+    }
+
+    fn rests_until(&self) -> Option<Instant> {
+        let end = self.rest.load(Ordering::Relaxed);
+        let at = self.made + Duration::from_millis(end);
+        if end == 0 || at > Instant::now() {
+            return (end > 0).then_some(at);
+        }
+        // Another rest may have begun meanwhile: that one stays.
+        let _kept = self.rest.compare_exchange(end, 0, Ordering::Relaxed, Ordering::Relaxed);
+        None
+    }
+
+    /// A call is made again: one more request.
+    pub fn again(&self) {
+        if self.limits.requests_per_minute.is_some() {
+            self.room.lock().requests.push_back(Instant::now());
+        }
+    }
+
+    /// Waits for room where there is a limit or a rest, and tells how long that took.
+    pub(super) async fn admit(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64 + Send, deltas: Deltas<'_>) -> Result<Pass, ProviderFailure> {
+        if self.is_open() {
+            return Ok(Pass::default());
+        }
+        let (pass, waited) = match Box::pin(self.enter(tenant, tokens)).await {
+            Ok(Passed { pass, waited }) => (Ok(pass), waited),
+            Err((failure, waited)) => (Err(failure), waited),
+        };
+        if !waited.is_zero() {
+            deltas(Delta::Waited(waited));
+        }
+        pass
+    }
+
+    /// Waits for room. Dropping the future leaves the line.
+    ///
+    /// # Errors
+    /// There was none in time; how long was waited.
+    pub async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
+        let tokens = if self.limits.tokens_per_minute.is_some() { tokens() } else { 0 };
+        let waiting = match self.line_up(tenant, tokens) {
+            Ok(pass) => return Ok(Passed { pass, waited: Duration::ZERO }),
+            Err(place) => Waiting { gate: Arc::clone(self), place: Some(place) },
+        };
+        self.wait(waiting).await
+    }
+
+    async fn wait(&self, mut waiting: Waiting) -> Result<Passed, (ProviderFailure, Duration)> {
+        let since = Instant::now();
+        let until = since + self.patience;
+        loop {
+            let next = match waiting.look() {
+                Ok(pass) => return Ok(Passed { pass, waited: since.elapsed() }),
+                Err(next) => next,
+            };
+            let rest = self.rests_until().filter(|end| *end > until);
+            if rest.is_some() || Instant::now() >= until {
+                return Err((self.too_long(rest.is_some()), since.elapsed()));
+            }
+            let wake = next.map_or(until, |next| next.min(until));
+            tokio::select! {
+                () = waiting.moved() => {}
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+    }
+
+    fn too_long(&self, rests: bool) -> ProviderFailure {
+        let (id, patience) = (&self.id, self.patience.as_millis());
+        let text = if rests {
+            let left = self.rests_for().as_secs() + 1;
+            format!(
+                "`{id}` asked for no calls for {left} more seconds, which is longer than a call waits (`limits.provider_wait_ms`); it was not asked; try again later"
+            )
+        } else {
+            format!(
+                "`{id}` had no room for this call within {patience} ms (`limits.provider_wait_ms`); it was not asked; raise `providers.{id}.limits` or try again later"
+            )
+        };
+        ProviderFailure::new(FaultCode::ProviderRateLimited, text)
+    }
+
+    /// Goes at once when there is room and nobody waits, else joins the line.
+    fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64) -> Result<Pass, Arc<Place>> {
+        let mut room = self.room.lock();
+        if room.line.is_empty() && self.fits(&mut room, tokens).is_ok() {
+            return Ok(Pass(Some((Arc::clone(self), self.take(&mut room, tokens)))));
+        }
+        let place = Place::new(tenant, tokens);
+        room.line.join(&place);
+        Err(place)
+    }
+
+    /// Whether a call may be made now; else when that may change, unless another call has to end first.
+    fn fits(&self, room: &mut Room, tokens: u64) -> Result<(), Option<Instant>> {
+        if let Some(end) = self.rests_until() {
+            return Err(Some(end));
+        }
+        if self.limits.concurrent.is_some_and(|most| room.active >= most.get()) {
+            return Err(None);
+        }
+        room.forget(self.minute);
+        let full = |most: u32| room.requests.len() >= usize::try_from(most).unwrap_or(usize::MAX);
+        if self.limits.requests_per_minute.is_some_and(|most| full(most.get())) {
+            return Err(room.requests.front().map(|first| *first + self.minute));
+        }
+        // One that is larger than the limit goes when nothing else was asked.
+        let over = |most: u64| room.spent > 0 && room.spent.saturating_add(tokens) > most;
+        if self.limits.tokens_per_minute.is_some_and(|most| over(most.get())) {
+            return Err(room.tokens.front().map(|first| first.at + self.minute));
+        }
+        Ok(())
+    }
+
+    fn take(&self, room: &mut Room, tokens: u64) -> u64 {
+        let now = Instant::now();
+        room.active += 1;
+        room.stamp += 1;
+        if self.limits.requests_per_minute.is_some() {
+            room.requests.push_back(now);
+        }
+        if self.limits.tokens_per_minute.is_some() {
+            room.tokens.push_back(Spending { stamp: room.stamp, at: now, tokens });
+            room.spent += tokens;
+        }
+        room.stamp
+    }
+
+    /// Lets calls go that may; when the first of the others may, as far as time alone decides.
+    fn move_on(&self, room: &mut Room, left: bool) -> Option<Instant> {
+        let mut moved = left;
+        loop {
+            let tokens = room.line.first()?.tokens;
+            match self.fits(room, tokens) {
+                Ok(()) => {
+                    if let Some(place) = room.line.take_first() {
+                        place.admit(self.take(room, tokens));
+                    }
+                    moved = true;
+                }
+                Err(next) => {
+                    if let Some(first) = room.line.first().filter(|_| moved) {
+                        first.moved.notify_one();
+                    }
+                    return next;
+                }
+            }
+        }
+    }
+
+    /// A call is over, or is not made after all.
+    fn leave(&self) {
+        let mut room = self.room.lock();
+        room.active -= 1;
+        self.move_on(&mut room, false);
+    }
+}
+
+impl Room {
+    /// What was asked more than a minute ago does not count any more.
+    fn forget(&mut self, minute: Duration) {
+        let now = Instant::now();
+        while self.requests.front().is_some_and(|at| now >= *at + minute) {
+            self.requests.pop_front();
+        }
+        while let Some(first) = self.tokens.pop_front_if(|first| now >= first.at + minute) {
+            self.spent -= first.tokens;
+        }
+    }
+}
+
+/// A call in the line; it leaves the line when this is dropped.
+struct Waiting {
+    gate: Arc<Gate>,
+    place: Option<Arc<Place>>,
+}
+
+impl Waiting {
+    /// The call may go; else when it may, when it is the first and time alone decides.
+    fn look(&mut self) -> Result<Pass, Option<Instant>> {
+        let mut room = self.gate.room.lock();
+        let next = self.gate.move_on(&mut room, false);
+        let Some(place) = &self.place else { return Err(None) };
+        if let Some(stamp) = place.admitted() {
+            self.place = None;
+            return Ok(Pass(Some((Arc::clone(&self.gate), stamp))));
+        }
+        Err(next.filter(|_| room.line.first().is_some_and(|first| Arc::ptr_eq(first, place))))
+    }
+
+    async fn moved(&self) {
+        match &self.place {
+            Some(place) => place.moved.notified().await,
+            None => {}
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let Some(place) = self.place.take() else { return };
+        let mut room = self.gate.room.lock();
+        if let Some(stamp) = place.admitted() {
+            room.active -= 1;
+            room.correct(stamp, 0);
+        } else {
+            room.line.leave(&place);
+        }
+        self.gate.move_on(&mut room, true);
+    }
+}
+
+impl Room {
+    /// What a call took turned out to be another number.
+    fn correct(&mut self, stamp: u64, tokens: u64) {
+        if let Ok(at) = self.tokens.binary_search_by_key(&stamp, |one| one.stamp) {
+            let before = std::mem::replace(&mut self.tokens[at].tokens, tokens);
+            self.spent = self.spent - before + tokens;
+        }
+    }
+}
+
+impl Pass {
+    /// Notes what an answer took.
+    pub(super) fn noting(&self, answer: Result<ChatReply, ProviderFailure>) -> Result<ChatReply, ProviderFailure> {
+        match &answer {
+            Ok(reply) => self.spent_of(reply.tokens),
+            Err(failure) if failure.tokens.is_some() || !failure.cut => self.spent_of(Some(failure.tokens.unwrap_or_default())),
+            // Nobody knows what it took: the estimate stays.
+            Err(_) => {}
+        }
+        answer
+    }
+
+    /// Notes what was reported; without a report the estimate stays.
+    pub(super) fn spent_of(&self, tokens: Option<Tokens>) {
+        if let Some(tokens) = tokens {
+            self.spent(tokens.prompt + tokens.completion);
+        }
+    }
+
+    /// The call took so many tokens.
+    pub fn spent(&self, tokens: u64) {
+        if let Some((gate, stamp)) = &self.0
+            && gate.limits.tokens_per_minute.is_some()
+        {
+            gate.room.lock().correct(*stamp, tokens);
+        }
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        if let Some((gate, _)) = self.0.take() {
+            gate.leave();
+        }
+    }
+}
+
+/// About how many tokens texts have.
+pub(super) fn weigh_texts(texts: &[String]) -> u64 {
+    texts.iter().map(|text| text_tokens(text)).sum()
+}
+
+/// About how many tokens a request has.
+pub(super) fn weigh(request: &ChatRequest) -> u64 {
+    let tools = request.tools.iter().map(|tool| text_tokens(&tool.description) + text_tokens(&tool.input_schema.to_string()));
+    request.messages.iter().map(|message| estimate(message, |_| None)).sum::<u64>() + tools.sum::<u64>()
+}

@@ -1,0 +1,131 @@
+//! Tests of how calls wait for a provider. A minute is short here.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use super::*;
+
+const SHORT: Duration = Duration::from_millis(400);
+/// What a loaded machine adds.
+const LATE: Duration = Duration::from_millis(250);
+
+fn gate(concurrent: u32, requests: u32, tokens: u64) -> Arc<Gate> {
+    let limits = ProviderLimits {
+        concurrent: NonZeroU32::new(concurrent),
+        requests_per_minute: NonZeroU32::new(requests),
+        tokens_per_minute: NonZeroU64::new(tokens),
+    };
+    Arc::new(Gate::counting("work", limits, Duration::from_secs(2), SHORT))
+}
+
+/// Lets other tasks go on.
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn is_about(waited: Duration, wanted: Duration) -> bool {
+    waited >= wanted.saturating_sub(Duration::from_millis(2)) && waited < wanted + LATE
+}
+
+/// Enters in a task of its own, notes its name, and stays for a moment.
+fn send(gate: &Arc<Gate>, seen: &Arc<Mutex<Vec<String>>>, tenant: &'static str, name: &str) -> tokio::task::JoinHandle<()> {
+    let (gate, seen, name) = (Arc::clone(gate), Arc::clone(seen), name.to_owned());
+    tokio::spawn(async move {
+        let passed = gate.enter(tenant, || 0).await.expect("room");
+        seen.lock().push(name);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        drop(passed);
+    })
+}
+
+#[tokio::test]
+async fn tenants_take_turns_and_each_is_served_in_its_order() {
+    let (gate, seen) = (gate(1, 0, 0), Arc::default());
+    let mut all = vec![send(&gate, &seen, "a", "a0")];
+    settle().await;
+    for (tenant, name) in [("a", "a1"), ("a", "a2"), ("a", "a3"), ("b", "b1"), ("b", "b2"), ("c", "c1")] {
+        all.push(send(&gate, &seen, tenant, name));
+        settle().await;
+    }
+    for one in all {
+        one.await.expect("an end");
+    }
+    assert_eq!(*seen.lock(), ["a0", "a1", "b1", "c1", "a2", "b2", "a3"]);
+    assert!(gate.room.lock().line.is_empty() && gate.room.lock().active == 0);
+}
+
+#[tokio::test]
+async fn requests_wait_until_a_minute_has_passed_since_the_first() {
+    let gate = gate(0, 2, 0);
+    let began = Instant::now();
+    for wanted in [0, 0, 1, 1, 2] {
+        gate.enter("", || 0).await.expect("room");
+        assert!(is_about(began.elapsed(), SHORT * wanted), "{wanted}: {:?}", began.elapsed());
+    }
+    gate.again();
+    let passed = gate.enter("", || 0).await.expect("room");
+    assert!(is_about(passed.waited, SHORT), "a call that is made again is a request, too: {:?}", passed.waited);
+}
+
+#[tokio::test]
+async fn tokens_are_counted_as_they_were_reported() {
+    let gate = gate(0, 0, 100);
+    let first = gate.enter("", || 90).await.expect("room");
+    first.pass.spent(20);
+    drop(first);
+    assert!(gate.enter("", || 80).await.expect("room").waited.is_zero(), "the report counts and not the estimate");
+    let large = gate.enter("", || 500).await.expect("room");
+    assert!(is_about(large.waited, SHORT), "a call larger than the limit goes alone: {:?}", large.waited);
+    assert!(is_about(gate.enter("", || 1).await.expect("room").waited, SHORT));
+}
+
+#[tokio::test]
+async fn who_gives_up_leaves_the_line_and_its_room() {
+    let (gate, seen) = (gate(1, 0, 0), Arc::default());
+    let first = gate.enter("a", || 0).await.expect("room");
+    let other = Arc::clone(&gate);
+    let gone = tokio::spawn(async move { other.enter("a", || 0).await.map(drop) });
+    settle().await;
+    let next = send(&gate, &seen, "b", "b");
+    settle().await;
+    gone.abort();
+    let _aborted = gone.await;
+    drop(first);
+    next.await.expect("an end");
+    // One that was admitted and is dropped before it knows.
+    let held = gate.enter("a", || 0).await.expect("room");
+    let mut unaware = Box::pin(gate.enter("b", || 0));
+    assert!(futures_util::poll!(unaware.as_mut()).is_pending());
+    drop(held);
+    assert_eq!(gate.room.lock().active, 1, "it was admitted");
+    drop(unaware);
+    assert!(gate.room.lock().active == 0 && gate.room.lock().line.is_empty());
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_what_to_do() {
+    let gate = gate(1, 0, 0);
+    let _held = gate.enter("", || 0).await.expect("room");
+    let (failure, waited) = gate.enter("", || 0).await.expect_err("no room");
+    assert!(failure.fault.code == FaultCode::ProviderRateLimited && is_about(waited, Duration::from_secs(2)), "{waited:?}");
+    let text = failure.fault.message;
+    assert!(text.contains("`work` had no room for this call within 2000 ms") && text.contains("was not asked"), "{text}");
+    assert!(gate.room.lock().line.is_empty());
+}
+
+#[tokio::test]
+async fn a_rest_holds_all_calls_and_costs_nothing_before_and_after() {
+    let gate = gate(0, 0, 0);
+    assert!(gate.is_open());
+    gate.rest(SHORT);
+    gate.rest(Duration::from_millis(5));
+    assert!(!gate.is_open());
+    let [one, other] = ["a", "b"].map(|tenant| gate.enter(tenant, || 0));
+    let (one, other) = tokio::join!(one, other);
+    assert!([one, other].into_iter().all(|passed| is_about(passed.expect("room").waited, SHORT)));
+    assert!(gate.is_open());
+    gate.rest(Duration::from_secs(7200));
+    let (failure, waited) = gate.enter("", || 0).await.expect_err("too long");
+    assert!(waited < LATE && failure.fault.message.contains("asked for no calls for 3600 more seconds"), "{}", failure.fault.message);
+}

@@ -1,0 +1,136 @@
+//! Limits of providers: who waits for room, how long, what ends a wait, and what is told of it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use wfstudio::model::sketch;
+use wfstudio::studio::Scope;
+
+use super::cloud::Cloud;
+use crate::support::Bench;
+
+async fn workflow(bench: &Bench, node: &str) -> String {
+    bench.workflow(sketch::graph(&format!("start -> {node} -> stop")).expect("a graph")).await
+}
+
+async fn go(bench: &Bench, workflow: &str) -> (String, Value) {
+    let started = bench.start(workflow, json!({"message": "hi"})).await;
+    (bench.told(&started).await, bench.trace(&started.run.to_string()).await)
+}
+
+fn of_tenant(bench: &Bench, tenant: &str) -> Bench {
+    Bench { studio: bench.studio.clone(), scope: Scope { tenant: tenant.into(), ..Scope::default() } }
+}
+
+fn waited(trace: &Value) -> u64 {
+    trace["spans"][0]["waited_ms"].as_u64().unwrap_or(0)
+}
+
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    for _ in 0..1000 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("{what} did not come true within 5 s");
+}
+
+#[tokio::test]
+async fn tenants_wait_for_one_another_and_the_wait_is_no_part_of_the_call() {
+    let cloud = Cloud::start().await;
+    // Less than two calls take: a wait counts for no timeout.
+    let bench = cloud.bench(json!({"providers": {"one": {"limits": {"concurrent": 1}, "timeout_ms": 900}}}));
+    let [a, b] = ["a", "b"].map(|tenant| of_tenant(&bench, tenant));
+    let mut flows = Vec::new();
+    for (bench, model) in [(&a, "slow-a0"), (&a, "slow-a1"), (&a, "slow-a2"), (&b, "slow-b1")] {
+        flows.push((bench, model, workflow(bench, &format!("llm_1{{provider: one, model: {model}}}")).await));
+    }
+    let mut runs = Vec::new();
+    for (n, (bench, _, flow)) in flows.iter().enumerate() {
+        let started = bench.start(flow, json!({"message": "hi"})).await;
+        runs.push((bench, started));
+        if n == 0 {
+            until("the first call", || !cloud.asked().is_empty()).await;
+        } else {
+            // Each is in the line before the next comes.
+            tokio::time::sleep(Duration::from_millis(60)).await;
+        }
+    }
+    let mut waits = Vec::new();
+    for (bench, started) in &runs {
+        assert!(bench.told(started).await.contains("trace_completed"));
+        let trace = bench.trace(&started.run.to_string()).await;
+        waits.push(waited(&trace));
+    }
+    assert_eq!(cloud.names(), ["one/slow-a0", "one/slow-a1", "one/slow-b1", "one/slow-a2"], "one after another among tenants");
+    assert_eq!(cloud.most.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert!(waits[0] == 0 && waits[1] >= 200 && waits[3] > waits[1] && waits[2] > waits[3], "{waits:?}");
+}
+
+#[tokio::test]
+async fn a_cancel_ends_a_wait_and_nothing_was_asked() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"providers": {"one": {"limits": {"concurrent": 1}}}}));
+    let (held, waits) = (workflow(&bench, "llm_1{provider: one, model: silent}").await, workflow(&bench, "llm_1{provider: one, model: ok}").await);
+    let held = bench.start(&held, json!({"message": "hi"})).await;
+    until("the first call", || !cloud.asked().is_empty()).await;
+    let waits = bench.start(&waits, json!({"message": "hi"})).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let began = Instant::now();
+    for run in [&waits, &held] {
+        bench.studio.cancel(&bench.scope, &run.run.to_string()).await.expect("a cancel");
+        assert!(bench.told(run).await.contains("trace_cancelled"));
+    }
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let trace = bench.trace(&waits.run.to_string()).await;
+    assert_eq!((&trace["spans"][0]["status"], cloud.names()), (&json!("cancelled"), vec!["one/silent".to_owned()]));
+    // The room of both is free again.
+    let next = workflow(&bench, "llm_1{provider: one, model: ok}").await;
+    let (told, trace) = go(&bench, &next).await;
+    assert!(told.contains("Hi from ok") && waited(&trace) == 0, "{told}");
+}
+
+#[tokio::test]
+async fn a_wait_that_is_too_long_fails_and_the_fallback_answers() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"limits": {"provider_wait_ms": 150}, "providers": {"one": {"limits": {"requests_per_minute": 1}}}}));
+    let flow = workflow(&bench, "llm_1{provider: one, model: ok}").await;
+    assert!(go(&bench, &flow).await.0.contains("trace_completed"));
+    let (told, trace) = go(&bench, &flow).await;
+    assert!(told.contains("\"code\":\"provider_rate_limited\"") && told.contains("`one` had no room for this call within 150 ms"), "{told}");
+    assert!((150..2000).contains(&waited(&trace)), "{trace:#}");
+    assert_eq!(trace["spans"][0]["total_tokens"], 0, "nothing was asked");
+    let flow = workflow(&bench, "llm_1{provider: one, model: ok, fallbacks: [{provider: two, model: ok}]}").await;
+    assert!(go(&bench, &flow).await.0.contains("Hi from ok"));
+    assert_eq!(cloud.names(), ["one/ok", "two/ok"]);
+}
+
+#[tokio::test]
+async fn tokens_that_were_reported_are_counted() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"limits": {"provider_wait_ms": 100}, "providers": {"one": {"limits": {"tokens_per_minute": 29}}}}));
+    let flow = workflow(&bench, "llm_1{provider: one, model: ok}").await;
+    for (n, ends) in ["trace_completed", "trace_completed", "provider_rate_limited"].iter().enumerate() {
+        let (told, _) = go(&bench, &flow).await;
+        assert!(told.contains(ends), "{n}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_rest_that_the_provider_asks_for_holds_all_calls_to_it() {
+    let cloud = Cloud::start().await;
+    let bench = cloud.bench(json!({"providers": {"one": {"max_retries": 1}}}));
+    let other = of_tenant(&bench, "b");
+    let (first, next) = (workflow(&bench, "llm_1{provider: one, model: rest}").await, workflow(&other, "llm_1{provider: one, model: ok}").await);
+    let first = bench.start(&first, json!({"message": "hi"})).await;
+    until("the first call", || !cloud.asked().is_empty()).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let (told, trace) = go(&other, &next).await;
+    assert!(told.contains("Hi from ok") && (400..800).contains(&waited(&trace)), "{trace:#}");
+    assert!(bench.told(&first).await.contains("Hi from rest"));
+    let asked = cloud.asked();
+    assert!(asked.len() == 3 && asked[1..].iter().all(|one| one.at - asked[0].at >= Duration::from_millis(790)), "{asked:?}");
+    let (_, trace) = go(&other, &next).await;
+    assert_eq!(trace["spans"][0].get("waited_ms"), None, "where nobody waits nothing is told");
+}
