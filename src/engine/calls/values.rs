@@ -112,7 +112,7 @@ impl StepContext {
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
-            waited_ms: 0,
+            waited_ms: None,
             step,
             key: key.to_owned(),
             outcome: CallOutcome::Value(Value::Null),
