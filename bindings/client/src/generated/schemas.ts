@@ -40,6 +40,8 @@ export type Agent = {
   parallel_tool_calls: boolean | null;
   on_length?: 'keep' | 'fail';
   parameters: Parameters;
+  /** Models that are asked in this order when the agent's own does not answer. Absent when there are none. */
+  fallbacks?: Fallback[];
   output_schema: string | null;
   schema: Record<string, unknown> | null;
   memory_config: MemoryConfig | null;
@@ -68,6 +70,8 @@ export type AgentBody = {
   parallel_tool_calls?: boolean | null;
   on_length?: 'keep' | 'fail' | null;
   parameters?: Parameters | null;
+  /** Models that are asked in this order when the agent's own does not answer. */
+  fallbacks?: Fallback[] | null;
   output_schema?: string | null;
   schema?: Record<string, unknown> | null;
   memory_config?: MemoryConfig | null;
@@ -153,6 +157,14 @@ export type ChatEventHumanInputRequired = {
   pause_id: string;
 };
 
+/** Another model is asked instead of one whose call failed. */
+export type ChatEventModelFallback = {
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
+};
+
 export type ChatEventRunTerminal = {
   trace_id: string;
   status: string;
@@ -215,6 +227,7 @@ export type ChatEventToolResult = {
 export type ChatEvents = {
   thread?: ChatEventThread;
   token?: ChatEventToken;
+  model_fallback?: ChatEventModelFallback;
   tool_call?: ChatEventToolCall;
   tool_result?: ChatEventToolResult;
   human_input_required?: ChatEventHumanInputRequired;
@@ -432,6 +445,19 @@ export type EventLoopIteration = {
   node_id: string;
   iteration: number | null;
   max_steps: number | null;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
+/** Another model is asked instead of one whose call failed. */
+export type EventModelFallback = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
   branch_id?: string;
   branch_path?: string[];
 };
@@ -688,6 +714,13 @@ export type EventTraceStarted = {
   started_at: string;
   branch_id?: string;
   branch_path?: string[];
+};
+
+export type Fallback = {
+  provider: string;
+  model: string;
+  credential?: string | null;
+  parameters?: Parameters | null;
 };
 
 export type Graph = {
@@ -1088,6 +1121,11 @@ export type Model = {
   source: 'bundled' | 'configured';
 };
 
+export type ModelName = {
+  provider: string;
+  model: string;
+};
+
 export type Models = {
   /** The day of the bundled table. */
   updated: string;
@@ -1173,6 +1211,12 @@ export type Providers = {
       price: Record<string, unknown> | null;
     }[];
     embeddings: Record<string, unknown>[];
+    /** How much this engine asks of it. Absent when nothing is limited. */
+    limits?: {
+      concurrent?: number | null;
+      requests_per_minute?: number | null;
+      tokens_per_minute?: number | null;
+    };
   }[];
   default_provider: string;
   default_model: string;
@@ -1404,6 +1448,8 @@ export type Span = {
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
   /** Of `llm` spans: who said what the call costs. */
   cost_source?: 'provider' | 'table' | 'none';
+  /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
+  waited_ms?: number;
   warnings?: Warning[];
   provider?: string | null;
   model?: string | null;
@@ -1712,6 +1758,7 @@ export type WorkflowEvents = {
   loop_iteration?: EventLoopIteration;
   step_retrying?: EventStepRetrying;
   checkpoint_hit?: EventCheckpointHit;
+  model_fallback?: EventModelFallback;
   step_completed?: EventStepCompleted;
   step_failed?: EventStepFailed;
   token?: EventToken;
