@@ -43,11 +43,9 @@ impl Reach {
     #[must_use]
     pub fn is_helped_by(self, other: Self, code: FaultCode) -> bool {
         let larger = |own: Option<u64>, other: Option<u64>| own.zip(other).is_some_and(|(own, other)| other > own);
-        match code {
-            FaultCode::ContextOverflow => larger(self.window, other.window),
-            FaultCode::OutputTruncated => larger(self.output, other.output),
-            code => is_about_the_provider(code),
-        }
+        let window = code == FaultCode::ContextOverflow && larger(self.window, other.window);
+        let output = code == FaultCode::OutputTruncated && larger(self.output, other.output);
+        window || output || is_about_the_provider(code)
     }
 }
 

@@ -296,9 +296,8 @@ impl Waiting {
     }
 
     async fn moved(&self) {
-        match &self.place {
-            Some(place) => place.moved.notified().await,
-            None => {}
+        if let Some(place) = &self.place {
+            place.moved.notified().await;
         }
     }
 }
