@@ -92,9 +92,10 @@ pub const OWN_MEMBERS: [&str; 10] =
 /// What is wrong with the options of providers: its path below them; none when they can be sent.
 #[must_use]
 pub fn refused_option(options: &Map<String, Value>) -> Option<String> {
-    options.iter().find_map(|(provider, members)| match members {
-        Value::Object(members) => members.keys().find(|name| OWN_MEMBERS.contains(&name.as_str())).map(|name| format!("{provider}.{name}")),
-        _ => Some(provider.clone()),
+    options.iter().find_map(|(provider, members)| {
+        let Some(members) = members.as_object() else { return Some(provider.clone()) };
+        let own = members.keys().find(|name| OWN_MEMBERS.contains(&name.as_str()))?;
+        Some(format!("{provider}.{own}"))
     })
 }
 

@@ -145,7 +145,7 @@ impl<'a> ToolTable<'a> {
     /// A call of this waits for a person.
     pub(super) fn is_gated(&self, bound: &Bound<'_>) -> bool {
         let search = self.searches && bound.offer().name == FIND_TOOLS;
-        !search && self.approves_all
+        (self.approves_all && !search)
             || match bound {
                 Bound::Tool(tool) => tool.require_approval,
                 Bound::Specialist(_) => false,

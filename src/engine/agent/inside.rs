@@ -93,7 +93,7 @@ impl Speaker<'_> {
         if let Err(fault) = &result
             && fault.code == FaultCode::ContextOverflow
             && !conversation.room.overflowed
-            && self.halve(number, conversation).await?
+            && Box::pin(self.halve(number, conversation)).await?
         {
             result = self.ask_with(number, conversation, last).await;
         }
@@ -109,7 +109,7 @@ impl Speaker<'_> {
 
     /// Nothing more than a comparison while the conversation is short.
     async fn make_room(&self, number: u32, conversation: &mut Conversation) -> Result<(), Fault> {
-        if conversation.room.recorded && self.recall(number, conversation).await? {
+        if conversation.room.recorded && Box::pin(self.recall(number, conversation)).await? {
             return Ok(());
         }
         if number == 1 || !self.makes_room() {
@@ -127,7 +127,7 @@ impl Speaker<'_> {
             return Ok(());
         }
         let wanted = Wanted { at: INSIDE, before, target: window.left_inside(), limit, window };
-        self.shrink(number, conversation, &wanted).await.map(drop)
+        Box::pin(self.shrink(number, conversation, &wanted)).await.map(drop)
     }
 
     /// Half of what a request has that was too long; whether that made it shorter.

@@ -185,7 +185,7 @@ impl Speaker<'_> {
                 warnings.push(Warning { parameter: Some("tool_choice".into()), ..Warning::new("parameter_dropped", text) });
                 None
             }
-            _ => Some(choice),
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => Some(choice),
         }
     }
 

@@ -30,8 +30,7 @@ pub(super) fn fit(request: &mut ChatRequest, facts: &Facts, now: Timestamp) -> V
 pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: Option<&str>, warnings: &mut Vec<Warning>) {
     let thinks =
         facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
-    if thinks && let Some(choice) = request.tool_choice.take_if(|choice| choice.is_for_the_first_call()) {
-        drop(choice);
+    if thinks && request.tool_choice.take_if(|choice| choice.is_for_the_first_call()).is_some() {
         warnings.push(dropped("tool_choice", "is not taken while the model thinks"));
     }
     if thinks {
