@@ -7,6 +7,7 @@ export const EVENTS = [
   'loop_iteration',
   'step_retrying',
   'checkpoint_hit',
+  'model_fallback',
   'token',
   'tool_call',
   'tool_result',

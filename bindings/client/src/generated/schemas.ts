@@ -39,7 +39,13 @@ export type Agent = {
   tool_max_runs: number;
   parallel_tool_calls: boolean | null;
   on_length?: 'keep' | 'fail';
+  /** Absent: `answer`. */
+  on_tool_limit?: 'answer' | 'fail';
+  /** Absent: false. */
+  stream_approval?: boolean;
   parameters: Parameters;
+  /** Models that are asked in this order when the agent's own does not answer. Absent when there are none. */
+  fallbacks?: Fallback[];
   output_schema: string | null;
   schema: Record<string, unknown> | null;
   memory_config: MemoryConfig | null;
@@ -67,7 +73,11 @@ export type AgentBody = {
   tool_max_runs?: number | null;
   parallel_tool_calls?: boolean | null;
   on_length?: 'keep' | 'fail' | null;
+  on_tool_limit?: 'answer' | 'fail' | null;
+  stream_approval?: boolean | null;
   parameters?: Parameters | null;
+  /** Models that are asked in this order when the agent's own does not answer. */
+  fallbacks?: Fallback[] | null;
   output_schema?: string | null;
   schema?: Record<string, unknown> | null;
   memory_config?: MemoryConfig | null;
@@ -153,6 +163,14 @@ export type ChatEventHumanInputRequired = {
   pause_id: string;
 };
 
+/** Another model is asked instead of one whose call failed. */
+export type ChatEventModelFallback = {
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
+};
+
 export type ChatEventRunTerminal = {
   trace_id: string;
   status: string;
@@ -215,6 +233,7 @@ export type ChatEventToolResult = {
 export type ChatEvents = {
   thread?: ChatEventThread;
   token?: ChatEventToken;
+  model_fallback?: ChatEventModelFallback;
   tool_call?: ChatEventToolCall;
   tool_result?: ChatEventToolResult;
   human_input_required?: ChatEventHumanInputRequired;
@@ -432,6 +451,19 @@ export type EventLoopIteration = {
   node_id: string;
   iteration: number | null;
   max_steps: number | null;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
+/** Another model is asked instead of one whose call failed. */
+export type EventModelFallback = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
   branch_id?: string;
   branch_path?: string[];
 };
@@ -688,6 +720,13 @@ export type EventTraceStarted = {
   started_at: string;
   branch_id?: string;
   branch_path?: string[];
+};
+
+export type Fallback = {
+  provider: string;
+  model: string;
+  credential?: string | null;
+  parameters?: Parameters | null;
 };
 
 export type Graph = {
@@ -1044,6 +1083,8 @@ export type MemoryConfig = {
   budget_rag?: number | null;
   budget_tool_results?: number | null;
   budget_state?: number | null;
+  /** Absent: `auto`. */
+  inside_turn?: 'auto' | 'off' | null;
 };
 
 export type Message = {
@@ -1088,6 +1129,11 @@ export type Model = {
   source: 'bundled' | 'configured';
 };
 
+export type ModelName = {
+  provider: string;
+  model: string;
+};
+
 export type Models = {
   /** The day of the bundled table. */
   updated: string;
@@ -1114,6 +1160,12 @@ export type Parameters = {
   stop?: string[] | null;
   /** How long the beginning of a prompt is kept at a provider whose requests mark it. */
   cache_ttl?: '5m' | '1h';
+  /** `required` and a name hold for the first call of a step. */
+  tool_choice?: 'auto' | 'none' | 'required' | {
+    tool: string;
+  };
+  /** Members of the request body by kind or id of a provider; none that the studio sets. */
+  provider_options?: Record<string, Record<string, unknown>>;
 };
 
 /** A merge patch (RFC 7396); `revision` as in `If-Match`. */
@@ -1173,6 +1225,12 @@ export type Providers = {
       price: Record<string, unknown> | null;
     }[];
     embeddings: Record<string, unknown>[];
+    /** How much this engine asks of it. Absent when nothing is limited. */
+    limits?: {
+      concurrent?: number | null;
+      requests_per_minute?: number | null;
+      tokens_per_minute?: number | null;
+    };
   }[];
   default_provider: string;
   default_model: string;
@@ -1404,6 +1462,10 @@ export type Span = {
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
   /** Of `llm` spans: who said what the call costs. */
   cost_source?: 'provider' | 'table' | 'none';
+  /** Of `llm` spans: members of the request by kind or id of a provider, as the agent or node sets them. */
+  provider_options?: Record<string, unknown>;
+  /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
+  waited_ms?: number;
   warnings?: Warning[];
   provider?: string | null;
   model?: string | null;
@@ -1582,6 +1644,8 @@ export type ToolRef = {
   exclude?: string[] | null;
   require_approval?: boolean | null;
   idempotent?: boolean | null;
+  /** Offered also where the model has to search for most tools. */
+  always?: boolean;
 };
 
 export type ToolTest = {
@@ -1712,6 +1776,7 @@ export type WorkflowEvents = {
   loop_iteration?: EventLoopIteration;
   step_retrying?: EventStepRetrying;
   checkpoint_hit?: EventCheckpointHit;
+  model_fallback?: EventModelFallback;
   step_completed?: EventStepCompleted;
   step_failed?: EventStepFailed;
   token?: EventToken;
