@@ -173,6 +173,7 @@ keys! {
     "template_paths.workflow" "STUDIO_TEMPLATE_PATHS_WORKFLOW" Kind::List, empty;
     "output_schemas" "" Kind::Object, unnamed, shown Names;
     "tools.toolkits" "STUDIO_TOOLKITS" Kind::List, always!(["calculator", "calendar", "demo"]);
+    "tools.offered_max" "STUDIO_TOOLS_OFFERED_MAX" SMALL, always!(64);
     "webhook.allowed_hosts" "STUDIO_WEBHOOK_ALLOWED_HOSTS" Kind::List, always!(["*"]);
     "webhook.allow_private" "STUDIO_WEBHOOK_ALLOW_PRIVATE" Kind::List, empty;
     "mcp.servers" "" Kind::Object, unnamed, shown Names;

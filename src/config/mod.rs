@@ -201,7 +201,7 @@ sections! {
     /// Templates of one's own.
     TemplatePaths { agent: Vec<String>, workflow: Vec<String>, }
     /// Tools.
-    Tools { toolkits: Vec<String>, }
+    Tools { toolkits: Vec<String>, offered_max: usize, }
     /// Where webhooks may go.
     Webhook { allowed_hosts: Vec<String>, allow_private: Vec<String>, }
     /// MCP servers.

@@ -73,6 +73,7 @@ template_paths.agent|STUDIO_TEMPLATE_PATHS_AGENT|[]|a|["a"]
 template_paths.workflow|STUDIO_TEMPLATE_PATHS_WORKFLOW|[]|a,,b|["a","b"]
 output_schemas|-|{}
 tools.toolkits|STUDIO_TOOLKITS|["calculator","calendar","demo"]||[]
+tools.offered_max|STUDIO_TOOLS_OFFERED_MAX|64|10|10
 webhook.allowed_hosts|STUDIO_WEBHOOK_ALLOWED_HOSTS|["*"]|a.example|["a.example"]
 webhook.allow_private|STUDIO_WEBHOOK_ALLOW_PRIVATE|[]|10.0.0.0/8|["10.0.0.0/8"]
 mcp.servers|-|{}

@@ -26,6 +26,9 @@ pub struct ToolRef {
     /// Overrides what the tool says of itself.
     #[serde(default)]
     pub idempotent: Option<bool>,
+    /// Offered to the model also where it has to search for most tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
 }
 
 /// Settings that go to the model with each call; absent ones are the provider's defaults.
@@ -49,6 +52,51 @@ pub struct Parameters {
     /// How long the beginning of a prompt is kept where the request marks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl: Option<CacheTtl>,
+    /// Whether and which tools are called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Further members of the request, by the kind or the id of the provider that takes them.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub provider_options: Map<String, Value>,
+}
+
+/// Whether and which tools a model calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolChoice {
+    /// As it likes.
+    Auto,
+    /// None.
+    None,
+    /// At least one.
+    Required,
+    /// This one.
+    Tool(String),
+}
+
+impl ToolChoice {
+    /// The values that are words.
+    pub const WORDS: [&'static str; 3] = ["auto", "none", "required"];
+
+    /// It holds for the first call of a step alone: a model that is made to call tools would never answer.
+    #[must_use]
+    pub const fn is_for_the_first_call(&self) -> bool {
+        matches!(self, Self::Required | Self::Tool(_))
+    }
+}
+
+/// Members of requests that the studio sets, by every family's name.
+pub const OWN_MEMBERS: [&str; 10] =
+    ["model", "messages", "contents", "input", "tools", "system", "stream", "instructions", "systemInstruction", "system_instruction"];
+
+/// What is wrong with the options of providers: its path below them; none when they can be sent.
+#[must_use]
+pub fn refused_option(options: &Map<String, Value>) -> Option<String> {
+    options.iter().find_map(|(provider, members)| {
+        let Some(members) = members.as_object() else { return Some(provider.clone()) };
+        let own = members.keys().find(|name| OWN_MEMBERS.contains(&name.as_str()))?;
+        Some(format!("{provider}.{own}"))
+    })
 }
 
 impl Parameters {
@@ -62,6 +110,8 @@ impl Parameters {
             reasoning_effort: self.reasoning_effort.clone().or_else(|| others.reasoning_effort.clone()),
             stop: self.stop.clone().or_else(|| others.stop.clone()),
             cache_ttl: self.cache_ttl.or(others.cache_ttl),
+            tool_choice: self.tool_choice.clone().or_else(|| others.tool_choice.clone()),
+            provider_options: if self.provider_options.is_empty() { others.provider_options.clone() } else { self.provider_options.clone() },
         }
     }
 }
@@ -107,6 +157,41 @@ pub struct MemoryConfig {
     /// Tokens that one state value may take.
     #[serde(default)]
     pub budget_state: Option<u64>,
+    /// What becomes of a conversation that grows too long while a turn goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inside_turn: Option<InsideTurn>,
+}
+
+/// What becomes of a conversation that grows too long while a turn goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InsideTurn {
+    /// Older results of tools are taken out, then what is older is summarised.
+    #[default]
+    Auto,
+    /// It is sent as it is.
+    Off,
+}
+
+impl InsideTurn {
+    /// The values, as they are written.
+    pub const NAMES: [&'static str; 2] = ["auto", "off"];
+}
+
+/// What becomes of a step whose model wants tools in more turns than it may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnToolLimit {
+    /// The model is asked to answer with what it knows.
+    #[default]
+    Answer,
+    /// It fails.
+    Fail,
+}
+
+impl OnToolLimit {
+    /// The values, as they are written.
+    pub const NAMES: [&'static str; 2] = ["answer", "fail"];
 }
 
 /// An agent as it was when a run began, stored or inline.
@@ -136,6 +221,10 @@ pub struct Agent {
     pub parallel_tool_calls: Option<bool>,
     #[serde(default)]
     pub on_length: OnLength,
+    #[serde(default)]
+    pub on_tool_limit: OnToolLimit,
+    #[serde(default)]
+    pub stream_approval: bool,
     #[serde(default)]
     pub parameters: Parameters,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

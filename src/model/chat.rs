@@ -84,6 +84,14 @@ pub struct ToolCall {
     pub invalid: Option<String>,
 }
 
+impl ToolCall {
+    /// About the bytes of its arguments; cheap to say.
+    #[must_use]
+    pub fn arguments_weight(&self) -> u64 {
+        super::event::weight_of(&self.arguments) as u64
+    }
+}
+
 /// A file sent along with a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {

@@ -108,6 +108,7 @@ fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {
         base_url: "http://nowhere.invalid".into(),
         credential: None,
         headers: Vec::new(),
+        options: serde_json::Map::new(),
         patience: Patience { first_byte: minute, idle: minute, total: minute, answer_bytes: 8 << 20, retries: 0 },
         until: tokio::time::Instant::now() + minute,
         outbound: Arc::new(Outbound::canned(Arc::new(SystemClock::default()), pieces)),

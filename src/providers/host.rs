@@ -65,6 +65,7 @@ impl HostModels {
         if let Value::Object(fields) = &mut payload {
             fields.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
             let media: Vec<Value> = request.media.iter().map(told).collect();
+            fields.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), json!(choice))));
             fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
         }
         payload

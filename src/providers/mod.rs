@@ -38,7 +38,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::model::agent::{CacheTtl, Parameters};
+use crate::model::agent::{CacheTtl, Parameters, ToolChoice};
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode, Warning};
 use crate::model::registry::{self as registry_of_models, Facts};
@@ -108,6 +108,8 @@ pub struct ChatRequest {
     pub tools: Vec<ToolOffer>,
     /// Tools that run at the provider (`provider:<type>`).
     pub native_tools: Vec<NativeTool>,
+    /// Whether and which tools it calls; none = the provider's default.
+    pub tool_choice: Option<ToolChoice>,
     /// Several calls in one turn; none = the provider's default.
     pub parallel_tool_calls: Option<bool>,
     /// Settings.
@@ -140,6 +142,7 @@ impl ChatRequest {
             media: Vec::new(),
             tools: Vec::new(),
             native_tools: Vec::new(),
+            tool_choice: None,
             parallel_tool_calls: None,
             parameters: Parameters::default(),
             schema: None,

@@ -9,6 +9,10 @@ mod growth;
 mod ingest;
 mod keys;
 mod leases;
+mod long;
+#[path = "../it/support/caller.rs"]
+#[expect(dead_code, reason = "shared with tests that read what was sent")]
+mod caller;
 #[path = "../it/support/place.rs"]
 mod place;
 mod program;

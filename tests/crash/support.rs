@@ -81,7 +81,7 @@ impl Host for Marks {
 
 /// What a tool answers, always.
 pub fn answer_of(name: &str) -> Value {
-    json!({"done": name})
+    if name == "big" { Value::String("x".repeat(20_000)) } else { json!({"done": name}) }
 }
 
 /// Adds a line and waits until it is on disk.
@@ -117,7 +117,7 @@ impl Bench {
         };
         let tools = json!([
             tool("note", true, false), tool("pay", false, false), tool("refund", false, true), tool("slow_pay", false, false),
-            tool("panic", false, false), tool("broken", false, false)
+            tool("big", false, false), tool("panic", false, false), tool("broken", false, false)
         ]);
         let tools = serde_json::from_value(tools).expect("tools");
         let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools, ..HostDeclaration::default() };

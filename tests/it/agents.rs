@@ -135,7 +135,7 @@ async fn gated_calls_wait_and_free_ones_run_first() {
 #[tokio::test]
 async fn a_stored_agent_has_its_own_rules_and_its_node_may_lift_them() {
     let bench = bench(json!({"replies": [{"times": 0, "tool_calls": [{"name": "issue_refund", "arguments": {"order_id": "1", "amount": "2", "reason": "r"}}]}]}));
-    let agent = json!({"name": "Refunds", "provider": "script", "model": "m", "tools": [{"ref": "toolkit:demo"}], "require_tool_approval": true, "tool_max_runs": 2});
+    let agent = json!({"name": "Refunds", "provider": "script", "model": "m", "tools": [{"ref": "toolkit:demo"}], "require_tool_approval": true, "tool_max_runs": 2, "on_tool_limit": "fail"});
     let agent = bench.agent(agent).await;
     let node = |more: Value| {
         let mut data = json!({"agent_id": agent});

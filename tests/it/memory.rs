@@ -4,6 +4,7 @@ mod again;
 mod budgets;
 mod compaction;
 mod files;
+mod inside;
 mod kept;
 mod long;
 mod threads;

@@ -2,6 +2,7 @@
 
 mod builder;
 mod calls;
+mod choice;
 mod guarded;
 mod hostile;
 mod saving;

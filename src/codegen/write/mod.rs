@@ -107,7 +107,8 @@ pub(super) const fn keys(kind: ClassKind) -> &'static [&'static str] {
         ClassKind::Workflow => &["slug", "name", "description", "graph", "state_schema", "tags", "metadata", "agents"],
         ClassKind::Agent => &[
             "slug", "name", "description", "provider", "model", "credential", "instructions", "tools", "require_tool_approval",
-            "tool_max_runs", "parallel_tool_calls", "on_length", "parameters", "fallbacks", "output_schema", "schema", "memory_config", "tags", "metadata",
+            "tool_max_runs", "parallel_tool_calls", "on_length", "on_tool_limit", "stream_approval",
+            "parameters", "fallbacks", "output_schema", "schema", "memory_config", "tags", "metadata",
         ],
         ClassKind::Tool => &[
             "slug", "name", "description", "kind", "input_schema", "config", "require_approval", "idempotent", "timeout_ms", "tags",

@@ -1,13 +1,14 @@
 //! Owns the tools of one agent: those of its references, of `tools` edges, and the specialists of Tool Mode.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use super::profile::Profile;
+use super::search::{self, FIND_TOOLS};
 use super::specialist::{self, Specialist};
 use crate::engine::drive::context::StepContext;
-use crate::model::agent::ToolRef;
+use crate::model::agent::{ToolChoice, ToolRef};
 use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};
 use crate::model::plan::NodeIndex;
@@ -38,6 +39,9 @@ pub(in crate::engine) struct ToolTable<'a> {
     bound: Vec<Bound<'a>>,
     pub(super) native: Vec<NativeTool>,
     approves_all: bool,
+    /// Offered in any case, where the model has to search for the others.
+    always: HashSet<String>,
+    searches: bool,
 }
 
 impl<'a> ToolTable<'a> {
@@ -48,14 +52,14 @@ impl<'a> ToolTable<'a> {
         for reference in &profile.tools {
             match reference.reference.strip_prefix(NATIVE) {
                 Some(kind) => table.native.push(NativeTool { kind: kind.to_owned(), config: reference.config.clone() }),
-                None => found.extend(bind(context, reference).await?),
+                None => found.extend(bind(context, reference).await?.into_iter().map(|tool| (tool, reference.always))),
             }
         }
         for source in context.plan().tool_bindings(at) {
             let source_node = context.plan().node(*source);
             match &source_node.node {
-                Node::Tool(node) => found.extend(bind_tool_node(context, node).await?),
-                Node::Mcp(node) => found.extend(bind_mcp_node(context, node).await?),
+                Node::Tool(node) => found.extend(bind_tool_node(context, node).await?.into_iter().map(|tool| (tool, node.always))),
+                Node::Mcp(node) => found.extend(bind_mcp_node(context, node).await?.into_iter().map(|tool| (tool, node.always))),
                 Node::Agent(node) => {
                     let specialist = specialist::of(node, *source, &source_node.id, depth);
                     table.bound.extend(specialist.map(Bound::Specialist));
@@ -74,22 +78,49 @@ impl<'a> ToolTable<'a> {
             }
         }
         table.take(found);
+        if table.bound.len() > context.world().config.tools.offered_max {
+            table.hide(profile.parameters.tool_choice.as_ref());
+        }
         Ok(table)
     }
 
+    /// The model is offered a search and what it must always have, and finds the rest. The name of the search is taken.
+    fn hide(&mut self, choice: Option<&ToolChoice>) {
+        self.bound.retain(|bound| bound.offer().name != FIND_TOOLS);
+        let search = search::tool(self.bound.iter().map(Bound::offer));
+        self.bound.push(Bound::Tool(Box::new(search)));
+        self.always.insert(FIND_TOOLS.to_owned());
+        if let Some(ToolChoice::Tool(name)) = choice {
+            self.always.insert(name.clone());
+        }
+        self.searches = true;
+    }
+
+    /// The model has to search for most of its tools.
+    pub(super) const fn searches(&self) -> bool {
+        self.searches
+    }
+
+    fn is_always(&self, bound: &Bound<'_>) -> bool {
+        !self.searches || matches!(bound, Bound::Specialist(_)) || self.always.contains(&bound.offer().name)
+    }
+
     /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
-    fn take(&mut self, found: Vec<BoundTool>) {
+    fn take(&mut self, found: Vec<(BoundTool, bool)>) {
         let mut names: HashMap<String, u32> = HashMap::new();
         let taken = self.bound.iter().map(|bound| bound.offer().name.clone());
-        for name in taken.chain(found.iter().map(|tool| tool.offer.name.clone())) {
+        for name in taken.chain(found.iter().map(|(tool, _)| tool.offer.name.clone())) {
             *names.entry(name).or_default() += 1;
         }
-        for mut tool in found {
+        for (mut tool, always) in found {
             let clashes = names.get(&tool.offer.name).is_some_and(|count| *count > 1);
             if let Some(origin) = tool.tool.origin().filter(|_| clashes) {
                 tool.offer.name = accepted(&format!("{}__{}", origin.server, tool.offer.name));
             }
             if self.find(&tool.offer.name).is_none() {
+                if always {
+                    self.always.insert(tool.offer.name.clone());
+                }
                 self.bound.push(Bound::Tool(Box::new(tool)));
             }
         }
@@ -99,17 +130,22 @@ impl<'a> ToolTable<'a> {
         self.bound.iter().find(|bound| bound.offer().name == name)
     }
 
+    /// The names that the model is shown from the beginning.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.bound.iter().map(|bound| bound.offer().name.as_str())
+        self.bound.iter().filter(|bound| self.is_always(bound)).map(|bound| bound.offer().name.as_str())
     }
 
-    pub(super) fn offers(&self) -> Vec<ToolOffer> {
-        self.bound.iter().map(|bound| bound.offer().clone()).collect()
+    /// What the model is offered: its tools, or those that it must always have and behind them those that it found.
+    pub(super) fn offers(&self, found: &[String]) -> Vec<ToolOffer> {
+        let first = self.bound.iter().filter(|bound| self.is_always(bound));
+        let later = found.iter().filter_map(|name| self.find(name)).filter(|bound| !self.is_always(bound));
+        first.chain(later).map(|bound| bound.offer().clone()).collect()
     }
 
     /// A call of this waits for a person.
     pub(super) fn is_gated(&self, bound: &Bound<'_>) -> bool {
-        self.approves_all
+        let search = self.searches && bound.offer().name == FIND_TOOLS;
+        (self.approves_all && !search)
             || match bound {
                 Bound::Tool(tool) => tool.require_approval,
                 Bound::Specialist(_) => false,
@@ -128,7 +164,7 @@ async fn bind(context: &StepContext, reference: &ToolRef) -> Result<Vec<BoundToo
 
 fn plain(reference: String) -> ToolRef {
     let (only, require_approval, idempotent) = (None, None, None);
-    ToolRef { reference, config: serde_json::Map::new(), only, exclude: Vec::new(), require_approval, idempotent }
+    ToolRef { reference, config: serde_json::Map::new(), only, exclude: Vec::new(), require_approval, idempotent, always: false }
 }
 
 /// The reference of a tool node.

@@ -33,7 +33,7 @@ pub(super) async fn compact(
     }
     let summarizer = Summarizer::of(context, profile);
     report.source = Some(summarizer.source);
-    match summarizer.ask(context, &draft.past, older, window).await {
+    match summarizer.ask(context, SUMMARIZE, || prompt(&draft.past, older, window)).await {
         Ok(text) => {
             let summary = Summary { id: context.world().clock.id(), text: summary_text(&text, window), covers: context.covers() };
             report.summarized = draft.past.replace(&summary);
@@ -56,11 +56,11 @@ pub(super) async fn made(context: &StepContext, profile: &Profile) -> Result<Opt
 }
 
 /// Not the summariser's failure, but the run's.
-const fn goes_further(fault: &Fault) -> bool {
+pub(super) const fn goes_further(fault: &Fault) -> bool {
     matches!(fault.code, FaultCode::Cancelled | FaultCode::StoreUnavailable | FaultCode::Internal)
 }
 
-fn summary_text(answer: &str, window: &Window) -> String {
+pub(super) fn summary_text(answer: &str, window: &Window) -> String {
     let answer = answer.trim();
     let budget = window.of_summary();
     let short = if text_tokens(answer) > budget { cut(answer, budget).0 } else { answer.to_owned() };
@@ -68,16 +68,16 @@ fn summary_text(answer: &str, window: &Window) -> String {
 }
 
 /// Who summarises.
-struct Summarizer {
+pub(super) struct Summarizer {
     provider: String,
     model: String,
     credential: Option<String>,
-    source: &'static str,
+    pub(super) source: &'static str,
 }
 
 impl Summarizer {
     /// The configured one, else the agent itself; the agent's credential only goes to the agent's provider.
-    fn of(context: &StepContext, profile: &Profile) -> Self {
+    pub(super) fn of(context: &StepContext, profile: &Profile) -> Self {
         let configured = &context.world().config.memory.summarizer;
         let is_configured = configured.provider.is_some() || configured.model.is_some();
         let own_provider = configured.provider.as_ref().is_none_or(|provider| *provider == profile.provider);
@@ -89,12 +89,21 @@ impl Summarizer {
         }
     }
 
-    async fn ask(&self, context: &StepContext, past: &Past, older: usize, window: &Window) -> Result<String, Fault> {
-        let messages = context.prompt(SUMMARIZE, async { Ok(prompt(past, older, window)) }).await?;
+    /// The summary of what `prompt` shows; the prompt and the call are made once for each key.
+    pub(super) async fn ask(&self, context: &StepContext, key: &str, prompt: impl FnOnce() -> Prompt + Send) -> Result<String, Fault> {
+        let messages = context.prompt(key, async { Ok(prompt()) }).await?;
         let mut request = ChatRequest::new(self.model.as_str(), messages);
         request.credential.clone_from(&self.credential);
-        let call = ModelCall { name: SUMMARIZE, provider: self.provider.clone(), request, tell: Tell::Silent, on_length: OnLength::Keep, others: Vec::new() };
-        let ModelAnswer { message, .. } = context.model(SUMMARIZE, call).await?;
+        let call = ModelCall {
+            name: SUMMARIZE,
+            provider: self.provider.clone(),
+            request,
+            tell: Tell::Silent,
+            on_length: OnLength::Keep,
+            others: Vec::new(),
+            warnings: Vec::new(),
+        };
+        let ModelAnswer { message, .. } = context.model(key, call).await?;
         let blank = || Fault::new(FaultCode::ProviderProtocol, "the summariser answered without text");
         Some(message.content).filter(|text| !text.trim().is_empty()).ok_or_else(blank)
     }
@@ -120,6 +129,17 @@ fn prompt(past: &Past, older: usize, window: &Window) -> Prompt {
     let text = if text_tokens(&text) > room { cut(&text, room).0 } else { text };
     let messages = vec![Message::text(Role::System, system), Message::text(Role::User, text)];
     Prompt { messages, covers, cuts: Vec::new() }
+}
+
+/// What the summariser is sent of a turn that goes on: its former summary and what was said since, as much as the window takes.
+pub(super) fn of_turn(former: Option<&str>, older: &[Message], window: &Window) -> Prompt {
+    let system = instructions(window);
+    let room = window.tokens.saturating_sub(text_tokens(&system)).max(window.tokens / 2);
+    let mut text = former.map(|summary| format!("Summary so far:\n{summary}\n\n")).unwrap_or_default();
+    text.push_str("Conversation:");
+    text.extend(older.iter().map(|message| format!("\n\n{}", spoken(message))));
+    let text = if text_tokens(&text) > room { cut(&text, room).0 } else { text };
+    Prompt { messages: vec![Message::text(Role::System, system), Message::text(Role::User, text)], ..Prompt::default() }
 }
 
 fn instructions(window: &Window) -> String {

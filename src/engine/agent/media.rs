@@ -1,6 +1,6 @@
 //! Owns the files of a conversation: which ones a message names, how large they are, and their bytes for the provider.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::engine::drive::context::StepContext;
 use crate::engine::runs::names::user_id;
 use crate::model::chat::{Attachment, Message};
 use crate::model::event::Fault;
-use crate::model::memory::image_size;
+use crate::model::memory::{Measure, file_tokens, measure};
 use crate::providers::Media;
 
 /// Bytes of files that one call sends along; no provider takes more.
@@ -31,19 +31,24 @@ fn attachment(file: &Value) -> Option<Attachment> {
     })
 }
 
-/// Width and height of the images that messages name, as far as their files tell.
-pub(super) async fn image_sizes<'m>(
+/// Tokens of the files that messages name.
+pub(super) async fn tokens<'m>(
     context: &StepContext,
     messages: impl Iterator<Item = &'m Message>,
-) -> Result<HashMap<String, (u32, u32)>, Fault> {
-    let images = messages.flat_map(|message| &message.attachments).filter(|file| file.kind == "image");
-    let keys: HashSet<&str> = images.map(|file| file.storage_key.as_str()).collect();
-    let mut sizes = HashMap::with_capacity(keys.len());
-    for key in keys {
-        let head = context.world().file_head(&context.run().tenant, key).await?;
-        sizes.extend(head.and_then(|head| image_size(&head)).map(|size| (key.to_owned(), size)));
+) -> Result<HashMap<String, u64>, Fault> {
+    let mut known = HashMap::new();
+    for file in messages.flat_map(|message| &message.attachments) {
+        if known.contains_key(&file.storage_key) {
+            continue;
+        }
+        let bytes = match measure(&file.kind, &file.mime_type) {
+            Measure::Head => context.world().file_head(&context.run().tenant, &file.storage_key).await?.unwrap_or_default().into(),
+            Measure::Whole => read(context, file).await?.map(|media| media.bytes).unwrap_or_default(),
+            Measure::Kind => bytes::Bytes::new(),
+        };
+        known.insert(file.storage_key.clone(), file_tokens(&file.kind, &file.mime_type, &bytes));
     }
-    Ok(sizes)
+    Ok(known)
 }
 
 /// The files of a conversation.

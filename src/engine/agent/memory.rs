@@ -75,7 +75,7 @@ pub(super) struct Draft {
     pub(super) past: Past,
     user: Message,
     tools: u64,
-    images: HashMap<String, (u32, u32)>,
+    files: HashMap<String, u64>,
 }
 
 impl Draft {
@@ -87,13 +87,12 @@ impl Draft {
         }
         past.make_call_ids_unique();
         let messages = past.turns.iter().flat_map(|turn| &turn.said).map(|said| &said.message).chain([&user]);
-        let images = media::image_sizes(context, messages).await?;
-        let tools = tools.offers().iter().map(weight).sum();
-        Ok(Self { system: prompt::system_message(profile), past, user, tools, images })
+        let files = media::tokens(context, messages).await?;
+        Ok(Self { system: prompt::system_message(profile), past, user, tools: tools_tokens(tools, &[]), files })
     }
 
     pub(super) fn sizes(&self) -> Sizes {
-        let weigh = |message: &Message| estimate(message, |file| self.images.get(&file.storage_key).copied());
+        let weigh = |message: &Message| estimate(message, |file| self.files.get(&file.storage_key).copied().unwrap_or(0));
         let blank = if self.system.is_some() { "\n\n" } else { "" };
         Sizes {
             fixed: self.tools + self.system.as_ref().map_or(0, weigh),
@@ -116,6 +115,11 @@ impl Draft {
     }
 }
 
+/// What the offers of tools weigh.
+pub(super) fn tools_tokens(tools: &ToolTable<'_>, found: &[String]) -> u64 {
+    tools.offers(found).iter().map(weight).sum()
+}
+
 /// What a tool's offer weighs.
 fn weight(offer: &ToolOffer) -> u64 {
     let told = json!({"name": offer.name, "description": offer.description, "input_schema": offer.input_schema});
@@ -125,17 +129,22 @@ fn weight(offer: &ToolOffer) -> u64 {
 /// What became of a history that was too long, as the trace tells it.
 #[derive(Default)]
 pub(super) struct Report {
-    trimmed: usize,
+    pub(super) trimmed: usize,
+    pub(super) cleared: usize,
     pub(super) summarized: usize,
     pub(super) source: Option<&'static str>,
     pub(super) error: Option<String>,
 }
 
 impl Report {
-    fn told(&self, before: u64, after: u64, window: &Window) -> Value {
+    pub(super) fn told(&self, at: &str, before: u64, after: u64, window: &Window) -> Value {
+        let mode = match (self.summarized, self.cleared) {
+            (0, 0) => "non_destructive",
+            (0, _) => "clear_tool_results",
+            _ => "compaction",
+        };
         json!({
-            "mode": if self.summarized > 0 { "compaction" } else { "non_destructive" },
-            "trimmed_count": self.trimmed, "messages_summarized": self.summarized,
+            "at": at, "mode": mode, "trimmed_count": self.trimmed, "messages_summarized": self.summarized, "results_cleared": self.cleared,
             "tokens_before": before, "tokens_after": after, "over_budget_single": after > window.tokens,
             "summarization_enabled": window.summarises, "summarizer_source": self.source,
             "summarizer_fallback": self.error.is_some(), "summarizer_error": self.error,
@@ -165,7 +174,7 @@ pub(super) async fn fit(
         compaction::compact(context, profile, &window, &mut draft, &mut report).await?;
     }
     report.trimmed = draft.past.leave_out(window.left_out(&draft.sizes()));
-    let told = report.told(before.total(), draft.sizes().total(), &window);
+    let told = report.told("turn_start", before.total(), draft.sizes().total(), &window);
     context.measure("history", "memory", "history_compaction", told)?;
     Ok(draft.prompt())
 }

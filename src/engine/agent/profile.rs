@@ -6,7 +6,7 @@ use super::prompt::render;
 use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::drive::context::{ChatOverrides, StepContext};
 use crate::model::Id;
-use crate::model::agent::{Agent, MemoryConfig, OnLength, Parameters, ToolRef};
+use crate::model::agent::{Agent, MemoryConfig, OnLength, OnToolLimit, Parameters, ToolRef};
 use crate::model::budget::Cut;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::fallback::Fallback;
@@ -32,6 +32,9 @@ pub(in crate::engine) struct Profile {
     pub(super) tool_max_runs: u32,
     pub(super) parallel_tool_calls: Option<bool>,
     pub(super) on_length: OnLength,
+    pub(super) on_tool_limit: OnToolLimit,
+    /// Its text is told while it comes although a person may have to decide on calls.
+    pub(super) stream_approval: bool,
     pub(super) memory: MemoryConfig,
     /// Of the stored agent.
     pub(super) output_schema: Option<String>,
@@ -67,6 +70,8 @@ impl Profile {
             tool_max_runs: node.tool_max_runs.unwrap_or(agent.tool_max_runs),
             parallel_tool_calls: node.parallel_tool_calls.or(agent.parallel_tool_calls),
             on_length: node.on_length.unwrap_or(agent.on_length),
+            on_tool_limit: node.on_tool_limit.unwrap_or(agent.on_tool_limit),
+            stream_approval: node.stream_approval.unwrap_or(agent.stream_approval),
             memory: merged(&node.memory_config, agent.memory_config.as_ref()),
             output_schema: agent.output_schema.clone(),
             schema: agent.schema.clone(),
@@ -96,6 +101,8 @@ impl Profile {
             tool_max_runs: node.tool_max_runs.unwrap_or(10),
             parallel_tool_calls: node.parallel_tool_calls,
             on_length: node.on_length.unwrap_or_default(),
+            on_tool_limit: node.on_tool_limit.unwrap_or_default(),
+            stream_approval: node.stream_approval.unwrap_or(false),
             memory,
             output_schema: None,
             schema: None,
@@ -130,6 +137,8 @@ impl Profile {
             tool_max_runs: 1,
             parallel_tool_calls: None,
             on_length: node.on_length,
+            on_tool_limit: OnToolLimit::default(),
+            stream_approval: false,
             memory,
             output_schema: None,
             schema: None,
@@ -183,5 +192,6 @@ fn merged(node: &MemoryConfig, agent: Option<&MemoryConfig>) -> MemoryConfig {
         budget_rag: node.budget_rag.or(agent.budget_rag),
         budget_tool_results: node.budget_tool_results.or(agent.budget_tool_results),
         budget_state: node.budget_state.or(agent.budget_state),
+        inside_turn: node.inside_turn.or(agent.inside_turn),
     }
 }

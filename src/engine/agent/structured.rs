@@ -60,7 +60,7 @@ impl Shape {
         }
         sent.push(Message { tool_calls: Vec::new(), ..answer.message });
         sent.push(Message::text(Role::User, repair(&problems)));
-        let again = speaker.ask(number + 1, &sent, media, false).await?;
+        let again = speaker.ask(number + 1, &sent, media).await?;
         match self.read(&again) {
             Ok(value) => Ok((written(again.message, &value), value)),
             Err(problems) => {

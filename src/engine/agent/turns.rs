@@ -5,15 +5,19 @@ use futures_util::{StreamExt, stream};
 use super::approval::{self, CallDecision, Planned};
 use super::binding::{Bound, ToolTable};
 use super::ids::CallIds;
+use super::inside::Room;
+use super::limit::ANSWER_NOW;
 use super::media::{self, Files};
 use super::profile::Profile;
+use super::search;
 use super::structured::Shape;
-use super::{memory, specialist, words};
+use super::{SUMMARIZE, memory, specialist, words};
 use crate::engine::calls::tool_calls::ToolEnd;
 use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
 use crate::engine::drive::context::StepContext;
+use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
-use crate::model::event::{Fault, FaultCode, OWN_MODEL, PauseReason, ToolOutcome};
+use crate::model::event::{Fault, FaultCode, OWN_MODEL, PauseReason, ToolOutcome, Warning};
 use crate::providers::{Asker, ChatRequest, Media};
 
 /// Calls of one turn that run at the same time.
@@ -39,10 +43,18 @@ impl Scope {
     }
 
     /// The key of the n-th model call: the same when the step is entered again.
-    fn model_key(&self, number: u32) -> String {
+    pub(super) fn model_key(&self, number: u32) -> String {
         match &self.parent {
             Some(parent) => format!("{parent}/model:{number}"),
             None => format!("{OWN_MODEL}{number}"),
+        }
+    }
+
+    /// The key of the summary that is made before the n-th model call.
+    pub(super) fn summary_key(&self, number: u32, at: &str) -> String {
+        match &self.parent {
+            Some(parent) => format!("{parent}/{SUMMARIZE}:{number}/{at}"),
+            None => format!("{SUMMARIZE}:{number}/{at}"),
         }
     }
 }
@@ -87,16 +99,20 @@ enum Made {
 }
 
 /// A conversation while it goes on.
-struct Conversation {
+pub(super) struct Conversation {
     /// As the model is sent it.
-    sent: Vec<Message>,
+    pub(super) sent: Vec<Message>,
     /// The user message and all that followed, with whole results.
     kept: Vec<Message>,
-    media: Vec<Media>,
+    pub(super) media: Vec<Media>,
+    /// Tools that the model found and is offered from then on.
+    pub(super) found: Vec<String>,
+    pub(super) room: Room,
 }
 
 impl Conversation {
     fn push(&mut self, message: Message) {
+        self.room.add(&message);
         self.kept.push(message.clone());
         self.sent.push(message);
     }
@@ -109,17 +125,17 @@ impl Speaker<'_> {
         let Files { media, gone } = Box::pin(media::load(self.context, &mut prompt)).await?;
         kept.iter_mut().for_each(|message| message.attachments.retain(|file| !gone.contains(&file.storage_key)));
         let mut ids = CallIds::new(self.context, self.scope.parent.as_deref(), &prompt);
-        let mut conversation = Conversation { sent: prompt, kept, media };
+        let room = Room::new(self.context, &prompt);
+        let mut conversation = Conversation { sent: prompt, kept, media, found: Vec::new(), room };
         let mut rejected = false;
         let mut number = 1;
         loop {
-            let mut answer = self.ask(number, &conversation.sent, &conversation.media, true).await?;
+            let mut answer = self.ask_within(number, &mut conversation, false).await?;
             if answer.message.tool_calls.is_empty() {
                 return self.end(number, answer, conversation, rejected).await.map(Spoken::Answer);
             }
             if number > self.profile.tool_max_runs {
-                let text = format!("the model wanted tools in more than {} turns", self.profile.tool_max_runs);
-                return Err(Fault::new(FaultCode::ToolLimit, text));
+                return Box::pin(self.at_limit(number, conversation, rejected)).await;
             }
             ids.settle(number, &mut answer.message.tool_calls);
             let mut calls = approval::plan(self.context, self.tools, self.scope.parent.is_none(), &answer.message.tool_calls);
@@ -142,30 +158,53 @@ impl Speaker<'_> {
         }
     }
 
-    /// Asks the model once.
-    pub(super) async fn ask(&self, number: u32, messages: &[Message], media: &[Media], tools: bool) -> Result<ModelAnswer, Fault> {
-        self.context.model(&self.scope.model_key(number), self.call(messages, media, tools)).await
+    /// Asks the model once, without tools.
+    pub(super) async fn ask(&self, number: u32, messages: &[Message], media: &[Media]) -> Result<ModelAnswer, Fault> {
+        self.context.model(&self.scope.model_key(number), self.call(messages.to_vec(), media)).await
     }
 
-    fn call(&self, messages: &[Message], media: &[Media], tools: bool) -> ModelCall {
+    /// Asks the model once with its tools; for the last time when it may not call them any more.
+    pub(super) async fn ask_with(&self, number: u32, conversation: &Conversation, last: bool) -> Result<ModelAnswer, Fault> {
+        let mut messages = conversation.sent.clone();
+        messages.extend(last.then(|| Message::text(Role::User, ANSWER_NOW)));
+        let mut call = self.call(messages, &conversation.media);
+        call.request.tools = self.tools.offers(&conversation.found);
+        call.request.native_tools.clone_from(&self.tools.native);
+        call.request.parallel_tool_calls = self.profile.parallel_tool_calls;
+        call.request.tool_choice = if last { Some(ToolChoice::None) } else { self.choice(number, &mut call.warnings) };
+        call.warnings.extend(last.then(|| self.tool_limit()));
+        self.context.model(&self.scope.model_key(number), call).await
+    }
+
+    /// What was set for this call of the step; a tool that is not there cannot be wanted.
+    fn choice(&self, number: u32, warnings: &mut Vec<Warning>) -> Option<ToolChoice> {
+        let choice = self.profile.parameters.tool_choice.clone().filter(|choice| number == 1 || !choice.is_for_the_first_call())?;
+        match &choice {
+            ToolChoice::Tool(name) if self.tools.find(name).is_none() => {
+                let text = format!("`tool_choice` is left out: the agent has no tool `{name}`");
+                warnings.push(Warning { parameter: Some("tool_choice".into()), ..Warning::new("parameter_dropped", text) });
+                None
+            }
+            ToolChoice::Auto | ToolChoice::None | ToolChoice::Required | ToolChoice::Tool(_) => Some(choice),
+        }
+    }
+
+    fn call(&self, messages: Vec<Message>, media: &[Media]) -> ModelCall {
         let profile = self.profile;
-        let mut request = ChatRequest::new(profile.model.as_str(), messages.to_vec());
+        let mut request = ChatRequest::new(profile.model.as_str(), messages);
         request.media = media.to_vec();
-        request.parameters = profile.parameters.clone();
+        request.parameters = Parameters { tool_choice: None, ..profile.parameters.clone() };
         request.schema = self.shape.map(|shape| shape.schema.clone());
         request.live = self.scope.tell != Tell::Silent;
         request.credential.clone_from(&profile.credential);
         request.asker = Asker { node_id: Some(profile.node_id.to_string()), agent: profile.slug.clone(), ..Asker::default() };
-        if tools {
-            request.tools = self.tools.offers();
-            request.native_tools.clone_from(&self.tools.native);
-            request.parallel_tool_calls = profile.parallel_tool_calls;
-        }
-        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell: self.scope.tell, on_length: profile.on_length, others: profile.others() }
+        let (tell, on_length) = (self.scope.tell, profile.on_length);
+        let (others, warnings) = (profile.others(), Vec::new());
+        ModelCall { name: "chat", provider: profile.provider.clone(), request, tell, on_length, others, warnings }
     }
 
-    async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
-        let Conversation { sent, kept: mut messages, media } = conversation;
+    pub(super) async fn end(&self, number: u32, answer: ModelAnswer, conversation: Conversation, rejected: bool) -> Result<Answer, Fault> {
+        let Conversation { sent, kept: mut messages, media, .. } = conversation;
         let (message, value) = match self.shape {
             Some(shape) => Box::pin(shape.settle(self, number, answer, sent, &media)).await.map(|(message, value)| (message, Some(value)))?,
             None => (answer.message, None),
@@ -241,10 +280,13 @@ impl Speaker<'_> {
     /// Results enter the conversation in model order, cut to their budget; the kept ones stay whole.
     fn add_results(&self, conversation: &mut Conversation, results: Vec<ToolOutcome>) -> Result<(), Fault> {
         for outcome in results {
+            search::take(self.tools, &outcome, &mut conversation.found);
             let content = memory::enter(self.context, self.profile, &outcome.call_id, &outcome.name, outcome.result.clone())?;
             let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name), outcome.is_error);
             let whole = Message { tool_call_id, name, is_error, ..Message::text(Role::Tool, outcome.result) };
-            conversation.sent.push(Message { content, ..whole.clone() });
+            let sent = Message { content, ..whole.clone() };
+            conversation.room.add(&sent);
+            conversation.sent.push(sent);
             conversation.kept.push(whole);
         }
         Ok(())

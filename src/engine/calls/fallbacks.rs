@@ -80,7 +80,8 @@ impl InTurn<'_> {
         request.credential.clone_from(&candidate.credential);
         request.parameters.clone_from(&candidate.parameters);
         self.leave_out(&mut request);
-        ModelCall { name: call.name, provider: candidate.provider.clone(), request, tell: call.tell, on_length: call.on_length, others: Vec::new() }
+        let &ModelCall { name, tell, on_length, ref warnings, .. } = call;
+        ModelCall { name, provider: candidate.provider.clone(), request, tell, on_length, others: Vec::new(), warnings: warnings.clone() }
     }
 
     /// What one provider encrypted for itself, another one of its family cannot read: such messages go as text and calls alone.

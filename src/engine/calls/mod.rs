@@ -44,6 +44,8 @@ pub struct ModelCall {
     pub on_length: OnLength,
     /// Who is asked when it does not answer, in this order.
     pub others: Vec<Candidate>,
+    /// What people should know of it before it is made.
+    pub warnings: Vec<Warning>,
 }
 
 /// A conversation that is about to be begun.
@@ -78,6 +80,13 @@ pub struct ModelAnswer {
     pub structured: Option<Value>,
     /// Why it ended.
     pub finish: Finish,
+    /// Tokens of what it was sent, when the provider reported them.
+    pub prompt_tokens: Option<u64>,
+}
+
+/// Tokens of what a model was sent, as they are recorded.
+fn reported(usage: &Usage) -> Option<u64> {
+    Some(usage.tokens.prompt).filter(|tokens| *tokens > 0)
 }
 
 /// What was heard of a call while it was made.
@@ -169,7 +178,8 @@ impl StepContext {
         let CallOutcome::Message(part) = &done.outcome else { return Ok(None) };
         let message = self.messages(std::slice::from_ref(part)).await?.pop();
         let message = message.ok_or_else(|| Fault::new(FaultCode::Internal, "a recorded answer is missing"))?;
-        Ok(Some(ModelAnswer { message, structured: done.structured, finish: done.finish.as_deref().map_or(Finish::Stop, Finish::named) }))
+        let finish = done.finish.as_deref().map_or(Finish::Stop, Finish::named);
+        Ok(Some(ModelAnswer { message, structured: done.structured, finish, prompt_tokens: done.usage.as_ref().and_then(reported) }))
     }
 
     /// Messages that a summary of this step stands for.
@@ -194,7 +204,8 @@ impl StepContext {
         self.may_call()?;
         call.request.stream = self.world().providers.streams(&call.provider);
         let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
-        let mut warnings = self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now());
+        let mut warnings = std::mem::take(&mut call.warnings);
+        warnings.extend(self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now()));
         warnings.extend(turn.and_then(InTurn::warning));
         let span = self.begin_call(key, &mut call)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
@@ -217,7 +228,7 @@ impl StepContext {
 
     /// Records that a model is about to be asked; the span of the call.
     fn begin_call(&self, key: &str, call: &mut ModelCall) -> Result<Id, Fault> {
-        let ModelCall { name, provider, request, tell, on_length: _, others: _ } = call;
+        let ModelCall { name, provider, request, tell, on_length: _, others: _, warnings: _ } = call;
         let asker: Option<Arc<str>> = request.asker.node_id.as_deref().map(Arc::from);
         if let Some(asker) = &asker {
             let used = self.journal().with(|run| run.scripted.get(asker).cloned()).unwrap_or_default();
@@ -239,6 +250,7 @@ impl StepContext {
             provider: Some(provider.clone()),
             model: Some(request.model.clone()),
             prompt,
+            options: request.parameters.provider_options.clone(),
             asker,
         })))?;
         Ok(span)
@@ -312,7 +324,8 @@ impl StepContext {
                 call.finish = Some(reply.finish.as_str().to_owned());
                 call.warnings.extend(reply.warnings);
                 self.record_failed(Event::CallFinished(Box::new(call)), refused.as_ref().and_then(instead))?;
-                let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish };
+                let prompt_tokens = reported(&usage);
+                let answer = ModelAnswer { message: reply.message, structured: reply.structured, finish: reply.finish, prompt_tokens };
                 refused.map_or(Ok(answer), Err)
             }
             Err(failure) => {

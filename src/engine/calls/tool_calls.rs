@@ -128,6 +128,7 @@ impl StepContext {
             provider: None,
             model: None,
             prompt: Vec::new(),
+            options: serde_json::Map::new(),
             asker: None,
         })))
     }

@@ -55,6 +55,7 @@ impl StepContext {
             provider,
             model,
             prompt: Vec::new(),
+            options: serde_json::Map::new(),
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
@@ -108,6 +109,7 @@ impl StepContext {
             provider: Some(provider.to_owned()),
             model: Some(model.to_owned()),
             prompt: Vec::new(),
+            options: serde_json::Map::new(),
             asker: None,
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {

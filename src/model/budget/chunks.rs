@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::memory::text_tokens;
+use super::super::memory::{quarters_of, text_tokens};
 use super::super::template_text::text_of;
 use super::{Cut, MARKER_TOKENS, Source, Strategy, cut};
 
@@ -52,8 +52,9 @@ fn fitting(fixed: usize, pieces: impl Iterator<Item = usize>, budget: u64) -> us
     pieces.take_while(fits).count()
 }
 
+/// Quarters of tokens.
 fn characters(text: &str) -> usize {
-    text.chars().count()
+    text.chars().map(|letter| usize::try_from(quarters_of(letter)).unwrap_or(1)).sum()
 }
 
 fn of_blocks(blocks: &[(&str, &str)], budget: u64) -> (String, Strategy) {

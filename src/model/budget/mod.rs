@@ -7,14 +7,14 @@ use unicode_segmentation::GraphemeCursor;
 
 pub use chunks::cut_retrieved;
 
-use super::memory::text_tokens;
+use super::memory::{quarters_of, text_tokens};
 
 /// What stands where something was cut off.
 const MARKER: &str = "[truncated]";
 /// Tokens of the marker and the blank line before it.
 const MARKER_TOKENS: u64 = 4;
-/// Characters of a token.
-const TOKEN: usize = 4;
+/// Characters of a token, of which some take a whole one.
+const TOKEN: u64 = 4;
 
 /// Where a text was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,9 +83,15 @@ pub fn cut(text: &str, budget: u64) -> (String, Strategy) {
     if budget <= MARKER_TOKENS {
         return (MARKER.to_owned(), Strategy::Hard);
     }
-    let room = usize::try_from(budget - MARKER_TOKENS).unwrap_or(usize::MAX).saturating_mul(TOKEN);
-    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
-    let (end, strategy) = match sentence_end(text, end, room) {
+    let room = (budget - MARKER_TOKENS).saturating_mul(TOKEN);
+    let (mut used, mut kept) = (0, 0);
+    let over = text.char_indices().find(|(_, letter)| {
+        used += quarters_of(*letter);
+        kept += usize::from(used <= room);
+        used > room
+    });
+    let end = over.map_or(text.len(), |(at, _)| at);
+    let (end, strategy) = match sentence_end(text, end, kept) {
         Some(end) => (end, Strategy::Sentence),
         None => (whole(text, end), Strategy::Hard),
     };
@@ -95,13 +101,13 @@ pub fn cut(text: &str, budget: u64) -> (String, Strategy) {
     }
 }
 
-/// The end of a sentence in the last tenth of the first `room` characters, which take `end` bytes.
-fn sentence_end(text: &str, end: usize, room: usize) -> Option<usize> {
+/// The end of a sentence in the last tenth of the first `kept` characters, which take `end` bytes.
+fn sentence_end(text: &str, end: usize, kept: usize) -> Option<usize> {
     let last_tenth = text[..end].char_indices().rev().take_while({
         let mut behind = 0;
         move |_| {
             behind += 1;
-            10 * (behind - 1) < room
+            10 * (behind - 1) < kept
         }
     });
     let mut ends = last_tenth.filter(|(_, letter)| matches!(letter, '.' | '!' | '?')).map(|(at, _)| at + 1);

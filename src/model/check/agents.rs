@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::super::agent::ToolRef;
+use super::super::agent::{ToolChoice, ToolRef};
 use super::super::graph::GraphNode;
 use super::super::node::{AgentNode, ConfigMode, McpNode, Node};
 use super::super::wiring;
@@ -85,6 +85,22 @@ fn names(subject: &Subject<'_>, at: usize, node: &GraphNode, agent: &AgentNode, 
             report.add(IssueCode::ToolNameDuplicate, "", node.spot(), &[("node", node.label()), ("tool", &name)]);
         }
     }
+    if let Some(ToolChoice::Tool(name)) = &agent.parameters.tool_choice
+        && !is_among(name, &seen)
+    {
+        let expected = report.phrase("expected.tool_choice", &[]);
+        let field = "parameters.tool_choice";
+        let values = [("node", node.label()), ("field", field), ("expected", &*expected)];
+        report.add(IssueCode::NodeDataInvalid, "", node.spot().field("data.parameters.tool_choice"), &values);
+    }
+}
+
+/// A name of a tool is known, or may be: what a server has is only known when it is asked, and a clash gives its tools a prefix.
+fn is_among(name: &str, seen: &HashSet<String>) -> bool {
+    seen.iter().any(|known| match known.strip_prefix("mcp:").map(|known| known.split_once('/')) {
+        None => known == name,
+        Some(tool) => tool.is_none_or(|(_, tool)| name.ends_with(tool)),
+    })
 }
 
 fn offered(subject: &Subject<'_>, tool: &ToolRef) -> Vec<String> {
@@ -139,6 +155,12 @@ pub(super) fn is_approval_enabled(subject: &Subject<'_>, at: usize, agent: &Agen
     agent.require_tool_approval.unwrap_or(stored.require_tool_approval)
         || stored.gated_tool
         || (agent.is_inline() && (agent.tools.iter().any(|tool| is_gated(subject, tool)) || is_bound_gated(subject, at)))
+}
+
+/// Its text is told while it comes although approval is enabled.
+pub(super) fn streams_approval(subject: &Subject<'_>, agent: &AgentNode) -> bool {
+    let stored = || agent.agent_id.as_deref().filter(|_| !agent.is_inline()).and_then(|id| subject.known.agent(id)).unwrap_or_default();
+    agent.stream_approval.unwrap_or_else(|| stored().stream_approval)
 }
 
 fn is_gated(subject: &Subject<'_>, tool: &ToolRef) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::agent::{CacheTtl, Parameters, ToolRef};
+use super::super::agent::{CacheTtl, Parameters, ToolChoice, ToolRef, refused_option};
 use super::super::fallback::{self, Fallback};
 use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
@@ -184,7 +184,20 @@ fn parameters(value: &Value) -> Fit {
     member(fields, "reasoning_effort", |value| fits(value.is_string(), "expected.text"))?;
     member(fields, "stop", texts)?;
     member(fields, "cache_ttl", |value| choice(value, &CacheTtl::NAMES))?;
+    member(fields, "tool_choice", tool_choice)?;
+    member(fields, "provider_options", provider_options)?;
     readable::<Parameters>(value)
+}
+
+fn tool_choice(value: &Value) -> Fit {
+    let names = value.as_object().is_some_and(|members| members.len() == 1 && members.get("tool").is_some_and(Value::is_string));
+    let word = value.as_str().is_some_and(|word| ToolChoice::WORDS.contains(&word));
+    fits(names || word, "expected.tool_choice")
+}
+
+fn provider_options(value: &Value) -> Fit {
+    let refused = refused_option(object(value)?);
+    refused.map_or(Ok(()), |at| wrong("expected.provider_options").map_err(|wrong: Wrong| wrong.within(&at)))
 }
 
 fn texts(value: &Value) -> Fit {
@@ -217,6 +230,7 @@ fn tool_ref(value: &Value) -> Fit {
     member(fields, "exclude", texts)?;
     member(fields, "require_approval", flag)?;
     member(fields, "idempotent", flag)?;
+    member(fields, "always", flag)?;
     readable::<ToolRef>(value)
 }
 

@@ -3,7 +3,7 @@
 use super::super::graph::{GraphNode, NodeKind};
 use super::super::node::{LoopNode, Node, OnMax};
 use super::Subject;
-use super::agents::{has_native_tool, is_approval_enabled};
+use super::agents::{has_native_tool, is_approval_enabled, streams_approval};
 use super::handles::source_handles;
 use super::issue::{IssueCode, Report};
 
@@ -63,7 +63,7 @@ fn node_alone(subject: &Subject<'_>, at: usize, node: &GraphNode, report: &mut R
         Node::Loop(data) if data.test.is_none() => report.add(IssueCode::LoopWithoutCondition, "", node.spot(), &values),
         Node::Agent(agent) => {
             let approval = is_approval_enabled(subject, at, agent);
-            if agent.stream && (agent.structured || approval) {
+            if agent.stream && (agent.structured || (approval && !streams_approval(subject, agent))) {
                 report.add(IssueCode::StreamIgnored, "", node.spot().field("data.stream"), &values);
             }
             if approval && has_native_tool(subject, agent) {

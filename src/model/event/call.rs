@@ -59,6 +59,9 @@ pub struct CallStarted {
     /// What a model is sent, as parts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub prompt: Vec<PartHash>,
+    /// Of a model: what its request has beside what the studio sets, by provider.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub options: serde_json::Map<String, Value>,
     /// Of a model: the node that asks; a specialist's differs from the step's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asker: Option<Arc<str>>,
@@ -68,7 +71,7 @@ impl CallStarted {
     /// The tool call that it is made for, as its key says: a specialist's model call, the embedding of a search.
     #[must_use]
     pub fn within(&self) -> Option<&str> {
-        let specialist = self.key.rsplit_once("/model:").map(|(call, _)| call);
+        let specialist = ["/model:", "/summarize:"].iter().find_map(|mark| Some(self.key.rsplit_once(mark)?.0));
         specialist.or_else(|| self.key.strip_suffix("/embed")?.strip_prefix("tool:"))
     }
 }

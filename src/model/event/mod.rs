@@ -24,6 +24,7 @@ pub use fault::{DoubtfulCall, Fault, FaultCode};
 pub use question::{Asked, OpenQuestion, Question, Said};
 pub use step::{Measured, Pause, PauseReason, PureOutcome, StepCompleted, StepRan, StepStarted, Turn};
 pub use warning::Warning;
+pub(super) use weight::of_value as weight_of;
 
 use super::chat::ToolCall;
 use super::{Id, Timestamp};

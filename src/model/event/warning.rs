@@ -22,6 +22,9 @@ impl Warning {
     /// Another model answered than the one that was to.
     pub const FALLBACK: &'static str = "fallback";
 
+    /// The model wanted tools in more turns than it may, and answered without.
+    pub const TOOL_LIMIT: &'static str = "tool_limit";
+
     /// A warning of a code with a message.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into(), parameter: None }

@@ -1,5 +1,8 @@
 //! Owns which part of a conversation fits into a window: what is sent, what is summarised, what is left out.
 
+/// Share of the window above which room is made while a turn goes on, where nothing is summarised.
+const INSIDE: f64 = 0.85;
+
 /// A window and how it is kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
@@ -62,6 +65,19 @@ impl Window {
             over
         };
         sizes.turns.iter().take_while(over).count()
+    }
+
+    /// Tokens above which room is made while a turn goes on.
+    #[must_use]
+    pub fn most_inside(&self) -> u64 {
+        let share = if self.summarises { self.threshold } else { INSIDE };
+        (share * self.tokens as f64) as u64
+    }
+
+    /// Tokens that are left when room was made: far below, so that what a provider keeps of the prompt holds for many calls.
+    #[must_use]
+    pub const fn left_inside(&self) -> u64 {
+        self.tokens.saturating_mul(3) / 5
     }
 
     /// Tokens that a summary may have.

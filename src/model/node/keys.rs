@@ -1,5 +1,6 @@
 //! Owns the data keys of every node type: name, type, range, default. Validation and the graph schema read this table.
 
+use super::super::agent::{InsideTurn, OnToolLimit};
 use super::super::graph::NodeKind;
 
 /// What a data key holds.
@@ -127,12 +128,15 @@ const AGENT: &[Key] = &[
     key("tool_max_runs", KeyType::Whole(1, 100), "10"),
     key("parallel_tool_calls", KeyType::Flag, NONE),
     key("on_length", KeyType::Choice(&["keep", "fail"]), NONE),
+    key("on_tool_limit", KeyType::Choice(&OnToolLimit::NAMES), NONE),
+    key("stream_approval", KeyType::Flag, NONE),
     key("memory", KeyType::Choice(&["own", "shared", "none"]), r#""own""#),
     key("context_window", KeyType::Whole(256, MOST), NONE),
     key("driver", KeyType::Choice(&["database", "in_memory"]), NONE),
     key("summarization_enabled", KeyType::Flag, NONE),
     key("summarization_threshold", KeyType::Number(0.0, 1.0, true), NONE),
     key("budget_tool_results", KeyType::Whole(1, MOST), NONE),
+    key("inside_turn", KeyType::Choice(&InsideTurn::NAMES), NONE),
     key("tool_mode", KeyType::Flag, "false"),
     key("tool_exposure", KeyType::Exposure, NONE),
 ];
@@ -167,6 +171,7 @@ const TOOL: &[Key] = &[
     key("config", KeyType::Object, "{}"),
     key("output_key", KeyType::OutputKey, r#""tool_result""#),
     key("idempotent", KeyType::Flag, "false"),
+    key("always", KeyType::Flag, "false"),
     key("checkpoint", KeyType::Flag, "false"),
 ];
 
@@ -176,6 +181,7 @@ const MCP: &[Key] = &[
     key("parameters", KeyType::TemplateObject, "{}"),
     key("output_key", KeyType::OutputKey, r#""mcp_result""#),
     key("idempotent", KeyType::Flag, "false"),
+    key("always", KeyType::Flag, "false"),
 ];
 
 const HUMAN: &[Key] = &[key("prompt", KeyType::Template, r#""""#), key("output_key", KeyType::OutputKey, r#""human_response""#)];

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(super) use fields::{is_output_key, without_nulls};
 
-use super::agent::{MemoryConfig, OnLength, Parameters, ToolRef};
+use super::agent::{MemoryConfig, OnLength, OnToolLimit, Parameters, ToolRef};
 use super::arguments::Arguments;
 use super::condition::Test;
 use super::event::Change;
@@ -146,6 +146,10 @@ pub struct AgentNode {
     pub parallel_tool_calls: Option<bool>,
     /// None: the agent's own, else it is kept.
     pub on_length: Option<OnLength>,
+    /// None: the agent's own, else it answers.
+    pub on_tool_limit: Option<OnToolLimit>,
+    /// None: the agent's own, else false.
+    pub stream_approval: Option<bool>,
     pub vision: bool,
     pub memory: Memory,
     /// Each key that is none: the agent's own.
@@ -224,6 +228,8 @@ pub struct ToolNode {
     pub config: serde_json::Map<String, Value>,
     pub output_key: Arc<str>,
     pub idempotent: bool,
+    /// As a tool of an agent: offered also where most must be searched for.
+    pub always: bool,
     pub checkpoint: bool,
 }
 
@@ -237,6 +243,8 @@ pub struct McpNode {
     pub parameters: Arguments,
     pub output_key: Arc<str>,
     pub idempotent: bool,
+    /// As of a tool node.
+    pub always: bool,
 }
 
 /// Waits for a person.

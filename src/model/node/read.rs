@@ -83,6 +83,8 @@ fn agent(fields: Fields<'_>) -> AgentNode {
         tool_max_runs: fields.small("tool_max_runs"),
         parallel_tool_calls: fields.maybe_flag("parallel_tool_calls"),
         on_length: on_length(fields),
+        on_tool_limit: fields.typed("on_tool_limit"),
+        stream_approval: fields.maybe_flag("stream_approval"),
         vision: fields.flag("vision", true),
         memory: match fields.value("memory").and_then(Value::as_str) {
             Some("shared") => Memory::Shared,
@@ -112,6 +114,7 @@ fn memory_config(fields: Fields<'_>) -> MemoryConfig {
         budget_rag: fields.count("budget_rag"),
         budget_tool_results: fields.count("budget_tool_results"),
         budget_state: fields.count("budget_state"),
+        inside_turn: fields.typed("inside_turn"),
     }
 }
 
@@ -171,6 +174,7 @@ fn tool(fields: Fields<'_>) -> ToolNode {
         config: fields.object("config").cloned().unwrap_or_default(),
         output_key: fields.key("tool_result"),
         idempotent: fields.flag("idempotent", false),
+        always: fields.flag("always", false),
         checkpoint: fields.flag("checkpoint", false),
     }
 }
@@ -183,6 +187,7 @@ fn mcp(fields: Fields<'_>) -> McpNode {
         parameters: fields.references("parameters"),
         output_key: fields.key("mcp_result"),
         idempotent: fields.flag("idempotent", false),
+        always: fields.flag("always", false),
     }
 }
 

@@ -41,6 +41,9 @@ impl Masks {
                 if call.arguments.is_some() && let Some(arguments) = &mut Arc::make_mut(call).arguments {
                     self.value(arguments);
                 }
+                if !call.options.is_empty() {
+                    Arc::make_mut(call).options.values_mut().for_each(|value| self.value(value));
+                }
             }
             Event::CallFinished(call) => self.finished(call),
             Event::Measured(measured) => self.value(&mut measured.output),

@@ -295,6 +295,7 @@ impl Run {
                 outcome: call.outcome.clone(),
                 structured: call.structured.clone(),
                 finish: call.finish.clone(),
+                usage: call.usage,
             };
             step.calls.insert(call.key.clone(), Call::Done(Box::new(done)));
         }

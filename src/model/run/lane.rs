@@ -161,6 +161,8 @@ pub struct Finished {
     pub structured: Option<Value>,
     /// Of a model.
     pub finish: Option<String>,
+    /// What it took.
+    pub usage: Option<Usage>,
 }
 
 /// The branches of a fork that is open.

@@ -29,6 +29,8 @@ pub struct Span {
     pub output: Option<Value>,
     /// What a model was sent, as parts.
     pub prompt: Vec<PartHash>,
+    /// What its request has beside what the studio sets, by provider.
+    pub options: Map<String, Value>,
     /// What it answered, as a part.
     pub answer: Option<PartHash>,
     pub finish: Option<String>,
@@ -62,6 +64,7 @@ impl Span {
             input: call.arguments.clone(),
             output: None,
             prompt: call.prompt.clone(),
+            options: call.options.clone(),
             answer: None,
             finish: None,
             cost_source: None,
@@ -88,6 +91,7 @@ impl Span {
             input: None,
             output: Some(measured.output.clone()),
             prompt: Vec::new(),
+            options: Map::new(),
             answer: None,
             finish: None,
             cost_source: None,
@@ -166,6 +170,9 @@ impl Span {
             && matches!(self.kind, "llm" | "embedding")
         {
             fields.extend(usage(&self.usage.unwrap_or_default()));
+            if payloads && !self.options.is_empty() {
+                fields.insert("provider_options".into(), self.options.clone().into());
+            }
             fields.extend(self.cost_source.map(|source| ("cost_source".to_owned(), json!(source))));
             fields.extend(self.waited_ms.map(|waited| ("waited_ms".to_owned(), waited.into())));
             super::add_ending(fields, self.finish.as_deref(), &self.warnings);

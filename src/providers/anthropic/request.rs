@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::model::{self, Thinking};
 use super::{KIND, blocks, marks};
+use crate::model::agent::ToolChoice;
 use crate::model::registry::{Facts, Structured};
 use crate::providers::{ChatRequest, NativeTool, instruct, strict};
 
@@ -113,9 +114,25 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         return add_past_tools(body, request);
     }
     body.insert("tools".into(), tools.into());
-    if request.parallel_tool_calls == Some(false) {
-        body.insert("tool_choice".into(), json!({"type": "auto", "disable_parallel_tool_use": true}));
+    if let Some(choice) = choice_of(request) {
+        body.insert("tool_choice".into(), choice);
     }
+}
+
+/// Whether and which tools are called, and whether several at once.
+fn choice_of(request: &ChatRequest) -> Option<Value> {
+    let one = request.parallel_tool_calls == Some(false);
+    let mut choice = match &request.tool_choice {
+        None if !one => return None,
+        None | Some(ToolChoice::Auto) => json!({"type": "auto"}),
+        Some(ToolChoice::None) => return Some(json!({"type": "none"})),
+        Some(ToolChoice::Required) => json!({"type": "any"}),
+        Some(ToolChoice::Tool(name)) => json!({"type": "tool", "name": name}),
+    };
+    if let (true, Some(members)) = (one, choice.as_object_mut()) {
+        members.insert("disable_parallel_tool_use".into(), true.into());
+    }
+    Some(choice)
 }
 
 /// A conversation that holds calls is refused without its tools, also when none is on offer any more.

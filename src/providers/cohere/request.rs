@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::FAMILY;
+use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, Role};
 use crate::providers::files::{self, File, Kind};
 use crate::providers::openai::request::call;
@@ -38,6 +39,12 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     }).collect();
     if !tools.is_empty() {
         body.insert("tools".into(), tools.into());
+        let choice = match request.tool_choice {
+            Some(ToolChoice::None) => Some("NONE"),
+            Some(ToolChoice::Required) => Some("REQUIRED"),
+            Some(ToolChoice::Auto | ToolChoice::Tool(_)) | None => None,
+        };
+        body.extend(choice.map(|choice| ("tool_choice".to_owned(), choice.into())));
     }
     if let Some(schema) = native {
         body.insert("response_format".into(), json!({"type": "json_object", "json_schema": subset::only(schema, &KEYWORDS)}));

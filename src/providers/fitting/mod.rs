@@ -5,7 +5,7 @@ use super::files::{self, Kind};
 use super::strict::{self, Mode};
 use super::{ChatRequest, Media};
 use crate::model::Timestamp;
-use crate::model::agent::Parameters;
+use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::event::Warning;
 use crate::model::registry::{Facts, Medium, Reasoning};
 
@@ -30,6 +30,9 @@ pub(super) fn fit(request: &mut ChatRequest, facts: &Facts, now: Timestamp) -> V
 pub(super) fn fit_anthropic(request: &mut ChatRequest, facts: &Facts, version: Option<&str>, warnings: &mut Vec<Warning>) {
     let thinks =
         facts.reasoning != Some(Reasoning::None) && request.parameters.reasoning_effort.as_deref().is_some_and(|effort| effort != "none");
+    if thinks && request.tool_choice.take_if(|choice| choice.is_for_the_first_call()).is_some() {
+        warnings.push(dropped("tool_choice", "is not taken while the model thinks"));
+    }
     if thinks {
         drop_sampling(&mut request.parameters, "is not taken while the model thinks", warnings);
     } else if version.is_some_and(|version| version > SAMPLING) {
@@ -47,6 +50,16 @@ pub(super) fn schema(request: &ChatRequest, mode: &Mode, warnings: &mut Vec<Warn
             request.model
         );
         warnings.push(Warning { parameter: Some("schema".into()), ..Warning::new("schema_weakened", text) });
+    }
+}
+
+/// A choice of tools that the family or the model cannot be told.
+pub(super) fn tool_choice(request: &mut ChatRequest, facts: &Facts, takes: impl FnOnce(&ToolChoice) -> bool, warnings: &mut Vec<Warning>) {
+    let taken = facts.tool_choice != Some(false);
+    if let Some(choice) = request.tool_choice.take_if(|choice| !(taken && takes(choice)))
+        && choice != ToolChoice::Auto
+    {
+        warnings.push(dropped("tool_choice", &format!("is not taken by `{}`", request.model)));
     }
 }
 
@@ -119,7 +132,7 @@ fn tools(request: &mut ChatRequest, facts: &Facts, warnings: &mut Vec<Warning>) 
         warnings.push(dropped("tools", &why));
     }
     if request.tools.is_empty() && request.native_tools.is_empty() {
-        request.parallel_tool_calls = None;
+        (request.parallel_tool_calls, request.tool_choice) = (None, None);
     } else if facts.parallel_tools == Some(false) {
         warnings.extend(request.parallel_tool_calls.take().map(|_| dropped("parallel_tool_calls", &why)));
     }

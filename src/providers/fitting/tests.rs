@@ -178,3 +178,43 @@ fn a_file_that_is_not_read_is_named() {
     let kinds: Vec<&Value> = told.as_array().expect("parts").iter().map(|part| &part["type"]).collect();
     assert_eq!(kinds, [&json!("text"); 5]);
 }
+
+#[test]
+fn each_family_is_told_which_tools_to_call_in_its_own_words() {
+    let told = |kind: &str, choice: ToolChoice| {
+        let request = ChatRequest { tool_choice: Some(choice), parallel_tool_calls: None, ..rich() };
+        let body = body(kind, &request);
+        body.get("tool_choice").or_else(|| body.pointer("/toolConfig/functionCallingConfig")).cloned().unwrap_or(Value::Null)
+    };
+    let wanted = |kind: &str| match kind {
+        "openai" => [json!("auto"), json!("none"), json!("required"), json!({"type": "function", "function": {"name": "t"}})],
+        "openai-responses" => [json!("auto"), json!("none"), json!("required"), json!({"type": "function", "name": "t"})],
+        "anthropic" => [json!({"type": "auto"}), json!({"type": "none"}), json!({"type": "any"}), json!({"type": "tool", "name": "t"})],
+        "gemini" => {
+            [json!({"mode": "AUTO"}), json!({"mode": "NONE"}), json!({"mode": "ANY"}), json!({"mode": "ANY", "allowedFunctionNames": ["t"]})]
+        }
+        "cohere" => [Value::Null, json!("NONE"), json!("REQUIRED"), Value::Null],
+        _ => [Value::Null, Value::Null, Value::Null, Value::Null],
+    };
+    for kind in ["openai", "openai-responses", "anthropic", "gemini", "cohere", "ollama"] {
+        let choices = [ToolChoice::Auto, ToolChoice::None, ToolChoice::Required, ToolChoice::Tool("t".into())];
+        assert_eq!(choices.map(|choice| told(kind, choice)), wanted(kind), "{kind}");
+    }
+    let one = ChatRequest { tool_choice: Some(ToolChoice::Required), ..rich() };
+    assert_eq!(body("anthropic", &one)["tool_choice"], json!({"type": "any", "disable_parallel_tool_use": true}));
+}
+
+#[test]
+fn a_choice_of_tools_that_is_not_taken_is_told() {
+    let check = |choice, facts: &Facts, taken: bool, wanted: &[&str]| {
+        let (mut request, mut warnings) = (ChatRequest { tool_choice: Some(choice), ..rich() }, Vec::new());
+        tool_choice(&mut request, facts, |_| taken, &mut warnings);
+        let told: Vec<&str> = warnings.iter().map(|warning| &*warning.code).collect();
+        assert_eq!((request.tool_choice.is_some(), told.as_slice()), (wanted.is_empty() && taken, wanted));
+    };
+    let none = Facts { tool_choice: Some(false), ..Facts::default() };
+    check(ToolChoice::Required, &Facts::default(), true, &[]);
+    check(ToolChoice::Required, &Facts::default(), false, &["parameter_dropped"]);
+    check(ToolChoice::Required, &none, true, &["parameter_dropped"]);
+    check(ToolChoice::Auto, &Facts::default(), false, &[]);
+}

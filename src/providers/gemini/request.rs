@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{FAMILY, model, parts, unsigned};
+use crate::model::agent::ToolChoice;
 use crate::model::registry::{Facts, Structured};
 use crate::providers::{ChatRequest, instruct, subset};
 
@@ -69,8 +70,22 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     let declared = (!functions.is_empty()).then(|| json!({ "functionDeclarations": functions }));
     let native = request.native_tools.iter().map(|tool| json!({ native_name(&tool.kind): tool.config }));
     let tools: Vec<Value> = declared.into_iter().chain(native).collect();
-    if !tools.is_empty() {
-        body.insert("tools".into(), tools.into());
+    if tools.is_empty() {
+        return;
+    }
+    body.insert("tools".into(), tools.into());
+    if let Some(choice) = request.tool_choice.as_ref().filter(|_| !request.tools.is_empty()) {
+        body.insert("toolConfig".into(), json!({"functionCallingConfig": choice_of(choice)}));
+    }
+}
+
+/// Whether and which tools are called.
+fn choice_of(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!({"mode": "AUTO"}),
+        ToolChoice::None => json!({"mode": "NONE"}),
+        ToolChoice::Required => json!({"mode": "ANY"}),
+        ToolChoice::Tool(name) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
     }
 }
 

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 use self::line::{Line, Place};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::ProviderLimits;
-use crate::model::chat::Tokens;
+use crate::model::chat::{Attachment, Tokens};
 use crate::model::event::FaultCode;
-use crate::model::memory::{estimate, text_tokens};
+use crate::model::memory::{estimate, file_tokens, text_tokens};
 use crate::sync::Mutex;
 
 /// The stretch of time that requests and tokens are counted in.
@@ -371,5 +371,9 @@ pub(super) fn weigh_texts(texts: &[String]) -> u64 {
 /// About how many tokens a request has.
 pub(super) fn weigh(request: &ChatRequest) -> u64 {
     let tools = request.tools.iter().map(|tool| text_tokens(&tool.description) + text_tokens(&tool.input_schema.to_string()));
-    request.messages.iter().map(|message| estimate(message, |_| None)).sum::<u64>() + tools.sum::<u64>()
+    let weigh = |file: &Attachment| {
+        let media = request.media.iter().find(|media| media.storage_key == file.storage_key);
+        media.map_or(0, |media| file_tokens(&file.kind, &media.mime_type, &media.bytes))
+    };
+    request.messages.iter().map(|message| estimate(message, weigh)).sum::<u64>() + tools.sum::<u64>()
 }

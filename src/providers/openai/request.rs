@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::FAMILY;
 use super::dialect::{Dialect, Structure};
 use super::own;
-use crate::model::agent::Parameters;
+use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::providers::files::{self, File, Kind};
 use crate::providers::reply::object;
@@ -83,8 +83,19 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         return;
     }
     body.insert("tools".into(), tools.into());
+    body.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), choice_of(choice))));
     if let Some(parallel) = request.parallel_tool_calls {
         body.insert("parallel_tool_calls".into(), parallel.into());
+    }
+}
+
+/// Whether and which tools are called.
+fn choice_of(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Tool(name) => json!({"type": "function", "function": {"name": name}}),
     }
 }
 

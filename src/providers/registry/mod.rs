@@ -1,11 +1,14 @@
 //! Owns the known providers: how an id becomes a provider, and the one door to all of them.
 
+mod options;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
+use serde_json::{Map, Value};
 
 use super::anthropic::Anthropic;
 use super::cohere::Cohere;
@@ -163,6 +166,7 @@ impl Providers {
         if entry.family == Family::Anthropic {
             fitting::fit_anthropic(request, &facts, entry.settings.api_version.as_deref(), &mut warnings);
         }
+        fitting::tool_choice(request, &facts, |choice| entry.takes_choice(choice), &mut warnings);
         if request.schema.is_some()
             && let Some(mode) = entry.strict_mode(&facts)
         {
@@ -245,6 +249,8 @@ struct Found {
     headers: Vec<(HeaderName, HeaderValue)>,
     /// All secrets in it.
     secrets: Vec<Secret>,
+    /// Members of the request that the agent or the node adds.
+    options: Map<String, Value>,
 }
 
 fn header(name: &str, value: &str, secret: Option<&Secret>) -> Result<(HeaderName, HeaderValue), ProviderFailure> {
@@ -294,6 +300,7 @@ impl Named<'_> {
             base_url: self.entry.base_url(self.id)?,
             credential: found.credential.clone(),
             headers: found.headers.clone(),
+            options: found.options.clone(),
             patience: self.entry.patience,
             until: self.entry.patience.until(),
             outbound: Arc::clone(&self.all.outbound),
@@ -306,7 +313,8 @@ impl Provider for Named<'_> {
     fn chat<'a>(&'a self, request: &'a ChatRequest, deltas: Deltas<'a>) -> BoxFuture<'a, Result<ChatReply, ProviderFailure>> {
         Box::pin(async move {
             self.must_have(&request.native_tools)?;
-            let found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
+            let mut found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
+            found.options = self.entry.options(self.id, &request.parameters.provider_options);
             let pass = self.entry.gate.admit(&request.asker.tenant, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             if masker.is_empty() {
@@ -420,15 +428,6 @@ impl Entry {
         }
     }
 
-    /// It finds the beginning of a prompt by a key. Azure's older interface refuses members that it does not know.
-    fn takes_cache_key(&self) -> bool {
-        match self.dialect.as_str() {
-            "openai" | "openai-responses" => true,
-            "azure-openai" => self.base_url.trim_end_matches('/').ends_with("/v1"),
-            _ => false,
-        }
-    }
-
     fn has_native_tools(&self) -> bool {
         match self.family {
             Family::OpenAi => self.dialect().native_tools,
@@ -445,8 +444,7 @@ impl Entry {
         let mut dialect = Dialect::of(&self.dialect).with(&self.settings.quirks);
         if let Some(azure) = &mut dialect.azure {
             azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
-            let named = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?)));
-            azure.deployments = named.collect();
+            azure.deployments = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?))).collect();
         }
         dialect
     }

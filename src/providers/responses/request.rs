@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{FAMILY, items};
-use crate::model::agent::Parameters;
+use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::registry::{Reasoning, Structured};
 use crate::providers::openai::request::strictly;
 use crate::providers::{ChatRequest, NativeTool, instruct};
@@ -67,12 +67,23 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
         return;
     }
     body.insert("tools".into(), tools.into());
+    body.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), choice_of(choice))));
     if let Some(parallel) = request.parallel_tool_calls {
         body.insert("parallel_tool_calls".into(), parallel.into());
     }
 }
 
 /// There is no setting for texts that end the answer.
+/// Whether and which tools are called.
+fn choice_of(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
+    }
+}
+
 fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters) {
     let effort = parameters.reasoning_effort.as_ref().map(|effort| json!({ "effort": effort }));
     let settings = [

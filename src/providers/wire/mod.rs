@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::halves::Halves;
@@ -29,6 +29,8 @@ pub struct Wire {
     pub credential: Option<Secret>,
     /// Further headers, resolved.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Further members of each body.
+    pub options: Map<String, Value>,
     /// How long it may take.
     pub patience: Patience,
     /// When the call that it was made for must be over.
@@ -58,13 +60,28 @@ impl Wire {
     }
 
     /// Sends JSON, of which only the text is kept while the provider is waited for. Configured headers win over the family's own.
-    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: Value) -> Result<Answer, ProviderFailure> {
+    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, mut body: Value) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
         headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
+        for (name, value) in &self.options {
+            merge(&mut body[name.as_str()], value);
+        }
         let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
         drop(body);
         let request = Request { url, headers, body: Bytes::from(text) };
         self.outbound.open(&request, &self.patience, self.until, &self.gate).await
+    }
+}
+
+/// Puts a value over another: objects member by member, anything else as a whole.
+pub(super) fn merge(value: &mut Value, over: &Value) {
+    match (value, over) {
+        (Value::Object(members), Value::Object(over)) => {
+            for (name, over) in over {
+                merge(members.entry(name.as_str()).or_insert(Value::Null), over);
+            }
+        }
+        (value, over) => value.clone_from(over),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::agent::CacheTtl;
+use crate::model::agent::{CacheTtl, InsideTurn, OWN_MEMBERS, OnToolLimit, ToolChoice, refused_option};
 use crate::model::fallback;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Fields;
@@ -25,6 +25,12 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.insert("tool_max_runs".into(), fields.integer("tool_max_runs", 1..=100).unwrap_or(10).into());
     body.insert("parallel_tool_calls".into(), fields.maybe_flag("parallel_tool_calls").into());
     body.insert("on_length".into(), fields.choice("on_length", &["keep", "fail"]).unwrap_or("keep").into());
+    if let Some(limit) = fields.choice("on_tool_limit", &OnToolLimit::NAMES).filter(|limit| *limit != "answer") {
+        body.insert("on_tool_limit".into(), limit.into());
+    }
+    if fields.flag("stream_approval", false) {
+        body.insert("stream_approval".into(), true.into());
+    }
     body.insert("parameters".into(), fields.nested("parameters", read_parameters));
     body.extend(read_fallbacks(fields));
     body.insert("output_schema".into(), read_schema_name(fields, catalog));
@@ -81,10 +87,14 @@ pub(in crate::studio) fn read_tool_ref(fields: &mut Fields<'_>) -> Value {
             fields.wrong(&format!("config.{name}"), "looks like a secret; name it instead, as in `secret:NAME`");
         }
     }
-    json!({
+    let mut tool = json!({
         "ref": reference, "config": config, "only": fields.maybe_texts("only"), "exclude": fields.texts("exclude"),
         "require_approval": fields.maybe_flag("require_approval"), "idempotent": fields.maybe_flag("idempotent"),
-    })
+    });
+    if let (true, Some(members)) = (fields.flag("always", false), tool.as_object_mut()) {
+        members.insert("always".into(), true.into());
+    }
+    tool
 }
 
 fn is_tool_ref(reference: &str) -> bool {
@@ -110,7 +120,30 @@ fn read_parameters(fields: &mut Fields<'_>) -> Value {
     if let (Some(ttl), Some(members)) = (cache_ttl, parameters.as_object_mut()) {
         members.insert("cache_ttl".into(), ttl.into());
     }
+    let further = [("tool_choice", read_tool_choice(fields)), ("provider_options", read_provider_options(fields))];
+    if let Some(members) = parameters.as_object_mut() {
+        members.extend(further.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    }
     parameters
+}
+
+fn read_tool_choice(fields: &mut Fields<'_>) -> Option<Value> {
+    let value = fields.value("tool_choice")?;
+    let word = value.as_str().is_some_and(|word| ToolChoice::WORDS.contains(&word));
+    let names = value.as_object().is_some_and(|members| members.len() == 1 && members.get("tool").is_some_and(Value::is_string));
+    if !word && !names {
+        fields.wrong("tool_choice", "must be auto, none, required or an object with the member tool, the name of a tool");
+    }
+    Some(value.clone())
+}
+
+fn read_provider_options(fields: &mut Fields<'_>) -> Option<Value> {
+    let options = fields.maybe_object("provider_options")?;
+    if let Some(at) = refused_option(options) {
+        let own = OWN_MEMBERS.join(", ");
+        fields.wrong(&format!("provider_options.{at}"), &format!("must be an object by kind or id of a provider, without the members that the studio sets ({own})"));
+    }
+    (!options.is_empty()).then(|| options.clone().into())
 }
 
 fn read_memory(fields: &mut Fields<'_>) -> Value {
@@ -118,7 +151,7 @@ fn read_memory(fields: &mut Fields<'_>) -> Value {
     if threshold.as_ref().and_then(Value::as_f64) == Some(0.0) {
         fields.wrong("summarization_threshold", "must be above 0");
     }
-    json!({
+    let mut memory = json!({
         "context_window": fields.integer("context_window", 256..=i64::MAX),
         "driver": fields.choice("driver", &["database", "in_memory"]).unwrap_or("database"),
         "summarization_enabled": fields.flag("summarization_enabled", false),
@@ -126,7 +159,12 @@ fn read_memory(fields: &mut Fields<'_>) -> Value {
         "budget_rag": fields.integer("budget_rag", 1..=i64::MAX),
         "budget_tool_results": fields.integer("budget_tool_results", 1..=i64::MAX),
         "budget_state": fields.integer("budget_state", 1..=i64::MAX),
-    })
+    });
+    let off = fields.choice("inside_turn", &InsideTurn::NAMES).filter(|choice| *choice != "auto");
+    if let (Some(off), Some(members)) = (off, memory.as_object_mut()) {
+        members.insert("inside_turn".into(), off.into());
+    }
+    memory
 }
 
 fn read_schema_name(fields: &mut Fields<'_>, catalog: &Catalog) -> Value {

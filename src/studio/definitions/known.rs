@@ -73,6 +73,7 @@ impl Known for KnownInStore<'_, '_> {
         let is_native = |tool: &Value| tool.get("ref").and_then(Value::as_str).is_some_and(|name| name.starts_with("provider:"));
         Some(KnownAgent {
             require_tool_approval: flag(&found.body, "require_tool_approval"),
+            stream_approval: flag(&found.body, "stream_approval"),
             gated_tool: tools.iter().any(|tool| self.is_gated(tool)),
             schema: is_set(&found.body, "schema") || is_set(&found.body, "output_schema"),
             provider_native: tools.iter().any(is_native),

@@ -229,3 +229,27 @@ async fn fallbacks_come_back_in_every_language_and_as_a_file() {
     let agent = to.get("/api/agents/a").await.1;
     assert_eq!((&agent["fallbacks"][0]["model"], &agent["fallbacks"][1]["parameters"]["max_tokens"]), (&json!("a"), &json!(5)), "{agent}");
 }
+
+#[tokio::test]
+async fn the_keys_of_long_agents_come_back_in_every_language() {
+    let desk = desk();
+    let parameters = json!({"temperature": 0.5, "tool_choice": {"tool": "look"}, "provider_options": {"openai": {"service_tier": "flex", "extra": {"a": [1, null]}}}});
+    let tools = json!([{"ref": "host:look", "always": true}]);
+    let agent = json!({"name": "Long one", "slug": "long-one", "provider": "script", "model": "m", "tools": tools, "parameters": parameters,
+        "on_tool_limit": "fail", "stream_approval": true, "memory_config": {"inside_turn": "off"}});
+    let (status, stored) = desk.post("/api/agents", agent).await;
+    assert_eq!(status, 201, "{stored}");
+    assert_eq!((&stored["on_tool_limit"], &stored["memory_config"]["inside_turn"], &stored["tools"][0]["always"]), (&json!("fail"), &json!("off"), &json!(true)));
+    let mut graph = sketch::graph("start -> agent_1{} -> agent_2{} -> stop").expect("a graph");
+    let inline = json!({"config_mode": "inline", "provider": "script", "model": "m", "tools": tools, "parameters": {"tool_choice": "required", "provider_options": {"work": {"x": true}}},
+        "on_tool_limit": "answer", "stream_approval": false, "inside_turn": "auto"});
+    let nodes = graph["nodes"].as_array_mut().expect("nodes").iter_mut().filter(|node| node["type"] == "agent");
+    nodes.zip([json!({"agent_id": stored["id"]}), inline]).for_each(|(node, data)| node["data"] = data);
+    let (status, made) = desk.post("/api/workflows", json!({"name": "Long", "slug": "long", "graph": graph})).await;
+    assert_eq!(status, 201, "{made}");
+    let slugs = vec!["long".to_owned()];
+    for target in TARGETS {
+        there_and_back(&desk, &slugs, target).await;
+    }
+    one_definition(&desk, "long").await;
+}

@@ -30,7 +30,7 @@ async fn without_summaries_the_oldest_turns_are_left_out() {
     check(json!({}), json!({}), 4, 47, expect![[r#"
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"tokens_before":257,"tokens_after":207,"over_budget_single":false,"summarization_enabled":false,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"results_cleared":0,"tokens_before":257,"tokens_after":207,"over_budget_single":false,"summarization_enabled":false,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
 }
 
@@ -40,14 +40,14 @@ async fn older_turns_get_a_summary() {
         llm summarize completed
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"compaction","trimmed_count":0,"messages_summarized":4,"tokens_before":218,"tokens_after":131,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"agent","summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"compaction","trimmed_count":0,"messages_summarized":4,"results_cleared":0,"tokens_before":218,"tokens_after":131,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"agent","summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
     let configured = json!({"memory": {"summarizer": {"provider": "script", "model": "m"}}});
     check(configured, json!({"summarization_enabled": true, "summarization_threshold": 0.6}), 3, 1, expect![[r#"
         llm summarize completed
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"compaction","trimmed_count":0,"messages_summarized":2,"tokens_before":161,"tokens_after":124,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"configured","summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"compaction","trimmed_count":0,"messages_summarized":2,"results_cleared":0,"tokens_before":161,"tokens_after":124,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"configured","summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
 }
 
@@ -56,7 +56,7 @@ async fn nothing_is_summarised_when_no_turn_is_older() {
     check(json!({}), json!({"summarization_enabled": true, "summarization_threshold": 0.1}), 1, 50, expect![[r#"
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"non_destructive","trimmed_count":0,"messages_summarized":0,"tokens_before":110,"tokens_after":110,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"non_destructive","trimmed_count":0,"messages_summarized":0,"results_cleared":0,"tokens_before":110,"tokens_after":110,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
 }
 
@@ -67,7 +67,7 @@ async fn a_summariser_that_fails_leaves_turns_out() {
         llm summarize failed
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"tokens_before":260,"tokens_after":210,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"configured","summarizer_fallback":true,"summarizer_error":"there is no script for model `nowhere`; configure `providers.script.scripts`"}
+        history_compaction {"at":"turn_start","mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"results_cleared":0,"tokens_before":260,"tokens_after":210,"over_budget_single":false,"summarization_enabled":true,"summarizer_source":"configured","summarizer_fallback":true,"summarizer_error":"there is no script for model `nowhere`; configure `providers.script.scripts`"}
     "#]]).await;
 }
 
@@ -76,13 +76,13 @@ async fn a_message_that_is_too_long_alone_is_sent_anyway() {
     check(json!({}), json!({}), 1, 300, expect![[r#"
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"tokens_before":360,"tokens_after":310,"over_budget_single":true,"summarization_enabled":false,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"non_destructive","trimmed_count":2,"messages_summarized":0,"results_cleared":0,"tokens_before":360,"tokens_after":310,"over_budget_single":true,"summarization_enabled":false,"summarizer_source":null,"summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
     check(json!({}), json!({"summarization_enabled": true}), 1, 300, expect![[r#"
         llm summarize completed
         memory history_compaction completed
         llm chat completed
-        history_compaction {"mode":"compaction","trimmed_count":0,"messages_summarized":2,"tokens_before":360,"tokens_after":323,"over_budget_single":true,"summarization_enabled":true,"summarizer_source":"agent","summarizer_fallback":false,"summarizer_error":null}
+        history_compaction {"at":"turn_start","mode":"compaction","trimmed_count":0,"messages_summarized":2,"results_cleared":0,"tokens_before":360,"tokens_after":323,"over_budget_single":true,"summarization_enabled":true,"summarizer_source":"agent","summarizer_fallback":false,"summarizer_error":null}
     "#]]).await;
 }
 

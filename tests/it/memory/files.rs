@@ -24,7 +24,7 @@ async fn upload(story: &Story, name: &str, bytes: Vec<u8>) -> Value {
 #[tokio::test]
 async fn images_weigh_by_their_size() {
     let story = Story::scripted(json!([{"times": 0, "text": "A picture."}]));
-    for (file, tokens) in [(png(1024, 600), 765), (png(512, 512), 255), (png(0, 0), 765), (b"%PDF-1.7".to_vec(), 200)] {
+    for (file, tokens) in [(png(1024, 600), 765), (png(512, 512), 255), (png(0, 0), 765), (b"%PDF-1.7".to_vec(), 1500)] {
         let file = upload(&story, "f", file).await;
         let sketch = "start -> agent_1{provider: script, model: m, message: \"1234\", context_window: 256} -> stop";
         let run = story.run_with(sketch, json!({"message": "hi", "attachments": [file]})).await;

@@ -86,7 +86,7 @@ async fn a_retry_asks_the_model_again_whose_answer_did_not_fit() {
 async fn a_retry_asks_the_model_again_that_wanted_too_many_tools() {
     let call = |n: usize| json!({"tool_calls": [{"name": "look", "arguments": {"n": n}}]});
     let story = Story::scripted(json!([call(1), call(2), {"text": "Fine."}]));
-    let run = story.run("start -> agent_1{provider: script, model: m, tool_max_runs: 1, tools: [{ref: \"host:look\"}]} -> stop").await;
+    let run = story.run("start -> agent_1{provider: script, model: m, tool_max_runs: 1, on_tool_limit: fail, tools: [{ref: \"host:look\"}]} -> stop").await;
     assert!(run.text.contains("tool_limit"), "{}", run.text);
     let told = story.retry(&run.id, json!({})).await;
     assert!(told.contains("changes={\"agent_response\":\"Fine.\"}"), "{told}");

@@ -1,5 +1,6 @@
 //! Owns what tests share: a studio on a database of its own, graphs as text, runs as text.
 
+pub mod caller;
 pub mod described;
 pub mod hands;
 pub mod place;

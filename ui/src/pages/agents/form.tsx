@@ -22,7 +22,11 @@ const MEMORY = {
   budget_rag: null,
   budget_tool_results: null,
   budget_state: null,
+  inside_turn: 'auto',
 };
+
+/** Keys of an agent that are absent where they say nothing. */
+type Further = { on_tool_limit?: 'answer' | 'fail'; stream_approval?: boolean };
 
 export default function AgentForm({ id }: { id: string }): ReactElement {
   const providers = useProviders().data;
@@ -49,6 +53,8 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
   const e = (key: string): string | undefined => errors[key]?.[0];
   const parameters = (value?.parameters ?? {}) as Record<string, number | string | string[] | null>;
   const memory = { ...MEMORY, ...((value?.memory_config ?? {}) as Record<string, unknown>) };
+  const further = (value ?? {}) as Further;
+  const putFurther = (next: Further): void => set(next as Partial<Agent>);
   const putParameter = (key: string, next: unknown): void => set({ parameters: { ...parameters, [key]: next } });
   const putMemory = (key: string, next: unknown): void => set({ memory_config: { ...memory, [key]: next } });
   return (
@@ -168,7 +174,24 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                     ]}
                     disabled={locked}
                   />
+                  <ChoiceField
+                    label={t('key.on_tool_limit')}
+                    value={further.on_tool_limit ?? 'answer'}
+                    onChange={(v) => putFurther({ on_tool_limit: v === 'fail' ? 'fail' : 'answer' })}
+                    choices={[
+                      { value: 'answer', label: t('value.answer') },
+                      { value: 'fail', label: t('value.fail') },
+                    ]}
+                    disabled={locked}
+                  />
                 </div>
+                <Check
+                  checked={further.stream_approval === true}
+                  onChange={(stream_approval) => putFurther({ stream_approval })}
+                  disabled={locked}
+                >
+                  {t('key.stream_approval')}
+                </Check>
               </section>
               <section>
                 <h2>{t('agents.parameters')}</h2>
@@ -254,6 +277,13 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                     disabled={locked}
                   />
                 )}
+                <Check
+                  checked={memory.inside_turn !== 'off'}
+                  onChange={(on) => putMemory('inside_turn', on ? 'auto' : 'off')}
+                  disabled={locked}
+                >
+                  {t('key.inside_turn')}
+                </Check>
                 <div className="grid2">
                   {(['budget_rag', 'budget_tool_results', 'budget_state'] as const).map((k) => (
                     <NumberField

@@ -1,0 +1,159 @@
+//! Owns the search for tools: an agent that has more of them than its model is offered lets the model look for them by words.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::binding::{self, ToolTable};
+use crate::model::event::ToolOutcome;
+use crate::providers::ToolOffer;
+use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
+
+/// The name of the tool that searches.
+pub(super) const FIND_TOOLS: &str = "find_tools";
+/// Tools that one search finds, at most.
+const MOST: usize = 16;
+/// Characters of a description that a search tells.
+const DESCRIPTION: usize = 300;
+
+/// The tool that searches among others.
+pub(super) fn tool<'o>(offers: impl Iterator<Item = &'o ToolOffer>) -> BoundTool {
+    let index = Index(offers.map(|offer| (offer.name.clone(), offer.description.clone())).collect());
+    let description = format!(
+        "Finds further tools by what they do: there are {} that you are not shown yet. Those that are found can be called from your next turn on.",
+        index.0.len()
+    );
+    BoundTool {
+        offer: ToolOffer { name: FIND_TOOLS.into(), description, input_schema: schema() },
+        require_approval: false,
+        idempotent: true,
+        timeout: Duration::from_secs(60),
+        fixed: Map::new(),
+        config: Map::new(),
+        tool: Arc::new(index),
+    }
+}
+
+fn schema() -> Value {
+    let words = "What the tool should do, in a few words";
+    let mut schema = binding::one_input(words);
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("properties".into(), json!({"query": {"type": "string", "description": words}}));
+        members.insert("required".into(), json!(["query"]));
+    }
+    schema
+}
+
+/// What a search found, as the log has it, is offered from the next call on.
+pub(super) fn take(tools: &ToolTable<'_>, outcome: &ToolOutcome, found: &mut Vec<String>) {
+    if outcome.name != FIND_TOOLS || !tools.searches() {
+        return;
+    }
+    let told: Value = serde_json::from_str(&outcome.result).unwrap_or_default();
+    let names = told.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(|tool| tool.get("name")?.as_str());
+    for name in names.take(MOST) {
+        if !found.iter().any(|known| known == name) {
+            found.push(name.to_owned());
+        }
+    }
+}
+
+/// Names and descriptions, in the order in which they are configured.
+struct Index(Vec<(String, String)>);
+
+impl Tool for Index {
+    fn call(&self, invocation: ToolInvocation) -> BoxFuture<'static, ToolReply> {
+        let query = invocation.arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+        let found = self.ranked(query).into_iter().map(|at| {
+            let (name, description) = &self.0[at];
+            json!({"name": name, "description": description.chars().take(DESCRIPTION).collect::<String>()})
+        });
+        let found: Vec<Value> = found.collect();
+        let note = if found.is_empty() { "No tool fits these words; try others." } else { "You can call these from your next turn on." };
+        let reply = ToolReply::value(&json!({"tools": found, "note": note}));
+        Box::pin(async move { reply })
+    }
+}
+
+impl Index {
+    /// The tools that fit the words of a query, the best first.
+    fn ranked(&self, query: &str) -> Vec<usize> {
+        let indexed: Vec<_> = self.0.iter().map(|(name, description)| (words(name), words(description))).collect();
+        let mut scores = vec![0.0_f64; indexed.len()];
+        for word in words(query) {
+            let weights: Vec<f64> = indexed.iter().map(|(name, description)| 3.0 * weight(name, &word) + weight(description, &word)).collect();
+            let with = weights.iter().filter(|weight| **weight > 0.0).count();
+            // Words that few tools have say more.
+            let rarity = (1.0 + indexed.len() as f64 / with.max(1) as f64).ln();
+            scores.iter_mut().zip(weights).for_each(|(score, weight)| *score += weight * rarity);
+        }
+        let mut found: Vec<usize> = (0..scores.len()).filter(|at| scores[*at] > 0.0).collect();
+        found.sort_by(|one, other| scores[*other].total_cmp(&scores[*one]).then(one.cmp(other)));
+        found.truncate(MOST);
+        found
+    }
+}
+
+/// The word itself, else a word that has it as a part.
+fn weight(text: &HashSet<String>, word: &str) -> f64 {
+    if text.contains(word) {
+        return 1.0;
+    }
+    let part = word.chars().count() > 2 || !word.is_ascii();
+    if part && text.iter().any(|known| known.contains(word) || (known.len() > 3 && word.contains(known.as_str()))) { 0.4 } else { 0.0 }
+}
+
+/// Words in small letters; `sendMail` and `send_mail` are two.
+fn words(text: &str) -> HashSet<String> {
+    let mut found = HashSet::new();
+    let mut word = String::new();
+    let mut small = false;
+    for letter in text.chars().chain([' ']) {
+        let ends = !letter.is_alphanumeric() || (small && letter.is_uppercase());
+        if ends && !word.is_empty() {
+            found.insert(std::mem::take(&mut word));
+        }
+        if letter.is_alphanumeric() {
+            word.extend(letter.to_lowercase());
+        }
+        small = letter.is_lowercase();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(query: &str) -> Vec<&'static str> {
+        let tools = [
+            ("send_mail", "Sends an e-mail to somebody"),
+            ("listInvoices", "All invoices of a customer, newest first"),
+            ("refund", "Gives money back for an invoice"),
+            ("weather", "The weather in a city"),
+            ("メール送信", "メールを送る"),
+        ];
+        let index = Index(tools.iter().map(|(name, description)| ((*name).to_owned(), (*description).to_owned())).collect());
+        index.ranked(query).into_iter().map(|at| tools[at].0).collect()
+    }
+
+    #[test]
+    fn tools_are_found_by_words_of_their_names_and_descriptions() {
+        assert_eq!(found("mail"), ["send_mail"]);
+        assert_eq!(found("invoices"), ["listInvoices", "refund"]);
+        assert_eq!(found("give a refund for an invoice")[0], "refund");
+        assert_eq!(found("メール"), ["メール送信"]);
+        assert_eq!(found("zebra"), Vec::<&str>::new());
+        assert_eq!(found(""), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_search_finds_sixteen_at_most_in_a_fixed_order() {
+        let index = Index((0..100).map(|n| (format!("tool_{n}"), "does something".to_owned())).collect());
+        assert_eq!(index.ranked("something"), (0..16).collect::<Vec<_>>());
+        assert_eq!(index.ranked("tool 42")[0], 42);
+    }
+}

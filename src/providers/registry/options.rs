@@ -1,0 +1,38 @@
+//! Owns what agents and nodes may say to one provider alone: members of its requests, and whether it can be told which tools to call or which prompts begin alike.
+
+use serde_json::{Map, Value};
+
+use super::{Entry, Family};
+use crate::model::agent::{OWN_MEMBERS, ToolChoice};
+use crate::providers::wire::merge;
+
+impl Entry {
+    /// The members that are meant for it, by its kind and then by its id.
+    pub(super) fn options(&self, id: &str, options: &Map<String, Value>) -> Map<String, Value> {
+        let mut merged = Value::Object(Map::new());
+        for members in [self.dialect.as_str(), id].into_iter().filter_map(|name| options.get(name)) {
+            merge(&mut merged, members);
+        }
+        let mut members = if let Value::Object(members) = merged { members } else { Map::new() };
+        members.retain(|name, _| !OWN_MEMBERS.contains(&name.as_str()));
+        members
+    }
+
+    /// Its models can be told to call tools so.
+    pub(super) fn takes_choice(&self, choice: &ToolChoice) -> bool {
+        match self.family {
+            Family::Ollama => false,
+            Family::Cohere => !matches!(choice, ToolChoice::Tool(_)),
+            Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Script | Family::Hash | Family::Host => true,
+        }
+    }
+
+    /// It finds the beginning of a prompt by a key. Azure's older interface refuses members that it does not know.
+    pub(super) fn takes_cache_key(&self) -> bool {
+        match self.dialect.as_str() {
+            "openai" | "openai-responses" => true,
+            "azure-openai" => self.base_url.trim_end_matches('/').ends_with("/v1"),
+            _ => false,
+        }
+    }
+}

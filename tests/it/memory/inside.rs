@@ -1,0 +1,182 @@
+//! Conversations that grow too long while a turn goes on: what is taken out, what is told of it, and that nothing is lost.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use wfstudio::model::event::EntityKind;
+use wfstudio::studio::{ListQuery, TraceQuery};
+
+use crate::support::Bench;
+use crate::support::caller::{Caller, Plan};
+
+/// A host with one tool, `look`, whose answers are long.
+struct Shelf {
+    bytes: usize,
+    calls: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Host for Shelf {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let n = call.payload["arguments"]["n"].as_u64().expect("a number");
+        self.calls.lock().expect("calls").push(n);
+        let text = format!("{n}:{}", "x".repeat(self.bytes));
+        Box::pin(async move { Ok(Value::String(text)) })
+    }
+}
+
+struct Long {
+    caller: Caller,
+    bench: Bench,
+    agent: String,
+    calls: Arc<Mutex<Vec<u64>>>,
+    trace: Value,
+}
+
+/// A chat turn of an agent with such tools.
+async fn turn(plan: Plan, bytes: usize, agent: Value) -> Long {
+    let caller = Caller::start(plan).await;
+    let bench = Bench::new(caller.settings());
+    let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
+    let tool = HostTool {
+        name: "look".into(),
+        description: "Looks".into(),
+        input_schema: json!({"type": "object"}),
+        require_approval: false,
+        idempotent: false,
+        timeout_ms: None,
+    };
+    let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools: vec![tool], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(Shelf { bytes, calls: Arc::clone(&calls) }), declaration);
+    let mut body = json!({"name": "A", "provider": "work", "model": "own", "instructions": "Look at all of it.", "tools": [{"ref": "host:look"}], "tool_max_runs": 100});
+    crate::support::merge(&mut body, agent);
+    let agent = bench.agent(body).await;
+    let run = bench.chat(&agent, json!({"message": "Go on."})).await;
+    let query = TraceQuery { messages: true, ..TraceQuery::default() };
+    let trace = bench.studio.trace(&bench.scope, &run, query).await.expect("a trace");
+    Long { caller, bench, agent, calls, trace }
+}
+
+impl Long {
+    fn spans(&self) -> Vec<&Value> {
+        let spans = self.trace["spans"].as_array().expect("spans").iter();
+        spans.filter(|span| span["name"] == "history_compaction").map(|span| &span["output"]).collect()
+    }
+
+    fn status(&self) -> (&str, &str) {
+        (self.trace["trace"]["status"].as_str().expect("a status"), self.trace["trace"]["reply"].as_str().unwrap_or_default())
+    }
+
+    /// Each of so many calls was made once.
+    fn called_once(&self, calls: u64) {
+        let mut made = self.calls.lock().expect("calls").clone();
+        made.sort_unstable();
+        assert_eq!(made, (0..calls).collect::<Vec<_>>());
+    }
+}
+
+/// Bytes that a request has in common with the one before it.
+fn kept(bodies: &[String]) -> (usize, usize) {
+    let shared = |pair: &[String]| pair[0].bytes().zip(pair[1].bytes()).take_while(|(one, other)| one == other).count();
+    bodies.windows(2).fold((0, 0), |(kept, whole), pair| (kept + shared(pair), whole + pair[1].len()))
+}
+
+#[tokio::test]
+async fn an_agent_of_two_hundred_calls_keeps_within_its_window() {
+    let long = turn(Plan::default(), 20_000, json!({"memory_config": {"context_window": 100_000}})).await;
+    assert_eq!(long.status().0, "completed", "{:#}", long.trace["trace"]);
+    long.called_once(200);
+    assert_eq!(*long.caller.over.lock().expect("over"), Vec::<usize>::new(), "no request was over the window");
+    let spans = long.spans();
+    assert!((20..45).contains(&spans.len()), "room is made in one go: {}", spans.len());
+    for span in &spans {
+        assert_eq!((&span["at"], &span["mode"]), (&json!("inside_turn"), &json!("clear_tool_results")), "{span}");
+        assert!(span["tokens_after"].as_u64() <= Some(60_100) && span["tokens_before"].as_u64() > Some(85_000), "{span}");
+    }
+    let bodies = long.caller.seen.lock().expect("seen").clone();
+    assert_eq!(bodies.len(), 101);
+    let (kept, whole) = kept(&bodies);
+    // A turn brings a tenth of the window, so that room is made in every third.
+    assert!(kept * 100 >= whole * 55, "{kept} of {whole} bytes are what the request before began with");
+    assert!(bodies[100].contains("[result of look removed to save space; call it again if you need it]"));
+
+    // The trace and the thread have every result as it was.
+    let results = |value: &Value| value.to_string().matches(&"x".repeat(20_000)).count();
+    let tools: Vec<&Value> = long.trace["spans"].as_array().expect("spans").iter().filter(|span| span["type"] == "tool").collect();
+    assert_eq!((tools.len(), tools.iter().map(|span| results(&span["output"])).sum::<usize>()), (200, 200));
+    let thread = long.trace["trace"]["thread_id"].as_str().expect("a thread");
+    let (mut whole, mut after) = (0, None);
+    loop {
+        let mut query = ListQuery::parse([("include", "tools"), ("limit", "100")]).expect("a query");
+        query.after = after;
+        let page = long.bench.studio.chat_messages(&long.bench.scope, EntityKind::Agent, &long.agent, thread, query).await.expect("messages");
+        whole += results(&page);
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        after = Some(wfstudio::studio::lists::open(next).expect("a cursor"));
+    }
+    assert_eq!(whole, 200);
+}
+
+#[tokio::test]
+async fn without_reports_texts_are_counted() {
+    let plan = Plan { reports: false, calls: 40, at_once: 1, window: 10_000, ..Plan::default() };
+    let long = turn(plan, 4000, json!({"memory_config": {"context_window": 9000}})).await;
+    assert_eq!(long.status(), ("completed", "Done after 40."));
+    long.called_once(40);
+    assert_eq!(*long.caller.over.lock().expect("over"), Vec::<usize>::new());
+    assert!((4..30).contains(&long.spans().len()), "{}", long.spans().len());
+}
+
+#[tokio::test]
+async fn what_was_said_is_summarised_when_results_are_not_enough() {
+    let plan = Plan { calls: 30, at_once: 1, window: 10_000, says: 3000, ..Plan::default() };
+    let long = turn(plan, 10, json!({"memory_config": {"context_window": 9000}})).await;
+    assert_eq!(long.status(), ("completed", "Done after 30."));
+    long.called_once(30);
+    assert_eq!(*long.caller.over.lock().expect("over"), Vec::<usize>::new());
+    let spans = long.spans();
+    assert!(spans.len() > 1 && spans.iter().all(|span| span["mode"] == "compaction" && span["summarizer_source"] == "agent"), "{spans:#?}");
+    let bodies = long.caller.bodies();
+    let last = bodies.last().expect("a request");
+    assert_eq!(last["messages"][1]["content"], "Go on.\n\n[Studio memory summary]\nThey looked at much.");
+    let summaries: Vec<&Value> = bodies.iter().filter(|body| body.get("tools").is_none()).collect();
+    assert_eq!(summaries.len(), spans.len());
+    let second = summaries[1]["messages"][1]["content"].as_str().expect("a text");
+    assert!(second.starts_with("Summary so far:\n[Studio memory summary]\nThey looked at much.\n\nConversation:"), "{second}");
+}
+
+#[tokio::test]
+async fn a_request_that_the_provider_finds_too_long_is_halved_once() {
+    let plan = Plan { calls: 30, at_once: 1, window: 8000, ..Plan::default() };
+    let long = turn(plan.clone(), 4000, json!({"memory_config": {"context_window": 1_000_000}})).await;
+    assert_eq!(long.status().0, "failed", "the second time it fails");
+    assert_eq!(long.caller.over.lock().expect("over").len(), 2);
+    assert_eq!(long.spans().iter().map(|span| &span["at"]).collect::<Vec<_>>(), [&json!("after_overflow")]);
+
+    let long = turn(Plan { calls: 9, ..plan.clone() }, 4000, json!({"memory_config": {"context_window": 1_000_000}})).await;
+    assert_eq!(long.status(), ("completed", "Done after 9."));
+    long.called_once(9);
+
+    let long = turn(plan, 4000, json!({"memory_config": {"context_window": 1_000_000, "inside_turn": "off"}})).await;
+    assert_eq!((long.status().0, long.spans().len(), long.caller.over.lock().expect("over").len()), ("failed", 0, 1));
+}
+
+#[tokio::test]
+async fn a_model_at_its_limit_of_tools_answers_with_what_it_knows() {
+    let plan = Plan { calls: 12, at_once: 1, ..Plan::default() };
+    let long = turn(plan.clone(), 10, json!({"tool_max_runs": 3})).await;
+    assert_eq!(long.status(), ("completed", "Done after 3."));
+    long.called_once(3);
+    let bodies = long.caller.bodies();
+    let (before, last) = (&bodies[3], &bodies[4]);
+    assert_eq!((bodies.len(), &last["tool_choice"], &last["tools"]), (5, &json!("none"), &before["tools"]));
+    let messages = last["messages"].as_array().expect("messages");
+    assert!(messages.last().expect("one")["content"].as_str().expect("a text").contains("limit of tool calls"), "{messages:#?}");
+    assert_eq!(messages[..messages.len() - 1], *before["messages"].as_array().expect("messages"), "the prompt begins alike");
+    assert_eq!(long.trace["steps"][0]["warnings"][0]["code"], "tool_limit", "{:#}", long.trace["steps"][0]);
+
+    let long = turn(plan, 10, json!({"tool_max_runs": 3, "on_tool_limit": "fail"})).await;
+    assert_eq!(long.status().0, "failed");
+    assert_eq!((long.caller.bodies().len(), &long.trace["trace"]["error"]["code"]), (4, &json!("tool_limit")));
+}
