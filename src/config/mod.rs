@@ -236,6 +236,7 @@ sections! {
         graph_kb: u64,
         graph_nodes: u64,
         graph_edges: u64,
+        definitions_kb: u64,
         state_kb: u64,
         event_value_kb: u64,
         stream_buffer_kb: u64,

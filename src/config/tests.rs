@@ -113,6 +113,7 @@ limits.body_kb|STUDIO_LIMITS_BODY_KB|2048|1|1
 limits.graph_kb|STUDIO_LIMITS_GRAPH_KB|1024|1|1
 limits.graph_nodes|STUDIO_LIMITS_GRAPH_NODES|500|1|1
 limits.graph_edges|STUDIO_LIMITS_GRAPH_EDGES|2000|1|1
+limits.definitions_kb|STUDIO_LIMITS_DEFINITIONS_KB|16384|1|1
 limits.state_kb|STUDIO_LIMITS_STATE_KB|4096|1|1
 limits.event_value_kb|STUDIO_LIMITS_EVENT_VALUE_KB|64|1|1
 limits.stream_buffer_kb|STUDIO_LIMITS_STREAM_BUFFER_KB|1024|1|1

@@ -17,9 +17,26 @@ struct Cutter<'t> {
     pieces: Vec<Piece>,
 }
 
+/// Bytes of all passages of a text, or [`LARGER`] times the text where that is more.
+const BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
+/// How much larger than a text its passages may be together.
+const LARGER: usize = 4;
+
+/// Why a text is not cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TooMuch {
+    /// There would be too many passages.
+    Passages,
+    /// The passages would repeat too much of each other.
+    Bytes,
+}
+
 /// Passages of at most `max_words` words. The last `overlap_words` of each begin the next, as far as there is room for them.
-#[must_use]
-pub fn cut(text: &str, max_words: usize, overlap_words: usize) -> Vec<String> {
+///
+/// # Errors
+/// There would be more than `passages` of them, or much more text than there is.
+pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) -> Result<Vec<String>, TooMuch> {
+    let (most_passages, mut room) = (passages, BYTES.max(text.len().saturating_mul(LARGER)));
     let most = max_words.max(1);
     let overlap = overlap_words.min(most - 1);
     let cutter = Cutter::new(text, most - overlap);
@@ -31,11 +48,16 @@ pub fn cut(text: &str, max_words: usize, overlap_words: usize) -> Vec<String> {
         while cutter.pieces.get(next).is_some_and(|piece| piece.words.end - begin <= most) {
             next += 1;
         }
-        passages.push(cutter.passage(begin, first, next - 1));
+        let passage = cutter.passage(begin, first, next - 1);
+        room = room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
+        if passages.len() == most_passages {
+            return Err(TooMuch::Passages);
+        }
+        passages.push(passage.to_owned());
         head = cutter.pieces[next - 1].words.end.saturating_sub(overlap).max(begin);
         first = next;
     }
-    passages
+    Ok(passages)
 }
 
 impl<'t> Cutter<'t> {
@@ -79,10 +101,10 @@ impl<'t> Cutter<'t> {
     }
 
     /// The text from a word (or the head of the first piece, when the passage begins there) to the end of the last piece.
-    fn passage(&self, begin: usize, first: usize, last: usize) -> String {
+    fn passage(&self, begin: usize, first: usize, last: usize) -> &'t str {
         let own = begin == self.pieces[first].words.start;
         let start = if own { self.pieces[first].bytes.start } else { self.words[begin].start };
-        self.text[start..self.pieces[last].bytes.end].trim().to_owned()
+        self.text[start..self.pieces[last].bytes.end].trim()
     }
 }
 
@@ -114,6 +136,10 @@ mod tests {
 
     use super::*;
 
+    fn cut(text: &str, max_words: usize, overlap_words: usize) -> Vec<String> {
+        super::cut(text, max_words, overlap_words, 1_000).expect("passages")
+    }
+
     fn words(text: &str) -> Vec<String> {
         text.unicode_words().map(str::to_owned).collect()
     }
@@ -140,6 +166,15 @@ mod tests {
         assert_eq!(cut(text, 5, 0), ["# Head", "A sentence that\ngoes on.", "- item one\n- item two"]);
         assert!(cut(" \n ?! \u{1f642} ", 10, 2).is_empty());
         assert_eq!(cut("\u{4f60}\u{597d}\u{3002}\u{518d}\u{89c1}\u{3002}", 2, 0).len(), 2);
+    }
+
+    #[test]
+    fn a_text_does_not_become_much_more_than_it_is() {
+        let text = "a ".repeat(100_000);
+        assert_eq!(super::cut(&text, 10_000, 9_999, 200_000), Err(TooMuch::Bytes));
+        assert_eq!(super::cut(&text, 1, 0, 99_999), Err(TooMuch::Passages));
+        let halved = super::cut(&text, 10_000, 5_000, 200_000).expect("passages");
+        assert_eq!((halved.len(), halved.iter().map(String::len).sum::<usize>() / 100_000), (19, 3));
     }
 
     proptest! {

@@ -122,14 +122,10 @@ impl Knowledge {
         let whole = self.texts.read(kind, content, &reading.tenant).await.map_err(Stop::Never)?;
         let (most, overlap) = (reading.max_words as usize, reading.overlap_words as usize);
         // A long text keeps a thread busy for a while: none of those that drive runs.
-        let texts = tokio::task::spawn_blocking(move || chunk::cut(&whole, most, overlap)).await;
-        let texts = texts.map_err(|_| Stop::Never("the text could not be cut into chunks".to_owned()))?;
+        let texts = tokio::task::spawn_blocking(move || chunk::cut(&whole, most, overlap, passages::MOST)).await;
+        let texts = texts.map_err(|_| Stop::Never("the text could not be cut into chunks".to_owned()))?.map_err(too_much)?;
         if texts.is_empty() {
             return Err(Stop::Never(kind.without_text().to_owned()));
-        }
-        if texts.len() > passages::MOST {
-            let told = format!("the text gives more than {} chunks; raise `chunking.max_words` of the base, or split the document", passages::MOST);
-            return Err(Stop::Never(told));
         }
         let (reading, count) = (reading.clone(), texts.len() as u64);
         self.store.write(move |tx| readings::cut(tx, &reading, &texts)).await?;
@@ -190,6 +186,17 @@ impl Knowledge {
         }
         failure.into()
     }
+}
+
+fn too_much(why: chunk::TooMuch) -> Stop {
+    Stop::Never(match why {
+        chunk::TooMuch::Passages => {
+            format!("the text gives more than {} chunks; raise `chunking.max_words` of the base, or split the document", passages::MOST)
+        }
+        chunk::TooMuch::Bytes => {
+            "the chunks of the text repeat too much of each other; lower `chunking.overlap_words` of the base, and reindex it".to_owned()
+        }
+    })
 }
 
 /// Vectors as they are stored: of unit length, all of the length that the edition has.

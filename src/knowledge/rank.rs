@@ -1,7 +1,7 @@
 //! Owns order: the best of many scores, two lists made one, and which words of a question are worth looking for.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
@@ -87,23 +87,21 @@ const COMMON: &str = " a about after all am an and any are as at be been but by 
     ao aos as com como da das de do dos e ela ele em entre era essa esse esta este eu foi há isso já mais mas me meu minha muito na nas nem \
     no nos não o os ou para pela pelo por qual quando que quem se sem ser seu sua são também te tem um uma você à às é ";
 
-/// The words of a question, each once, without those that nearly every text has, unless it has no others.
+/// The first words of a question, each once, without those that nearly every text has, unless it has no others.
 #[must_use]
 pub fn words(question: &str) -> Vec<String> {
     let lower = question.to_lowercase();
-    let mut all: Vec<String> = Vec::new();
-    for word in lower.unicode_words() {
-        if !all.iter().any(|known| known == word) {
-            all.push(word.to_owned());
+    let (mut seen, mut telling, mut common) = (HashSet::new(), Vec::new(), Vec::new());
+    for word in lower.unicode_words().filter(|word| seen.insert(*word)) {
+        let list = if COMMON.contains(&format!(" {word} ")) { &mut common } else { &mut telling };
+        if list.len() < WORDS {
+            list.push(word.to_owned());
+        }
+        if telling.len() == WORDS {
+            break;
         }
     }
-    let telling = |word: &&String| !COMMON.contains(&format!(" {word} "));
-    let mut kept: Vec<String> = all.iter().filter(telling).cloned().collect();
-    if kept.is_empty() {
-        kept = all;
-    }
-    kept.truncate(WORDS);
-    kept
+    if telling.is_empty() { common } else { telling }
 }
 
 #[cfg(test)]
@@ -125,6 +123,17 @@ mod tests {
     fn what_both_lists_know_comes_first() {
         assert_eq!(fuse(&[1, 2, 3], &[4, 2]), [2, 1, 4, 3]);
         assert_eq!(fuse(&[7], &[]), [7]);
+    }
+
+    #[test]
+    fn a_question_of_very_many_words_is_no_work() {
+        let begun = std::time::Instant::now();
+        let many: String = (0..200_000).map(|n| format!("w{n} ")).collect();
+        let found = words(&many);
+        assert_eq!((found.len(), found.last().map(String::as_str)), (WORDS, Some("w63")));
+        assert_eq!(words(&format!("{} money", "who are you ".repeat(100_000))), ["money"]);
+        assert_eq!(words(&COMMON.repeat(1_000)).len(), WORDS);
+        assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -27,7 +27,7 @@ const CANDIDATES: usize = 100;
 const FILTERED: usize = 5_000;
 /// How often a question is asked anew because the base was reindexed meanwhile.
 const MOVES: usize = 3;
-/// The most characters of a question that become a vector.
+/// The most characters of a question that are looked for; what follows them is not.
 const QUERY_CHARACTERS: usize = 8_000;
 
 /// Why a question has no answer.
@@ -84,7 +84,7 @@ impl Question {
         let filter = Filter::parse(asked.filter.as_ref().unwrap_or(&usual.filter));
         let filter = filter.map_err(|(key, text)| Trouble::Wrong("filter", format!("`{key}`: {text}")))?;
         Ok(Self {
-            query: asked.query.clone(),
+            query: asked.query.chars().take(QUERY_CHARACTERS).collect(),
             mode,
             top_k: asked.top_k.unwrap_or(usual.top_k).clamp(1, 100) as usize,
             threshold: asked.threshold.or(usual.threshold),
@@ -125,7 +125,7 @@ impl Knowledge {
     pub async fn embed(&self, tenant: &str, embedder: &Embedder, query: &str) -> Result<(Vec<f32>, Option<Tokens>), ProviderFailure> {
         let request = EmbedRequest {
             model: embedder.model.clone(),
-            texts: vec![query.chars().take(QUERY_CHARACTERS).collect()],
+            texts: vec![query.to_owned()],
             query: true,
             dimensions: embedder.dimensions,
             tenant: tenant.to_owned(),

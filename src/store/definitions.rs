@@ -194,6 +194,16 @@ pub fn find(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, name: &str) -> 
     by_slug(tx, tenant, kind, name)
 }
 
+/// Is there a definition of this id or slug?
+pub fn is_there(tx: &mut Tx<'_>, tenant: &str, kind: DefinitionKind, name: &str) -> Result<bool, StoreError> {
+    let found = tx.query_one(
+        "SELECT 1 FROM #definitions WHERE tenant = $1 AND kind = $2 AND (id = $3 OR slug = $4) LIMIT 1",
+        params![tenant, kind.as_str(), &name.parse::<Id>().map_or_else(|_| name.to_owned(), |id| id.to_string()), name],
+        |_| Ok(()),
+    )?;
+    Ok(found.is_some())
+}
+
 /// Definitions, newest first, after the place `after`, at most `limit`; `q` is a part of name or slug.
 pub fn list(
     tx: &mut Tx<'_>,

@@ -76,8 +76,9 @@ impl Found<'_, '_> {
             }
             next = if tokens.sign(next) == "<" { forms::after_types(tokens, next).max(next + 1) } else { tokens.after(next) };
         }
-        let open = tokens.find(next, tokens.end(), |at| tokens.sign(at) == "{").unwrap_or(next);
-        let Some(close) = tokens.partner(open) else { return next + 1 };
+        // What ends without a block is no `impl`; the file is read on behind what was looked at.
+        let open = tokens.find(next, tokens.end(), |at| matches!(tokens.sign(at), "{" | ";" | "}")).unwrap_or_else(|| tokens.end());
+        let Some(close) = tokens.partner(open).filter(|close| *close > open) else { return open + 1 };
         let kind = contract.and_then(|contract| ClassKind::of_contract(tokens.name(contract)));
         if let Some(kind) = kind.filter(|_| !tokens.name(last).is_empty()) {
             let class = self.class(tokens.name(last), last);

@@ -41,6 +41,12 @@ impl Pinned {
         let hash = crate::engine::log::projection::hash;
         Self { graph: (hash(&graph), graph), definitions: (hash(&definitions), definitions), read }
     }
+
+    /// The bytes of both texts.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.graph.1.len() + self.definitions.1.len()
+    }
 }
 
 /// What a new run is made of; everything in it was checked.

@@ -11,6 +11,9 @@ use crate::studio::definitions::secrets;
 /// Tool types that providers run themselves are named freely: letters, digits, `_`, `-`, `.`.
 const PROVIDER_TYPE: usize = 64;
 
+/// References to tools; each is looked up when the agent is checked and when a run begins.
+const MOST_TOOLS: usize = 256;
+
 /// Reads the writable fields of an agent, in the order in which they are shown.
 pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map<String, Value> {
     let (provider, model) = read_model(fields, catalog);
@@ -20,7 +23,7 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
     body.insert("model".into(), model.into());
     body.insert("credential".into(), secrets::read_name(fields, "credential"));
     body.insert("instructions".into(), fields.text("instructions", 100_000).unwrap_or_default().into());
-    body.insert("tools".into(), fields.each("tools", read_tool_ref).into());
+    body.insert("tools".into(), read_tools(fields).into());
     body.insert("require_tool_approval".into(), fields.flag("require_tool_approval", false).into());
     body.insert("tool_max_runs".into(), fields.integer("tool_max_runs", 1..=100).unwrap_or(10).into());
     body.insert("parallel_tool_calls".into(), fields.maybe_flag("parallel_tool_calls").into());
@@ -73,6 +76,15 @@ fn read_fallbacks(fields: &mut Fields<'_>) -> Option<(String, Value)> {
         fields.wrong("fallbacks", &format!("must have at most {} items", fallback::MOST));
     }
     (!fallbacks.is_empty()).then(|| ("fallbacks".to_owned(), fallbacks.into()))
+}
+
+fn read_tools(fields: &mut Fields<'_>) -> Vec<Value> {
+    let given = fields.value("tools").and_then(Value::as_array);
+    if given.is_some_and(|tools| tools.len() > MOST_TOOLS) {
+        fields.wrong("tools", &format!("must have at most {MOST_TOOLS} items"));
+        return Vec::new();
+    }
+    fields.each("tools", read_tool_ref)
 }
 
 /// A tool reference with all its keys.

@@ -50,30 +50,18 @@ fn read_graph(body: &Value, catalog: &Catalog) -> Result<Value> {
     problems.into_result().map(|()| graph)
 }
 
-fn must_be_current(
-    tx: &mut Tx<'_>,
-    writer: &Writer,
-    workflow: &Definition,
-    draft: Option<&DraftRow>,
-    expected: Option<i64>,
-) -> Result<(), Refusal> {
+/// Refuses what began from another draft than the one that there is. The refusal does not show that one: see [`Studio::with_draft`].
+fn must_be_current(draft: Option<&DraftRow>, expected: Option<i64>) -> Result<()> {
     let found = draft.map_or(0, |draft| draft.draft_revision);
-    if expected.is_none_or(|expected| expected == found) {
-        return Ok(());
-    }
-    Err(stale(tx, writer, workflow, draft)?)
+    if expected.is_none_or(|expected| expected == found) { Ok(()) } else { Err(stale(draft)) }
 }
 
-/// The refusal of what began from another draft than the one that there is.
-fn stale(tx: &mut Tx<'_>, writer: &Writer, workflow: &Definition, draft: Option<&DraftRow>) -> Result<Refusal, Refusal> {
-    let (current, text) = match draft {
-        Some(draft) => {
-            let text = format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision);
-            (show(tx, &writer.tenant, &writer.catalog, workflow, draft)?, text)
-        }
-        None => (Value::Null, "the draft was saved or deleted meanwhile".to_owned()),
+fn stale(draft: Option<&DraftRow>) -> Error {
+    let text = match draft {
+        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
+        None => "the draft was saved or deleted meanwhile".to_owned(),
     };
-    Ok(Error::new(Kind::RevisionConflict, text).with("current", current).into())
+    Error::new(Kind::RevisionConflict, text)
 }
 
 /// Removes a draft of this revision; refused when another hand went on with it meanwhile.
@@ -81,8 +69,7 @@ pub(in crate::studio) fn must_drop(tx: &mut Tx<'_>, writer: &Writer, workflow: &
     if table::delete_draft(tx, &writer.tenant, &workflow.id, Some(revision))? {
         return Ok(());
     }
-    let draft = writer.draft(tx, workflow)?;
-    Err(stale(tx, writer, workflow, draft.as_ref())?)
+    Err(stale(writer.draft(tx, workflow)?.as_ref()).into())
 }
 
 impl Writer {
@@ -114,6 +101,18 @@ fn no_draft(id: &str) -> Refusal {
 }
 
 impl Studio {
+    /// What is refused because of another draft, with that draft. It is checked here, not in the transaction that was refused: while a
+    /// graph is checked, others write.
+    async fn with_draft<T>(&self, scope: &Scope, workflow: &str, done: Result<T>) -> Result<T> {
+        match done {
+            Err(error) if error.kind == Kind::RevisionConflict && !error.members.contains_key("current") => {
+                let current = self.draft(scope, workflow).await?;
+                Err(error.with("current", current))
+            }
+            done => done,
+        }
+    }
+
     /// The draft of a workflow, if it has one.
     pub async fn draft(&self, scope: &Scope, workflow: &str) -> Result<Option<Value>> {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
@@ -135,15 +134,16 @@ impl Studio {
             let workflow = writer.workflow(tx, &id)?;
             must_be_open(&workflow)?;
             let before = writer.draft(tx, &workflow)?;
-            must_be_current(tx, &writer, &workflow, before.as_ref(), expected)?;
+            must_be_current(before.as_ref(), expected)?;
             if table::put_draft(tx, &writer.tenant, &workflow.id, &graph, expected, Some(workflow.revision), writer.now)?.is_none() {
                 let now = writer.draft(tx, &workflow)?;
-                return Err(stale(tx, &writer, &workflow, now.as_ref())?);
+                return Err(stale(now.as_ref()).into());
             }
             let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
             Ok((workflow, draft))
         });
-        let (workflow, draft) = stored.await?;
+        let stored = stored.await;
+        let (workflow, draft) = self.with_draft(scope, workflow, stored).await?;
         self.reading(move |tx| show(tx, &reader.tenant, &reader.catalog, &workflow, &draft)).await
     }
 
@@ -152,15 +152,16 @@ impl Studio {
         let (writer, id) = (self.writer(scope), workflow.to_owned());
         let read = expected_revision(if_match, body, "draft_revision");
         let expected = self.read_for(scope, Resource::Workflow, workflow, read).await?;
-        self.writing(move |tx| {
+        let deleted = self.writing(move |tx| {
             let workflow = writer.workflow(tx, &id)?;
             match expected {
                 Some(revision) => must_drop(tx, &writer, &workflow, revision),
                 None if table::delete_draft(tx, &writer.tenant, &workflow.id, None)? => Ok(()),
                 None => Err(no_draft(&id)),
             }
-        })
-        .await
+        });
+        let deleted = deleted.await;
+        self.with_draft(scope, workflow, deleted).await
     }
 
     /// Makes the draft the next revision of its workflow. Refused when the workflow has another graph by now than in the revision that the
@@ -169,17 +170,18 @@ impl Studio {
         let (reader, id) = (self.writer(scope), workflow.to_owned());
         let read = || Ok((expected_revision(if_match, body, "draft_revision")?, expected_revision(None, body, "revision")?));
         let (of_draft, of_workflow) = self.read_for(scope, Resource::Workflow, workflow, read()).await?;
-        let (draft, base) = self
-            .reading(move |tx| {
-                let workflow = reader.workflow(tx, &id)?;
-                let draft = reader.draft(tx, &workflow)?;
-                must_be_current(tx, &reader, &workflow, draft.as_ref(), of_draft)?;
-                let draft = draft.ok_or_else(|| no_draft(&id))?;
-                let base = base_of(tx, &reader.tenant, &workflow, &draft)?;
-                Ok((draft, base))
-            })
-            .await?;
+        let found = self.reading(move |tx| {
+            let workflow = reader.workflow(tx, &id)?;
+            let draft = reader.draft(tx, &workflow)?;
+            must_be_current(draft.as_ref(), of_draft)?;
+            let draft = draft.ok_or_else(|| no_draft(&id))?;
+            let base = base_of(tx, &reader.tenant, &workflow, &draft)?;
+            Ok((draft, base))
+        });
+        let found = found.await;
+        let (draft, base) = self.with_draft(scope, workflow, found).await?;
         let edit = Edit::Set { fields: Map::from_iter([("graph".to_owned(), draft.graph)]), draft: Some(draft.draft_revision) };
-        self.change(scope, Resource::Workflow, workflow, edit, of_workflow.or(base)).await
+        let saved = self.change(scope, Resource::Workflow, workflow, edit, of_workflow.or(base)).await;
+        self.with_draft(scope, workflow, saved).await
     }
 }

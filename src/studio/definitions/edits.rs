@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, Kind, Result};
 use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::resource::{Definition, Resource, Written, merge};
-use crate::studio::definitions::settle::settle;
+use crate::studio::definitions::settle::{fill_graph, settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
 use crate::studio::definitions::{answer, must_find, tools, uses};
 use crate::studio::reach::Refusal;
@@ -89,6 +89,28 @@ pub(in crate::studio) fn prepared(
     let mut written = Written::read(resource, &edit.body(resource, &before), &writer.catalog, Some(&before))?;
     let seen = settle(tx, &writer.tenant, &writer.catalog, resource, &mut written)?;
     Ok((before, written, seen))
+}
+
+/// Reads it again where others wait for the end of the transaction; none when its graph is not the one that was checked, or names what is
+/// gone. Whether the revision is the expected one is for the caller to say.
+pub(in crate::studio) fn prepared_again(
+    tx: &mut Tx<'_>,
+    writer: &Writer,
+    resource: Resource,
+    id: &str,
+    edit: &Edit,
+    checked: &Written,
+) -> Result<Option<(Definition, Written)>, Refusal> {
+    let before = must_find(tx, &writer.tenant, &writer.catalog, resource, id)?;
+    must_be_open(&before)?;
+    let mut written = Written::read(resource, &edit.body(resource, &before), &writer.catalog, Some(&before))?;
+    if resource == Resource::Workflow {
+        fill_graph(&mut written);
+        if written.body.get("graph") != checked.body.get("graph") {
+            return Ok(None);
+        }
+    }
+    Ok(settle_again(tx, writer, resource, &mut written)?.then_some((before, written)))
 }
 
 /// Refuses to write what the configuration defines.

@@ -32,16 +32,16 @@ use super::{Scope, Studio, documents};
 use crate::error::{Error, Kind, Result};
 use crate::store::{StoreError, Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
-use crate::studio::definitions::edits::{Edit, must_be_current, must_be_open, must_be_unused, prepared};
+use crate::studio::definitions::edits::{Edit, must_be_current, must_be_open, must_be_unused, prepared, prepared_again};
 use crate::studio::definitions::fields::object_of;
 use crate::studio::definitions::resource::{Definition, Resource, Written, expected_revision};
-use crate::studio::definitions::settle::settle;
+use crate::studio::definitions::settle::{settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
 
-/// How often a change that names no revision is tried again when another one came between.
+/// What is told when others always came between.
+const RESTLESS: &str = "others keep changing this definition; nothing was changed; try again";
+/// How often a write is tried again when another one came between.
 const ATTEMPTS: usize = 8;
-/// So often it is checked beside other writes, which is quick for everybody; after that nobody else writes meanwhile.
-const BESIDE: usize = 2;
 
 /// A stored definition by id or slug.
 pub(super) fn stored(tx: &mut Tx<'_>, tenant: &str, resource: Resource, id: &str) -> Result<Option<Definition>, StoreError> {
@@ -115,8 +115,16 @@ impl Change {
         prepared(tx, writer, self.resource, &self.id, &self.edit, self.expected)
     }
 
+    /// Same, where others wait for the end: none when its graph is not the one that was checked.
+    fn prepare_again(&self, tx: &mut Tx<'_>, writer: &Writer, checked: &Written) -> Result<Option<(Definition, Written)>, Refusal> {
+        prepared_again(tx, writer, self.resource, &self.id, &self.edit, checked)
+    }
+
     /// The write; none when another one came between.
     fn make(&self, tx: &mut Tx<'_>, writer: &Writer, before: &Definition, written: Written) -> Result<Option<Definition>, Refusal> {
+        if self.expected.is_some_and(|expected| expected != before.revision) {
+            return Ok(None);
+        }
         let after = writer.replace(tx, self.resource, before, written)?;
         if let Some(draft) = self.edit.draft().filter(|_| after.is_some()) {
             drafts::must_drop(tx, writer, before, draft)?;
@@ -125,32 +133,7 @@ impl Change {
     }
 }
 
-/// What was checked beside other writes, and the count of changes at which that was true.
-struct Checked<T> {
-    epoch: String,
-    found: T,
-}
-
-impl<T: Clone> Checked<T> {
-    /// It is still true, or it is checked again; until this transaction ends, nobody else writes definitions of this tenant.
-    fn or_again(&self, tx: &mut Tx<'_>, tenant: &str, check: &impl Fn(&mut Tx<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
-        table::hold(tx, tenant)?;
-        if table::epoch(tx)? == self.epoch { Ok(self.found.clone()) } else { check(tx) }
-    }
-}
-
 impl Studio {
-    /// Checks before a write, while others write; gives the check back for the write.
-    async fn checked<T, C>(&self, check: C) -> Result<(Checked<T>, C)>
-    where
-        T: Send + 'static,
-        C: Fn(&mut Tx<'_>) -> Result<T, Refusal> + Clone + Send + 'static,
-    {
-        let first = check.clone();
-        let checked = self.reading(move |tx| Ok(Checked { epoch: table::epoch(tx)?, found: first(tx)? })).await?;
-        Ok((checked, check))
-    }
-
     pub(super) fn writer(&self, scope: &Scope) -> Writer {
         Writer { tenant: scope.tenant.clone(), user: user_id(scope), now: self.world().clock.now(), catalog: self.catalog() }
     }
@@ -184,19 +167,27 @@ impl Studio {
         self.builder_gate(resource, body.get("kind"))?;
         let (writer, id) = (self.writer_of(scope, resource).await, self.world().clock.id());
         let written = Written::read(resource, body, &writer.catalog, None)?;
-        let checker = writer.clone();
-        let check = move |tx: &mut Tx<'_>| {
-            let mut written = written.clone();
-            let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut written)?;
-            Ok((written, seen))
-        };
-        let (checked, check) = self.checked(check).await?;
-        let insert = move |tx: &mut Tx<'_>| {
-            let (written, seen) = checked.or_again(tx, &writer.tenant, &check)?;
-            Ok((writer.insert(tx, resource, id, written, &origin)?, seen))
-        };
-        let (made, seen) = self.writing(insert).await?;
-        Ok(told(resource, &made, seen))
+        for _ in 0..ATTEMPTS {
+            let (checker, mut checked) = (writer.clone(), written.clone());
+            let check = move |tx: &mut Tx<'_>| {
+                let seen = settle(tx, &checker.tenant, &checker.catalog, resource, &mut checked)?;
+                Ok((table::epoch(tx)?, checked.clone(), seen))
+            };
+            let (epoch, checked, seen) = self.reading(check).await?;
+            let (writer, origin) = (writer.clone(), origin.clone());
+            let insert = move |tx: &mut Tx<'_>| {
+                table::hold(tx, &writer.tenant)?;
+                let mut written = checked.clone();
+                if table::epoch(tx)? != epoch && !settle_again(tx, &writer, resource, &mut written)? {
+                    return Ok(None);
+                }
+                writer.insert(tx, resource, id, written, &origin).map(Some)
+            };
+            if let Some(made) = self.writing(insert).await? {
+                return Ok(told(resource, &made, seen));
+            }
+        }
+        Err(Error::new(Kind::RevisionConflict, RESTLESS))
     }
 
     /// Replaces every writable field.
@@ -230,14 +221,9 @@ impl Studio {
         expected: Option<i64>,
     ) -> Result<Value> {
         let change = Arc::new(Change { resource, id: id.to_owned(), edit, expected });
-        for attempt in 0..ATTEMPTS {
+        for _ in 0..ATTEMPTS {
             let writer = self.writer_of(scope, resource).await;
-            let changed = if attempt < BESIDE {
-                self.change_beside(writer, Arc::clone(&change)).await?
-            } else {
-                self.change_alone(writer, Arc::clone(&change)).await?
-            };
-            match changed {
+            match self.change_once(writer, Arc::clone(&change)).await? {
                 Some((after, _)) if resource == Resource::KnowledgeBase => return self.get(scope, resource, &after.id.to_string()).await,
                 Some((after, seen)) => return Ok(told(resource, &after, seen)),
                 None => {}
@@ -246,28 +232,22 @@ impl Studio {
         Err(self.restless(scope, resource, id).await)
     }
 
-    /// Checks a change while others write; none when one of them came between.
-    async fn change_beside(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
+    /// Checks a change while others write, and makes it; none when another one came between.
+    async fn change_once(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
         let (checker, checked) = (writer.clone(), Arc::clone(&change));
         let read = move |tx: &mut Tx<'_>| Ok((table::epoch(tx)?, checked.prepare(tx, &checker)?));
         let (epoch, (before, written, seen)) = self.reading(read).await?;
         let make = move |tx: &mut Tx<'_>| {
             table::hold(tx, &writer.tenant)?;
-            // What it names may be gone since it was checked.
-            if table::epoch(tx)? == epoch { change.make(tx, &writer, &before, written.clone()) } else { Ok(None) }
+            if table::epoch(tx)? == epoch {
+                return change.make(tx, &writer, &before, written.clone());
+            }
+            // What it names may be gone since it was checked, and it may have been changed itself.
+            let Some((before, written)) = change.prepare_again(tx, &writer, &written)? else { return Ok(None) };
+            change.make(tx, &writer, &before, written)
         };
         let after = self.writing(make).await?;
         Ok(after.map(|after| (after, seen)))
-    }
-
-    /// Checks and makes a change in one piece.
-    async fn change_alone(&self, writer: Writer, change: Arc<Change>) -> Result<Option<(Definition, Seen)>> {
-        self.writing(move |tx| {
-            table::hold(tx, &writer.tenant)?;
-            let (before, written, seen) = change.prepare(tx, &writer)?;
-            Ok(change.make(tx, &writer, &before, written)?.map(|after| (after, seen)))
-        })
-        .await
     }
 
     /// Deletes a definition; refused while others refer to it, unless forced.
@@ -282,22 +262,31 @@ impl Studio {
     ) -> Result<()> {
         let expected = self.read_for(scope, resource, id, expected_revision(if_match, body, "revision")).await?;
         for _ in 0..ATTEMPTS {
-            let (reader, id, tenant) = (self.writer(scope), id.to_owned(), scope.tenant.clone());
-            let check = move |tx: &mut Tx<'_>| {
-                let found = must_find(tx, &reader.tenant, &reader.catalog, resource, &id)?;
+            let (reader, key) = (self.writer(scope), id.to_owned());
+            let look = move |tx: &mut Tx<'_>| {
+                let found = must_find(tx, &reader.tenant, &reader.catalog, resource, &key)?;
                 must_be_open(&found)?;
                 must_be_current(tx, &reader, resource, &found, expected)?;
                 if !force {
                     must_be_unused(tx, &reader.tenant, resource, &found)?;
                 }
-                Ok(found)
+                Ok((table::epoch(tx)?, found))
             };
-            let (checked, check) = self.checked(check).await?;
+            let (epoch, found) = self.reading(look).await?;
+            let (writer, key) = (self.writer(scope), id.to_owned());
             let delete = move |tx: &mut Tx<'_>| {
-                let found = checked.or_again(tx, &tenant, &check)?;
-                let deleted = table::delete(tx, &tenant, resource.kind(), &found.id, expected)?;
+                let (tenant, mut found) = (&writer.tenant, found.clone());
+                table::hold(tx, tenant)?;
+                if table::epoch(tx)? != epoch {
+                    found = must_find(tx, tenant, &writer.catalog, resource, &key)?;
+                    must_be_open(&found)?;
+                    if !force {
+                        must_be_unused(tx, tenant, resource, &found)?;
+                    }
+                }
+                let deleted = table::delete(tx, tenant, resource.kind(), &found.id, expected)?;
                 if deleted && resource == Resource::KnowledgeBase {
-                    crate::store::knowledge::documents::delete_all(tx, &tenant, &found.id)?;
+                    crate::store::knowledge::documents::delete_all(tx, tenant, &found.id)?;
                 }
                 Ok(deleted)
             };
@@ -329,9 +318,8 @@ impl Studio {
 
     /// The refusal of a change that others always came before.
     async fn restless(&self, scope: &Scope, resource: Resource, id: &str) -> Error {
-        let text = "others keep changing this definition; nothing was changed; try again";
         match self.get(scope, resource, id).await {
-            Ok(current) => Error::new(Kind::RevisionConflict, text).with("current", current),
+            Ok(current) => Error::new(Kind::RevisionConflict, RESTLESS).with("current", current),
             Err(error) => error,
         }
     }

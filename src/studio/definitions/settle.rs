@@ -1,18 +1,22 @@
 //! Owns the checks of a body that need the database: references to other definitions, the graph of a workflow.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::model::check::Known as _;
 use crate::model::graph::Graph;
-use crate::store::Tx;
+use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Problems;
 use crate::studio::definitions::known::KnownInStore;
 use crate::studio::definitions::resource::{Resource, Written};
 use crate::studio::definitions::workflows::Seen;
-use crate::studio::definitions::{find, workflows};
+use crate::studio::definitions::uses::Use;
+use crate::studio::definitions::{find, uses, workflows};
 use crate::studio::reach::Refusal;
+use crate::studio::writing::Writer;
 
 /// Checks what a body says of others, and puts ids where it has slugs.
 pub(in crate::studio) fn settle(
@@ -63,7 +67,37 @@ fn settle_workflow(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, written: &m
     let graph = written.body.get("graph").cloned().unwrap_or_default();
     let issues = workflows::check(tx, tenant, catalog, &graph, written.body.get("state_schema"))?;
     let warnings = workflows::must_be_valid(issues)?;
-    let full = Graph::parse(&graph).map_or_else(|_| graph.clone(), |graph| graph.to_json().clone());
-    written.body.insert("graph".into(), full);
+    fill_graph(written);
     Ok(Seen { warnings, agents: workflows::agents_of(tx, tenant, &graph)? })
+}
+
+/// Puts a graph into its full form.
+pub(in crate::studio) fn fill_graph(written: &mut Written) {
+    if let Some(graph) = written.body.get_mut("graph")
+        && let Ok(full) = Graph::parse(graph)
+    {
+        *graph = full.to_json().clone();
+    }
+}
+
+/// Settles what was settled before other writes came between, where others wait for the end of the transaction: a graph is not checked
+/// again, only whether what it names is there. False when it is not.
+pub(in crate::studio) fn settle_again(tx: &mut Tx<'_>, writer: &Writer, resource: Resource, written: &mut Written) -> Result<bool, Refusal> {
+    if resource != Resource::Workflow {
+        settle(tx, &writer.tenant, &writer.catalog, resource, written)?;
+        return Ok(true);
+    }
+    let mut seen = HashSet::new();
+    for used in written.body.get("graph").map(uses::of_graph).unwrap_or_default() {
+        let Use::Stored(kind, name) = used else { continue };
+        if !seen.insert((kind, name.clone())) {
+            continue;
+        }
+        let (catalog, lower) = (&writer.catalog, name.to_ascii_lowercase());
+        let configured = catalog.find(kind, &name).or_else(|| catalog.of_class(kind, &lower)).is_some();
+        if !configured && !table::is_there(tx, &writer.tenant, kind.kind(), &lower)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -33,6 +33,8 @@ pub(in crate::studio) struct Source {
     pub(in crate::studio) pinned: Pinned,
     /// What the initial state must fit.
     state_schema: Option<Value>,
+    /// Of its texts.
+    bytes: usize,
 }
 
 /// What of a request decides what its run is made from.
@@ -51,7 +53,14 @@ impl Wanted {
 
 /// Sources that were checked, each true for one count of changes and one declaration of the host.
 #[derive(Default)]
-pub(in crate::studio) struct Sources(Mutex<HashMap<Key, Kept>>);
+pub(in crate::studio) struct Sources(Mutex<Room>);
+
+#[derive(Default)]
+struct Room {
+    kept: HashMap<Key, Kept>,
+    /// Of their texts.
+    bytes: usize,
+}
 
 type Key = (Arc<str>, &'static str, String);
 
@@ -64,20 +73,35 @@ struct Kept {
 
 /// Sources that are kept ready.
 const MOST: usize = 256;
+/// Bytes of their texts; what was read of them takes some times as much.
+const MOST_BYTES: usize = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
 impl Sources {
     /// What is kept, if the database still has that many changes; it is asked only when something is kept.
     fn find(&self, key: &Key, declaration: &Arc<HostDeclaration>, epoch: impl FnOnce() -> Option<String>) -> Option<Arc<Source>> {
-        let kept = self.0.lock().get(key).filter(|kept| Arc::ptr_eq(&kept.declaration, declaration)).cloned()?;
+        let kept = self.0.lock().kept.get(key).filter(|kept| Arc::ptr_eq(&kept.declaration, declaration)).cloned()?;
         (epoch()? == kept.epoch).then_some(kept.source)
     }
 
+    /// How many are kept, and the bytes of their texts.
+    #[cfg(test)]
+    pub(in crate::studio) fn held(&self) -> (usize, usize) {
+        let room = self.0.lock();
+        (room.kept.len(), room.bytes)
+    }
+
     fn keep(&self, key: Key, kept: Kept) {
-        let mut all = self.0.lock();
-        if all.len() >= MOST {
-            all.clear();
+        let (room, bytes) = (&mut *self.0.lock(), kept.source.bytes);
+        if let Some(before) = room.kept.remove(&key) {
+            room.bytes -= before.source.bytes;
         }
-        all.insert(key, kept);
+        if room.kept.len() >= MOST || room.bytes + bytes > MOST_BYTES {
+            *room = Room::default();
+        }
+        if bytes <= MOST_BYTES {
+            room.bytes += bytes;
+            room.kept.insert(key, kept);
+        }
     }
 }
 
@@ -148,7 +172,8 @@ fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, i
             workflows::must_be_valid(workflows::check(tx, &scope.tenant, catalog, &graph, schema.as_ref())?)?;
             let pinned = pinned(&graph, pinning::pin_graph(tx, &scope.tenant, catalog, &graph)?)?;
             let revision = (!wanted.draft && wanted.trial.is_empty()).then_some(found.revision);
-            Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema })
+            let bytes = pinned.bytes() + schema.as_ref().map_or(0, |schema| schema.to_string().len());
+            Ok(Source { id: found.id, name: found.name, revision, pinned, state_schema: schema, bytes })
         }
         EntityKind::Agent => {
             let found = definitions::must_find(tx, &scope.tenant, catalog, Resource::Agent, id)?;
@@ -158,7 +183,8 @@ fn read(tx: &mut Tx<'_>, scope: &Scope, catalog: &Catalog, entity: EntityKind, i
                 definitions.agents.values_mut().for_each(|agent| choose(agent, chosen));
             }
             let pinned = pinned(&chat_graph(&found.id, &agent), definitions)?;
-            Ok(Source { id: found.id, name: found.name, revision: None, pinned, state_schema: None })
+            let bytes = pinned.bytes();
+            Ok(Source { id: found.id, name: found.name, revision: None, pinned, state_schema: None, bytes })
         }
     }
 }

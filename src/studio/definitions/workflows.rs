@@ -1,5 +1,7 @@
 //! Owns the fields of a workflow, the graph of a new one, and what its graph is told to be worth.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Kind, Result};
@@ -52,6 +54,10 @@ pub(in crate::studio) fn node_count(graph: &Value) -> usize {
     nodes.iter().filter(|node| node.get("type").and_then(Value::as_str) != Some("note")).count()
 }
 
+/// The tenants whose graphs were checked, and the threads that did it.
+#[cfg(test)]
+pub(in crate::studio) static CHECKED_BY: std::sync::LazyLock<crate::sync::Mutex<Vec<(String, String)>>> = std::sync::LazyLock::new(Default::default);
+
 /// What validation says of a graph, in the language of the catalog.
 pub(in crate::studio) fn check(
     tx: &mut Tx<'_>,
@@ -60,6 +66,8 @@ pub(in crate::studio) fn check(
     graph: &Value,
     state_schema: Option<&Value>,
 ) -> Result<Vec<Issue>, Refusal> {
+    #[cfg(test)]
+    CHECKED_BY.lock().push((tenant.to_owned(), std::thread::current().name().unwrap_or_default().to_owned()));
     let known = KnownInStore::new(tx, tenant, catalog, state_schema);
     let issues = check::check(graph, &known, &catalog.graph_limits());
     known.into_result()?;
@@ -91,9 +99,12 @@ pub(in crate::studio) fn shown(issue: &Issue) -> Value {
 
 /// The stored agents that a graph uses, each once, in graph order.
 pub(in crate::studio) fn agents_of(tx: &mut Tx<'_>, tenant: &str, graph: &Value) -> Result<Vec<Value>, Refusal> {
-    let mut found: Vec<Value> = Vec::new();
+    let (mut found, mut named) = (Vec::<Value>::new(), HashSet::new());
     for used in uses::of_graph(graph) {
         let Use::Stored(Resource::Agent, name) = used else { continue };
+        if !named.insert(name.clone()) {
+            continue;
+        }
         let Some(agent) = definitions::stored(tx, tenant, Resource::Agent, &name)? else { continue };
         let agent = json!({"id": agent.id.to_string(), "slug": agent.slug, "name": agent.name});
         if !found.contains(&agent) {

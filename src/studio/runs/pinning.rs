@@ -1,17 +1,19 @@
 //! Owns pinning: the definitions that a run uses, as they are when it starts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::agent::{Agent, Definitions};
-use crate::store::{StoreError, Tx};
+use crate::store::Tx;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::resource::{Definition, Resource};
 use crate::studio::definitions::uses::Use;
 use crate::studio::definitions::uses;
 use crate::studio::definitions;
+use crate::studio::reach::Refusal;
 
 /// Collects definitions, each once, and what they use themselves.
 struct Pins<'a, 't> {
@@ -19,19 +21,25 @@ struct Pins<'a, 't> {
     tenant: &'a str,
     catalog: &'a Catalog,
     pinned: Definitions,
+    /// The names that were looked up, and those of what was found.
+    seen: HashSet<(Resource, String)>,
+    /// The bytes of what was found.
+    bytes: u64,
 }
 
 /// The definitions that a graph uses, with those that they use in turn. What is not there is left out: the run says so.
-pub fn pin_graph(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, graph: &Value) -> Result<Definitions, StoreError> {
-    let mut pins = Pins { tx, tenant, catalog, pinned: Definitions::default() };
-    pins.follow(uses::of_graph(graph))?;
-    Ok(pins.pinned)
+pub(in crate::studio) fn pin_graph(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, graph: &Value) -> Result<Definitions, Refusal> {
+    pin_all(tx, tenant, catalog, uses::of_graph(graph))
 }
 
 /// The definitions that a chat turn of a stored agent uses, itself included.
-pub fn pin_agent(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, id: &str) -> Result<Definitions, StoreError> {
-    let mut pins = Pins { tx, tenant, catalog, pinned: Definitions::default() };
-    pins.follow(vec![Use::Stored(Resource::Agent, id.to_owned())])?;
+pub(in crate::studio) fn pin_agent(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, id: &str) -> Result<Definitions, Refusal> {
+    pin_all(tx, tenant, catalog, vec![Use::Stored(Resource::Agent, id.to_owned())])
+}
+
+fn pin_all(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, used: Vec<Use>) -> Result<Definitions, Refusal> {
+    let mut pins = Pins { tx, tenant, catalog, pinned: Definitions::default(), seen: HashSet::new(), bytes: 0 };
+    pins.follow(used)?;
     Ok(pins.pinned)
 }
 
@@ -42,7 +50,7 @@ pub(in crate::studio) fn agent_of(found: &Definition) -> Result<Agent> {
 }
 
 impl Pins<'_, '_> {
-    fn follow(&mut self, mut open: Vec<Use>) -> Result<(), StoreError> {
+    fn follow(&mut self, mut open: Vec<Use>) -> Result<(), Refusal> {
         while let Some(used) = open.pop() {
             match used {
                 Use::Schema(name) => self.pin_schema(&name),
@@ -59,28 +67,48 @@ impl Pins<'_, '_> {
     }
 
     /// Pins one definition under its id and its slug; gives what it uses when it was not pinned before.
-    fn pin(&mut self, resource: Resource, name: &str) -> Result<Vec<Use>, StoreError> {
-        if self.has(resource, name) {
+    fn pin(&mut self, resource: Resource, name: &str) -> Result<Vec<Use>, Refusal> {
+        let pinned = matches!(resource, Resource::Agent | Resource::Tool | Resource::McpServer);
+        if !pinned || !self.seen.insert((resource, name.to_ascii_lowercase())) {
             return Ok(Vec::new());
         }
         let Some(found) = definitions::find(self.tx, self.tenant, self.catalog, resource, name)? else { return Ok(Vec::new()) };
-        match resource {
-            Resource::Agent => {
-                let agent = agent_of(&found).map_err(|error| StoreError::Corrupt(error.message))?;
-                both(&mut self.pinned.agents, &found, agent);
-            }
-            Resource::Tool => both(&mut self.pinned.tools, &found, Value::Object(found.show(resource))),
-            Resource::McpServer => both(&mut self.pinned.mcp_servers, &found, Value::Object(found.show(resource))),
-            Resource::Workflow | Resource::KnowledgeBase => {}
+        let (id, slug) = (found.id.to_string(), found.slug.clone());
+        if self.has(resource, &id) {
+            return Ok(Vec::new());
+        }
+        self.seen.extend([(resource, id), (resource, slug)]);
+        if resource == Resource::Agent {
+            let agent = agent_of(&found)?;
+            self.weigh(&agent)?;
+            both(&mut self.pinned.agents, &found, agent);
+        } else {
+            let shown = Value::Object(found.show(resource));
+            self.weigh(&shown)?;
+            let map = if resource == Resource::Tool { &mut self.pinned.tools } else { &mut self.pinned.mcp_servers };
+            both(map, &found, shown);
         }
         Ok(uses::of_definition(resource, &found.body))
     }
 
-    fn has(&self, resource: Resource, name: &str) -> bool {
+    /// Refuses a run whose definitions are too large together: they are kept with the run, and in memory while it goes on.
+    fn weigh(&mut self, found: &impl Serialize) -> Result<(), Refusal> {
+        let most = self.catalog.config().limits.definitions_kb;
+        self.bytes += serde_json::to_string(found).map_or(0, |text| text.len()) as u64;
+        if self.bytes <= most.saturating_mul(1024) {
+            return Ok(());
+        }
+        let text = format!(
+            "the agents, tools and servers that it uses have more than {most} KiB together; nothing was started; use fewer or raise `limits.definitions_kb`"
+        );
+        Err(Error::field("definitions", text).into())
+    }
+
+    fn has(&self, resource: Resource, id: &str) -> bool {
         match resource {
-            Resource::Agent => self.pinned.agents.contains_key(name),
-            Resource::Tool => self.pinned.tools.contains_key(name),
-            Resource::McpServer => self.pinned.mcp_servers.contains_key(name),
+            Resource::Agent => self.pinned.agents.contains_key(id),
+            Resource::Tool => self.pinned.tools.contains_key(id),
+            Resource::McpServer => self.pinned.mcp_servers.contains_key(id),
             Resource::Workflow | Resource::KnowledgeBase => true,
         }
     }

@@ -137,7 +137,7 @@ async fn a_run_pins_what_it_uses_and_what_that_uses() {
         {"id": "t", "type": "tool", "data": {"tool_ref": "tool:lookup-order"}},
         {"id": "m", "type": "mcp", "data": {"mcp_server": "web"}}]});
     let catalog = studio.catalog();
-    let pinned = studio.world().store.read(move |tx| pinning::pin_graph(tx, "", &catalog, &graph)).await.expect("pinned");
+    let pinned = studio.reading(move |tx| pinning::pin_graph(tx, "", &catalog, &graph)).await.expect("pinned");
     let slugs = |keys: Vec<&String>| keys.into_iter().filter(|key| key.parse::<Id>().is_err()).cloned().collect::<Vec<_>>().join(" ");
     let told = [
         slugs(pinned.agents.keys().collect()),
@@ -150,6 +150,6 @@ async fn a_run_pins_what_it_uses_and_what_that_uses() {
     assert_eq!(pinned.agents["helper"].tools.len(), 3);
 
     let catalog = studio.catalog();
-    let pinned = studio.world().store.read(move |tx| pinning::pin_agent(tx, "", &catalog, "helper")).await.expect("pinned");
+    let pinned = studio.reading(move |tx| pinning::pin_agent(tx, "", &catalog, "helper")).await.expect("pinned");
     assert_eq!((pinned.agents.len(), pinned.tools.len(), pinned.mcp_servers.len()), (2, 2, 2));
 }

@@ -8,6 +8,7 @@ mod registry;
 mod round_trips;
 mod tenants;
 mod threads;
+mod weights;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

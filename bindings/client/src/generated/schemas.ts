@@ -39,6 +39,10 @@ export type Agent = {
   tool_max_runs: number;
   parallel_tool_calls: boolean | null;
   on_length?: 'keep' | 'fail';
+  /** Absent: `answer`. */
+  on_tool_limit?: 'answer' | 'fail';
+  /** Absent: false. */
+  stream_approval?: boolean;
   parameters: Parameters;
   /** Models that are asked in this order when the agent's own does not answer. Absent when there are none. */
   fallbacks?: Fallback[];
@@ -69,6 +73,8 @@ export type AgentBody = {
   tool_max_runs?: number | null;
   parallel_tool_calls?: boolean | null;
   on_length?: 'keep' | 'fail' | null;
+  on_tool_limit?: 'answer' | 'fail' | null;
+  stream_approval?: boolean | null;
   parameters?: Parameters | null;
   /** Models that are asked in this order when the agent's own does not answer. */
   fallbacks?: Fallback[] | null;
@@ -1077,6 +1083,8 @@ export type MemoryConfig = {
   budget_rag?: number | null;
   budget_tool_results?: number | null;
   budget_state?: number | null;
+  /** Absent: `auto`. */
+  inside_turn?: 'auto' | 'off' | null;
 };
 
 export type Message = {
@@ -1152,6 +1160,12 @@ export type Parameters = {
   stop?: string[] | null;
   /** How long the beginning of a prompt is kept at a provider whose requests mark it. */
   cache_ttl?: '5m' | '1h';
+  /** `required` and a name hold for the first call of a step. */
+  tool_choice?: 'auto' | 'none' | 'required' | {
+    tool: string;
+  };
+  /** Members of the request body by kind or id of a provider; none that the studio sets. */
+  provider_options?: Record<string, Record<string, unknown>>;
 };
 
 /** A merge patch (RFC 7396); `revision` as in `If-Match`. */
@@ -1448,6 +1462,8 @@ export type Span = {
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
   /** Of `llm` spans: who said what the call costs. */
   cost_source?: 'provider' | 'table' | 'none';
+  /** Of `llm` spans: members of the request by kind or id of a provider, as the agent or node sets them. */
+  provider_options?: Record<string, unknown>;
   /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
   waited_ms?: number;
   warnings?: Warning[];
@@ -1628,6 +1644,8 @@ export type ToolRef = {
   exclude?: string[] | null;
   require_approval?: boolean | null;
   idempotent?: boolean | null;
+  /** Offered also where the model has to search for most tools. */
+  always?: boolean;
 };
 
 export type ToolTest = {

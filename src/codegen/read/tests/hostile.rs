@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 /// How large files are that may take so long: without optimisation smaller ones, in which what is not linear still takes longer.
 const SIZE: usize = if cfg!(debug_assertions) { 1 << 16 } else { (2 << 20) - 1000 };
 /// What files are filled with.
-const PIECES: [&str; 61] = [
+const PIECES: [&str; 63] = [
     "a ",
     "(",
     ")",
@@ -65,6 +65,8 @@ const PIECES: [&str; 61] = [
     "namespace A{",
     "mod a{",
     "impl<",
+    "impl;",
+    "impl where ",
     "impl A for ",
     "impl StudioTool for A{}",
     "struct A;",
