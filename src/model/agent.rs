@@ -49,6 +49,33 @@ pub struct Parameters {
     /// How long the beginning of a prompt is kept where the request marks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_ttl: Option<CacheTtl>,
+    /// Whether people see what the model thinks, as far as it tells that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_reasoning: Option<ShowReasoning>,
+}
+
+impl Parameters {
+    /// What the model thinks is asked for and shown.
+    #[must_use]
+    pub fn shows_reasoning(&self) -> bool {
+        self.show_reasoning != Some(ShowReasoning::None)
+    }
+}
+
+/// Whether people see what a model thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShowReasoning {
+    /// Where the model gives it.
+    #[default]
+    Auto,
+    /// Never.
+    None,
+}
+
+impl ShowReasoning {
+    /// The values, as they are written.
+    pub const NAMES: [&'static str; 2] = ["auto", "none"];
 }
 
 impl Parameters {
@@ -62,6 +89,7 @@ impl Parameters {
             reasoning_effort: self.reasoning_effort.clone().or_else(|| others.reasoning_effort.clone()),
             stop: self.stop.clone().or_else(|| others.stop.clone()),
             cache_ttl: self.cache_ttl.or(others.cache_ttl),
+            show_reasoning: self.show_reasoning.or(others.show_reasoning),
         }
     }
 }

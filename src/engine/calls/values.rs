@@ -76,6 +76,7 @@ impl StepContext {
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
             waited_ms: None,
+            sources: Vec::new(),
             step: self.step(),
             key: key.to_owned(),
             outcome,
@@ -111,6 +112,7 @@ impl StepContext {
             asker: None,
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {
+            sources: Vec::new(),
             cost_source: None,
             waited_ms: None,
             step,

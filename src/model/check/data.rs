@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::agent::{CacheTtl, Parameters, ToolRef};
+use super::super::agent::{CacheTtl, Parameters, ShowReasoning, ToolRef};
 use super::super::fallback::{self, Fallback};
 use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
@@ -184,6 +184,7 @@ fn parameters(value: &Value) -> Fit {
     member(fields, "reasoning_effort", |value| fits(value.is_string(), "expected.text"))?;
     member(fields, "stop", texts)?;
     member(fields, "cache_ttl", |value| choice(value, &CacheTtl::NAMES))?;
+    member(fields, "show_reasoning", |value| choice(value, &ShowReasoning::NAMES))?;
     readable::<Parameters>(value)
 }
 
