@@ -40,6 +40,8 @@ export type Agent = {
   parallel_tool_calls: boolean | null;
   on_length?: 'keep' | 'fail';
   parameters: Parameters;
+  /** Models that are asked in this order when the agent's own does not answer. Absent when there are none. */
+  fallbacks?: Fallback[];
   output_schema: string | null;
   schema: Record<string, unknown> | null;
   memory_config: MemoryConfig | null;
@@ -68,6 +70,8 @@ export type AgentBody = {
   parallel_tool_calls?: boolean | null;
   on_length?: 'keep' | 'fail' | null;
   parameters?: Parameters | null;
+  /** Models that are asked in this order when the agent's own does not answer. */
+  fallbacks?: Fallback[] | null;
   output_schema?: string | null;
   schema?: Record<string, unknown> | null;
   memory_config?: MemoryConfig | null;
@@ -153,6 +157,19 @@ export type ChatEventHumanInputRequired = {
   pause_id: string;
 };
 
+/** Another model is asked instead of one whose call failed. */
+export type ChatEventModelFallback = {
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
+};
+
+/** A piece of what the model thinks, as it comes. No part of the answer. */
+export type ChatEventReasoning = {
+  delta: string;
+};
+
 export type ChatEventRunTerminal = {
   trace_id: string;
   status: string;
@@ -161,6 +178,16 @@ export type ChatEventRunTerminal = {
     message: string;
     node_id: string | null;
   };
+};
+
+/** What an answer rests on, as the provider says: once per source and step. */
+export type ChatEventSource = {
+  source_id: string;
+  kind: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
 };
 
 export type ChatEventThread = {
@@ -214,7 +241,10 @@ export type ChatEventToolResult = {
 /** The data of each event of an agent's chat, by the event's name. Later versions add events and members. */
 export type ChatEvents = {
   thread?: ChatEventThread;
+  reasoning?: ChatEventReasoning;
   token?: ChatEventToken;
+  model_fallback?: ChatEventModelFallback;
+  source?: ChatEventSource;
   tool_call?: ChatEventToolCall;
   tool_result?: ChatEventToolResult;
   human_input_required?: ChatEventHumanInputRequired;
@@ -436,6 +466,19 @@ export type EventLoopIteration = {
   branch_path?: string[];
 };
 
+/** Another model is asked instead of one whose call failed. */
+export type EventModelFallback = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  from: ModelName;
+  to: ModelName;
+  code: string;
+  parent_call_id?: string;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
 export type EventParallelInterrupt = {
   trace_id: string;
   node_id: string;
@@ -458,6 +501,17 @@ export type EventRagQuery = {
   branch_path?: string[];
 };
 
+/** A piece of what the model thinks, as it comes. No part of the answer. */
+export type EventReasoning = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  delta: string;
+  publish_reply: boolean;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
 export type EventRunTerminal = {
   trace_id: string;
   status: string;
@@ -466,6 +520,21 @@ export type EventRunTerminal = {
     message: string;
     node_id: string | null;
   };
+  branch_id?: string;
+  branch_path?: string[];
+};
+
+/** What an answer rests on, as the provider says: once per source and step. */
+export type EventSource = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  source_id: string;
+  kind: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
   branch_id?: string;
   branch_path?: string[];
 };
@@ -688,6 +757,13 @@ export type EventTraceStarted = {
   started_at: string;
   branch_id?: string;
   branch_path?: string[];
+};
+
+export type Fallback = {
+  provider: string;
+  model: string;
+  credential?: string | null;
+  parameters?: Parameters | null;
 };
 
 export type Graph = {
@@ -1061,6 +1137,27 @@ export type Message = {
     result: unknown;
     is_error: boolean;
   }[];
+  /** With `include=parts`: what the message is made of, in order, with what its run thought, called and was given since the message before. */
+  parts?: MessagePart[];
+};
+
+/** A part of a message. Later versions add types and members. */
+export type MessagePart = {
+  type: 'reasoning' | 'text' | 'file' | 'call' | 'result' | 'source';
+  text?: string;
+  storage_key?: string;
+  media_type?: string;
+  source_id?: string;
+  kind?: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
+  call_id?: string | null;
+  name?: string | null;
+  inputs?: unknown;
+  is_error?: boolean;
+  parts?: MessagePart[];
 };
 
 export type Model = {
@@ -1086,6 +1183,11 @@ export type Model = {
   replacement: string | null;
   price: Record<string, unknown> | null;
   source: 'bundled' | 'configured';
+};
+
+export type ModelName = {
+  provider: string;
+  model: string;
 };
 
 export type Models = {
@@ -1114,6 +1216,8 @@ export type Parameters = {
   stop?: string[] | null;
   /** How long the beginning of a prompt is kept at a provider whose requests mark it. */
   cache_ttl?: '5m' | '1h';
+  /** Whether what the model thinks is asked for and shown, where it gives it. Absent: auto. */
+  show_reasoning?: 'auto' | 'none';
 };
 
 /** A merge patch (RFC 7396); `revision` as in `If-Match`. */
@@ -1173,6 +1277,12 @@ export type Providers = {
       price: Record<string, unknown> | null;
     }[];
     embeddings: Record<string, unknown>[];
+    /** How much this engine asks of it. Absent when nothing is limited. */
+    limits?: {
+      concurrent?: number | null;
+      requests_per_minute?: number | null;
+      tokens_per_minute?: number | null;
+    };
   }[];
   default_provider: string;
   default_model: string;
@@ -1404,6 +1514,8 @@ export type Span = {
   finish?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other';
   /** Of `llm` spans: who said what the call costs. */
   cost_source?: 'provider' | 'table' | 'none';
+  /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
+  waited_ms?: number;
   warnings?: Warning[];
   provider?: string | null;
   model?: string | null;
@@ -1712,9 +1824,12 @@ export type WorkflowEvents = {
   loop_iteration?: EventLoopIteration;
   step_retrying?: EventStepRetrying;
   checkpoint_hit?: EventCheckpointHit;
+  model_fallback?: EventModelFallback;
   step_completed?: EventStepCompleted;
   step_failed?: EventStepFailed;
+  reasoning?: EventReasoning;
   token?: EventToken;
+  source?: EventSource;
   tool_call?: EventToolCall;
   tool_result?: EventToolResult;
   rag_query?: EventRagQuery;
