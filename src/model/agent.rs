@@ -58,6 +58,9 @@ pub struct Parameters {
     /// Further members of the request, by the kind or the id of the provider that takes them.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub provider_options: Map<String, Value>,
+    /// Whether people see what the model thinks, as far as it tells that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub show_reasoning: Option<ShowReasoning>,
 }
 
 /// Whether and which tools a model calls.
@@ -100,6 +103,30 @@ pub fn refused_option(options: &Map<String, Value>) -> Option<String> {
 }
 
 impl Parameters {
+    /// What the model thinks is asked for and shown.
+    #[must_use]
+    pub fn shows_reasoning(&self) -> bool {
+        self.show_reasoning != Some(ShowReasoning::None)
+    }
+}
+
+/// Whether people see what a model thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShowReasoning {
+    /// Where the model gives it.
+    #[default]
+    Auto,
+    /// Never.
+    None,
+}
+
+impl ShowReasoning {
+    /// The values, as they are written.
+    pub const NAMES: [&'static str; 2] = ["auto", "none"];
+}
+
+impl Parameters {
     /// These where they say something, else others.
     #[must_use]
     pub fn over(&self, others: &Self) -> Self {
@@ -112,6 +139,7 @@ impl Parameters {
             cache_ttl: self.cache_ttl.or(others.cache_ttl),
             tool_choice: self.tool_choice.clone().or_else(|| others.tool_choice.clone()),
             provider_options: if self.provider_options.is_empty() { others.provider_options.clone() } else { self.provider_options.clone() },
+            show_reasoning: self.show_reasoning.or(others.show_reasoning),
         }
     }
 }

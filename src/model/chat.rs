@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::parts::Part;
+
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +42,9 @@ pub struct Message {
     /// Of a tool message: the result tells a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// What an assistant message holds beside its text and calls, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// The provider's own blocks of an assistant message (reasoning, signatures), sent back to it unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<ProviderBlocks>,
@@ -65,6 +70,7 @@ impl Message {
             tool_call_id: None,
             name: None,
             is_error: false,
+            parts: Vec::new(),
             blocks: None,
         }
     }

@@ -16,6 +16,7 @@ pub mod ids;
 pub mod memory;
 pub mod node;
 pub mod palette;
+pub mod parts;
 pub mod path;
 pub mod plan;
 pub mod prices;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::outbound::Patience;
+use super::sources::Sources;
 use super::reply::{self, Parts, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
@@ -57,7 +58,7 @@ impl HostModels {
     fn payload(&self, request: &ChatRequest) -> Value {
         let tools =
             request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
-        let messages = request.messages.iter().map(|message| Message { blocks: None, ..message.clone() });
+        let messages = request.messages.iter().map(|message| Message { blocks: None, parts: Vec::new(), ..message.clone() });
         let mut payload = json!({
             "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<_>>(),
             "tools": tools.collect::<Vec<_>>(), "parameters": request.parameters, "stream": request.stream,
@@ -110,7 +111,7 @@ impl Heard {
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, own: None, tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), own: None, tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }

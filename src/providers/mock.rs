@@ -17,6 +17,7 @@ use super::{ChatRequest, Delta, Media, Provider, ToolOffer};
 use crate::config::Secret;
 use crate::clock::SystemClock;
 use crate::model::chat::{Attachment, Message, Role, ToolCall};
+use crate::model::parts::Part;
 
 /// One answer: status, headers, pieces of the body; a piece `HANG` waits for ever, `WAIT` for 50 ms, `BREAK` breaks the connection.
 #[derive(Clone)]
@@ -166,6 +167,12 @@ pub(super) async fn told(provider: &dyn Provider, request: &ChatRequest) -> Stri
             let _ = write!(told, "\n{:?} {:?} {tokens:?}", reply.message.content, reply.finish);
             for call in &reply.message.tool_calls {
                 let _ = write!(told, "\n{} {} {} {:?}", call.id, call.name, call.arguments, call.invalid);
+            }
+            for part in &reply.message.parts {
+                let _ = match part {
+                    Part::Reasoning(reasoning) => write!(told, "\nthought {:?}", reasoning.text),
+                    Part::Source(source) => write!(told, "\nsource {}", serde_json::to_string(source).unwrap_or_default()),
+                };
             }
             let structured = reply.structured.map_or(Ok(()), |value| write!(told, "\nstructured {value}"));
             structured

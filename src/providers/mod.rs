@@ -29,7 +29,9 @@ pub mod responses;
 pub mod script;
 pub mod sse;
 pub mod strict;
+mod sources;
 mod subset;
+mod thoughts;
 mod vectors;
 pub mod wire;
 
@@ -185,7 +187,7 @@ pub struct Asker {
 pub enum Delta {
     /// Text for readers.
     Text(String),
-    /// The model thinks; not told.
+    /// What the model thinks.
     Reasoning(String),
     /// The last report of what the call took so far: what counts if it is cut short.
     Spent(Tokens),

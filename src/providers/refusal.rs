@@ -52,6 +52,13 @@ pub fn of_streams(failure: &ProviderFailure) -> bool {
     failure.fault.code == FaultCode::ProviderBadRequest && UNSTREAMED.iter().any(|mark| text().contains(mark))
 }
 
+/// The request was refused because it asked for a summary of what the model thinks: not every account and model has them.
+#[must_use]
+pub fn of_summaries(failure: &ProviderFailure) -> bool {
+    let text = failure.fault.message.to_lowercase();
+    failure.fault.code == FaultCode::ProviderBadRequest && SUMMARIES.iter().any(|mark| text.contains(mark))
+}
+
 /// What an error inside an answer says; `error` is the object that tells it.
 #[must_use]
 pub fn read_inside(error: &Value) -> ProviderFailure {
@@ -100,6 +107,9 @@ const UNSTREAMED: [&str; 6] = [
     "streaming is not supported",
     "stream is not supported",
 ];
+/// The model or the account does not show what it thinks.
+const SUMMARIES: [&str; 6] =
+    ["reasoning summaries", "reasoning.summary", "include_thoughts", "includethoughts", "adaptive.display", "thinking.display"];
 /// What a later attempt does not mend.
 const QUOTA_MARKS: [&str; 5] = ["insufficient_quota", "billing_hard_limit", "billing_not_active", "billing_error", "insufficient_balance"];
 const FILTER_MARKS: [&str; 8] = [

@@ -3,10 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::halves::Halves;
+use super::sources::Sources;
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, ProviderFailure};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::parts::Part;
 use crate::model::usage::Picos;
 
 /// The parts of an answer.
@@ -16,6 +18,10 @@ pub(super) struct Parts {
     pub(super) text: String,
     /// The calls that it asks for.
     pub(super) calls: Vec<ToolCall>,
+    /// What it thought.
+    pub(super) thoughts: Vec<Part>,
+    /// What the answer rests on.
+    pub(super) sources: Sources,
     /// What the family wants back unchanged.
     pub(super) own: Option<Value>,
     /// The last usage report.
@@ -42,7 +48,10 @@ impl Parts {
         sound_names(&mut self.calls, request);
         let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
         let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), value });
-        let message = Message { tool_calls: self.calls, blocks, ..Message::text(Role::Assistant, self.text) };
+        let shows = request.parameters.shows_reasoning();
+        let thoughts = self.thoughts.into_iter().map(|part| if shows { part } else { part.unseen() });
+        let parts = thoughts.chain(self.sources.into_list().into_iter().map(Part::Source)).collect();
+        let message = Message { tool_calls: self.calls, parts, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
         Ok(ChatReply { message, structured, tokens, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })

@@ -17,6 +17,7 @@ mod memory;
 mod models;
 mod observability;
 mod ownership;
+mod parts;
 mod scenarios;
 mod searches;
 mod templates;

@@ -135,8 +135,12 @@ namespace WfStudio
         public const string CheckpointHit = "checkpoint_hit";
         /// <summary>model_fallback</summary>
         public const string ModelFallback = "model_fallback";
+        /// <summary>reasoning</summary>
+        public const string Reasoning = "reasoning";
         /// <summary>token</summary>
         public const string Token = "token";
+        /// <summary>source</summary>
+        public const string Source = "source";
         /// <summary>tool_call</summary>
         public const string ToolCall = "tool_call";
         /// <summary>tool_result</summary>

@@ -80,7 +80,9 @@ final class Abi
     public const EVENT_STEP_RETRYING = 'step_retrying';
     public const EVENT_CHECKPOINT_HIT = 'checkpoint_hit';
     public const EVENT_MODEL_FALLBACK = 'model_fallback';
+    public const EVENT_REASONING = 'reasoning';
     public const EVENT_TOKEN = 'token';
+    public const EVENT_SOURCE = 'source';
     public const EVENT_TOOL_CALL = 'tool_call';
     public const EVENT_TOOL_RESULT = 'tool_result';
     public const EVENT_RAG_QUERY = 'rag_query';

@@ -259,26 +259,32 @@ impl StepContext {
     async fn ask(&self, call: &ModelCall, heard: &Heard) -> Result<ChatReply, ProviderFailure> {
         let provider = self.world().providers.get(&call.provider)?;
         let (journal, lane, step) = (self.journal(), self.lane(), self.step());
-        let (masked, held) = (journal.masking().is_on(), Mutex::new(String::new()));
-        let (said, silent) = (Said::default(), call.tell == Tell::Silent);
-        let tell = |text: &str| {
+        let (masked, held, thoughts) = (journal.masking().is_on(), Mutex::new(String::new()), Mutex::new(String::new()));
+        let (said, silent, blind) = (Said::default(), call.tell == Tell::Silent, !call.request.parameters.shows_reasoning());
+        let tell = |thought: bool, text: &str| {
             if let Tell::Tokens { publish_reply } = call.tell
                 && !text.is_empty()
             {
-                heard.told.store(true, Ordering::Relaxed);
-                journal.token(lane, step, publish_reply, text);
+                heard.told.fetch_or(!thought, Ordering::Relaxed);
+                journal.token(lane, step, (publish_reply, thought), text);
             }
         };
         let hear = |delta: Delta| match delta {
-            Delta::Text(_) if silent => {}
-            Delta::Text(text) if masked => said.push(journal.unheld(&held, &text)),
-            Delta::Text(text) => said.push(text),
-            Delta::Reasoning(_) => {}
+            Delta::Text(_) | Delta::Reasoning(_) if silent => {}
+            Delta::Reasoning(_) if blind => {}
+            Delta::Reasoning(text) if masked => said.push(true, journal.unheld(&thoughts, &text)),
+            Delta::Reasoning(text) => said.push(true, text),
+            Delta::Text(text) if masked => {
+                said.push(true, journal.rest_of(&thoughts));
+                said.push(false, journal.unheld(&held, &text));
+            }
+            Delta::Text(text) => said.push(false, text),
             Delta::Spent(tokens) => *heard.spent.lock() = Some(tokens),
             Delta::Waited(time) => heard.waited_ms.store(millis(time).max(1), Ordering::Relaxed),
         };
         let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
-        tell(&journal.rest_of(&held));
+        tell(true, &journal.rest_of(&thoughts));
+        tell(false, &journal.rest_of(&held));
         reply
     }
 
@@ -303,6 +309,7 @@ impl StepContext {
             warnings: around.warnings.clone(),
             cost_source: None,
             waited_ms: (waited_ms > 0).then_some(waited_ms),
+            sources: Vec::new(),
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
@@ -319,6 +326,7 @@ impl StepContext {
                 let (usage, source) = self.cost(provider, model, &reply, began);
                 let mut call = finished(outcome, Some(usage));
                 call.cost_source = Some(source);
+                call.sources = if refused.is_none() { reply.message.sources() } else { Vec::new() };
                 call.reply_index = reply.reply_index;
                 call.structured = reply.structured.clone().filter(|_| refused.is_none());
                 call.finish = Some(reply.finish.as_str().to_owned());

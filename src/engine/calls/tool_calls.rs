@@ -220,6 +220,7 @@ impl StepContext {
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
             waited_ms: None,
+            sources: Vec::new(),
             step: self.step(),
             key: key.to_owned(),
             outcome,

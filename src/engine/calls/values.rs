@@ -77,6 +77,7 @@ impl StepContext {
         self.record(Event::CallFinished(Box::new(CallFinished {
             cost_source: None,
             waited_ms: None,
+            sources: Vec::new(),
             step: self.step(),
             key: key.to_owned(),
             outcome,
@@ -113,8 +114,10 @@ impl StepContext {
             asker: None,
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {
+            sources: Vec::new(),
             cost_source: None,
             waited_ms: None,
+            sources: Vec::new(),
             step,
             key: key.to_owned(),
             outcome: CallOutcome::Value(Value::Null),

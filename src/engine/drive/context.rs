@@ -294,7 +294,7 @@ impl StepContext {
         let mut text = text.to_owned();
         self.journal.masking().mask(|masks| masks.text(&mut text));
         if !text.is_empty() {
-            self.journal.token(self.lane, self.step, publish_reply, &text);
+            self.journal.token(self.lane, self.step, (publish_reply, false), &text);
         }
         Ok(())
     }

@@ -164,7 +164,7 @@ impl Feed {
 
     /// Tells a piece of text, and says what row keeps it. Readers see it at once when all before it is durable; one that is held
     /// back they see after the next entry.
-    pub fn stage_token(&self, lane: LaneId, step: Id, publish_reply: bool, delta: &Arc<str>, hold: bool) -> Arc<Tokens> {
+    pub fn stage_token(&self, lane: LaneId, step: Id, (publish_reply, thought): (bool, bool), delta: &Arc<str>, hold: bool) -> Arc<Tokens> {
         let mut inner = self.inner.lock();
         inner.token_rows += 1;
         let tokens = Arc::new(Tokens {
@@ -173,6 +173,7 @@ impl Feed {
             lane,
             step,
             publish_reply,
+            thought,
             count: 1,
             deltas: vec![Arc::clone(delta)],
         });

@@ -170,6 +170,9 @@ impl Journal {
     /// What was held back of a text that has come to its end.
     pub(in crate::engine) fn rest_of(&self, held: &Mutex<String>) -> String {
         let mut rest = std::mem::take(&mut *held.lock());
+        if rest.is_empty() {
+            return rest;
+        }
         self.masking().mask(|masks| masks.text(&mut rest));
         rest
     }

@@ -156,6 +156,7 @@ pub fn tokens_of(row: TokenRow) -> Tokens {
         lane: row.lane,
         step: row.step,
         publish_reply: row.publish_reply,
+        thought: row.thought,
         count: row.count,
         deltas: row.deltas,
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::agent::{CacheTtl, Parameters, ToolChoice, ToolRef, refused_option};
+use super::super::agent::{CacheTtl, Parameters, ShowReasoning, ToolChoice, ToolRef, refused_option};
 use super::super::fallback::{self, Fallback};
 use super::super::condition::{Budget, FlawKind, Test};
 use super::super::filter::Filter;
@@ -186,6 +186,7 @@ fn parameters(value: &Value) -> Fit {
     member(fields, "cache_ttl", |value| choice(value, &CacheTtl::NAMES))?;
     member(fields, "tool_choice", tool_choice)?;
     member(fields, "provider_options", provider_options)?;
+    member(fields, "show_reasoning", |value| choice(value, &ShowReasoning::NAMES))?;
     readable::<Parameters>(value)
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Asked, Fault, FaultCode, PartHash, Warning};
 use crate::model::Id;
+use crate::model::parts::Source;
 use crate::model::usage::Usage;
 
 /// What kind of act a call is.
@@ -108,6 +109,9 @@ pub struct CallFinished {
     /// Of a model: how long it waited for room at its provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ms: Option<u64>,
+    /// Of a model: what its answer rests on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<Source>,
 }
 
 /// Who said what a call costs.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::parts::Part;
 use super::{Answer, CallOutcome, Change, Event, Fault, PauseReason, PureOutcome, Turn};
 
 /// About the bytes of what every entry has.
@@ -62,7 +63,7 @@ fn of_fault(fault: &Fault) -> usize {
 
 fn of_turn(turn: &Turn) -> usize {
     let message = |message: &crate::model::chat::Message| {
-        PLAIN + message.content.len() + message.tool_calls.iter().map(|call| of_value(&call.arguments)).sum::<usize>()
+        PLAIN + message.content.len() + message.parts.iter().map(Part::weight).sum::<usize>() + message.tool_calls.iter().map(|call| of_value(&call.arguments)).sum::<usize>()
     };
     turn.messages.iter().map(message).sum()
 }

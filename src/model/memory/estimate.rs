@@ -96,6 +96,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::super::chat::{Role, ToolCall};
+    use super::super::super::parts::Part;
     use super::*;
 
     #[test]
@@ -146,6 +147,8 @@ mod tests {
         let mut message = Message::text(Role::Assistant, "abc");
         message.tool_calls = vec![ToolCall { id: "1".into(), name: "t".into(), arguments: json!({"a": [1, 2]}), invalid: None }];
         let call = r#"{"id":"1","name":"t","arguments":{"a":[1,2]}}"#;
+        assert_eq!(estimate(&message, |_| 0), (3 + call.len() as u64).div_ceil(4));
+        message.parts = vec![Part::reasoning("what it thinks weighs nothing")];
         assert_eq!(estimate(&message, |_| 0), (3 + call.len() as u64).div_ceil(4));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{MASK, Masks};
+use crate::model::parts::Source;
 use crate::model::event::{
     Answer, CallFinished, CallOutcome, Created, Event, Fault, PauseReason, PureOutcome, Resumed, Retried, StepCompleted, ToolOutcome,
 };
@@ -116,6 +117,7 @@ impl Masks {
     }
 
     fn finished(&mut self, call: &mut CallFinished) {
+        call.sources.iter_mut().flat_map(Source::texts).for_each(|text| self.text(text));
         call.structured.iter_mut().for_each(|value| self.value(value));
         match &mut call.outcome {
             CallOutcome::Message(_) => {}

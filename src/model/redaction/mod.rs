@@ -154,6 +154,7 @@ impl Masks {
     pub fn message(&mut self, message: &mut Message) {
         message.tool_calls.iter_mut().for_each(|call| self.call(call));
         self.text(&mut message.content);
+        message.parts.iter_mut().for_each(|part| part.each_text(|text| self.text(text)));
         if let Some(blocks) = &mut message.blocks {
             self.value(&mut blocks.value);
         }

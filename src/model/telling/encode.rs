@@ -86,6 +86,12 @@ impl Frame {
             }
             Body::ToolCall { entry, index } => self.tool_call(object, entry, *index),
             Body::ToolResult(entry) => self.tool_result(object, entry),
+            Body::Source { entry, index } => {
+                if let Event::CallFinished(call) = &entry.event {
+                    self.node_only(object, call.step);
+                }
+                source(object, entry, *index);
+            }
             Body::RagQuery(entry) => self.rag_query(object, entry),
             Body::BranchStarted => self.branch(object),
             Body::BranchEnded { duration_ms } => {
@@ -209,6 +215,20 @@ fn started(object: &mut Object<'_>, iteration: Option<u32>, attempt: u32, resume
     object.maybe("iteration", iteration).number("attempt", u64::from(attempt));
     if resumed {
         object.flag("resumed", true);
+    }
+}
+
+pub(super) fn source(object: &mut Object<'_>, entry: &Entry, index: usize) {
+    let Event::CallFinished(call) = &entry.event else { return };
+    let Some(source) = call.sources.get(index) else { return };
+    object.put("source_id", &source.source_id).put("kind", &source.kind);
+    for (name, text) in [("url", &source.url), ("title", &source.title), ("document_id", &source.document_id)] {
+        if let Some(text) = text {
+            object.put(name, text);
+        }
+    }
+    if let Some(page) = source.page {
+        object.number("page", page);
     }
 }
 

@@ -14,7 +14,7 @@ use super::Tokens;
 use super::json::Object;
 
 /// The names of all events, in about the order in which a run tells them.
-pub const EVENTS: [&str; 25] = [
+pub const EVENTS: [&str; 27] = [
     "thread",
     "trace_started",
     "step_started",
@@ -22,7 +22,9 @@ pub const EVENTS: [&str; 25] = [
     "step_retrying",
     "checkpoint_hit",
     "model_fallback",
+    "reasoning",
     "token",
+    "source",
     "tool_call",
     "tool_result",
     "rag_query",
@@ -108,6 +110,7 @@ pub(super) enum Body {
     Token { tokens: Arc<Tokens>, delta: Arc<str> },
     ToolCall { entry: Arc<Entry>, index: usize },
     ToolResult(Arc<Entry>),
+    Source { entry: Arc<Entry>, index: usize },
     RagQuery(Arc<Entry>),
     BranchStarted,
     BranchEnded { duration_ms: u64 },
@@ -148,6 +151,7 @@ impl Body {
             | Self::StepFailed { entry, .. }
             | Self::ToolCall { entry, .. }
             | Self::ToolResult(entry)
+            | Self::Source { entry, .. }
             | Self::RagQuery(entry)
             | Self::Interrupt(entry)
             | Self::Asked(entry)
@@ -223,6 +227,7 @@ impl Frame {
             | Body::BranchStarted
             | Body::BranchEnded { .. }
             | Body::Interrupt(_)
+            | Body::Source { .. }
             | Body::Terminal { .. } => 256,
         }
     }
@@ -270,9 +275,11 @@ impl Frame {
             Body::Fallback(_) => "model_fallback",
             Body::Completed { .. } => "step_completed",
             Body::StepFailed { .. } => "step_failed",
+            Body::Token { tokens, .. } if tokens.thought => "reasoning",
             Body::Token { .. } => "token",
             Body::ToolCall { .. } => "tool_call",
             Body::ToolResult(_) => "tool_result",
+            Body::Source { .. } => "source",
             Body::RagQuery(_) => "rag_query",
             Body::BranchStarted => "branch_started",
             Body::BranchEnded { .. } => "branch_completed",

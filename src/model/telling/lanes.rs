@@ -1,6 +1,6 @@
 //! Owns the order in which branches are told: one after another as declared, though they ran at once.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::super::event::{BackTo, BranchLink, CallFinished, CallKind, CallStarted, Entry, Event, LaneId, StepStarted};
@@ -54,6 +54,8 @@ struct Step {
     /// How long the run had worked when it was entered; none while it waits.
     entered_ms: Option<u64>,
     calls: HashMap<String, (CallKind, bool)>,
+    /// Sources that were told.
+    sources: HashSet<String>,
 }
 
 /// The tool calls of one model turn, told back in model order.
@@ -67,6 +69,8 @@ struct ToolTurn {
 pub(super) struct EndedCall {
     pub(super) kind: Option<CallKind>,
     pub(super) streamed: bool,
+    /// Places of its sources that are new in its step.
+    pub(super) sources: Vec<usize>,
 }
 
 impl StepFacts {
@@ -121,7 +125,7 @@ impl Lane {
         }
         self.results.clear();
         let facts = StepFacts { iteration: started.iteration, ..StepFacts::default() };
-        self.step = Some(Step { id: started.step, facts, entered_ms: Some(worked_ms), calls: HashMap::new() });
+        self.step = Some(Step { id: started.step, facts, entered_ms: Some(worked_ms), calls: HashMap::new(), sources: HashSet::new() });
         if branches > 0 {
             self.forks.push_back(Fork { step: started.step, children: vec![None; branches], current: 0, closed: false });
         }
@@ -176,7 +180,10 @@ impl Lane {
             step.facts.usage.get_or_insert_with(Usage::default).add(usage);
         }
         step.facts.hear(call);
-        step.calls.remove(&call.key).map_or_else(EndedCall::default, |(kind, streamed)| EndedCall { kind: Some(kind), streamed })
+        let own = call.sources.iter().enumerate().filter(|_| call.is_own_answer());
+        let sources = own.filter(|(_, source)| step.sources.insert(source.source_id.clone())).map(|(at, _)| at).collect();
+        let (kind, streamed) = step.calls.remove(&call.key).unzip();
+        EndedCall { kind, streamed: streamed.unwrap_or(false), sources }
     }
 
     /// A streaming call that nobody will finish.
@@ -465,7 +472,7 @@ impl Telling {
         above.forks = VecDeque::from([Fork { step: link.fork, children, current: 0, closed: false }]);
         above.waiting = VecDeque::from([Item::Fork]);
         let facts = StepFacts { iteration: link.iteration, ..StepFacts::default() };
-        above.step = Some(Step { id: link.fork, facts, entered_ms: Some(worked_ms), calls: HashMap::new() });
+        above.step = Some(Step { id: link.fork, facts, entered_ms: Some(worked_ms), calls: HashMap::new(), sources: HashSet::new() });
         self.add_branch(link.lane, link.parent, link.index, &link.branch, link.fork, worked_ms);
     }
 }

@@ -50,6 +50,8 @@ pub struct Tokens {
     pub step: Id,
     /// The text is meant for the chat user.
     pub publish_reply: bool,
+    /// It is what the model thinks, and no part of its answer.
+    pub thought: bool,
     /// How many there were.
     pub count: u64,
     /// Their texts; fewer than `count` once they expired.
@@ -357,6 +359,9 @@ impl Telling {
         }
         let Some(lane) = self.lanes.get_mut(&entry.lane) else { return };
         let ended = lane.call_finished(call);
+        for index in ended.sources {
+            self.say_body(entry.lane, Body::Source { entry: Arc::clone(entry), index });
+        }
         if ended.streamed {
             self.streaming = self.streaming.saturating_sub(1);
         }

@@ -85,7 +85,9 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Fact
             (_, None) => Some(json!({"type": "disabled"})),
             (Thinking::Effort, Some(_)) => {
                 output.insert("effort".into(), if effort == "minimal" { "low" } else { effort }.into());
-                Some(json!({"type": "adaptive"}))
+                // Newer models do not show what they think unless they are asked to.
+                let shown = request.parameters.shows_reasoning();
+                Some(if shown { json!({"type": "adaptive", "display": "summarized"}) } else { json!({"type": "adaptive"}) })
             }
             (Thinking::Budget, Some(budget)) => {
                 // The budget is part of the limit.

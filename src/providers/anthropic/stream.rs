@@ -9,9 +9,10 @@ use super::blocks::Blocks;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::Warning;
 use crate::providers::own::{Pieces, Sort};
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
 
 /// The provider wants to be asked to go on.
 const PAUSE: &str = "pause_turn";
@@ -116,8 +117,9 @@ impl Reading for Speech {
         let calls = calls.into_iter().flatten().collect();
         let text = blocks.iter().filter(|block| text(block, "type") == "text").map(|block| reply::text(block, "text")).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own) || block.get("citations").is_some());
+        let (thoughts, sources) = (thoughts::of_blocks(&blocks), Sources::of_blocks(&blocks));
         let own = special.then_some(Value::Array(blocks));
-        let mut reply = Parts { text, calls, own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        let mut reply = Parts { text, calls, thoughts, sources, own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));

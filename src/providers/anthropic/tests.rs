@@ -73,6 +73,8 @@ async fn thinking_text_and_parallel_calls_are_put_together() {
         "I look." ToolCalls Some((105, 40, 90, 5, 12))
         toolu_1 weather {"city":"Paris"} None
         toolu_2 now {} None
+        thought "Let me see."
+        thought ""
         blocks anthropic [{"type":"thinking","thinking":"Let me see.","signature":"EqQBCgIYAhIM+/=="},{"type":"redacted_thinking","data":"EmwKAhgB"},{"type":"text","text":"I look."},{"type":"tool_use","id":"toolu_1","name":"weather","input":{"city":"Paris"}},{"type":"tool_use","id":"toolu_2","name":"now","input":{}}]"#]]).await;
 }
 
@@ -396,7 +398,7 @@ async fn settings_depend_on_the_model_and_the_version() {
         claude-sonnet-4-20250514 2026-10-21 32000 - - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
         claude-sonnet-4-20250514 2023-06-01 32000 - {"type":"enabled","budget_tokens":1024} - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
         claude-3-5-sonnet-20241022 2026-10-21 8192 - - - "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        claude-haiku-5-5 2026-10-21 64000 - {"type":"adaptive"} {"effort":"high","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
+        claude-haiku-5-5 2026-10-21 64000 - {"type":"adaptive","display":"summarized"} {"effort":"high","format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
         claude-haiku-5-5 2023-06-01 64000 - {"type":"disabled"} {"format":{"type":"json_schema","schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}}} "S"
     "#]].assert_eq(&told);
 }

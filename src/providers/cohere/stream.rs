@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use super::FAMILY;
 use crate::model::chat::Tokens;
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, at, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
 
 /// A tool call while its pieces come.
 #[derive(Default)]
@@ -80,17 +81,18 @@ impl Reading for Talk {
             "ERROR" | "TIMEOUT" => return Err(reply::broken_off()),
             _ => Finish::Other,
         };
+        let thoughts = self.thoughts.values().chain(Some(&self.plan)).flat_map(|thought| thoughts::told(thought)).collect();
         let mut own = Map::new();
         if !self.thoughts.is_empty() {
-            let thoughts = self.thoughts.values().map(|thought| json!({"type": "thinking", "thinking": thought}));
-            own.insert("thinking".into(), thoughts.collect());
+            let thinking = self.thoughts.values().map(|thought| json!({"type": "thinking", "thinking": thought}));
+            own.insert("thinking".into(), thinking.collect());
         }
         if !self.plan.is_empty() {
             own.insert("tool_plan".into(), self.plan.into());
         }
         let own = (!own.is_empty()).then_some(Value::Object(own));
         let calls = self.calls.into_values().map(|call| reply::tool_call(call.id, call.name, &call.arguments)).collect();
-        Parts { text: self.text, calls, own, tokens: self.tokens, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
+        Parts { text: self.text, calls, thoughts, sources: Sources::default(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
     }
 }
 

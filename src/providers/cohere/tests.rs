@@ -51,11 +51,13 @@ async fn thoughts_plan_and_parallel_calls_are_put_together() {
         events(&thoughts_and_calls()),
         true,
         expect![[r#"
-        ("H") ("m.") ("I will ") ("look.") 
-        "" ToolCalls Some((30, 40, 8, 0, 0))
-        one_1 one {"x":1} None
-        two_2 two {} None
-        blocks cohere {"thinking":[{"type":"thinking","thinking":"Hm."}],"tool_plan":"I will look."}"#]],
+            ("H") ("m.") ("I will ") ("look.") 
+            "" ToolCalls Some((30, 40, 8, 0, 0))
+            one_1 one {"x":1} None
+            two_2 two {} None
+            thought "Hm."
+            thought "I will look."
+            blocks cohere {"thinking":[{"type":"thinking","thinking":"Hm."}],"tool_plan":"I will look."}"#]],
     )
     .await;
 }
@@ -102,10 +104,11 @@ async fn a_whole_answer_is_read() {
         false,
         expect![[r#"
 
-        "" ToolCalls Some((3, 4, 0, 0, 0))
-        a one {"x":1} None
-        b two "no" Some("the arguments are not valid JSON: expected ident at line 1 column 2")
-        blocks cohere {"tool_plan":"Plan"}"#]],
+            "" ToolCalls Some((3, 4, 0, 0, 0))
+            a one {"x":1} None
+            b two "no" Some("the arguments are not valid JSON: expected ident at line 1 column 2")
+            thought "Plan"
+            blocks cohere {"tool_plan":"Plan"}"#]],
     )
     .await;
     check(

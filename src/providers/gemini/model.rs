@@ -11,8 +11,18 @@ pub(super) fn path(model: &str) -> String {
     named.split('/').map(wire::segment).collect::<Vec<_>>().join("/")
 }
 
+/// What it is told of its thinking: how much, and whether to show it.
+pub(super) fn thinking_config(facts: &Facts, effort: Option<&str>, shows: bool) -> Option<Value> {
+    let thinks = facts.reasoning.is_some_and(|reasoning| reasoning != Reasoning::None);
+    let mut config = effort.and_then(|effort| thinking(facts, effort)).unwrap_or_else(|| json!({}));
+    if shows && thinks && config.get("thinkingBudget") != Some(&json!(0)) {
+        config["includeThoughts"] = true.into();
+    }
+    (config != json!({})).then_some(config)
+}
+
 /// How it is told how much to think.
-pub(super) fn thinking(facts: &Facts, effort: &str) -> Option<Value> {
+fn thinking(facts: &Facts, effort: &str) -> Option<Value> {
     let takes = |effort: &str| facts.efforts.as_ref().is_some_and(|efforts| efforts.iter().any(|one| one == effort));
     match (facts.reasoning, effort) {
         (Some(Reasoning::None), _) => None,

@@ -98,7 +98,7 @@ fn config(request: &ChatRequest, facts: &Facts, native: bool) -> Map<String, Val
         ("topP", parameters.top_p.map(Value::from)),
         ("maxOutputTokens", parameters.max_tokens.map(Value::from)),
         ("stopSequences", parameters.stop.clone().map(Value::from)),
-        ("thinkingConfig", effort.and_then(|effort| model::thinking(facts, effort))),
+        ("thinkingConfig", model::thinking_config(facts, effort, parameters.shows_reasoning())),
         ("responseMimeType", schema.map(|_| "application/json".into())),
         ("responseJsonSchema", schema.map(|schema| subset::only(schema, &KEYWORDS))),
     ];

@@ -6,7 +6,9 @@ use super::FAMILY;
 use super::parts::{self, Parts};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::parts::Part;
 use crate::providers::own::{Pieces, Sort};
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, at, count, text};
 use crate::providers::wire::{Reading, malformed};
 use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
@@ -32,6 +34,7 @@ const UNTOLD: [&str; 3] = ["OTHER", "IMAGE_OTHER", "NO_IMAGE"];
 #[derive(Default)]
 pub(super) struct Candidate {
     parts: Vec<Value>,
+    sources: Sources,
     finish: String,
     blocked: bool,
     explanation: String,
@@ -93,8 +96,9 @@ impl Reading for Candidate {
             _ => Finish::Other,
         };
         let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
+        let thoughts = self.parts.iter().filter(|part| parts::is_thought(part)).map(|part| Part::reasoning(reply::text(part, "text"))).collect();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        reply::Parts { text, calls, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
+        reply::Parts { text, calls, thoughts, sources: self.sources, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 
@@ -113,6 +117,7 @@ impl Candidate {
                 Sort::Text(_) | Sort::Call | Sort::Own => {}
             }
         }
+        self.sources.grounded(candidate);
         parts::join(&mut self.parts, more);
         if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str) {
             reason.clone_into(&mut self.finish);

@@ -49,6 +49,7 @@ async fn thoughts_text_and_parallel_calls_are_put_together() {
         "Looking" ToolCalls Some((45, 15, 16, 0, 6))
          weather {"city":"Paris","deep":1.5} None
         g2 now {} None
+        thought "I think"
         blocks gemini [{"text":"I think","thought":true},{"text":"Looking"},{"functionCall":{"name":"weather","args":{"city":"Paris","deep":1.5}},"thoughtSignature":"CiQB+/=="},{"functionCall":{"name":"now","id":"g2"}},{"text":"","thoughtSignature":"CjMB"}]"#]]).await;
 }
 
@@ -281,7 +282,10 @@ async fn the_request_holds_everything() {
             "maxOutputTokens": 10,
             "stopSequences": [
               "END"
-            ]
+            ],
+            "thinkingConfig": {
+              "includeThoughts": true
+            }
           }
         }"#]]
     .assert_eq(&serde_json::to_string_pretty(&request::body(&request)).expect("JSON"));
@@ -305,10 +309,10 @@ fn the_schema_is_native_where_it_can_be() {
         );
     }
     expect![[r#"
-        gemini-2.5-flash {"thinkingBudget":1024} null "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        gemini-2.5-pro {"thinkingBudget":128} null "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
-        gemini-3-flash-preview {"thinkingLevel":"minimal"} "application/json" "S"
-        gemini-3.5-flash {"thinkingLevel":"high"} "application/json" "S"
+        gemini-2.5-flash {"thinkingBudget":1024,"includeThoughts":true} null "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
+        gemini-2.5-pro {"thinkingBudget":128,"includeThoughts":true} null "S\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"}},\"required\":[\"a\"],\"additionalProperties\":false}"
+        gemini-3-flash-preview {"thinkingLevel":"minimal","includeThoughts":true} "application/json" "S"
+        gemini-3.5-flash {"thinkingLevel":"high","includeThoughts":true} "application/json" "S"
     "#]].assert_eq(&told);
 }
 

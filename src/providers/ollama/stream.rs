@@ -4,9 +4,10 @@ use serde_json::{Value, json};
 
 use super::FAMILY;
 use crate::model::chat::{Tokens, ToolCall};
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
 
 /// An answer as far as it came.
 #[derive(Default)]
@@ -55,13 +56,14 @@ impl Reading for Talk {
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        let thoughts = thoughts::told(&self.thinking);
         let own = (!self.thinking.is_empty()).then(|| json!({"thinking": self.thinking}));
         let finish = match self.reason.as_str() {
             "stop" | "" => Finish::Stop,
             "length" => Finish::Length,
             _ => Finish::Other,
         };
-        let parts = Parts { text: self.text, calls: self.calls, own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text: self.text, calls: self.calls, thoughts, sources: Sources::default(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply(FAMILY, request)
     }
 }

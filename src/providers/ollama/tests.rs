@@ -39,12 +39,13 @@ async fn lines_are_put_together() {
         Canned(200, &[], vec![text]),
         true,
         expect![[r#"
-        ("Hm") ("m.") "Hé" 
-        "Hé" ToolCalls Some((26, 12, 0, 0, 0))
-         one {"x":1} None
-         two {} None
-        call_x three {"y":2} None
-        blocks ollama {"thinking":"Hmm."}"#]],
+            ("Hm") ("m.") "Hé" 
+            "Hé" ToolCalls Some((26, 12, 0, 0, 0))
+             one {"x":1} None
+             two {} None
+            call_x three {"y":2} None
+            thought "Hmm."
+            blocks ollama {"thinking":"Hmm."}"#]],
     )
     .await;
     check(

@@ -96,10 +96,11 @@ async fn thinking_parts_go_back_with_ids_that_are_taken() {
             {"id": "call_of_another", "function": {"name": "t", "arguments": "{}"}, "index": 1}]})),
     ];
     check("mistral", stream(&frames), true, expect![[r#"
-        ("Hm") "I look." ("m.") 
+        ("Hm") ("m.") "I look." 
         "I look." ToolCalls None
         abcDEF123 t {} None
         call_of_another t {} None
+        thought "Hmm."
         blocks openai-chat {"thinking":"Hmm."}"#]]).await;
     expect![[r#"[{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"Hmm."}]},{"type":"text","text":"I look."}],"tool_calls":[{"id":"abcDEF123","type":"function","function":{"name":"t","arguments":"{}"}},{"id":"rvvoxti37","type":"function","function":{"name":"t","arguments":"{}"}}]},{"role":"tool","tool_call_id":"abcDEF123","content":"done"},{"role":"tool","tool_call_id":"rvvoxti37","content":"done"}]"#]].assert_eq(&sent_back("mistral", &frames).await.to_string());
 }

@@ -8,10 +8,12 @@ use super::answer::{self, Fragments};
 use super::dialect::Dialect;
 use super::own;
 use crate::model::chat::Tokens;
+use crate::model::parts::Part;
 use crate::model::usage::Picos;
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts};
 use crate::providers::wire::{self, Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
 
 /// What is read of a piece of an answer.
 pub(super) struct Frame<'t> {
@@ -75,6 +77,9 @@ pub(super) struct Speech<'a> {
     dialect: &'a Dialect,
     text: String,
     refusal: String,
+    thought: String,
+    encrypted: bool,
+    sources: Sources,
     own: Map<String, Value>,
     calls: Fragments,
     finish: Option<String>,
@@ -135,15 +140,18 @@ impl Reading for Speech<'_> {
             Some(_) => Finish::Other,
         };
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
+        let mut thoughts = thoughts::told(&self.thought);
+        thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
+        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
     }
 }
 
 impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
-        let (text, refusal, own, calls) = (String::new(), String::new(), Map::new(), Fragments::default());
-        Self { dialect, text, refusal, own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
+        let (own, calls) = (Map::new(), Fragments::default());
+        let (text, refusal, thought) = (String::new(), String::new(), String::new());
+        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
@@ -167,14 +175,18 @@ impl<'a> Speech<'a> {
             self.finish = Some(finish.to_owned());
         }
         let Some(message) = message else { return Ok(()) };
+        let details = thoughts::of_details(message.get("reasoning_details"));
+        self.encrypted |= details.1;
+        let thought = Some(answer::thought(message, self.dialect.reasoning_field.as_deref())).filter(|thought| !thought.is_empty()).unwrap_or(details.0);
+        if !thought.is_empty() {
+            self.thought.push_str(&thought);
+            deltas(Delta::Reasoning(thought));
+        }
+        self.sources.annotated(message.get("annotations"));
         let text = answer::content(message.get("content"));
         if !text.is_empty() {
             self.text.push_str(&text);
             deltas(Delta::Text(text));
-        }
-        let thought = answer::thought(message, self.dialect.reasoning_field.as_deref());
-        if !thought.is_empty() {
-            deltas(Delta::Reasoning(thought));
         }
         self.refusal.push_str(answer::text(message.get("refusal")));
         for echo in &*self.dialect.echo {

@@ -53,8 +53,9 @@ async fn a_stream_gives_pieces_and_the_last_usage() {
         vec![Canned(200, &[], vec![text])],
         true,
         expect![[r#"
-        "Hé" ("hm") "llo" 
-        "Héllo" Stop Some((12, 7, 4, 0, 3))"#]],
+            ("hm") "Hé" "llo" 
+            "Héllo" Stop Some((12, 7, 4, 0, 3))
+            thought "hm""#]],
     )
     .await;
 }
@@ -115,8 +116,9 @@ async fn a_whole_answer_is_read() {
         false,
         expect![[r#"
 
-        "Hi" Length Some((3, 2, 3, 0, 0))
-        blocks openai-chat {"reasoning_content":"why"}"#]],
+            "Hi" Length Some((3, 2, 3, 0, 0))
+            thought "why"
+            blocks openai-chat {"reasoning_content":"why"}"#]],
     )
     .await;
     check(

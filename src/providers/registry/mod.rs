@@ -1,5 +1,6 @@
 //! Owns the known providers: how an id becomes a provider, and the one door to all of them.
 
+mod heard;
 mod options;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
+use self::heard::{Held, without_secrets};
 use super::anthropic::Anthropic;
 use super::cohere::Cohere;
 use super::conversation::Conversation;
@@ -25,15 +27,15 @@ use super::responses::Responses;
 use super::script::Scripts;
 use super::strict::Mode;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, refusal, strict};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, refusal, strict};
 use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
+use crate::model::agent::ShowReasoning;
 use crate::model::event::{FaultCode, Warning};
 use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
-use crate::sync::Mutex;
 
 /// The kinds of providers that there are. A wire family is a file of its own and a row here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,13 +322,9 @@ impl Provider for Named<'_> {
             if masker.is_empty() {
                 return pass.noting(ask(&ready, request, deltas).await).map_err(|failure| told(failure, &masker));
             }
-            let held = Mutex::new(String::new());
-            let hear = |delta: Delta| match delta {
-                Delta::Text(text) => say(masked(&masker, &held, &text), deltas),
-                delta @ (Delta::Reasoning(_) | Delta::Spent(_) | Delta::Waited(_)) => deltas(delta),
-            };
-            let answer = pass.noting(ask(&ready, request, &hear).await);
-            say(std::mem::take(&mut *held.lock()), deltas);
+            let held = Held::default();
+            let answer = pass.noting(ask(&ready, request, &|delta| held.hear(&masker, delta, deltas)).await);
+            held.end(deltas);
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
                 Err(failure) => Err(told(failure, &masker)),
@@ -345,7 +343,8 @@ impl Provider for Named<'_> {
     }
 }
 
-/// Asks once more, for a whole answer, where a stream is refused: some models, accounts and forms of answers have none.
+/// Asks once more where a part of the request is refused that some models, accounts and forms of answers have not: a stream, or a summary of what
+/// the model thinks.
 async fn ask(ready: &Ready<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
     match ready.provider().chat(request, deltas).await {
         Err(failure) if request.stream && refusal::of_streams(&failure) => {
@@ -353,6 +352,14 @@ async fn ask(ready: &Ready<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Re
             let mut reply = Box::pin(ready.provider().chat(&whole, deltas)).await?;
             let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
             reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
+            Ok(reply)
+        }
+        Err(failure) if request.parameters.shows_reasoning() && refusal::of_summaries(&failure) => {
+            let mut silent = request.clone();
+            silent.parameters.show_reasoning = Some(ShowReasoning::None);
+            let mut reply = Box::pin(ready.provider().chat(&silent, deltas)).await?;
+            let text = "the provider refuses to show what the model thinks, so it was asked again without; `show_reasoning: none` spares the first request";
+            reply.warnings.push(Warning { parameter: Some("show_reasoning".into()), ..Warning::new("parameter_dropped", text) });
             Ok(reply)
         }
         answer => answer,
@@ -464,34 +471,6 @@ fn told(mut failure: ProviderFailure, masker: &Masker) -> ProviderFailure {
         text.push('…');
     }
     failure
-}
-
-/// What can be told of a text that comes in pieces.
-fn masked(masker: &Masker, held: &Mutex<String>, piece: &str) -> String {
-    let mut held = held.lock();
-    held.push_str(piece);
-    masker.settled(&mut held)
-}
-
-fn say(text: String, deltas: Deltas<'_>) {
-    if !text.is_empty() {
-        deltas(Delta::Text(text));
-    }
-}
-
-/// A model may repeat the key that its provider was asked with.
-fn without_secrets(mut reply: ChatReply, masker: &Masker) -> ChatReply {
-    masker.text(&mut reply.message.content);
-    for call in &mut reply.message.tool_calls {
-        masker.value(&mut call.arguments);
-    }
-    if let Some(blocks) = &mut reply.message.blocks {
-        masker.value(&mut blocks.value);
-    }
-    if let Some(value) = &mut reply.structured {
-        masker.value(value);
-    }
-    reply
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use serde_json::json;
 use super::*;
 use crate::clock::SystemClock;
 use crate::model::chat::{Message, Role};
+use crate::providers::Delta;
 use crate::providers::mock::{self, Canned};
+use crate::sync::Mutex;
 
 fn providers(configured: &serde_json::Value) -> Result<Providers, Vec<String>> {
     let config = Config::with(json!({"providers": configured, "secrets": {"SET": "s3cret"}})).expect("a configuration");
@@ -71,7 +73,7 @@ async fn keyed(answer: Canned) -> (String, String) {
     request.stream = true;
     let told = Mutex::new(String::new());
     let hear = |delta: Delta| {
-        if let Delta::Text(text) = delta {
+        if let Delta::Text(text) | Delta::Reasoning(text) = delta {
             told.lock().push_str(&text);
         }
     };
@@ -85,10 +87,11 @@ async fn keyed(answer: Canned) -> (String, String) {
 async fn a_key_that_a_model_repeats_is_masked() {
     let delta = |delta: serde_json::Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
     let call = json!({"tool_calls": [{"id": "c", "function": {"name": "t", "arguments": "{\"key\":\"sk-\\u0073ecret-1\"}"}}]});
-    let pieces = [json!({"content": "a key: sk-se"}), json!({"content": "cret-1, sk-"}), call].map(delta);
+    let pieces = [json!({"reasoning_content": "hm sk-se"}), json!({"reasoning_content": "cret-1 sk-. "}), json!({"content": "a key: sk-se"}), json!({"content": "cret-1, sk-"}), call].map(delta);
     let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n".to_owned();
     let (told, end) = keyed(Canned(200, &[], pieces.into_iter().chain([end]).collect())).await;
-    assert_eq!(told, "a key: ***, sk-");
+    assert_eq!(told, "hm *** sk-. a key: ***, sk-");
+    assert!(end.contains("\"hm *** sk-. \""), "{end}");
     assert!(end.contains("\"a key: ***, sk-\"") && end.contains("{\"key\":\"***\"}") && !end.contains("secret-1"), "{end}");
 }
 

@@ -25,7 +25,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     }
     add_tools(&mut body, request);
-    add_parameters(&mut body, &request.parameters);
+    add_parameters(&mut body, &request.parameters, reasons(request));
     if let Some(schema) = native {
         let (schema, strict) = strictly(schema, true);
         let format = json!({"type": "json_schema", "name": "answer", "schema": schema, "strict": strict});
@@ -73,7 +73,6 @@ fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {
     }
 }
 
-/// There is no setting for texts that end the answer.
 /// Whether and which tools are called.
 fn choice_of(choice: &ToolChoice) -> Value {
     match choice {
@@ -84,13 +83,17 @@ fn choice_of(choice: &ToolChoice) -> Value {
     }
 }
 
-fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters) {
-    let effort = parameters.reasoning_effort.as_ref().map(|effort| json!({ "effort": effort }));
+/// There is no setting for texts that end the answer.
+fn add_parameters(body: &mut Map<String, Value>, parameters: &Parameters, reasons: bool) {
+    let effort = parameters.reasoning_effort.as_deref();
+    let summary = (reasons && effort != Some("none") && parameters.shows_reasoning()).then_some("auto");
+    let reasoning: Map<String, Value> =
+        [("effort", effort), ("summary", summary)].into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))).collect();
     let settings = [
         ("temperature", parameters.temperature.map(Value::from)),
         ("top_p", parameters.top_p.map(Value::from)),
         ("max_output_tokens", parameters.max_tokens.map(Value::from)),
-        ("reasoning", effort),
+        ("reasoning", (!reasoning.is_empty()).then_some(reasoning.into())),
     ];
     for (key, value) in settings {
         if let Some(value) = value {

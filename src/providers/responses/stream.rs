@@ -6,9 +6,10 @@ use super::FAMILY;
 use super::items;
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
 
 /// No response holds more items; a provider that begins more is not listened to.
 const MOST_ITEMS: usize = 1024;
@@ -17,6 +18,7 @@ const MOST_ITEMS: usize = 1024;
 #[derive(Default)]
 pub(super) struct Response {
     told: String,
+    thought: String,
     items: Vec<Value>,
     status: String,
     incomplete: String,
@@ -30,9 +32,8 @@ impl Reading for Response {
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         match text(frame, "type") {
             "response.output_text.delta" => self.tell(text(frame, "delta"), deltas),
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                deltas(Delta::Reasoning(text(frame, "delta").to_owned()));
-            }
+            "response.reasoning_summary_part.added" if !self.thought.is_empty() => self.think(thoughts::BETWEEN, deltas),
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => self.think(text(frame, "delta"), deltas),
             "response.output_item.added" => return self.add_item(frame.get("item")),
             "response.function_call_arguments.delta" => self.add_arguments(frame),
             "response.output_item.done" => return self.replace(frame),
@@ -74,7 +75,8 @@ impl Reading for Response {
             "content_filter" => Finish::ContentFilter,
             _ => Finish::Length,
         };
-        Parts { text, calls, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
+        let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
+        Parts { text, calls, thoughts, sources, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 
@@ -83,6 +85,13 @@ impl Response {
         if !piece.is_empty() {
             self.told.push_str(piece);
             deltas(Delta::Text(piece.to_owned()));
+        }
+    }
+
+    fn think(&mut self, piece: &str, deltas: Deltas<'_>) {
+        if !piece.is_empty() {
+            self.thought.push_str(piece);
+            deltas(Delta::Reasoning(piece.to_owned()));
         }
     }
 
@@ -126,6 +135,10 @@ impl Response {
         if let Some(output) = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty()) {
             self.items.clone_from(output);
         }
+        if self.thought.is_empty() {
+            let thoughts: Vec<String> = self.items.iter().map(thoughts::of_item).filter(|thought| !thought.is_empty()).collect();
+            self.think(&thoughts.join(thoughts::BETWEEN), deltas);
+        }
         if self.told.is_empty() {
             let spoken: String = self.items.iter().filter(|item| text(item, "type") == "message").map(items::spoken).collect();
             self.tell(&spoken, deltas);
@@ -153,7 +166,12 @@ fn call(item: &Value) -> Option<ToolCall> {
 /// The items to send back. A reasoning item without its content is known to the provider alone, which keeps nothing.
 fn own(items: Vec<Value>) -> Option<Value> {
     let lasts = |item: &Value| text(item, "type") != "reasoning" || item.get("encrypted_content").is_some_and(Value::is_string);
-    let items: Vec<Value> = items.into_iter().filter(lasts).collect();
+    let all = items.iter().all(lasts);
+    let mut items: Vec<Value> = items.into_iter().filter(lasts).collect();
+    if !all {
+        // Under its id an item is refused without the reasoning that it came with.
+        items.iter_mut().filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("id")));
+    }
     let special = |item: &Value| !matches!(text(item, "type"), "message" | "function_call") || item.get("phase").is_some();
     items.iter().any(special).then(|| json!(items))
 }

@@ -59,6 +59,7 @@ async fn reasoning_and_parallel_calls_are_put_together() {
         "" ToolCalls Some((50, 20, 32, 0, 9))
         call_1 one {"x":1} None
         call_2 two {} None
+        thought "hm"
         blocks openai-responses [{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gAAAA+/="},{"type":"function_call","id":"fc_call_1","call_id":"call_1","name":"one","arguments":"{\"x\":1}","status":"completed"},{"type":"function_call","id":"fc_call_2","call_id":"call_2","name":"two","arguments":"{}","status":"completed"}]"#]]).await;
 }
 
@@ -294,7 +295,8 @@ async fn the_request_holds_everything() {
           "temperature": 0.5,
           "max_output_tokens": 10,
           "reasoning": {
-            "effort": "low"
+            "effort": "low",
+            "summary": "auto"
           },
           "text": {
             "format": {
@@ -328,7 +330,8 @@ async fn reasoning_that_the_provider_did_not_hand_out_is_not_sent_back() {
         false,
         expect![[r#"
 
-        "Hi" Stop None"#]],
+            "Hi" Stop None
+            thought """#]],
     )
     .await;
 }

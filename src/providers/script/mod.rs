@@ -49,6 +49,7 @@ struct Told {
     #[serde(default = "once")]
     times: u64,
     text: Option<String>,
+    reasoning: Option<String>,
     #[serde(default)]
     tool_calls: Vec<ToldCall>,
     structured: Option<Value>,
@@ -199,6 +200,9 @@ impl Scripts {
                 return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
             }
         };
+        if let Some(thought) = act.thought(request) {
+            deltas(super::Delta::Reasoning(thought.to_owned()));
+        }
         for piece in act.pieces(request.live) {
             if act.delay_ms > 0 {
                 tokio::time::sleep(Duration::from_millis(act.delay_ms)).await;

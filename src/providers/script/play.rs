@@ -5,13 +5,15 @@ use serde_json::Value;
 use super::{Reply, ToldCall, ToldUsage};
 use crate::model::chat::{Message, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::parts::Part;
 use crate::providers::reply::MOST_TOKENS;
-use crate::providers::{ChatReply, ChatRequest, Finish, ProviderFailure, echo};
+use crate::providers::{ChatReply, ChatRequest, Finish, ProviderFailure, echo, thoughts};
 
 /// One answer of a scripted model, ready to be told.
 #[derive(Debug)]
 pub(super) struct Act {
     text: String,
+    thought: String,
     chunks: Option<Vec<String>>,
     calls: Vec<ToolCall>,
     structured: Option<Value>,
@@ -32,7 +34,7 @@ struct Words<'a> {
 impl Act {
     pub(super) fn echo(request: &ChatRequest) -> Self {
         let text = echo::answer(&request.messages);
-        Self { text, chunks: None, calls: Vec::new(), structured: None, error: None, usage: None, index: None, finish: Finish::Stop, delay_ms: 0 }
+        Self { text, thought: String::new(), chunks: None, calls: Vec::new(), structured: None, error: None, usage: None, index: None, finish: Finish::Stop, delay_ms: 0 }
     }
 
     pub(super) fn play(reply: &Reply, index: u64, request: &ChatRequest) -> Self {
@@ -48,7 +50,8 @@ impl Act {
         };
         let calls = told.tool_calls.iter().enumerate().map(|(at, call)| words.call(call, at, request)).collect();
         let finish = told.finish.unwrap_or_default().into();
-        Self { text, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), finish, delay_ms: told.delay_ms }
+        let thought = told.reasoning.as_deref().map(|thought| words.fill(thought)).unwrap_or_default();
+        Self { text, thought, chunks, calls, structured, error: told.error, usage: told.usage, index: Some(index), finish, delay_ms: told.delay_ms }
     }
 
     /// What is told piece by piece; one piece when nobody listens.
@@ -61,6 +64,12 @@ impl Act {
         }
     }
 
+    /// What is told before the text, when somebody listens.
+    pub(super) fn thought(&self, request: &ChatRequest) -> Option<&str> {
+        let told = request.live && self.error.is_none() && !self.thought.is_empty() && request.parameters.shows_reasoning();
+        told.then_some(self.thought.as_str())
+    }
+
     pub(super) fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let given = self.usage.map(tokens);
         if let Some(code) = self.error {
@@ -68,7 +77,9 @@ impl Act {
             return Err(ProviderFailure { tokens: given, reply_index: self.index, ..ProviderFailure::new(code, told) });
         }
         let finish = if self.calls.is_empty() || self.finish != Finish::Stop { self.finish } else { Finish::ToolCalls };
-        let message = Message { tool_calls: self.calls, ..Message::text(Role::Assistant, self.text) };
+        let thoughts = thoughts::told(&self.thought).into_iter();
+        let parts = if request.parameters.shows_reasoning() { thoughts.collect() } else { thoughts.map(Part::unseen).collect() };
+        let message = Message { tool_calls: self.calls, parts, ..Message::text(Role::Assistant, self.text) };
         let tokens = Some(given.unwrap_or_else(|| estimate(request, &message)));
         Ok(ChatReply { message, structured: self.structured, tokens, cost: None, finish, warnings: Vec::new(), reply_index: self.index })
     }

@@ -1,6 +1,7 @@
 //! Owns a run's log in the database: the one append, reading it back, and its chain.
 
 pub mod checkpoints;
+mod deltas;
 pub mod parts;
 pub(in crate::store) mod row;
 
@@ -8,9 +9,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::db::{Tx, params, to_json};
+use super::db::{Tx, params};
 use super::error::StoreError;
 use crate::store::log::checkpoints::CheckpointRow;
+use crate::store::log::deltas::Deltas;
 use crate::store::log::row::{PLACES, Stored, lane, place};
 
 use super::runs::{self, RunRow, RunUpdate, Standing, Updated};
@@ -134,6 +136,8 @@ pub struct TokenRow {
     pub step: Id,
     /// The text is meant for the chat user.
     pub publish_reply: bool,
+    /// It is what a model thinks. Not known of deltas that have expired.
+    pub thought: bool,
     /// How many deltas there were, also when they have expired.
     pub count: u64,
     /// The deltas; none when they have expired.
@@ -259,7 +263,7 @@ fn append_tokens(tx: &mut Tx<'_>, run: i64, tokens: &[TokenRow]) -> Result<(), S
                 &row.step.text(),
                 row.publish_reply,
                 row.count,
-                &to_json(&row.deltas)?
+                &deltas::written(row)?
             ],
         )?;
     }
@@ -310,14 +314,16 @@ pub fn tokens(tx: &mut Tx<'_>, tenant: &str, run: &Id, after: u64, limit: usize)
          ORDER BY p.key LIMIT $4",
         params![&run.text(), tenant, after, limit as u64],
         |row| {
+            let deltas: Deltas = row.json(6)?;
             Ok(TokenRow {
                 n: row.count(0)? % PLACES as u64,
                 after_seq: row.count(1)?,
                 lane: lane(row.int(2)?)?,
                 step: row.id(3)?,
                 publish_reply: row.truth(4)?,
+                thought: deltas.thought,
                 count: row.count(5)?,
-                deltas: row.json(6)?,
+                deltas: deltas.texts,
             })
         },
     )

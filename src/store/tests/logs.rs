@@ -60,7 +60,7 @@ fn a_late_writer_is_refused_and_leaves_nothing() {
 fn what_may_have_been_stored_is_not_stored_twice() {
     let store = fresh();
     with_run(&store);
-    let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, count: 1, deltas: vec!["a".into()] };
+    let token = |n| TokenRow { n, after_seq: 3, lane: 0, step: id(7), publish_reply: true, thought: false, count: 1, deltas: vec!["a".into()] };
     let entries = growth(1, 3, 2);
     let tokens = Append { tokens: vec![token(1)], ..growth(1, 5, 0) };
     for again in [&entries, &tokens] {
@@ -307,7 +307,7 @@ fn runs_that_begin_together_share_their_parts() {
 }
 
 fn tokens(n: u64) -> TokenRow {
-    TokenRow { n, after_seq: 1, lane: 0, step: id(7), publish_reply: true, count: 2, deltas: vec!["Hel".into(), "lo".into()] }
+    TokenRow { n, after_seq: 1, lane: 0, step: id(7), publish_reply: true, thought: false, count: 2, deltas: vec!["Hel".into(), "lo".into()] }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::agent::{CacheTtl, InsideTurn, OWN_MEMBERS, OnToolLimit, ToolChoice, refused_option};
+use crate::model::agent::{CacheTtl, InsideTurn, OWN_MEMBERS, OnToolLimit, ShowReasoning, ToolChoice, refused_option};
 use crate::model::fallback;
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Fields;
@@ -123,14 +123,14 @@ fn is_tool_ref(reference: &str) -> bool {
 }
 
 fn read_parameters(fields: &mut Fields<'_>) -> Value {
-    let cache_ttl = fields.choice("cache_ttl", &CacheTtl::NAMES);
+    let chosen = [("cache_ttl", fields.choice("cache_ttl", &CacheTtl::NAMES)), ("show_reasoning", fields.choice("show_reasoning", &ShowReasoning::NAMES))];
     let mut parameters = json!({
         "temperature": fields.number("temperature", 0.0..=2.0), "top_p": fields.number("top_p", 0.0..=1.0),
         "max_tokens": fields.integer("max_tokens", 1..=i64::MAX), "reasoning_effort": fields.text("reasoning_effort", 64),
         "stop": fields.maybe_texts("stop"),
     });
-    if let (Some(ttl), Some(members)) = (cache_ttl, parameters.as_object_mut()) {
-        members.insert("cache_ttl".into(), ttl.into());
+    if let Some(members) = parameters.as_object_mut() {
+        members.extend(chosen.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?.into()))));
     }
     let further = [("tool_choice", read_tool_choice(fields)), ("provider_options", read_provider_options(fields))];
     if let Some(members) = parameters.as_object_mut() {

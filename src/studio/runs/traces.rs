@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 use crate::engine::{Loaded, load};
 use crate::error::{Error, Result};
 use crate::model::event::{EntityKind, PartHash};
+use crate::model::parts;
 use crate::model::run::{Run, Status};
 use crate::model::trace::{self, Span, Step, Trace};
 use crate::model::usage::Usage;
-use crate::store::log::parts;
+use crate::store::log::parts as stored;
 use crate::store::runs::list;
 use crate::studio::facade::{Scope, Studio};
 use crate::studio::runs::cutting::cut_values;
@@ -98,7 +99,11 @@ impl Studio {
     }
 
     fn span(&self, span: &Span, texts: &HashMap<PartHash, Arc<str>>, payloads: bool) -> Value {
-        let parsed = |hash: &PartHash| texts.get(hash).and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let parsed = |hash: &PartHash| {
+            let mut message = texts.get(hash).and_then(|text| serde_json::from_str::<Value>(text).ok())?;
+            message.as_object_mut().into_iter().for_each(parts::show_in_trace);
+            Some(message)
+        };
         let messages = (span.kind == "llm" && !texts.is_empty()).then(|| {
             let sent = span.prompt.iter().filter_map(parsed).collect();
             (Value::Array(sent), span.answer.as_ref().and_then(parsed).unwrap_or_default())
@@ -122,7 +127,7 @@ impl Studio {
         let found = self.world().store.read(move |tx| {
             let mut texts = HashMap::new();
             for hash in &wanted {
-                if let Some(text) = parts::part(tx, &tenant, hash)? {
+                if let Some(text) = stored::part(tx, &tenant, hash)? {
                     texts.insert(Arc::clone(hash), text);
                 }
             }

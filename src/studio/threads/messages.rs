@@ -15,6 +15,9 @@ use crate::studio::reach::Refusal;
 /// The tool calls that each message is shown with, by its id.
 type Calls = HashMap<Id, Vec<Value>>;
 
+/// The parts that each message is shown with, by its id.
+type PartsShown = HashMap<Id, Vec<Value>>;
+
 /// One page of a thread's messages, oldest first.
 pub(in crate::studio) fn shown_messages(tx: &mut Tx<'_>, tenant: &str, thread: &Id, query: &ListQuery) -> Result<Page, Refusal> {
     let after = match query.after.as_deref() {
@@ -22,13 +25,12 @@ pub(in crate::studio) fn shown_messages(tx: &mut Tx<'_>, tenant: &str, thread: &
         None => 0,
     };
     let rows = threads::shown(tx, tenant, thread, after, query.limit + 1)?;
-    let calls = if query.includes("tools") {
-        let next = rows.get(query.limit).map(|row| row.no);
-        Some(calls_shown(threads::worked(tx, tenant, thread, after, next)?))
-    } else {
-        None
-    };
-    Ok(Page::of(rows, query.limit, |row| row.no.to_string(), |row| show(&row, calls.as_ref())))
+    let (tools, parts) = (query.includes("tools"), query.includes("parts"));
+    let next = rows.get(query.limit).map(|row| row.no);
+    let worked = if tools || parts { threads::worked(tx, tenant, thread, after, next)? } else { Vec::new() };
+    let parts = parts.then(|| parts_shown(&worked));
+    let calls = tools.then(|| calls_shown(worked));
+    Ok(Page::of(rows, query.limit, |row| row.no.to_string(), |row| show(&row, calls.as_ref(), parts.as_ref())))
 }
 
 /// A call and its place among all calls, by which its result is found: ids may come again.
@@ -65,11 +67,25 @@ fn calls_shown(worked: Vec<MessageRow>) -> Calls {
     shown.into_iter().map(|(id, calls)| (id, calls.iter().map(told).collect())).collect()
 }
 
+/// Each message has what its run thought, asked for and was given since the one that it shows before.
+fn parts_shown(worked: &[MessageRow]) -> PartsShown {
+    let mut open: HashMap<Option<Id>, Vec<Value>> = HashMap::new();
+    let mut shown = PartsShown::new();
+    for row in worked {
+        let parts = open.entry(row.run).or_default();
+        parts.extend(body_of(row).shown_parts());
+        if row.shown {
+            shown.insert(row.id, std::mem::take(parts));
+        }
+    }
+    shown
+}
+
 fn body_of(row: &MessageRow) -> Message {
     serde_json::from_str(&row.body).unwrap_or_else(|_| Message::text(Role::System, ""))
 }
 
-fn show(row: &MessageRow, calls: Option<&Calls>) -> Value {
+fn show(row: &MessageRow, calls: Option<&Calls>, parts: Option<&PartsShown>) -> Value {
     let message = body_of(row);
     let mut meta = match &row.meta {
         Some(Value::Object(meta)) => meta.clone(),
@@ -84,6 +100,9 @@ fn show(row: &MessageRow, calls: Option<&Calls>) -> Value {
     });
     if let Some(calls) = calls {
         out["tool_calls"] = calls.get(&row.id).cloned().unwrap_or_default().into();
+    }
+    if let Some(parts) = parts {
+        out["parts"] = parts.get(&row.id).cloned().unwrap_or_else(|| message.shown_parts()).into();
     }
     out
 }

@@ -44,7 +44,7 @@ impl Names {
             match fields.shift_remove("trace_id") {
                 Some(id) => assert_eq!(id, run, "{frame:?}"),
                 // Events of a chat that happen within a turn are told short.
-                None => assert!(["token", "tool_call", "tool_result"].contains(&frame.event) && !fields.contains_key("node_id"), "{frame:?}"),
+                None => assert!(["reasoning", "token", "source", "tool_call", "tool_result"].contains(&frame.event) && !fields.contains_key("node_id"), "{frame:?}"),
             }
             if fields.get("branch_path").and_then(Value::as_array).is_some_and(|path| path.len() == 1 && path[0] == fields["branch_id"]) {
                 fields.shift_remove("branch_path");

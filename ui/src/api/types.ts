@@ -144,7 +144,7 @@ export interface ToolCall {
   result: string | null;
   is_error?: boolean;
 }
-export type Message = In<api.Message, { attachments: api.Attachment[]; tool_calls?: ToolCall[] }>;
+export type Message = In<api.Message, { attachments: api.Attachment[]; tool_calls?: ToolCall[]; parts?: unknown }>;
 
 export type Provider = In<api.Providers['data'][number], { models: Model[]; embeddings: { id: string; dimensions: number }[] }>;
 export type Model = In<

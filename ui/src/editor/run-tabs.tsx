@@ -10,6 +10,7 @@ import { ChangesList } from '../parts/diff';
 import { Dialog } from '../parts/dialog';
 import { Icon } from '../parts/icons';
 import { Markdown } from '../parts/markdown';
+import { Thought } from '../parts/thought';
 import { Segments } from '../parts/tabs';
 import { Said } from '../parts/said';
 import { pauseAt } from '../run/breaks';
@@ -62,6 +63,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
           </div>
         </div>
       )}
+      <Thought text={step.thought} />
       {step.text && (
         <section>
           <h2>{t('run.output')}</h2>

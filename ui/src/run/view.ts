@@ -1,5 +1,6 @@
 /** Owns what a person sees of one run: a fold of its events. */
 import type { StudioEvent } from '@wfstudio/client';
+import { apart } from './thoughts';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
 export type NodeState = 'queued' | 'running' | 'streaming' | 'waiting' | 'done' | 'reused' | 'failed' | 'skipped';
@@ -28,6 +29,7 @@ export interface StepView {
   ms: number | null;
   handle: string | null;
   text: string;
+  thought: string;
   deltas: number;
   firstToken: number | null;
   tools: ToolUse[];
@@ -105,6 +107,7 @@ export function blankStep(id: string, nodeId: string, at: number): StepView {
     ms: null,
     handle: null,
     text: '',
+    thought: '',
     deltas: 0,
     firstToken: null,
     tools: [],
@@ -128,7 +131,7 @@ const figure = (v: unknown): number | null => (typeof v === 'number' ? v : null)
 /** Changes `view` in place; the store hands over a copy per animation frame. */
 export function fold(view: RunView, event: StudioEvent, at: number): void {
   const d = event.data;
-  if (event.name !== 'token') view.events.push({ ...event, at });
+  if (event.name !== 'token' && event.name !== 'reasoning') view.events.push({ ...event, at });
   if (view.events.length > KEPT_EVENTS) view.events.splice(0, view.events.length - KEPT_EVENTS);
   if (typeof d.trace_id === 'string') view.traceId = d.trace_id;
   switch (event.name) {
@@ -142,6 +145,11 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
     case 'step_started':
       started(view, d, at);
       return;
+    case 'reasoning': {
+      const step = touch(view, d);
+      if (step) touched(view, { ...step, thought: step.thought + text(d.delta) });
+      return;
+    }
     case 'token': {
       const step = touch(view, d);
       if (step)
@@ -189,6 +197,7 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       const known = step.tools.some((u) => u.callId === use.callId);
       touched(view, {
         ...step,
+        thought: apart(step.thought),
         tools: known
           ? step.tools.map((u) =>
               u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u,

@@ -145,7 +145,7 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
@@ -165,7 +165,7 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
@@ -179,7 +179,7 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
@@ -193,7 +193,7 @@ export interface Operations {
       run: string;
     };
     query?: {
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
       /** `none` leaves state snapshots out. */
       snapshots?: string;
@@ -284,7 +284,7 @@ export interface Operations {
       limit?: number;
       /** `next_cursor` of the page before. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: ThreadMessages;
@@ -331,7 +331,7 @@ export interface Operations {
       limit?: number;
       /** `next_cursor` of the page before. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: ThreadMessages;
@@ -422,7 +422,7 @@ export interface Operations {
       limit?: number;
       /** `next_cursor` of the page before. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: {
@@ -869,7 +869,7 @@ export interface Operations {
       limit?: number;
       /** `next_cursor` of the page before. */
       cursor?: string;
-      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`. */
+      /** Comma list of further parts: `graph`, `messages`, `children`, `tools`, `parts`. */
       include?: string;
     };
     answer: Thread;

@@ -260,8 +260,8 @@ impl Journal {
         add(&mut self.core.lock().pending.append);
     }
 
-    /// Tells a piece of text at once; it is stored soon.
-    pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, publish_reply: bool, delta: &str) {
+    /// Tells a piece of text, or of what a model thinks, at once; it is stored soon.
+    pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, (publish_reply, thought): (bool, bool), delta: &str) {
         if !self.keep_tokens {
             return;
         }
@@ -269,11 +269,11 @@ impl Journal {
         let mut core = self.core.lock();
         let hold = !self.world.keeps_nothing() && self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
         self.unstored_bytes.fetch_add(crate::engine::log::journal::pace::weight(&delta), Ordering::Relaxed);
-        let told = self.feed.stage_token(lane, step, publish_reply, &delta, hold);
+        let told = self.feed.stage_token(lane, step, (publish_reply, thought), &delta, hold);
         let pending = &mut core.pending;
         pending.texts += 1;
         match pending.tokens.last_mut() {
-            Some(row) if row.step == step && row.after_seq == told.after && row.publish_reply == publish_reply => {
+            Some(row) if row.step == step && row.after_seq == told.after && (row.publish_reply, row.thought) == (publish_reply, thought) => {
                 row.count += 1;
                 row.deltas.push(delta);
             }
@@ -283,6 +283,7 @@ impl Journal {
                 lane,
                 step,
                 publish_reply,
+                thought,
                 count: 1,
                 deltas: vec![delta],
             }),

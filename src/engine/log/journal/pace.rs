@@ -26,39 +26,42 @@ pub(super) const fn weight(delta: &str) -> u64 {
     160 + delta.len() as u64
 }
 
+/// A piece of text; whether it is what the model thinks.
+type Piece = (bool, String);
+
 /// What a model has said and nobody was told yet.
 #[derive(Default)]
 pub(in crate::engine) struct Said(Mutex<Pieces>);
 
 #[derive(Default)]
 struct Pieces {
-    waiting: VecDeque<String>,
+    waiting: VecDeque<Piece>,
     bytes: usize,
 }
 
 impl Said {
-    /// The model says something.
-    pub(in crate::engine) fn push(&self, text: String) {
+    /// The model says something, or thinks it.
+    pub(in crate::engine) fn push(&self, thought: bool, text: String) {
         if !text.is_empty() {
             let mut said = self.0.lock();
             said.bytes += text.len();
-            said.waiting.push_back(text);
+            said.waiting.push_back((thought, text));
         }
     }
 
     /// What is told next: a piece as it came, or many that are drawn together.
-    fn next(&self, draw: Draw) -> Option<String> {
+    fn next(&self, draw: Draw) -> Option<Piece> {
         let mut said = self.0.lock();
         if draw == Draw::More && said.bytes < DRAWN {
             return None;
         }
-        let mut piece = said.waiting.pop_front()?;
+        let (thought, mut piece) = said.waiting.pop_front()?;
         while piece.len() < DRAWN && (draw != Draw::Nothing || said.waiting.len() >= BURST) {
-            let Some(more) = said.waiting.pop_front() else { break };
+            let Some((_, more)) = said.waiting.pop_front_if(|more| more.0 == thought) else { break };
             piece.push_str(&more);
         }
         said.bytes -= piece.len();
-        Some(piece)
+        Some((thought, piece))
     }
 
     fn is_empty(&self) -> bool {
@@ -79,7 +82,7 @@ enum Draw {
 
 impl Journal {
     /// Goes on with a call to a model while there is room for what it says; tells that in order, all of it before the call ends.
-    pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>, said: &Said, tell: impl Fn(&str)) -> T {
+    pub(in crate::engine) async fn at_pace<T>(&self, call: impl Future<Output = T>, said: &Said, tell: impl Fn(bool, &str)) -> T {
         let (mut call, mut room, mut result) = (pin!(call), None, None);
         let mut drawing: Option<Pin<Box<Sleep>>> = None;
         let mut drawn = false;
@@ -97,9 +100,9 @@ impl Journal {
                     (true, true) => Draw::All,
                     (true, false) => Draw::More,
                 };
-                if let Some(piece) = said.next(draw) {
+                if let Some((thought, piece)) = said.next(draw) {
                     (drawing, drawn) = (None, false);
-                    tell(&piece);
+                    tell(thought, &piece);
                 } else if let Some(result) = result.take() {
                     return Poll::Ready(result);
                 } else {
@@ -156,14 +159,16 @@ mod tests {
     fn few_pieces_are_told_as_they_came_and_a_burst_in_larger_ones() {
         let said = Said::default();
         for count in [3, 20_000] {
-            (0..count).for_each(|_| said.push("x".to_owned()));
-            let told: Vec<usize> = std::iter::from_fn(|| said.next(Draw::Nothing)).map(|piece| piece.len()).collect();
+            (0..count).for_each(|_| said.push(false, "x".to_owned()));
+            let told: Vec<usize> = std::iter::from_fn(|| said.next(Draw::Nothing)).map(|(_, piece)| piece.len()).collect();
             assert_eq!(told.iter().sum::<usize>(), count);
             assert!(told.len() <= BURST + count / DRAWN + 1 && (count > 3 || told == [1; 3]), "{}", told.len());
         }
-        said.push("few".to_owned());
-        said.push("er".to_owned());
-        assert_eq!((said.next(Draw::More), said.next(Draw::All)), (None, Some("fewer".to_owned())));
+        said.push(true, "hm".to_owned());
+        said.push(false, "few".to_owned());
+        said.push(false, "er".to_owned());
+        assert_eq!((said.next(Draw::More), said.next(Draw::All)), (None, Some((true, "hm".to_owned()))));
+        assert_eq!(said.next(Draw::All), Some((false, "fewer".to_owned())));
         assert!(said.is_empty());
     }
 }

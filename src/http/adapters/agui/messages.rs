@@ -35,7 +35,8 @@ pub(super) fn add(messages: &mut Vec<Value>, events: &[Value]) {
         let at = |messages: &[Value], id: &Value| messages.iter().rposition(|message| &message["id"] == id);
         match event["type"].as_str().unwrap_or_default() {
             "TEXT_MESSAGE_START" => messages.push(json!({"id": event["messageId"], "role": "assistant", "content": ""})),
-            "TEXT_MESSAGE_CONTENT" => {
+            "REASONING_MESSAGE_START" => messages.push(json!({"id": event["messageId"], "role": "reasoning", "content": ""})),
+            "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT" => {
                 if let Some(at) = at(messages, &event["messageId"]) {
                     let text = as_text(&messages[at]["content"]) + &as_text(&event["delta"]);
                     messages[at]["content"] = text.into();

@@ -31,6 +31,8 @@ pub(super) struct Translator {
     /// The message that is open, and what the last one said.
     message: Option<String>,
     said: String,
+    /// What the model thinks, while it is open.
+    thought: Option<String>,
     /// The message of this turn of the model that calls belong to.
     parent: Option<String>,
     steps: Steps,
@@ -82,6 +84,7 @@ impl Translator {
             }
             "thread" | "run_terminal" => {}
             "token" => self.token(&told, out),
+            "reasoning" => self.reason(&told, out),
             "step_started" => {
                 self.end_turn(out);
                 out.push(self.steps.begin(&told));
@@ -115,6 +118,7 @@ impl Translator {
     }
 
     fn say(&mut self, text: &str, number: u64, out: &mut Vec<Value>) {
+        self.end_thought(out);
         if self.message.is_none() {
             let id = format!("{}-{number}", self.run);
             out.push(json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}));
@@ -126,7 +130,27 @@ impl Translator {
         out.push(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.message, "delta": text}));
     }
 
+    fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
+        let Some(thought) = told.shown_text() else { return };
+        if self.thought.is_none() {
+            self.end_message(out);
+            let id = format!("{}-reasoning-{}", self.run, told.number);
+            out.push(json!({"type": "REASONING_START", "messageId": id}));
+            out.push(json!({"type": "REASONING_MESSAGE_START", "messageId": id, "role": "reasoning"}));
+            self.thought = Some(id);
+        }
+        out.push(json!({"type": "REASONING_MESSAGE_CONTENT", "messageId": self.thought, "delta": thought}));
+    }
+
+    fn end_thought(&mut self, out: &mut Vec<Value>) {
+        if let Some(id) = self.thought.take() {
+            out.push(json!({"type": "REASONING_MESSAGE_END", "messageId": id}));
+            out.push(json!({"type": "REASONING_END", "messageId": id}));
+        }
+    }
+
     fn end_message(&mut self, out: &mut Vec<Value>) {
+        self.end_thought(out);
         if let Some(id) = self.message.take() {
             out.push(json!({"type": "TEXT_MESSAGE_END", "messageId": id}));
         }

@@ -50,6 +50,47 @@ fn approval(pause: &str) -> (&'static str, Value) {
 }
 
 #[test]
+fn thoughts_are_messages_of_their_own_before_the_text() {
+    check(
+        &[
+            ("step_started", step("s1", "n", None)),
+            ("reasoning", json!({"delta": "Hm", "publish_reply": true})),
+            ("reasoning", json!({"delta": "m.", "publish_reply": true})),
+            ("reasoning", json!({"delta": "hidden", "publish_reply": false})),
+            ("tool_call", json!({"call_id": "c", "name": "t", "inputs": {}})),
+            ("reasoning", json!({"delta": "So.", "publish_reply": true})),
+            ("token", json!({"delta": "Yes", "publish_reply": true})),
+            ("step_completed", step("s1", "n", None)),
+            ("trace_completed", json!({"reply": "Yes"})),
+        ],
+        expect![[r#"
+            {"type":"RUN_STARTED","threadId":"chat","runId":"run","protocolVersion":"1.0"}
+            {"type":"STATE_SNAPSHOT","snapshot":{"input":"hi"}}
+            {"type":"STEP_STARTED","stepName":"n"}
+            {"type":"REASONING_START","messageId":"R-reasoning-2"}
+            {"type":"REASONING_MESSAGE_START","messageId":"R-reasoning-2","role":"reasoning"}
+            {"type":"REASONING_MESSAGE_CONTENT","messageId":"R-reasoning-2","delta":"Hm"}
+            {"type":"REASONING_MESSAGE_CONTENT","messageId":"R-reasoning-2","delta":"m."}
+            {"type":"REASONING_MESSAGE_END","messageId":"R-reasoning-2"}
+            {"type":"REASONING_END","messageId":"R-reasoning-2"}
+            {"type":"TOOL_CALL_START","toolCallId":"c","toolCallName":"t"}
+            {"type":"TOOL_CALL_ARGS","toolCallId":"c","delta":"{}"}
+            {"type":"TOOL_CALL_END","toolCallId":"c"}
+            {"type":"REASONING_START","messageId":"R-reasoning-6"}
+            {"type":"REASONING_MESSAGE_START","messageId":"R-reasoning-6","role":"reasoning"}
+            {"type":"REASONING_MESSAGE_CONTENT","messageId":"R-reasoning-6","delta":"So."}
+            {"type":"REASONING_MESSAGE_END","messageId":"R-reasoning-6"}
+            {"type":"REASONING_END","messageId":"R-reasoning-6"}
+            {"type":"TEXT_MESSAGE_START","messageId":"R-7","role":"assistant"}
+            {"type":"TEXT_MESSAGE_CONTENT","messageId":"R-7","delta":"Yes"}
+            {"type":"TEXT_MESSAGE_END","messageId":"R-7"}
+            {"type":"STEP_FINISHED","stepName":"n"}
+            {"type":"RUN_FINISHED","threadId":"chat","runId":"run","outcome":{"type":"success"},"usage":[{"provider":"script","model":"m","inputTokens":1}],"result":{"trace_id":"R","reply":"Yes","output":null}}
+        "#]],
+    );
+}
+
+#[test]
 fn a_run_is_told_with_steps_state_and_text() {
     let mut done = step("s1", "n", Some("Answer"));
     done["changes"] = json!({"a/b~c": 1, "input": "x"});

@@ -39,6 +39,8 @@ pub(super) struct Translator {
     /// The text block that is open, and what the last one said.
     block: Option<String>,
     said: String,
+    /// The block of thoughts that is open.
+    thought: Option<String>,
     in_step: bool,
     /// Calls that the client has in the message.
     calls: HashSet<String>,
@@ -64,6 +66,7 @@ impl Translator {
         }
         match told.event {
             "token" => self.token(&told, out),
+            "reasoning" => self.reason(&told, out),
             "step_started" if told.of_model() => self.begin_step(out),
             "step_completed" | "step_failed" if told.of_model() => self.end_step(out),
             "tool_call" => {
@@ -74,6 +77,7 @@ impl Translator {
             }
             "tool_result" => self.result(&told, out),
             "rag_query" => self.sources(&told, out),
+            "source" => self.source(&told, out),
             "human_input_required" | "tool_approval_required" => {
                 self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
                 self.pauses.push(told);
@@ -96,6 +100,7 @@ impl Translator {
     }
 
     fn say(&mut self, text: &str, number: u64, out: &mut Vec<Value>) {
+        self.end_thought(out);
         if self.block.is_none() {
             let id = format!("text-{number}");
             out.push(json!({"type": "text-start", "id": id}));
@@ -106,7 +111,25 @@ impl Translator {
         out.push(json!({"type": "text-delta", "id": self.block, "delta": text}));
     }
 
+    fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
+        let Some(thought) = told.shown_text() else { return };
+        if self.thought.is_none() {
+            self.end_block(out);
+            let id = format!("reasoning-{}", told.number);
+            out.push(json!({"type": "reasoning-start", "id": id}));
+            self.thought = Some(id);
+        }
+        out.push(json!({"type": "reasoning-delta", "id": self.thought, "delta": thought}));
+    }
+
+    fn end_thought(&mut self, out: &mut Vec<Value>) {
+        if let Some(id) = self.thought.take() {
+            out.push(json!({"type": "reasoning-end", "id": id}));
+        }
+    }
+
     fn end_block(&mut self, out: &mut Vec<Value>) {
+        self.end_thought(out);
         if let Some(id) = self.block.take() {
             out.push(json!({"type": "text-end", "id": id}));
         }
@@ -152,6 +175,17 @@ impl Translator {
         out.extend(told.sources.iter().take(SOURCES).map(|source| {
             json!({"type": "source-document", "sourceId": text(source, "chunk_id"), "mediaType": "text/plain", "title": text(source, "source_name")})
         }));
+    }
+
+    fn source(&mut self, told: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        let (id, title) = (told.text("source_id"), told.text("title"));
+        out.push(if told.text("kind") == "url" {
+            json!({"type": "source-url", "sourceId": id, "url": told.text("url"), "title": title})
+        } else {
+            let title = if title.is_empty() { told.text("document_id") } else { title };
+            json!({"type": "source-document", "sourceId": id, "mediaType": "application/octet-stream", "title": title})
+        });
     }
 
     /// The client that goes on with its message has the decided calls in it; edited ones it is told again.

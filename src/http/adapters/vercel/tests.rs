@@ -36,6 +36,44 @@ fn approval(pause: &str, call: &str) -> (&'static str, Value) {
 }
 
 #[test]
+fn thoughts_are_blocks_of_their_own_before_the_text() {
+    check(
+        &[
+            ("step_started", step("agent")),
+            ("reasoning", json!({"delta": "Hm", "publish_reply": true})),
+            ("reasoning", json!({"delta": "m.", "publish_reply": true})),
+            ("reasoning", json!({"delta": "hidden", "publish_reply": false})),
+            ("tool_call", json!({"call_id": "c", "name": "t", "inputs": {}})),
+            ("reasoning", json!({"delta": "So.", "publish_reply": true})),
+            ("token", json!({"delta": "Yes", "publish_reply": true})),
+            ("source", json!({"source_id": "s1", "kind": "url", "url": "https://a.example", "title": "A"})),
+            ("source", json!({"source_id": "s2", "kind": "document", "document_id": "file-1"})),
+            ("step_completed", step("agent")),
+            ("trace_completed", json!({"reply": "Yes"})),
+        ],
+        expect![[r#"
+            {"type":"start","messageId":"R-0"}
+            {"type":"start-step"}
+            {"type":"reasoning-start","id":"reasoning-2"}
+            {"type":"reasoning-delta","id":"reasoning-2","delta":"Hm"}
+            {"type":"reasoning-delta","id":"reasoning-2","delta":"m."}
+            {"type":"reasoning-end","id":"reasoning-2"}
+            {"type":"tool-input-available","toolCallId":"c","toolName":"t","input":{},"dynamic":true}
+            {"type":"reasoning-start","id":"reasoning-6"}
+            {"type":"reasoning-delta","id":"reasoning-6","delta":"So."}
+            {"type":"reasoning-end","id":"reasoning-6"}
+            {"type":"text-start","id":"text-7"}
+            {"type":"text-delta","id":"text-7","delta":"Yes"}
+            {"type":"text-end","id":"text-7"}
+            {"type":"source-url","sourceId":"s1","url":"https://a.example","title":"A"}
+            {"type":"source-document","sourceId":"s2","mediaType":"application/octet-stream","title":"file-1"}
+            {"type":"finish-step"}
+            {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
+        "#]],
+    );
+}
+
+#[test]
 fn a_linear_run_is_one_message_of_text_steps_and_transient_data() {
     check(
         &[

@@ -234,6 +234,16 @@ export default function AgentForm({ id }: { id: string }): ReactElement {
                     ]}
                     disabled={locked}
                   />
+                  <ChoiceField
+                    label={t('param.show_reasoning')}
+                    value={parameters.show_reasoning === 'none' ? 'none' : ''}
+                    onChange={(v) => putParameter('show_reasoning', v || undefined)}
+                    choices={[
+                      { value: '', label: t('default') },
+                      { value: 'none', label: t('param.never') },
+                    ]}
+                    disabled={locked}
+                  />
                 </div>
               </section>
               <section>

@@ -8,7 +8,7 @@ export async function messagesOf(agent: string, thread: string): Promise<Message
   let cursor: string | null = null;
   do {
     const page: { messages: Message[]; next_cursor: string | null } = await get(`/agents/${agent}/chat/threads/${thread}`, {
-      include: 'tools',
+      include: 'tools,parts',
       limit: 100,
       cursor,
     });

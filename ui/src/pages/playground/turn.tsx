@@ -5,11 +5,13 @@ import type { Agent, RunSummary } from '../../api/types';
 import { tag, t } from '../../i18n';
 import { count, duration, money } from '../../i18n/figures';
 import { Button, LinkButton } from '../../parts/button';
+import { CitedList } from '../../parts/cited';
 import { callText, Code } from '../../parts/code';
 import { EntityTile, Icon, NodeTile } from '../../parts/icons';
 import { Markdown } from '../../parts/markdown';
 import { say, toast, toastError } from '../../parts/toast';
 import { Said } from '../../parts/said';
+import { Thought } from '../../parts/thought';
 import { Doubts } from '../../run/doubts';
 import type { ToolUse } from '../../run/view';
 import { FileChip } from './file-chip';
@@ -84,10 +86,12 @@ export const TurnView = memo(function TurnView({
           </LinkButton>
         )}
       </div>
+      <Thought text={turn.thought} />
       {turn.tools.map((use) => (
         <ToolCard key={use.callId} use={use} />
       ))}
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
+      <CitedList list={turn.cited} />
       {thinking && (
         <span className="st run" style={{ alignSelf: 'flex-start' }}>
           <span className="dot" />

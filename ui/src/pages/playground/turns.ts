@@ -1,12 +1,15 @@
 /** Owns what a conversation is made of, and what stored messages, events and traces change in it. */
 import type { StudioEvent } from '@wfstudio/client';
 import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
+import { apart, cited, sourcesOf, thoughtOf, withSource, type Cited } from '../../run/thoughts';
 import type { ToolUse } from '../../run/view';
 
 export interface Turn {
   key: string;
   role: 'user' | 'assistant' | 'summary';
   text: string;
+  thought: string;
+  cited: Cited[];
   files: Attachment[];
   tools: ToolUse[];
   trace: string | null;
@@ -42,6 +45,8 @@ export const newTurn = (role: Turn['role'], text: string, more: Partial<Turn> = 
   key: `t${made++}`,
   role,
   text,
+  thought: '',
+  cited: [],
   files: [],
   tools: [],
   trace: null,
@@ -63,6 +68,8 @@ export function fromMessages(messages: Message[]): Turn[] {
       summary ? m.content.replace(SUMMARY, '').trim() : m.content,
       {
         key: m.id,
+        thought: thoughtOf(m.parts),
+        cited: sourcesOf(m.parts),
         files: m.attachments ?? [],
         trace: m.trace_id,
         start: new Date(m.created_at).getTime(),
@@ -92,6 +99,10 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
   switch (event.name) {
     case 'thread':
       return put({ trace: String(d.trace_id ?? '') || last.trace }, { thread: String(d.thread_id ?? '') || chat.thread });
+    case 'reasoning':
+      return put({ thought: last.thought + String(d.delta ?? ''), state: 'streaming' });
+    case 'source':
+      return put({ cited: withSource(last.cited, cited(d)) });
     case 'token':
       return put({ text: last.text + String(d.delta ?? ''), firstToken: last.firstToken ?? at, state: 'streaming' });
     case 'tool_call':
@@ -120,6 +131,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
         ms: typeof d.duration_ms === 'number' ? d.duration_ms : null,
       };
       return put({
+        thought: apart(last.thought),
         tools: last.tools.some((u) => u.callId === use.callId)
           ? last.tools.map((u) =>
               u.callId === use.callId ? { ...use, inputs: Object.keys(use.inputs).length ? use.inputs : u.inputs } : u,

@@ -75,7 +75,7 @@ export class TraceSession {
       () => often(this.answer()) / 20,
     );
     const onEvent = (event: StudioEvent): void => {
-      if (event.name !== 'token') frames.add([event, Date.now()]);
+      if (event.name !== 'token' && event.name !== 'reasoning') frames.add([event, Date.now()]);
       if (this.gone && this.due < 2) mine.abort();
     };
     const end = await follow(studio, { path, body, key, after, traceId: this.id, signal: mine.signal, onEvent });

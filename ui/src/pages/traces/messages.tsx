@@ -4,12 +4,17 @@ import { useProviders } from '../../api/queries';
 import type { Span, Step } from '../../api/types';
 import { t, tx } from '../../i18n';
 import { compact, count, percent } from '../../i18n/figures';
+import { CitedList } from '../../parts/cited';
 import { callText, Code, plain } from '../../parts/code';
+import { Thought } from '../../parts/thought';
+import { sourcesOf, thoughtOf, type Cited } from '../../run/thoughts';
 import { Cuts } from './step-panel';
 
 interface Said {
   role: string;
   text: string;
+  thought?: string;
+  cited?: Cited[];
   calls: { name: string; input: Record<string, unknown> }[];
 }
 
@@ -42,6 +47,8 @@ function one(value: unknown): Said[] {
     {
       role: String(m.role ?? 'assistant'),
       text: parts,
+      thought: thoughtOf(m.parts),
+      cited: sourcesOf(m.parts),
       calls: calls.map((c) => ({
         name: String(c.name ?? (c.function as { name?: string })?.name ?? ''),
         input: (c.inputs ?? c.arguments ?? c.input ?? {}) as Record<string, unknown>,
@@ -113,11 +120,13 @@ export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactE
             {[...input, ...output.map((m) => ({ ...m, role: 'assistant' }))].map((m, k) => (
               <div key={k} className={`msg${m.role === 'assistant' ? ' as' : ''}`}>
                 <div className="eyebrow">{tx(`role.${m.role}`, m.role)}</div>
+                {m.thought && <Thought text={m.thought} />}
                 {m.text && (
                   <div style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
                     {m.text.length > 6000 ? `${m.text.slice(0, 6000)}…` : m.text}
                   </div>
                 )}
+                {m.cited && <CitedList list={m.cited} />}
                 {m.calls.map((c, j) => (
                   <div key={j} className="mono">
                     <b>{c.name}</b>({callText(c.input)})

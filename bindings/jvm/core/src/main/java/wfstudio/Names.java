@@ -74,7 +74,9 @@ public final class Names {
         public static final String STEP_RETRYING = "step_retrying";
         public static final String CHECKPOINT_HIT = "checkpoint_hit";
         public static final String MODEL_FALLBACK = "model_fallback";
+        public static final String REASONING = "reasoning";
         public static final String TOKEN = "token";
+        public static final String SOURCE = "source";
         public static final String TOOL_CALL = "tool_call";
         public static final String TOOL_RESULT = "tool_result";
         public static final String RAG_QUERY = "rag_query";

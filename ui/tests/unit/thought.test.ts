@@ -1,0 +1,66 @@
+// @vitest-environment jsdom
+import { describe, expect, it } from 'vitest';
+import { foldChat, fromMessages, newTurn, type Talk } from '../../src/pages/playground/turns';
+import { readMessages } from '../../src/pages/traces/messages';
+import { fold, noRun } from '../../src/run/view';
+
+const told: [string, Record<string, unknown>][] = [
+  ['reasoning', { delta: 'One and ' }],
+  ['reasoning', { delta: 'one.' }],
+  ['tool_call', { call_id: 'c', name: 'calculate', inputs: {} }],
+  ['tool_result', { call_id: 'c', name: 'calculate', inputs: {}, result: '2' }],
+  ['reasoning', { delta: 'Two it is.' }],
+  ['token', { delta: 'It is 2.' }],
+];
+
+describe('what a model thinks', () => {
+  it('is told beside the text of a chat, and is no part of it', () => {
+    let chat: Talk = { thread: null, pause: null, turns: [newTurn('assistant', '', { state: 'streaming' })] };
+    for (const [name, data] of told) chat = { ...chat, ...foldChat(chat, { id: null, name, data } as never, 1) };
+    expect(chat.turns[0]).toMatchObject({ thought: 'One and one.\n\nTwo it is.', text: 'It is 2.', state: 'streaming' });
+  });
+
+  it('is told beside the text of a step, and is no event of its own', () => {
+    const view = noRun();
+    fold(view, { id: null, name: 'step_started', data: { step_id: 's', node_id: 'n', node_type: 'agent' } } as never, 0);
+    for (const [name, data] of told) fold(view, { id: null, name, data: { ...data, step_id: 's', node_id: 'n' } } as never, 1);
+    expect(view.steps.s).toMatchObject({ thought: 'One and one.\n\nTwo it is.', text: 'It is 2.' });
+    expect(view.events.map((event) => event.name)).toEqual(['step_started', 'tool_call', 'tool_result']);
+  });
+
+  it('is read from stored messages and from traces', () => {
+    const parts = [
+      { type: 'reasoning', text: 'Hm.' },
+      { type: 'call', name: 'calculate' },
+      { type: 'reasoning', text: 'So.' },
+      { type: 'text', text: 'Yes' },
+    ];
+    const stored = {
+      id: 'm',
+      role: 'assistant',
+      content: 'Yes',
+      attachments: [],
+      created_at: '',
+      trace_id: null,
+      meta: {},
+      parts,
+    } as const;
+    expect(fromMessages([stored as never])[0]).toMatchObject({ thought: 'Hm.\n\nSo.', text: 'Yes' });
+    expect(fromMessages([{ ...stored, parts: undefined } as never])[0]?.thought).toBe('');
+    expect(readMessages([{ role: 'assistant', content: 'Yes', parts }])[0]).toMatchObject({ thought: 'Hm.\n\nSo.', text: 'Yes' });
+    expect(readMessages('Hi')[0]?.text).toBe('Hi');
+  });
+
+  it('is told with its sources, each once, and follows nothing but pages', () => {
+    const one = { source_id: 's', kind: 'url', url: 'https://a.example', title: 'A' };
+    let chat: Talk = { thread: null, pause: null, turns: [newTurn('assistant', '')] };
+    for (const data of [one, one, { source_id: 'x', kind: 'url', url: 'javascript:alert(1)', title: 'X' }])
+      chat = { ...chat, ...foldChat(chat, { id: null, name: 'source', data } as never, 1) };
+    expect(chat.turns[0]?.cited).toEqual([
+      { id: 's', label: 'A', url: 'https://a.example' },
+      { id: 'x', label: 'X', url: null },
+    ]);
+    const parts = [{ type: 'source', source_id: 'd', kind: 'document', document_id: 'f.pdf', page: 3 }];
+    expect(readMessages([{ role: 'assistant', content: '', parts }])[0]?.cited).toEqual([{ id: 'd', label: 'f.pdf, 3', url: null }]);
+  });
+});
