@@ -217,6 +217,7 @@ keys! {
     "limits.graph_edges" "STUDIO_LIMITS_GRAPH_EDGES" SOME, always!(2000);
     "limits.definitions_kb" "STUDIO_LIMITS_DEFINITIONS_KB" SOME, always!(16_384);
     "limits.state_kb" "STUDIO_LIMITS_STATE_KB" SOME, always!(4096);
+    "limits.run_log_kb" "STUDIO_LIMITS_RUN_LOG_KB" SOME, always!(262_144);
     "limits.event_value_kb" "STUDIO_LIMITS_EVENT_VALUE_KB" SOME, always!(64);
     "limits.stream_buffer_kb" "STUDIO_LIMITS_STREAM_BUFFER_KB" SOME, always!(1024);
     "limits.streams" "STUDIO_LIMITS_STREAMS" SOME, always!(10_000);

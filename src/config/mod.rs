@@ -238,6 +238,7 @@ sections! {
         graph_edges: u64,
         definitions_kb: u64,
         state_kb: u64,
+        run_log_kb: u64,
         event_value_kb: u64,
         stream_buffer_kb: u64,
         streams: u64,

@@ -122,6 +122,8 @@ const fn wanted<'a>(tenant: &'a str, base: &'a Base, document: i64, edition: i64
 
 /// Begins to read all documents of a base anew, beside what is searched now.
 fn ask_all(tx: &mut Tx<'_>, tenant: &str, base: &Base, due: Timestamp) -> Result<Vec<Id>, Refusal> {
+    // A document that is added meanwhile is among them, or finds the new edition.
+    editions::alone(tx, &base.id)?;
     let documents = table::numbers(tx, tenant, &base.id)?;
     for edition in editions::of_base(tx, tenant, &base.id)?.into_iter().filter(|edition| !edition.current || documents.is_empty()) {
         editions::close(tx, edition.no)?;

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use self::fallbacks::{Candidate, InTurn};
+use crate::engine::drive::advance::log_too_large;
 use crate::engine::drive::context::{StepContext, lost, store_fault};
 
 use crate::engine::log::journal::{Lost, Said};
@@ -202,6 +203,7 @@ impl StepContext {
     /// Makes one call of one model.
     async fn ask_one(&self, key: &str, mut call: ModelCall, turn: Option<&InTurn<'_>>) -> Result<ModelAnswer, Fault> {
         self.may_call()?;
+        self.journal().with(|run| log_too_large(self.world(), run)).map_or(Ok(()), Err)?;
         call.request.stream = self.world().providers.streams(&call.provider);
         let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
         let mut warnings = std::mem::take(&mut call.warnings);

@@ -95,7 +95,18 @@ fn over_limit(world: &World, run: &Run, lane: &Lane) -> Option<Fault> {
         let text = format!("the run made {most} steps (`loop.global_max_steps`) and was ended before the next");
         return Some(Fault::new(FaultCode::RunStepLimit, text));
     }
-    lane.state.within_limit(world.config.limits.state_kb).err()
+    log_too_large(world, run).or_else(|| lane.state.within_limit(world.config.limits.state_kb).err())
+}
+
+/// A run that has recorded too much goes no further: its log could not be read back.
+pub(in crate::engine) fn log_too_large(world: &World, run: &Run) -> Option<Fault> {
+    let most = world.config.limits.run_log_kb;
+    (run.weight > most.saturating_mul(1024) && !world.keeps_nothing()).then(|| {
+        let text = format!(
+            "the run has recorded more than {most} KiB (`limits.run_log_kb`) and was ended; split its work into several runs or raise the limit"
+        );
+        Fault::new(FaultCode::RunTooLarge, text)
+    })
 }
 
 fn ran(world: &World, run: &Run, lane: &Lane, at: NodeIndex, pure: pure::Pure) -> Event {

@@ -316,8 +316,12 @@ impl StepContext {
         self.journal.durable().await.map_err(|Lost| lost())?;
         let (tenant, thread, name) = (Arc::clone(&self.facts.tenant), self.facts.thread, history.to_owned());
         let stored = self.world.store.read(move |tx| crate::store::threads::history(tx, &tenant, &thread, &name)).await;
+        let replaced = self.journal.with(|run| run.created.replaces);
         let mut past = Past::default();
         for row in stored.map_err(|error| store_fault(&error))? {
+            if replaced.is_some() && row.run == replaced && !row.is_summary() {
+                continue;
+            }
             let message: Message = serde_json::from_str(&row.body)
                 .map_err(|error| Fault::new(FaultCode::Internal, format!("a stored message is unreadable: {error}")))?;
             past.add_stored(row.run, row.is_summary(), Said { id: row.id, message });

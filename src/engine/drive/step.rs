@@ -113,6 +113,7 @@ fn again(context: &StepContext, fault: &Fault) -> bool {
             | FaultCode::ProviderAuth
             | FaultCode::ToolLimit
             | FaultCode::OutputTruncated
+            | FaultCode::RunTooLarge
             | FaultCode::Cancelled
     );
     let node = &context.node().node;

@@ -102,11 +102,12 @@ impl World {
     /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
     pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, places: &mut Vec<Place>, taken_over: bool) {
         let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers };
-        let held: Vec<Held> = claimed.iter().map(hold).collect();
-        let loaded = if self.stopping.is_cancelled() { Vec::new() } else { self.loaded(&claimed.into()).await };
-        let mut loaded = loaded.into_iter();
-        for held in held {
-            let place = places.pop();
+        let mut loaded = Vec::new().into_iter();
+        for (at, row) in claimed.iter().enumerate() {
+            let (held, place) = (hold(row), places.pop());
+            if loaded.len() == 0 && !self.stopping.is_cancelled() {
+                loaded = self.loaded(&claimed[at..]).await.into_iter();
+            }
             // Nothing new begins while the engine stops.
             let begun = match loaded.next().filter(|_| !self.stopping.is_cancelled()) {
                 Some(Ok(loaded)) => self.try_to_go_on(&loaded, place, taken_over),
@@ -119,21 +120,14 @@ impl World {
         }
     }
 
-    /// What is stored of runs. When all cannot be read together, each is read alone.
-    async fn loaded(self: &Arc<Self>, claimed: &Arc<[RunRow]>) -> Vec<Result<Loaded>> {
-        let error = match load::load_all(self, claimed).await {
+    /// What is stored of the first runs, at least one. When they cannot be read together, the first is read alone.
+    async fn loaded(self: &Arc<Self>, claimed: &[RunRow]) -> Vec<Result<Loaded>> {
+        match load::load_all(self, &claimed.into()).await {
             Ok(loaded) => return loaded,
-            Err(error) => error,
-        };
-        if claimed.len() < 2 {
-            return vec![Err(error)];
+            Err(error) if claimed.len() < 2 => return vec![Err(error)],
+            Err(_) => {}
         }
-        let mut loaded = Vec::with_capacity(claimed.len());
-        for row in claimed.iter() {
-            let alone = load::load_all(self, &Arc::from([row.clone()])).await;
-            loaded.extend(alone.unwrap_or_else(|error| vec![Err(error)]));
-        }
-        loaded
+        load::load_all(self, &claimed[..1].into()).await.unwrap_or_else(|error| vec![Err(error)])
     }
 
     fn try_to_go_on(self: &Arc<Self>, loaded: &Loaded, place: Option<Place>, taken_over: bool) -> Result<()> {

@@ -28,6 +28,7 @@ pub(in crate::engine) struct Rows {
     pub(in crate::engine) parts: Vec<(PartHash, Arc<str>)>,
     pub(in crate::engine) spans: Vec<SpanRow>,
     pub(in crate::engine) messages: Vec<MessageRow>,
+    pub(in crate::engine) replaced: Option<Id>,
     pub(in crate::engine) children: Vec<RunRow>,
     pub(in crate::engine) checkpoints: Vec<CheckpointRow>,
     pub(in crate::engine) files: Vec<Arc<str>>,
@@ -39,6 +40,7 @@ impl Rows {
         append.parts = self.parts;
         append.spans = self.spans;
         append.messages = self.messages;
+        append.replaced = self.replaced;
         append.children = self.children;
         append.checkpoints = self.checkpoints;
         append.files = self.files;
@@ -210,6 +212,9 @@ fn turns(core: &mut Core, entry: &Entry, done: &StepCompleted) {
     };
     found.retain(|turn| chat || !turn.in_memory);
     found.iter_mut().filter(|turn| turn.in_memory).for_each(of_run);
+    if chat && found.iter().any(|turn| !turn.messages.is_empty()) {
+        core.pending.append.replaced = core.run.created.replaces;
+    }
     for (turn, summary) in found.iter().zip(settled(&found)) {
         if let Some(summary) = summary {
             core.pending.append.messages.push(summed_up(summary, &core.run, turn, entry.at));

@@ -129,13 +129,11 @@ struct Fresh {
     ownership: Ownership,
     pinned: Pinned,
     key: Option<RequestKey>,
-    replaces: Option<Id>,
 }
 
 impl Fresh {
     fn make(world: &World, new: NewRun) -> Result<Self> {
         let (tenant, pinned, key, queued) = (Arc::clone(&new.tenant), new.pinned.clone(), new.key.clone(), new.queued);
-        let replaces = new.replaces;
         let plan = world.plan(&pinned.graph.0, &pinned.graph.1).map_err(Error::internal)?;
         let now = world.clock.now();
         let created = Arc::new(created(world, new));
@@ -155,7 +153,7 @@ impl Fresh {
             queue: queued.then(|| world.config.queue.as_str().into()),
             tries: 0,
         };
-        Ok(Self { run, entries, tenant, ownership, pinned, key, replaces })
+        Ok(Self { run, entries, tenant, ownership, pinned, key })
     }
 
     fn started(&self) -> Started {
@@ -188,7 +186,7 @@ impl Fresh {
 
     fn made(&self, world: &World, started: &Started) -> Made {
         let key = self.key.clone().map(|key| (key, started.told()));
-        Made { row: self.row(world), reply: None, message: self.message(world), key, replaces: self.replaces }
+        Made { row: self.row(world), reply: None, message: self.message(world), key }
     }
 
     fn parts(&self) -> Vec<(PartHash, Arc<str>)> {
@@ -302,5 +300,6 @@ fn created(world: &World, new: NewRun) -> Created {
         instructions: new.instructions,
         context: new.context,
         parameters: new.parameters,
+        replaces: new.replaces,
     }
 }

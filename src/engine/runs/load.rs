@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use crate::engine::log::journal;
 use crate::engine::world::World;
 use crate::error::{Error, Kind, Result};
 use crate::model::Id;
@@ -32,6 +33,8 @@ pub struct Loaded {
     pub definitions: Arc<Definitions>,
     /// The hash of its log's last row.
     pub(in crate::engine) hash: Option<Hash>,
+    /// About the bytes of all that.
+    weight: u64,
 }
 
 /// What a run was made from: its text, unless it is kept ready.
@@ -59,14 +62,26 @@ pub(in crate::engine) fn must_be_top(row: &RunRow) -> Result<()> {
     Err(Error::new(Kind::InvalidState, text).with("run_status", row.status.as_str()))
 }
 
-/// Loads runs whose rows were just read, in one look.
+/// What runs may weigh that are loaded together.
+const TOGETHER: u64 = 16 << 20;
+
+/// Loads runs whose rows were just read, in one look: the first of them, and as many of the others as are small enough to be held with it.
 ///
 /// # Errors
 /// A store that is closed; each run may be unreadable for itself, and stops no other.
 pub(in crate::engine) async fn load_all(world: &Arc<World>, rows: &Arc<[RunRow]>) -> Result<Vec<Result<Loaded>>> {
     let (hands, rows) = (Arc::clone(world), Arc::clone(rows));
     let stories = world.store.read(move |tx| {
-        Ok(rows.iter().map(|row| (row.clone(), Story::read(tx, &hands, row))).collect::<Vec<_>>())
+        let (mut read, mut weight) = (Vec::new(), 0);
+        for row in rows.iter() {
+            if weight > TOGETHER {
+                break;
+            }
+            let story = Story::read(tx, &hands, row);
+            weight += story.as_ref().map_or(0, |story| story.weight);
+            read.push((row.clone(), story));
+        }
+        Ok(read)
     });
     let loaded = |(row, story): (RunRow, std::result::Result<Story, StoreError>)| {
         let (run, story) = (row.id, story?);
@@ -103,6 +118,7 @@ struct Story {
     tokens: Vec<TokenRow>,
     graph: Pinned<Plan>,
     definitions: Pinned<Definitions>,
+    weight: u64,
 }
 
 impl Story {
@@ -111,6 +127,8 @@ impl Story {
         // Nothing was told of a run that waits for its first worker.
         let tokens = if row.head > 1 { log::tokens(tx, &row.tenant, &row.id, 0, usize::MAX >> 1)? } else { Vec::new() };
         let (entries, tokens) = in_step(0, entries, tokens, usize::MAX);
+        let told = tokens.iter().flat_map(|row| &row.deltas).map(|delta| journal::weight(delta)).sum::<u64>();
+        let weight = told + entries.iter().map(|entry| entry.event.weight() as u64).sum::<u64>();
         let (mut graph, mut definitions) = (Pinned::Text(None), Pinned::Text(None));
         if let Some(Event::Created(created)) = entries.first().map(|entry| &entry.event) {
             graph = match world.known_plan(&created.graph) {
@@ -122,7 +140,7 @@ impl Story {
                 None => Pinned::Text(parts::part(tx, &row.tenant, &created.definitions)?),
             };
         }
-        Ok(Self { entries, hash, tokens, graph, definitions })
+        Ok(Self { entries, hash, tokens, graph, definitions, weight })
     }
 
     fn loaded(self, world: &World, row: RunRow) -> Result<Loaded> {
@@ -143,7 +161,7 @@ impl Story {
             Pinned::Text(None) => return Err(unreadable(run, "its definitions are missing")),
         };
         let tokens = self.tokens.into_iter().map(|row| Arc::new(tokens_of(row))).collect();
-        Ok(Loaded { row, created, entries, tokens, plan, definitions, hash: self.hash })
+        Ok(Loaded { row, created, entries, tokens, plan, definitions, hash: self.hash, weight: self.weight })
     }
 }
 
@@ -169,8 +187,10 @@ impl Loaded {
     /// When the log makes no sense.
     pub fn fold(&self, towards: Option<Id>) -> Result<Run> {
         let id = self.row.parent.unwrap_or(self.row.id);
-        Run::fold_towards(id, &self.entries, Arc::clone(&self.plan), towards)
-            .map_err(|refusal| Error::new(Kind::CheckpointInvalid, format!("run {id} cannot be read: {refusal}")))
+        let mut run = Run::fold_towards(id, &self.entries, Arc::clone(&self.plan), towards)
+            .map_err(|refusal| Error::new(Kind::CheckpointInvalid, format!("run {id} cannot be read: {refusal}")))?;
+        run.weight = self.weight;
+        Ok(run)
     }
 
     /// The run as it is stored, for whoever has taken it; none of a log without an entry.

@@ -71,4 +71,7 @@ pub struct Created {
     /// Of a chat turn: instead of the agent's parameters, key by key.
     #[serde(default)]
     pub parameters: Option<Parameters>,
+    /// Of a chat turn: the run whose turn on the thread it replaces, as soon as it has one itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<Id>,
 }

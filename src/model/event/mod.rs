@@ -7,7 +7,7 @@ pub(crate) mod fallback;
 mod fault;
 mod question;
 mod step;
-mod weight;
+pub(in crate::model) mod weight;
 mod warning;
 
 use std::sync::Arc;

@@ -155,6 +155,8 @@ pub struct Run {
     pub delay_ms: i64,
     /// Turns of histories that live as long as the run.
     pub memory: Vec<super::event::Turn>,
+    /// About the bytes of its log, as whoever drives it counts them.
+    pub weight: u64,
     marks: rewind::Marks,
 }
 
@@ -226,6 +228,7 @@ impl Run {
             requeued: 0,
             delay_ms: 0,
             memory: Vec::new(),
+            weight: 0,
             marks: rewind::Marks::default(),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::super::event::weight::of_value;
 use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Fault, FaultCode, Measured, PartHash, Warning};
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
@@ -148,6 +149,12 @@ impl Span {
             shown.insert(name.to_owned(), value.get(name).cloned().unwrap_or(Value::Null));
         }
         Some(Value::Object(shown))
+    }
+
+    /// About the bytes of what it was given and gave.
+    #[must_use]
+    pub fn payload(&self) -> usize {
+        self.input.iter().chain(&self.output).map(of_value).sum()
     }
 
     /// The span as the trace JSON has it. `messages` gives what a model was sent and what it answered.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::super::event::weight::of_value;
 use super::super::event::{Change, Entry, Fault, Handle, StepCompleted, Warning};
 use super::super::graph::NodeKind;
 use super::super::plan::Plan;
@@ -177,6 +178,13 @@ impl Step {
     pub(super) fn fail(&mut self, now: Moment, fault: &Fault) {
         self.end(now, StepStatus::Failed);
         self.fault = Some(fault.clone());
+    }
+
+    /// About the bytes of what it wrote and found.
+    #[must_use]
+    pub fn payload(&self) -> usize {
+        let output = self.output.iter().flatten().map(|(key, value)| key.len() + of_value(value)).sum::<usize>();
+        output + self.rag.as_ref().map_or(0, of_value)
     }
 
     /// The step as the trace JSON has it. `state` is the snapshot to show, when it is shown.

@@ -67,9 +67,14 @@ fn insert(tx: &mut Tx<'_>, tenant: &str, base: &Id, state: &str, embedder: &Embe
     made.ok_or_else(|| StoreError::Fault("an edition was not stored".to_owned()))
 }
 
+/// Until the transaction ends, nobody else changes which editions a base has, or asks for readings into them.
+pub fn alone(tx: &mut Tx<'_>, base: &Id) -> Result<(), StoreError> {
+    tx.alone("editions", &base.to_string())
+}
+
 /// The editions that a document is read into: the current one, made when there is none, and the one that is being built.
 pub fn for_writing(tx: &mut Tx<'_>, tenant: &str, base: &Id, embedder: &Embedder) -> Result<Vec<Edition>, StoreError> {
-    tx.alone("editions", &base.to_string())?;
+    alone(tx, base)?;
     let mut found = of_base(tx, tenant, base)?;
     let unused = match found.first() {
         Some(first) if first.current => first.embedder != *embedder && !readings::any(tx, first.no)?,
@@ -118,7 +123,7 @@ pub fn close_all(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<(), StoreEr
 /// Puts an edition that is whole in the place of the current one: when nothing is left to read into it, and every document that can
 /// be found now can be found then. True when it was done.
 pub fn swap_when_whole(tx: &mut Tx<'_>, tenant: &str, base: &Id) -> Result<bool, StoreError> {
-    tx.alone("editions", &base.to_string())?;
+    alone(tx, base)?;
     let found = of_base(tx, tenant, base)?;
     let Some(next) = found.iter().find(|edition| !edition.current) else { return Ok(false) };
     let current = found.iter().find(|edition| edition.current);

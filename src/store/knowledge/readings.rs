@@ -241,11 +241,11 @@ pub fn unfinished(tx: &mut Tx<'_>, edition: i64) -> Result<bool, StoreError> {
     exists(tx, "SELECT 1 FROM #readings WHERE edition = $1 AND state IN ('waiting', 'working') LIMIT 1", params![edition])
 }
 
-/// Would a document that one edition finds be lost with another?
+/// Would a document be lost with another edition that this one finds, or is about to?
 pub fn missing(tx: &mut Tx<'_>, from: i64, to: i64) -> Result<bool, StoreError> {
     exists(
         tx,
-        "SELECT 1 FROM #readings a WHERE a.edition = $1 AND a.state = 'live' AND NOT EXISTS \
+        "SELECT 1 FROM #readings a WHERE a.edition = $1 AND a.state IN ('waiting', 'working', 'live') AND NOT EXISTS \
          (SELECT 1 FROM #readings b WHERE b.edition = $2 AND b.document = a.document AND b.state = 'live') LIMIT 1",
         params![from, to],
     )

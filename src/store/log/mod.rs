@@ -55,6 +55,8 @@ pub struct Append {
     pub tokens: Vec<TokenRow>,
     /// Messages for the thread.
     pub messages: Vec<MessageRow>,
+    /// The run whose turn on the thread the messages replace.
+    pub replaced: Option<Id>,
     /// What memory loses again.
     pub forgotten: Forgotten,
     /// Child runs, made or changed.
@@ -84,6 +86,7 @@ impl Append {
             spans: Vec::new(),
             tokens: Vec::new(),
             messages: Vec::new(),
+            replaced: None,
             forgotten: Forgotten::none(),
             children: Vec::new(),
             checkpoints: Vec::new(),
@@ -104,8 +107,6 @@ pub struct Made {
     pub message: Option<MessageRow>,
     /// The key of a request that may be sent again, and its answer.
     pub key: Option<(RequestKey, Value)>,
-    /// The run whose turn on the thread this one replaces.
-    pub replaces: Option<Id>,
 }
 
 /// A run as its owner stored it last. That nobody else has changed it since, head and fence say.
@@ -167,6 +168,9 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
     }
     append_tokens(tx, run.no, &append.tokens)?;
     remembered::forget(tx, &append.tenant, &append.forgotten)?;
+    if let (Some(replaced), Some(message)) = (&append.replaced, append.messages.first()) {
+        threads::replace_turn(tx, &append.tenant, &message.thread, replaced)?;
+    }
     remembered::append(tx, &append.tenant, run.no, &append.messages)?;
     for checkpoint in &append.checkpoints {
         checkpoints::store(tx, &append.tenant, checkpoint)?;
@@ -191,9 +195,6 @@ fn begin(tx: &mut Tx<'_>, tenant: &str, made: &Made, head: Seq) -> Result<Update
     match threads::begin(tx, tenant, &row.thread, &begun, row.created_at) {
         Err(StoreError::Conflict(_)) => return Err(StoreError::OtherThread),
         touched => touched?,
-    }
-    if let Some(replaced) = &made.replaces {
-        threads::replace_turn(tx, tenant, &row.thread, replaced)?;
     }
     if let Some((key, answer)) = &made.key {
         idempotency::keep(tx, tenant, key, answer, row.created_at)?;

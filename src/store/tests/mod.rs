@@ -161,6 +161,7 @@ fn created(number: u64, message: &str) -> Event {
         instructions: None,
         context: None,
         parameters: None,
+        replaces: None,
     }))
 }
 

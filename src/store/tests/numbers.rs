@@ -191,3 +191,28 @@ fn the_version_that_a_file_tells_goes_up_with_the_schema() {
         assert_eq!(told(), version);
     }
 }
+
+#[test]
+fn an_edition_does_not_go_while_it_alone_is_to_have_a_document() {
+    write(&fresh(), |tx| {
+        let ([first, one, ..], _) = add(tx, 1)?;
+        let read = |tx: &mut Tx<'_>, document| {
+            let reading = readings::claim(tx, Some(document), "w", Timestamp(2), Timestamp(9))?.expect("a reading");
+            readings::complete(tx, &reading, Timestamp(3))
+        };
+        read(tx, one)?;
+        let ([_, two, ..], _) = add(tx, 2)?;
+        let embedder = Embedder { provider: "p".into(), model: "m".into(), dimensions: None };
+        let next = editions::build(tx, "t", &id(70), &embedder)?.no;
+        let wanted = Wanted { tenant: "t", base: &id(70), document: one, edition: next, max_words: 9, overlap_words: 1, due: Timestamp(1) };
+        readings::ask(tx, &wanted)?;
+        read(tx, one)?;
+        let current = |tx: &mut Tx<'_>| Ok::<_, StoreError>(editions::of_base(tx, "t", &id(70))?.into_iter().map(|of| (of.no, of.current)).collect::<Vec<_>>());
+        assert_eq!(current(tx)?, [(first, true), (next, false)], "the second document waits there");
+        let reading = readings::claim(tx, Some(two), "w", Timestamp(2), Timestamp(9))?.expect("it still waits");
+        readings::fail(tx, &reading, "no", Timestamp(3))?;
+        assert_eq!(current(tx)?, [(next, true)]);
+        Ok(())
+    })
+    .unwrap();
+}

@@ -139,22 +139,18 @@ fn threads_keep_messages_for_people_and_for_models() {
 }
 
 #[test]
-fn a_run_replaces_a_turn_as_it_begins_or_not_at_all() {
+fn a_run_replaces_a_turn_with_its_own_or_not_at_all() {
     let store = memory();
     write(&store, |tx| {
         threads::begin(tx, "t", &id(800), &of((EntityKind::Workflow, &id(900)), None), Timestamp(50))?;
         runs::insert(tx, &run(1))?;
+        runs::insert(tx, &run(2))?;
         let summary = MessageRow { role: "system".into(), covers: vec![id(7)], run: Some(id(1)), ..message(4, "own", true) };
         let older = MessageRow { run: Some(id(9)), ..message(7, "own", true) };
         let answer = MessageRow { role: "assistant".into(), ..message(2, "own", true) };
         append(tx, &Append { messages: vec![older, summary, message(1, "own", true), answer], ..growth(1, 0, 1) })
     })
     .unwrap();
-    let begins = |entity_type| {
-        let row = RunRow { entity_type, ..run(2) };
-        let made = log::Made { row, reply: None, message: None, key: None, replaces: Some(id(1)) };
-        Append { made: Some(Box::new(made)), ..growth(2, 0, 1) }
-    };
     let left = || {
         let ids = |rows: Vec<MessageRow>| rows.iter().map(|row| row.id).collect::<Vec<_>>();
         let found = read(&store, move |tx| {
@@ -164,12 +160,13 @@ fn a_run_replaces_a_turn_as_it_begins_or_not_at_all() {
         found.unwrap()
     };
     let before = left();
-    let busy = begins(EntityKind::Agent);
-    assert_eq!(write(&store, move |tx| log::append(tx, &busy)).map(drop), Err(StoreError::ThreadBusy(id(1))));
-    assert_eq!(left(), before, "a run that is refused replaces nothing");
-    let run = begins(EntityKind::Workflow);
-    write(&store, move |tx| log::append(tx, &run)).unwrap();
-    assert_eq!(left(), (vec![id(4)], vec![id(7), id(4)], Some(2)), "what was said before stays, and so does its summary");
+    write(&store, |tx| log::append(tx, &Append { replaced: Some(id(1)), ..growth(2, 0, 1) })).unwrap();
+    assert_eq!(left(), before, "a run that adds nothing replaces nothing");
+    let again = MessageRow { run: Some(id(2)), ..message(5, "own", true) };
+    let turn = Append { replaced: Some(id(1)), messages: vec![again], ..growth(2, 1, 1) };
+    write(&store, move |tx| log::append(tx, &turn)).unwrap();
+    let all = (vec![id(4), id(5)], vec![id(7), id(4), id(5)], Some(3));
+    assert_eq!(left(), all, "what was said before stays, and so does its summary");
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! Tests of what only a server knows: schemas, locks of rows, several connections. They do nothing where tests run on files.
 
 use super::*;
+use crate::store::db::params;
 use crate::store::runs::queue;
 use crate::store::usage::sums::{Hour, Sum};
 
 /// A store on the server, in the schemas of a path.
 fn store_at(path: &str) -> Option<Store> {
-    let url = std::env::var("STUDIO_TEST_DATABASE_URL").ok()?;
+    Some(store_via(std::env::var("STUDIO_TEST_DATABASE_URL").ok()?, path))
+}
+
+fn store_via(url: String, path: &str) -> Store {
     let sign = if url.contains('?') { '&' } else { '?' };
     let url = format!("{url}{sign}options=-c%20search_path%3D{path}");
     let config = crate::config::Config::with(json!({"database": {"url": url}})).unwrap();
-    Some(Store::open(StoreSettings::of(&config).unwrap()))
+    Store::open(StoreSettings::of(&config).unwrap())
 }
 
 #[test]
@@ -144,4 +148,77 @@ fn rows_are_handed_on_as_they_come() {
     let came = came.unwrap();
     assert_eq!(came.iter().map(|(_, length)| *length).collect::<Vec<_>>(), [100_000; 3]);
     assert!(came[2].0 - came[0].0 > std::time::Duration::from_millis(500), "the first row waited for the last: {came:?}");
+}
+
+#[test]
+fn a_deadlock_of_what_was_only_sent_is_seen_by_a_statement_that_is_new() {
+    let schema = format!("test_{}", uuid::Uuid::new_v4().simple());
+    let (Some(store), Some(other)) = (store_at(&schema), store_at(&schema)) else { return };
+    write(&store, |tx| (1..=2).try_for_each(|number| runs::insert(tx, &run(number)).map(drop))).unwrap();
+    let ((holds, held), (begins, begun)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let touch = |tx: &mut Tx<'_>, number| tx.execute("UPDATE #runs SET waiting_ms = waiting_ms + 1 WHERE id = $1", params![&id(number).text()]);
+    let stranger = std::thread::spawn(move || {
+        write(&other, move |tx| {
+            touch(tx, 2)?;
+            holds.send(()).unwrap();
+            begun.recv().unwrap();
+            // Who waits first finds the deadlock, and is the one that is taken back.
+            std::thread::sleep(std::time::Duration::from_millis(400));
+            touch(tx, 1)
+        })
+    });
+    held.recv().unwrap();
+    let mut tries = 0;
+    let done = write(&store, move |tx| {
+        tries += 1;
+        touch(tx, 1)?;
+        if tries == 1 {
+            begins.send(()).unwrap();
+        }
+        tx.send("UPDATE #runs SET waiting_ms = waiting_ms + 1 WHERE id = $1", params![&id(2).text()])?;
+        tx.query_one("SELECT 'asked for the first time'", &[], |_| Ok(()))?;
+        Ok(tries)
+    });
+    assert_eq!(stranger.join().unwrap(), Ok(1));
+    assert!(matches!(done, Ok(tries) if tries > 1), "it is done again: {done:?}");
+}
+
+/// A way to the server; what it gives shuts the clients' side of all connections, and the server does not notice.
+fn cut_way(url: &str) -> (String, impl Fn() + Send + 'static) {
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    let server = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let way = url.replace(&server, &listener.local_addr().unwrap().to_string());
+    let open = Arc::new(std::sync::Mutex::new(Vec::<(TcpStream, TcpStream)>::new()));
+    let opened = Arc::clone(&open);
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
+            for (from, to) in [(&client, &server), (&server, &client)] {
+                let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            }
+            opened.lock().unwrap().push((client, server));
+        }
+    });
+    (way, move || open.lock().unwrap().iter().for_each(|(client, _)| drop(client.shutdown(Shutdown::Both))))
+}
+
+#[test]
+fn a_connection_that_broke_does_not_hold_up_the_next() {
+    let Ok(url) = std::env::var("STUDIO_TEST_DATABASE_URL") else { return };
+    let (way, cut) = cut_way(&url);
+    let store = store_via(way, &format!("test_{}", uuid::Uuid::new_v4().simple()));
+    write(&store, |tx| runs::insert(tx, &run(1)).map(drop)).unwrap();
+    let (began, mut tries) = (std::time::Instant::now(), 0);
+    let done = write(&store, move |tx| {
+        tries += 1;
+        tx.execute("UPDATE #runs SET waiting_ms = 7 WHERE id = $1", params![&id(1).text()])?;
+        if tries == 1 {
+            cut();
+        }
+        tx.query_one("SELECT waiting_ms FROM #runs WHERE id = $1", params![&id(1).text()], |row| row.int(0))
+    });
+    assert_eq!(done, Ok(Some(7)));
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }

@@ -29,6 +29,8 @@ pub struct Standing {
     pub pauses: Vec<Pause>,
     /// Pauses that were answered.
     pub answered: Vec<Id>,
+    /// The run whose turn it replaces.
+    pub replaces: Option<Id>,
     /// What the user said at its beginning.
     pub message: String,
     /// The state that it began with, without internal keys.
@@ -98,6 +100,7 @@ impl Studio {
                 status: folded.status,
                 pauses: folded.pauses().into_iter().map(|(_, pause)| pause.clone()).collect(),
                 answered: folded.answered.keys().copied().collect(),
+                replaces: created.replaces,
                 message: created.message.clone(),
                 state,
                 last: loaded.telling(&world, false).ordered.last,

@@ -42,6 +42,8 @@ impl Default for TraceQuery {
 
 /// Snapshots of one answer, in bytes; the rest is left out.
 const SNAPSHOTS: usize = 4 << 20;
+/// Inputs, outputs and messages of one answer, in bytes; the steps and spans that have no room for theirs are shown without.
+const PAYLOADS: usize = 16 << 20;
 
 impl Studio {
     /// The trace of a run.
@@ -59,7 +61,8 @@ impl Studio {
         let now = self.world().clock.now();
         let currency = &self.config().usage.currency;
         let summaries: Vec<Value> = children.iter().map(|row| Value::Object(run_summary(row, now, currency))).collect();
-        let steps = if child { Vec::new() } else { self.steps(&read.steps, query) };
+        let mut room = PAYLOADS;
+        let steps = if child { Vec::new() } else { self.steps(&read.steps, query, &mut room) };
         let owners: HashMap<_, _> = read.steps.iter().filter_map(|step| Some((step.id, step.child_run?))).collect();
         // A child's spans are shown with the child, or when they are asked for.
         let mine = |span: &&Span| match (loaded.row.parent, owners.get(&span.step)) {
@@ -68,7 +71,7 @@ impl Studio {
             (None, None) => true,
         };
         let native = self.config().observability.native_tracing;
-        let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads));
+        let spans = read.spans.iter().filter(mine).filter(|_| native).map(|span| self.span(span, &texts, query.payloads, &mut room));
         Ok(json!({
             "trace": self.head(&loaded, &folded, query, child),
             "steps": steps,
@@ -82,34 +85,47 @@ impl Studio {
         Trace::read(id, &loaded.entries, &loaded.created, &loaded.plan, snapshots)
     }
 
-    fn steps(&self, steps: &[Step], query: TraceQuery) -> Vec<Value> {
-        let mut room = SNAPSHOTS;
+    fn steps(&self, steps: &[Step], query: TraceQuery, room: &mut usize) -> Vec<Value> {
+        let mut states = SNAPSHOTS;
         let show = |step: &Step| {
             let size = step.snapshot.as_ref().map_or(0, crate::model::state::State::size_bytes);
-            let omitted = size > room;
+            let omitted = !fits(&mut states, size);
             let state = step.snapshot.as_ref().filter(|_| !omitted);
-            if state.is_some() {
-                room -= size;
-            }
             let state = state.map(|state| Value::Object(state.to_json(false)));
-            let shown = step.json(state, omitted, query.payloads, self.usage_fields(&step.usage));
-            if query.payloads { shown } else { brief(shown) }
+            if !query.payloads {
+                return brief(step.json(state, omitted, false, self.usage_fields(&step.usage)));
+            }
+            let fits = fits(room, step.payload());
+            let mut shown = step.json(state, omitted, true, self.usage_fields(&step.usage));
+            if !fits {
+                shown["output"] = Value::Null;
+            }
+            with_note(shown, !fits)
         };
         steps.iter().map(show).collect()
     }
 
-    fn span(&self, span: &Span, texts: &HashMap<PartHash, Arc<str>>, payloads: bool) -> Value {
+    fn span(&self, span: &Span, texts: &HashMap<PartHash, Arc<str>>, payloads: bool, room: &mut usize) -> Value {
+        let usage = |usage: &Usage| self.usage_fields(usage);
+        if !payloads {
+            return brief(span.json(None, false, usage));
+        }
+        let said = span.kind == "llm" && !texts.is_empty();
+        let size: Option<usize> = match said {
+            true => span.prompt.iter().chain(&span.answer).map(|hash| texts.get(hash).map(|text| text.len())).sum(),
+            false => Some(span.payload()),
+        };
+        let fits = size.is_some_and(|size| fits(room, size));
         let parsed = |hash: &PartHash| {
             let mut message = texts.get(hash).and_then(|text| serde_json::from_str::<Value>(text).ok())?;
             message.as_object_mut().into_iter().for_each(parts::show_in_trace);
             Some(message)
         };
-        let messages = (span.kind == "llm" && !texts.is_empty()).then(|| {
+        let messages = (said && fits).then(|| {
             let sent = span.prompt.iter().filter_map(parsed).collect();
             (Value::Array(sent), span.answer.as_ref().and_then(parsed).unwrap_or_default())
         });
-        let shown = span.json(messages, payloads, |usage| self.usage_fields(usage));
-        if payloads { shown } else { brief(shown) }
+        with_note(span.json(messages, fits, usage), !fits)
     }
 
     fn usage_fields(&self, usage: &Usage) -> Map<String, Value> {
@@ -119,15 +135,18 @@ impl Studio {
     }
 
     async fn part_texts(&self, scope: &Scope, read: &Trace) -> Result<HashMap<PartHash, Arc<str>>> {
-        let mut wanted: Vec<PartHash> =
-            read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect();
-        wanted.sort();
-        wanted.dedup();
+        let wanted: Vec<PartHash> = read.spans.iter().flat_map(|span| span.prompt.iter().chain(&span.answer)).cloned().collect();
         let tenant = Arc::clone(&scope.tenant);
         let found = self.world().store.read(move |tx| {
-            let mut texts = HashMap::new();
+            let (mut texts, mut room) = (HashMap::new(), PAYLOADS);
             for hash in &wanted {
+                if texts.contains_key(hash) {
+                    continue;
+                }
                 if let Some(text) = stored::part(tx, &tenant, hash)? {
+                    if !fits(&mut room, text.len()) {
+                        break;
+                    }
                     texts.insert(Arc::clone(hash), text);
                 }
             }
@@ -202,12 +221,27 @@ impl Studio {
         let mut shown = found.json(state, false, true, self.usage_fields(&found.usage));
         let native = self.config().observability.native_tracing;
         let spans = read.spans.iter().filter(|span| native && span.step == found.id);
-        shown["spans"] = spans.map(|span| self.span(span, &texts, true)).collect();
+        let mut room = PAYLOADS;
+        shown["spans"] = spans.map(|span| self.span(span, &texts, true, &mut room)).collect();
         if !full {
             cut_values(&mut shown);
         }
         Ok(shown)
     }
+}
+
+/// Whether so many bytes still fit; then the room for them is taken.
+fn fits(room: &mut usize, size: usize) -> bool {
+    let left = room.checked_sub(size);
+    *room = left.unwrap_or(*room);
+    left.is_some()
+}
+
+fn with_note(mut shown: Value, omitted: bool) -> Value {
+    if omitted {
+        shown["payloads_omitted"] = true.into();
+    }
+    shown
 }
 
 fn public(state: &Map<String, Value>) -> Map<String, Value> {

@@ -128,6 +128,35 @@ async fn a_regenerated_answer_takes_the_place_of_the_last_one() {
 }
 
 #[tokio::test]
+async fn a_turn_stays_when_no_other_takes_its_place() {
+    let story = Story::scripted(json!([{"match": {"contains": "fail"}, "error": "provider_auth"}, {"text": "First."}, {"text": "Second."}]));
+    let agent = agent(&story, json!({})).await;
+    let path = format!("/agents/{agent}/stream/vercel");
+    let first = post(&story, &path, chat("c", json!([user("hi")]))).await;
+    let thread = first.find("finish")["messageMetadata"]["thread_id"].as_str().expect("a thread").to_owned();
+    let shown = async || {
+        let shown = story.bench.studio.thread(&story.bench.scope, &thread, wfstudio::studio::ListQuery::default()).await.expect("a thread");
+        let messages = shown["messages"].as_array().expect("messages").clone();
+        (messages.iter().map(|message| message["trace_id"].clone()).collect::<Vec<_>>(), shown["message_count"].clone())
+    };
+    let before = shown().await;
+    let mut body = chat("c", json!([user("fail")]));
+    body["trigger"] = json!("regenerate-message");
+    let failed = post(&story, &path, body).await;
+    assert_eq!(failed.find("finish")["messageMetadata"]["code"], "provider_auth");
+    assert_eq!(shown().await, before, "question and answer are still there");
+    let mut body = chat("c", json!([user("hi")]));
+    body["trigger"] = json!("regenerate-message");
+    let third = post(&story, &path, body).await;
+    let run = third.find("finish")["messageMetadata"]["trace_id"].clone();
+    assert_eq!(shown().await, (vec![run.clone(); 2], json!(2)), "a try that failed does not save them from the next");
+    let query = wfstudio::studio::TraceQuery { messages: true, ..Default::default() };
+    let trace = story.bench.studio.trace(&story.bench.scope, run.as_str().expect("a run"), query).await.expect("a trace");
+    let sent = trace["spans"][0]["input"].as_array().expect("messages").iter().filter(|message| message["role"] != "system").count();
+    assert_eq!(sent, 1, "the model is not sent what is replaced: {trace}");
+}
+
+#[tokio::test]
 async fn errors_and_cancels_are_said() {
     let story = Story::scripted(pays());
     let agent = agent(&story, json!({})).await;

@@ -61,3 +61,51 @@ async fn an_empty_base_changes_its_embeddings_at_once() {
     let empty = bench.studio.reindex_base(&bench.scope, &bench.base(json!({"name": "E"})).await).await.expect("asked");
     assert_eq!(empty["document_count"], json!(0));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_that_is_added_while_a_reindex_begins_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("a path").to_owned() + "/studio.sqlite";
+    if crate::support::place::on_server(&path).is_none() {
+        return;
+    }
+    let settings = || json!({"rag": {"async_ingest": false}});
+    let [bench, other, stranger] = [(); 3].map(|()| crate::support::Bench::on_disk(settings(), folder.path()));
+    let base = three(&bench).await;
+    let ((locks, locked), (free, freed)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+    let world = std::sync::Arc::clone(stranger.studio.world());
+    let hold = tokio::spawn(async move {
+        let lock = world.store.write(move |tx| {
+            tx.execute("LOCK TABLE #editions IN SHARE MODE", &[])?;
+            let _told = (locks.send(()), freed.recv_timeout(std::time::Duration::from_secs(15)));
+            Ok(())
+        });
+        lock.await
+    });
+    tokio::task::spawn_blocking(move || locked.recv()).await.expect("a thread").expect("a lock");
+    let later = || tokio::time::sleep(std::time::Duration::from_millis(700));
+    let body = json!({"name": "new", "text": "Gift cards never expire."});
+    let (reindexed, added, ()) = tokio::join!(
+        bench.studio.reindex_base(&bench.scope, &base),
+        async {
+            later().await;
+            other.studio.add_text(&other.scope, &base, &body).await
+        },
+        async {
+            later().await;
+            later().await;
+            free.send(()).expect("heard");
+        }
+    );
+    hold.await.expect("a task").expect("a lock");
+    reindexed.expect("asked");
+    let new = added.expect("added");
+    assert_eq!(other.rested(&base, &new["id"]).await["status"], "completed");
+    let id: wfstudio::model::Id = base.parse().expect("an id");
+    let editions = bench.studio.world().store.read(move |tx| wfstudio::store::knowledge::editions::of_base(tx, "", &id)).await.expect("a store");
+    assert_eq!(editions.iter().map(|edition| edition.current).collect::<Vec<_>>(), [true], "none is left in the making");
+    assert_eq!(bench.get_base(&base).await["needs_reindex"], json!(false));
+    for (question, name) in [("gift cards", "new"), ("refund", "refunds.md"), ("parcels", "shipping")] {
+        assert!(bench.names(&base, json!({"query": question, "top_k": 1})).await[0].starts_with(name), "{question}");
+    }
+}

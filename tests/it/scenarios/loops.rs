@@ -269,3 +269,50 @@ async fn a_loop_that_is_left_in_the_middle_counts_no_more() {
         s8 stop completed .default output={}
     "#]].assert_eq(&story.steps(&run.id).await);
 }
+
+#[tokio::test]
+async fn a_run_that_records_too_much_ends_and_can_be_read() {
+    let story = Story::with(json!({"limits": {"run_log_kb": 64}}), json!([]));
+    let sketch = "start -> loop_1{max_steps: 1000}; loop_1.continue -> set_1{key: a, value: \"{{input}}\"} -> loop_1; loop_1.exit -> stop";
+    let run = story.run_with(sketch, json!({"message": "y".repeat(4000)})).await;
+    let last = run.text.lines().last().unwrap_or_default().to_owned();
+    assert!(last.contains(r#"code="run_too_large" message="the run has recorded more than 64 KiB"#), "{last}");
+    let failed = story.trace(&run.id).await;
+    assert_eq!(failed["trace"]["error"]["code"], "run_too_large");
+    let steps = failed["steps"].as_array().expect("steps").len();
+    assert!((20..60).contains(&steps), "{steps} steps");
+}
+
+#[tokio::test]
+async fn a_model_is_not_asked_by_a_run_that_has_recorded_too_much() {
+    let replies = json!([{"text": "z".repeat(70_000), "tool_calls": [{"name": "look", "arguments": {}}]}, {"text": "Done."}]);
+    let story = Story::with(json!({"limits": {"run_log_kb": 64}}), replies);
+    let run = story.run("start -> agent_1{provider: script, model: m, tools: [{ref: \"host:look\"}]} -> stop").await;
+    let last: Vec<&str> = run.text.lines().rev().take(2).collect();
+    assert!(last.iter().all(|line| line.contains(r#"node_id="agent_1""#) && line.contains(r#"code="run_too_large""#)), "{last:?}");
+    assert_eq!(story.hands.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_run_has_recorded_counts_when_it_goes_on() {
+    let story = Story::with(json!({"limits": {"run_log_kb": 64}}), json!([]));
+    let copy = "human_1 -> set_2{key: b, value: \"{{a}}\"} -> set_3{key: c, value: \"{{a}}\"} -> stop";
+    let run = story.run_with(&format!("start -> set_1{{key: a, value: \"{{{{input}}}}\"}} -> {copy}"), json!({"message": "y".repeat(20_000)})).await;
+    let told = story.resume(&run.id, json!({"message": "go on"})).await;
+    assert!(told.lines().last().is_some_and(|line| line.contains(r#"code="run_too_large""#)), "{told}");
+}
+
+#[tokio::test]
+async fn a_trace_shows_of_values_what_it_has_room_for() {
+    let story = Story::plain();
+    let double = "set_1{key: a, value: \"{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}{{a}}\"}";
+    let sketch = format!("start -> {double} -> loop_1{{max_steps: 12}}; loop_1.continue -> set_2{{key: b, from_key: a}} -> loop_1; loop_1.exit -> stop");
+    let run = story.run_with(&sketch, json!({"message": "hi", "state": {"a": "y".repeat(180_000)}})).await;
+    let shown = story.trace(&run.id).await;
+    assert!(shown.to_string().len() < 24 << 20, "{} bytes", shown.to_string().len());
+    let steps = shown["steps"].as_array().expect("steps");
+    let written: Vec<_> = steps.iter().filter(|step| step["node_id"] == "set_2").collect();
+    assert_eq!((written.len(), &written[0]["payloads_omitted"]), (12, &json!(null)));
+    assert_eq!((&written[11]["payloads_omitted"], &written[11]["output"]), (&json!(true), &json!(null)));
+    assert_eq!(written[11]["status"], "completed");
+}

@@ -16,7 +16,7 @@ const STEP: [&str; 38] = [
 ];
 
 /// Fields that only some steps have.
-const SOME: [&str; 3] = ["validation_errors", "finish", "warnings"];
+const SOME: [&str; 4] = ["validation_errors", "finish", "warnings", "payloads_omitted"];
 
 /// Steps of the trace are those that were told, in the same order and with the same ends.
 pub fn steps_agree(tail: &[Told], trace: &Value) {

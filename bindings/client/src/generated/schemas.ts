@@ -1471,6 +1471,8 @@ export type Span = {
   model?: string | null;
   input?: unknown;
   output?: unknown;
+  /** The answer had no room for what the call was given and gave: it is read with the step. */
+  payloads_omitted?: boolean;
   error?: unknown;
   started_at: string;
   finished_at: string | null;
@@ -1507,6 +1509,8 @@ export type Step = {
   state_snapshot?: Record<string, unknown> | null;
   state_omitted?: boolean;
   output?: Record<string, unknown> | null;
+  /** The answer had no room for what the step wrote: it is read with the step. */
+  payloads_omitted?: boolean;
   error: StepError | null;
   validation_errors?: string[];
   prompt_tokens: number;

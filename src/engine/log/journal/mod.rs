@@ -25,7 +25,7 @@ use crate::model::telling::LOST_TOKENS;
 use crate::store::log::{Append, Known, TokenRow};
 
 pub(in crate::engine) use crate::engine::log::journal::beginning::{Beginning, Stored};
-pub(in crate::engine) use crate::engine::log::journal::pace::Said;
+pub(in crate::engine) use crate::engine::log::journal::pace::{Said, weight};
 
 /// Nothing more can be written for this run here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,7 +225,9 @@ impl Journal {
         projection::after(&self.world, core, &entry, child, self);
         self.feed.stage(&told);
         let seq = entry.seq;
-        core.pending.bytes += told.event.weight();
+        let weight = told.event.weight();
+        core.pending.bytes += weight;
+        core.run.weight += weight as u64;
         core.pending.entries.push(told);
         self.queue(core);
         Ok(seq)
@@ -234,9 +236,10 @@ impl Journal {
     /// Keeps a text that an entry is about to name by its hash.
     pub fn part(&self, text: Arc<str>) -> PartHash {
         let (hash, text) = self.masking.part(text);
-        let pending = &mut self.core.lock().pending;
-        if pending.known.insert(Arc::clone(&hash)) {
-            pending.append.parts.push((Arc::clone(&hash), text));
+        let core = &mut *self.core.lock();
+        if core.pending.known.insert(Arc::clone(&hash)) {
+            core.run.weight += text.len() as u64;
+            core.pending.append.parts.push((Arc::clone(&hash), text));
         }
         hash
     }
@@ -268,7 +271,9 @@ impl Journal {
         let delta: Arc<str> = delta.into();
         let mut core = self.core.lock();
         let hold = !self.world.keeps_nothing() && self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
-        self.unstored_bytes.fetch_add(crate::engine::log::journal::pace::weight(&delta), Ordering::Relaxed);
+        let bytes = weight(&delta);
+        core.run.weight += bytes;
+        self.unstored_bytes.fetch_add(bytes, Ordering::Relaxed);
         let told = self.feed.stage_token(lane, step, (publish_reply, thought), &delta, hold);
         let pending = &mut core.pending;
         pending.texts += 1;

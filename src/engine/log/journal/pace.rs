@@ -22,7 +22,7 @@ const DRAWN: usize = 4 << 10;
 const DRAWING: Duration = Duration::from_millis(20);
 
 /// About the bytes of a piece of text as it is told.
-pub(super) const fn weight(delta: &str) -> u64 {
+pub(in crate::engine) const fn weight(delta: &str) -> u64 {
     160 + delta.len() as u64
 }
 

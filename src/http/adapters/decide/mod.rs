@@ -37,7 +37,8 @@ pub(super) fn meaning(ask: &Ask, newest: Option<&Standing>) -> Result<Meaning> {
         return interrupted(&ask.interrupts, newest.ok_or_else(unknown)?);
     }
     if ask.regenerates {
-        let replaces = newest.filter(|run| run.status == Status::Completed).map(|run| run.run);
+        // A run that did not end well has not replaced what it was to replace.
+        let replaces = newest.and_then(|run| if run.status == Status::Completed { Some(run.run) } else { run.replaces });
         return Ok(Meaning::Begin { replaces });
     }
     if !ask.verdicts.is_empty() {

@@ -39,6 +39,7 @@ fn standing(status: Status, pauses: Vec<Pause>) -> Standing {
         status,
         pauses,
         answered: vec![id(50)],
+        replaces: None,
         message: "hi".into(),
         state: Map::new(),
         last: 9,
@@ -87,6 +88,8 @@ fn a_regenerated_answer_replaces_a_turn_that_was_completed() {
     };
     assert_eq!(replaces(Status::Completed), Some(id(1)));
     assert_eq!((replaces(Status::Failed), replaces(Status::Running)), (None, None), "those added nothing to the thread");
+    let failed = Standing { replaces: Some(id(4)), ..standing(Status::Failed, Vec::new()) };
+    assert_eq!(meaning(&again, Some(&failed)).unwrap(), Meaning::Begin { replaces: Some(id(4)) }, "what it left is replaced");
 }
 
 #[test]

@@ -44,6 +44,8 @@ pub(in crate::store) struct Session {
     trouble: Cell<Option<Trouble>>,
     /// A statement of this transaction failed: the server takes all of it back, whatever follows.
     spoiled: Cell<bool>,
+    /// The server did not answer in time.
+    silent: Cell<bool>,
     /// How long an answer is waited for; none = as long as there is a connection.
     patience: Cell<Option<Duration>>,
     runtime: tokio::runtime::Runtime,
@@ -74,6 +76,7 @@ impl Session {
             sent: RefCell::default(),
             trouble: Cell::new(None),
             spoiled: Cell::new(false),
+            silent: Cell::new(false),
             patience: Cell::new(Some(ANSWER)),
             runtime,
         };
@@ -124,6 +127,11 @@ impl Session {
         &self.process
     }
 
+    /// The server's process, when it may not have noticed that this connection is of no use any more.
+    pub(super) fn left_behind(&self) -> Option<String> {
+        (self.silent.get() || self.client.is_closed()).then(|| self.process.clone())
+    }
+
     fn failed(&self, error: &Error, took: Duration) -> StoreError {
         let (mut trouble, mut told) = fault::of(error);
         if error.code() == Some(&SqlState::QUERY_CANCELED) && took >= LONGEST.mul_f32(0.9) {
@@ -150,6 +158,7 @@ impl Session {
             Some(Ok(value)) => Ok(value),
             Some(Err(error)) => Err(self.failed(&error, asked.elapsed())),
             None => {
+                self.silent.set(true);
                 self.trouble.set(Some(Trouble::Lost));
                 Err(StoreError::Io("the database server does not answer".to_owned()))
             }
@@ -243,7 +252,11 @@ impl Session {
         }
         let text = translated(sql, &self.prefix, Dialect::Postgres);
         let types: Vec<_> = params.iter().map(type_of).collect();
-        let prepared = self.wait(self.client.prepare_typed(&text, &types))?;
+        let prepared = match self.wait(self.client.prepare_typed(&text, &types)) {
+            Ok(prepared) => prepared,
+            // What was sent before tells why nothing can be prepared.
+            Err(error) => return self.settle_sent().and(Err(error)),
+        };
         self.statements.borrow_mut().insert(key, prepared.clone());
         Ok(prepared)
     }

@@ -24,6 +24,8 @@ pub(super) struct Writer {
     lane: String,
     /// The number of its last transaction.
     number: u64,
+    /// The process of the server behind a connection that broke: it may hold what the next transaction needs.
+    left: Option<String>,
 }
 
 /// Rows of lanes that wrote nothing for so long are removed, in milliseconds.
@@ -63,11 +65,14 @@ impl Writing for Writer {
 
 impl Writer {
     pub(super) fn new(engine: Arc<Postgres>) -> Self {
-        Self { engine, session: None, lane: format!("commit:{}", uuid::Uuid::new_v4()), number: 0 }
+        Self { engine, session: None, lane: format!("commit:{}", uuid::Uuid::new_v4()), number: 0, left: None }
     }
 
-    fn connect(&self) -> Result<Session, StoreError> {
+    fn connect(&mut self) -> Result<Session, StoreError> {
         let session = self.engine.connect()?;
+        if let Some(process) = self.left.take() {
+            end(&session, &process);
+        }
         let prefix = &self.engine.settings.prefix;
         let _tried_with_the_next_connection = session.simple(&format!(
             "DELETE FROM {prefix}meta WHERE key LIKE 'commit:%' \
@@ -117,8 +122,8 @@ impl Writer {
         if let Some(open) = self.session.as_ref().filter(|_| trouble != Some(Trouble::Lost)) {
             let _told_by_the_next_try = open.run("ROLLBACK");
         }
-        if self.session.as_ref().is_some_and(Session::lost) {
-            self.session = None;
+        if let Some(lost) = self.session.take_if(|open| open.lost()) {
+            self.left = lost.left_behind();
         }
         match trouble {
             Some(Trouble::Again | Trouble::Lost) => Tried::Again(error),
@@ -134,7 +139,7 @@ impl Writer {
         while Instant::now() < until {
             let Ok(session) = self.engine.connect() else { break };
             // A process that has not noticed must not go on with what nobody waits for; if it does, its row is locked until it has.
-            let _gone_already = session.simple(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {process}"));
+            end(&session, &process);
             let told = session.simple(&format!(
                 "INSERT INTO {prefix}meta AS m (key, value) VALUES ('{lane}', '0:' || (extract(epoch FROM now()) * 1000)::bigint) \
                  ON CONFLICT (key) DO UPDATE SET value = m.value RETURNING value"
@@ -148,6 +153,11 @@ impl Writer {
         }
         Tried::Unknown(process)
     }
+}
+
+/// Ends a process of the server, if it is still there.
+fn end(session: &Session, process: &str) {
+    let _gone_already = session.simple(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {process}"));
 }
 
 /// All jobs, as far as the end of their transaction.
