@@ -35,7 +35,7 @@ async fn each_name_is_looked_up_once_however_often_it_is_said() {
     let begun = Instant::now();
     let told = studio.validate_graph(&scope, &json!({"graph": agents(400, &json!({"agent_id": "many"}))})).await.expect("a verdict");
     assert_eq!(told["errors"], json!([]));
-    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
