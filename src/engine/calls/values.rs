@@ -117,7 +117,6 @@ impl StepContext {
             sources: Vec::new(),
             cost_source: None,
             waited_ms: None,
-            sources: Vec::new(),
             step,
             key: key.to_owned(),
             outcome: CallOutcome::Value(Value::Null),

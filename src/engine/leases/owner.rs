@@ -30,11 +30,8 @@ fn place() -> Option<String> {
 
 /// When a process began, in ticks since the system's start; within: none when there is no such process. None when nobody can tell.
 fn began(process: u32) -> Option<Option<String>> {
-    let status = match std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        Ok(status) => status,
-        // `/proc` may hide the processes of other users, which must not count as gone.
-        Err(_) => return is_nobody(process).then_some(None),
-    };
+    // `/proc` may hide the processes of other users, which must not count as gone.
+    let Ok(status) = std::fs::read_to_string(format!("/proc/{process}/stat")) else { return is_nobody(process).then_some(None) };
     let (_, rest) = status.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;

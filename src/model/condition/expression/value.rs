@@ -322,7 +322,7 @@ fn exactly(whole: i128, float: f64) -> Ordering {
     if !(-BEYOND..BEYOND).contains(&float) {
         return if float > 0.0 { Ordering::Less } else { Ordering::Greater };
     }
-    #[allow(clippy::cast_possible_truncation)] // it is within the bounds, and its fraction is looked at next
+    #[allow(clippy::cast_possible_truncation, reason = "it is within the bounds, and its fraction is looked at next")]
     let truncated = float.trunc() as i128;
     let fraction = float - float.trunc();
     whole.cmp(&truncated).then(if fraction == 0.0 { Ordering::Equal } else { 0.0_f64.total_cmp(&fraction) })
