@@ -171,6 +171,11 @@ export type ChatEventModelFallback = {
   parent_call_id?: string;
 };
 
+/** A piece of what the model thinks, as it comes. No part of the answer. */
+export type ChatEventReasoning = {
+  delta: string;
+};
+
 export type ChatEventRunTerminal = {
   trace_id: string;
   status: string;
@@ -179,6 +184,16 @@ export type ChatEventRunTerminal = {
     message: string;
     node_id: string | null;
   };
+};
+
+/** What an answer rests on, as the provider says: once per source and step. */
+export type ChatEventSource = {
+  source_id: string;
+  kind: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
 };
 
 export type ChatEventThread = {
@@ -232,8 +247,10 @@ export type ChatEventToolResult = {
 /** The data of each event of an agent's chat, by the event's name. Later versions add events and members. */
 export type ChatEvents = {
   thread?: ChatEventThread;
+  reasoning?: ChatEventReasoning;
   token?: ChatEventToken;
   model_fallback?: ChatEventModelFallback;
+  source?: ChatEventSource;
   tool_call?: ChatEventToolCall;
   tool_result?: ChatEventToolResult;
   human_input_required?: ChatEventHumanInputRequired;
@@ -490,6 +507,17 @@ export type EventRagQuery = {
   branch_path?: string[];
 };
 
+/** A piece of what the model thinks, as it comes. No part of the answer. */
+export type EventReasoning = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  delta: string;
+  publish_reply: boolean;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
 export type EventRunTerminal = {
   trace_id: string;
   status: string;
@@ -498,6 +526,21 @@ export type EventRunTerminal = {
     message: string;
     node_id: string | null;
   };
+  branch_id?: string;
+  branch_path?: string[];
+};
+
+/** What an answer rests on, as the provider says: once per source and step. */
+export type EventSource = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  source_id: string;
+  kind: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
   branch_id?: string;
   branch_path?: string[];
 };
@@ -1102,6 +1145,27 @@ export type Message = {
     result: unknown;
     is_error: boolean;
   }[];
+  /** With `include=parts`: what the message is made of, in order, with what its run thought, called and was given since the message before. */
+  parts?: MessagePart[];
+};
+
+/** A part of a message. Later versions add types and members. */
+export type MessagePart = {
+  type: 'reasoning' | 'text' | 'file' | 'call' | 'result' | 'source';
+  text?: string;
+  storage_key?: string;
+  media_type?: string;
+  source_id?: string;
+  kind?: 'url' | 'document';
+  url?: string;
+  title?: string;
+  document_id?: string;
+  page?: number;
+  call_id?: string | null;
+  name?: string | null;
+  inputs?: unknown;
+  is_error?: boolean;
+  parts?: MessagePart[];
 };
 
 export type Model = {
@@ -1160,6 +1224,8 @@ export type Parameters = {
   stop?: string[] | null;
   /** How long the beginning of a prompt is kept at a provider whose requests mark it. */
   cache_ttl?: '5m' | '1h';
+  /** Whether what the model thinks is asked for and shown, where it gives it. Absent: auto. */
+  show_reasoning?: 'auto' | 'none';
   /** `required` and a name hold for the first call of a step. */
   tool_choice?: 'auto' | 'none' | 'required' | {
     tool: string;
@@ -1783,7 +1849,9 @@ export type WorkflowEvents = {
   model_fallback?: EventModelFallback;
   step_completed?: EventStepCompleted;
   step_failed?: EventStepFailed;
+  reasoning?: EventReasoning;
   token?: EventToken;
+  source?: EventSource;
   tool_call?: EventToolCall;
   tool_result?: EventToolResult;
   rag_query?: EventRagQuery;
