@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every host language: its own tests, and the scenario that all hosts pass; one line tells how each went, and what it said when it failed.
+# Every host language: its own tests, and the scenario that all hosts pass; the client for browsers; one line tells how each went, and what it said when it failed.
 # `scripts/test-hosts.sh [languages]`; Java and Kotlin are there by name alone (`make test-jvm`), for what Maven fetches takes its time. The library is WFSTUDIO_LIBRARY, else the debug build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,7 +7,7 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 logs=$target/hosts
 mkdir -p "$logs"
 languages=("$@")
-[ ${#languages[@]} -gt 0 ] || languages=(cpp go ruby php node csharp)
+[ ${#languages[@]} -gt 0 ] || languages=(cpp go ruby php node csharp client)
 if [ -z "${WFSTUDIO_LIBRARY:-}" ]; then
     scripts/prepare.sh test
     cargo build --quiet --lib --features "${STUDIO_FEATURES:-header,bindgen}"
