@@ -1,9 +1,13 @@
 //! Who works on a run, and when: one that another has taken is left at once, one that is due later waits for its time.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
-use serde_json::json;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
 use wfstudio::model::event::EntityKind;
 use wfstudio::model::{Id, Timestamp};
 use wfstudio::store::runs::queue;
@@ -64,4 +68,55 @@ async fn a_failure_that_may_pass_waits_for_its_time_in_the_queue() {
     assert_eq!(world.work().await.expect("work"), None, "it is not due yet");
     let due = row(&bench, run).await.available_at.expect("a time").0 - world.clock.now().0;
     assert!((3_000_000..=3_600_000).contains(&due), "it is due in {due} ms");
+}
+
+/// A host whose `boom` panics as soon as its `pay` has answered, while the run is still being driven with that answer.
+#[derive(Clone, Default)]
+struct Boom {
+    paid: Arc<AtomicBool>,
+    payments: Arc<AtomicU32>,
+    booms: Arc<AtomicU32>,
+}
+
+impl Host for Boom {
+    fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+        let (host, pays) = (self.clone(), call.payload["name"] == "pay");
+        [&host.booms, &host.payments][usize::from(pays)].fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::poll_fn(move |context| {
+            if pays && host.booms.load(Ordering::SeqCst) > 0 {
+                host.paid.store(true, Ordering::SeqCst);
+                return Poll::Ready(Ok(json!("paid")));
+            }
+            assert!(pays || !host.paid.load(Ordering::SeqCst), "boom");
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }))
+    }
+}
+
+#[tokio::test]
+async fn what_a_call_gave_is_stored_although_another_panics_at_once() {
+    let bench = Bench::new(json!({"runs": {"lease_seconds": 1}}));
+    let host = Boom::default();
+    let tool = |name: &str| HostTool {
+        name: name.into(),
+        description: "A tool".into(),
+        input_schema: json!({"type": "object"}),
+        require_approval: false,
+        idempotent: false,
+        timeout_ms: None,
+    };
+    let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools: vec![tool("pay"), tool("boom")], ..HostDeclaration::default() };
+    bench.studio.set_host(Arc::new(host.clone()), declaration);
+    let sketch = "start -> fork_1 -> join_1 -> stop
+        fork_1.a -> tool_1{tool_ref: \"host:pay\"} -> join_1; fork_1.b -> tool_2{tool_ref: \"host:boom\"} -> join_1";
+    let workflow = bench.workflow(wfstudio::model::sketch::graph(sketch).expect("a sketch")).await;
+    let run = bench.start(&workflow, json!({"message": "go"})).await.run.to_string();
+    let paid = async || {
+        let trace = bench.trace(&run).await;
+        let steps = trace["steps"].as_array().expect("steps").clone();
+        steps.iter().any(|step| step["node_id"] == "tool_1" && step["status"] == "completed")
+    };
+    until("the payment is in the log", paid).await;
+    assert_eq!(host.payments.load(Ordering::SeqCst), 1);
 }
