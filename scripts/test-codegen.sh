@@ -29,8 +29,12 @@ echo "php: $(php -r 'echo PHP_VERSION;')"
 each php php | while read -r file; do php -l "$file" >/dev/null; done
 php "$root/tests/codegen/run.php" "$files/php" | compare php
 
-echo "python: $(python3 -V)"
+. "$root/scripts/peers.sh"
+python_peer mypy mypy==2.4.1
+echo "python: $(python3 -V), $("$peers/mypy/bin/mypy" --version)"
 each python py | xargs python3 -W error -m py_compile
+mapfile -t sources < <(each python py)
+MYPYPATH=$root/bindings/python "$peers/mypy/bin/mypy" --no-error-summary --explicit-package-bases --follow-imports=silent --cache-dir="$work/mypy" "${sources[@]}"
 WFSTUDIO_LIBRARY=$(cd "$target" && pwd)/debug/libwfstudio.so PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1 python3 -W error "$root/tests/codegen/run.py" "$files/python" | compare python
 
 echo "ruby: $(ruby -e 'print RUBY_VERSION')"
