@@ -55,8 +55,20 @@ pub struct Message {
 pub struct ProviderBlocks {
     /// The wire family that made them; another family never sees them.
     pub family: String,
+    /// The provider and the model that made them, which alone read what they signed or encrypted. Not known of older messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// The blocks as they came.
     pub value: Value,
+}
+
+impl ProviderBlocks {
+    /// Changes them; true when they are of no use any more, because they were signed as they were.
+    pub fn spoilt_by(&mut self, change: impl FnOnce(&mut Value)) -> bool {
+        let before = self.value.clone();
+        change(&mut self.value);
+        self.value != before && ["\"signature\":", "\"redacted_thinking\""].iter().any(|sign| before.to_string().contains(sign))
+    }
 }
 
 impl Message {

@@ -133,7 +133,7 @@ impl Outbound {
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
-    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant, gate: &Gate) -> Result<Answer, ProviderFailure> {
+    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant, (gate, shared): (&Gate, bool)) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
             return Ok(Answer::of(pieces.clone(), *patience, until));
@@ -144,14 +144,18 @@ impl Outbound {
                 Ok(answer) => return Ok(answer),
                 Err(refused) => refused,
             };
-            if let Some(rest) = refused.wait {
+            if let Some(rest) = refused.wait.filter(|_| shared) {
                 gate.rest(rest);
             }
             let wait = refused.retry.then(|| self.wait(&refused, attempt)).flatten();
             let wait = wait.filter(|wait| Instant::now() + *wait < until);
             let Some(wait) = wait.filter(|_| attempt < patience.retries) else { return Err(refused.failure) };
-            // Another call may have been told to wait longer.
-            tokio::time::sleep(wait.max(gate.rests_for()).min(until.saturating_duration_since(Instant::now()))).await;
+            // Another call may have been told to wait longer: as long as a call waits for room, and no longer.
+            let rests = if shared { gate.rests_for() } else { Duration::ZERO };
+            if rests > wait && (rests > gate.patience() || Instant::now() + rests >= until) {
+                return Err(refused.failure);
+            }
+            tokio::time::sleep(wait.max(rests)).await;
             gate.again();
             attempt += 1;
         }

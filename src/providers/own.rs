@@ -95,7 +95,7 @@ mod tests {
         let call = |id: &&str| ToolCall { id: (*id).into(), name: "n".into(), arguments: json!({}), invalid: None };
         let message = Message {
             tool_calls: calls.iter().map(call).collect(),
-            blocks: Some(ProviderBlocks { family: family.into(), value: own }),
+            blocks: Some(ProviderBlocks { family: family.into(), by: None, value: own }),
             ..Message::text(Role::Assistant, content)
         };
         Value::from(pieces::<Plain>(&message)).to_string()

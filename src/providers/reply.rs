@@ -47,7 +47,7 @@ impl Parts {
         };
         sound_names(&mut self.calls, request);
         let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
-        let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), value });
+        let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), by: None, value });
         let shows = request.parameters.shows_reasoning();
         let thoughts = self.thoughts.into_iter().map(|part| if shows { part } else { part.unseen() });
         let parts = thoughts.chain(self.sources.into_list().into_iter().map(Part::Source)).collect();

@@ -32,7 +32,10 @@ impl Sources {
     /// A page of the web. What is no such address is not a source: people follow it.
     fn page(&mut self, url: &str, title: &str) {
         let is_page = ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme));
-        if is_page && url.len() <= ADDRESS && !url.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
+        // `https://known@other/` leads to the other.
+        let host = url.split_once("://").map_or("", |(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
+        let readable = !host.contains('@') && !url.chars().any(|letter| is_unseen(letter) || letter.is_whitespace());
+        if is_page && url.len() <= ADDRESS && readable {
             let (source_id, url) = (id(url), Some(url.to_owned()));
             self.add(Source { source_id, kind: SourceKind::Url, url, title: titled(title), document_id: None, page: None });
         }
@@ -110,8 +113,14 @@ fn id(what: &str) -> String {
     id
 }
 
+/// Letters that are not seen, or turn the direction in which others are read.
+fn is_unseen(letter: char) -> bool {
+    let turns = matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}');
+    turns || letter.is_control()
+}
+
 fn titled(title: &str) -> Option<String> {
-    let title: String = title.chars().filter(|letter| !letter.is_control()).take(TITLE).collect();
+    let title: String = title.chars().filter(|letter| !is_unseen(*letter)).take(TITLE).collect();
     Some(title.trim().to_owned()).filter(|title| !title.is_empty())
 }
 

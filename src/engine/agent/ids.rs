@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, ToolCall};
+use crate::model::run::OpenStep;
 
 /// The ids that one speaker's calls have so far.
 pub(super) struct CallIds<'a> {
@@ -28,7 +29,7 @@ impl<'a> CallIds<'a> {
     pub(super) fn settle(&mut self, turn: u32, calls: &mut [ToolCall]) {
         for (at, call) in calls.iter_mut().enumerate() {
             let own = self.own(turn, at, &call.id);
-            if self.context.has_call(&own) || self.repeats(&call.id) {
+            if self.context.has_call(&own) || (self.repeats(&call.id) && !self.was_told(&call.id)) {
                 call.id = own;
             }
             self.used.insert(call.id.clone());
@@ -44,12 +45,18 @@ impl<'a> CallIds<'a> {
 
     fn repeats(&self, id: &str) -> bool {
         // A specialist speaks beside others, and to models whose answers may be the same to the letter.
-        id.is_empty() || self.parent.is_some() || self.used.contains(id) || self.is_sent(id) || self.context.call_id_taken(id)
+        id.is_empty() || names_a_prompt(id) || self.parent.is_some() || self.used.contains(id) || self.is_sent(id) || self.context.call_id_taken(id)
+    }
+
+    /// Logs of earlier versions have calls of specialists under their provider's ids, and keep them: what was made is not made again.
+    fn was_told(&self, id: &str) -> bool {
+        let by_this = |step: &OpenStep| step.announced.get(id).is_some_and(|parent| parent.as_deref() == self.parent);
+        self.parent.is_some() && !self.used.contains(id) && self.context.open(by_this).unwrap_or(false)
     }
 
     /// An earlier turn has a call of that id; a call that was told of, or that a person decided on, keeps the id that it was shown with.
     fn is_sent(&self, id: &str) -> bool {
-        let shown = || self.context.open(|step| step.announced.contains(id) || step.decisions.contains_key(id)).unwrap_or(false);
+        let shown = || self.context.open(|step| step.announced.contains_key(id) || step.decisions.contains_key(id)).unwrap_or(false);
         self.sent.contains(id) && !shown()
     }
 
@@ -58,4 +65,9 @@ impl<'a> CallIds<'a> {
         let hash = Sha256::digest(format!("{}|{parent}|{turn}|{at}|{id}", self.context.step()));
         hash.iter().take(12).fold("call_".to_owned(), |text, byte| format!("{text}{byte:02x}"))
     }
+}
+
+/// Prompts of a step are kept by names, those of specialists by the ids of their calls.
+fn names_a_prompt(id: &str) -> bool {
+    id == "agent" || id.starts_with("summarize") || id.contains("model:")
 }

@@ -16,6 +16,11 @@ use crate::tools::{BoundTool, Tool, ToolInvocation, ToolReply};
 pub(super) const FIND_TOOLS: &str = "find_tools";
 /// Tools that one search finds, at most.
 const MOST: usize = 16;
+/// Characters of a query that are looked at, and words of it that are looked for: a model may write any number.
+const QUERY: usize = 400;
+const WORDS: usize = 32;
+/// Characters of a description that are looked at; servers write any number.
+const LOOKED_AT: usize = 2_000;
 /// Characters of a description that a search tells.
 const DESCRIPTION: usize = 300;
 
@@ -67,7 +72,8 @@ struct Index(Vec<(String, String)>);
 impl Tool for Index {
     fn call(&self, invocation: ToolInvocation) -> BoxFuture<'static, ToolReply> {
         let query = invocation.arguments.get("query").and_then(Value::as_str).unwrap_or_default();
-        let found = self.ranked(query).into_iter().map(|at| {
+        let query: String = query.chars().take(QUERY).collect();
+        let found = self.ranked(&query).into_iter().map(|at| {
             let (name, description) = &self.0[at];
             json!({"name": name, "description": description.chars().take(DESCRIPTION).collect::<String>()})
         });
@@ -81,9 +87,10 @@ impl Tool for Index {
 impl Index {
     /// The tools that fit the words of a query, the best first.
     fn ranked(&self, query: &str) -> Vec<usize> {
-        let indexed: Vec<_> = self.0.iter().map(|(name, description)| (words(name), words(description))).collect();
+        let index = |text: &str| words(text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or(text)).into_iter().collect::<HashSet<_>>();
+        let indexed: Vec<_> = self.0.iter().map(|(name, description)| (index(name), index(description))).collect();
         let mut scores = vec![0.0_f64; indexed.len()];
-        for word in words(query) {
+        for word in words(query).into_iter().take(WORDS) {
             let weights: Vec<f64> = indexed.iter().map(|(name, description)| 3.0 * weight(name, &word) + weight(description, &word)).collect();
             let with = weights.iter().filter(|weight| **weight > 0.0).count();
             // Words that few tools have say more.
@@ -106,15 +113,18 @@ fn weight(text: &HashSet<String>, word: &str) -> f64 {
     if part && text.iter().any(|known| known.contains(word) || (known.len() > 3 && word.contains(known.as_str()))) { 0.4 } else { 0.0 }
 }
 
-/// Words in small letters; `sendMail` and `send_mail` are two.
-fn words(text: &str) -> HashSet<String> {
-    let mut found = HashSet::new();
+/// Words in small letters, in their order; `sendMail` and `send_mail` are two.
+fn words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     let mut word = String::new();
     let mut small = false;
     for letter in text.chars().chain([' ']) {
         let ends = !letter.is_alphanumeric() || (small && letter.is_uppercase());
         if ends && !word.is_empty() {
-            found.insert(std::mem::take(&mut word));
+            let word = std::mem::take(&mut word);
+            if !found.contains(&word) {
+                found.push(word);
+            }
         }
         if letter.is_alphanumeric() {
             word.extend(letter.to_lowercase());
@@ -155,5 +165,17 @@ mod tests {
         let index = Index((0..100).map(|n| (format!("tool_{n}"), "does something".to_owned())).collect());
         assert_eq!(index.ranked("something"), (0..16).collect::<Vec<_>>());
         assert_eq!(index.ranked("tool 42")[0], 42);
+    }
+
+    #[test]
+    fn a_query_of_any_length_is_little_work() {
+        let index = Index((0..300).map(|n| (format!("tool_{n}"), "does many things with words ".repeat(200))).collect());
+        for query in [(0..100_000).map(|n| format!("w{n} ")).collect::<String>(), "x".repeat(1 << 20)] {
+            let begun = std::time::Instant::now();
+            let arguments = json!({"query": query});
+            let query: String = arguments["query"].as_str().unwrap_or_default().chars().take(QUERY).collect();
+            assert!(index.ranked(&query).is_empty());
+            assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        }
     }
 }

@@ -5,12 +5,8 @@ use std::sync::Arc;
 use crate::engine::calls::{ModelAnswer, ModelCall};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::Parameters;
-use crate::model::chat::{Message, Role};
-use crate::model::event::fallback::number;
 use crate::model::event::{Event, Fault, ModelFallback, ModelName, Warning};
 use crate::model::fallback::Reach;
-use crate::providers::ChatRequest;
-use crate::providers::responses::FAMILY;
 
 /// One who may be asked.
 #[derive(Clone, Debug)]
@@ -79,23 +75,8 @@ impl InTurn<'_> {
         request.model.clone_from(&candidate.model);
         request.credential.clone_from(&candidate.credential);
         request.parameters.clone_from(&candidate.parameters);
-        self.leave_out(&mut request);
         let &ModelCall { name, tell, on_length, ref warnings, .. } = call;
         ModelCall { name, provider: candidate.provider.clone(), request, tell, on_length, others: Vec::new(), warnings: warnings.clone() }
-    }
-
-    /// What one provider encrypted for itself, another one of its family cannot read: such messages go as text and calls alone.
-    fn leave_out(&self, request: &mut ChatRequest) {
-        let Some(since) = self.since.as_deref() else { return };
-        let same = |candidate: &Candidate| candidate.provider == since.to.provider;
-        if self.candidates[..self.place].iter().all(same) {
-            return;
-        }
-        let own = number(self.key).saturating_sub(number(&since.key));
-        let said = |message: &&mut Message| message.role == Role::Assistant;
-        for message in request.messages.iter_mut().rev().filter(said).skip(own) {
-            message.blocks.take_if(|blocks| blocks.family == FAMILY);
-        }
     }
 
     /// What people should know of this call.

@@ -24,6 +24,7 @@ use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 use crate::providers::conversation::Conversation;
+use crate::providers::{anthropic, responses};
 use crate::providers::{ChatReply, ChatRequest, Delta, Finish, Provider as _, ProviderFailure};
 use crate::sync::Mutex;
 
@@ -205,6 +206,7 @@ impl StepContext {
         self.may_call()?;
         self.journal().with(|run| log_too_large(self.world(), run)).map_or(Ok(()), Err)?;
         call.request.stream = self.world().providers.streams(&call.provider);
+        leave_out_foreign(&call.provider, &mut call.request);
         let conversation = Conversation { tenant: &self.run().tenant, entity: self.run().entity_id, thread: self.run().thread };
         let mut warnings = std::mem::take(&mut call.warnings);
         warnings.extend(self.world().providers.fit(&call.provider, &mut call.request, &conversation, self.world().clock.now()));
@@ -276,10 +278,7 @@ impl StepContext {
             Delta::Reasoning(_) if blind => {}
             Delta::Reasoning(text) if masked => said.push(true, journal.unheld(&thoughts, &text)),
             Delta::Reasoning(text) => said.push(true, text),
-            Delta::Text(text) if masked => {
-                said.push(true, journal.rest_of(&thoughts));
-                said.push(false, journal.unheld(&held, &text));
-            }
+            Delta::Text(text) if masked => said.push(false, journal.unheld(&held, &text)),
             Delta::Text(text) => said.push(false, text),
             Delta::Spent(tokens) => *heard.spent.lock() = Some(tokens),
             Delta::Waited(time) => heard.waited_ms.store(millis(time).max(1), Ordering::Relaxed),
@@ -317,6 +316,9 @@ impl StepContext {
         match result {
             Ok(reply) => {
                 let mut reply = reply.storable();
+                if let Some(blocks) = &mut reply.message.blocks {
+                    blocks.by = Some(maker(provider, model));
+                }
                 let refused = endings::judge(asked, &mut reply);
                 let outcome = match &refused {
                     Some(fault) => CallOutcome::Failed(fault.clone()),
@@ -362,6 +364,21 @@ impl StepContext {
     /// What a call took by its report.
     pub(super) fn meter(&self, provider: &str, model: &str, tokens: Option<Tokens>, began: Timestamp) -> Usage {
         self.world().prices.meter(provider, model, tokens, began)
+    }
+}
+
+fn maker(provider: &str, model: &str) -> String {
+    format!("{provider}/{model}")
+}
+
+/// What one provider or model signed or encrypted for itself another one refuses: such messages go as text and calls alone.
+fn leave_out_foreign(provider: &str, request: &mut ChatRequest) {
+    let own = maker(provider, &request.model);
+    for message in &mut request.messages {
+        message.blocks.take_if(|blocks| {
+            let closed = blocks.family == responses::FAMILY || blocks.family == anthropic::FAMILY;
+            closed && blocks.by.as_ref().is_some_and(|by| *by != own)
+        });
     }
 }
 

@@ -36,7 +36,7 @@ impl StepContext {
     /// When the run is lost.
     pub async fn announce_tools(&self, calls: &[ToolCall], parent: Option<&str>) -> Result<(), Fault> {
         let known = self.open(|step| step.announced.clone()).unwrap_or_default();
-        let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains(&call.id)).cloned().collect();
+        let calls: Vec<ToolCall> = calls.iter().filter(|call| !known.contains_key(&call.id)).cloned().collect();
         if calls.is_empty() {
             return Ok(());
         }

@@ -155,9 +155,7 @@ impl Masks {
         message.tool_calls.iter_mut().for_each(|call| self.call(call));
         self.text(&mut message.content);
         message.parts.iter_mut().for_each(|part| part.each_text(|text| self.text(text)));
-        if let Some(blocks) = &mut message.blocks {
-            self.value(&mut blocks.value);
-        }
+        message.blocks.take_if(|blocks| blocks.spoilt_by(|value| self.value(value)));
     }
 
     /// A call that a model asks for.

@@ -138,3 +138,24 @@ proptest::proptest! {
         proptest::prop_assert!(at_once.contains("hunter2222") || !told(&pieces).contains("hunter2222"), "{whole}");
     }
 }
+
+#[test]
+fn signed_blocks_are_left_out_when_masking_would_change_them() {
+    use crate::model::chat::{Message, ProviderBlocks, Role};
+    let mut masks = masks(&["pin"]);
+    masks.value(&mut json!({"pin": "4711-4711"}));
+    let block = |thought: &str, signature: Option<&str>| {
+        let mut block = json!({"type": "thinking", "thinking": thought});
+        signature.iter().for_each(|signature| block["signature"] = (*signature).into());
+        Some(ProviderBlocks { family: "anthropic".into(), by: None, value: json!([block]) })
+    };
+    let masked = |masks: &mut Masks, blocks| {
+        let mut message = Message { blocks, ..Message::text(Role::Assistant, "It is 4711-4711.") };
+        masks.message(&mut message);
+        assert!(!message.content.contains("4711"), "{}", message.content);
+        message.blocks
+    };
+    assert_eq!(masked(&mut masks, block("so 4711-4711", Some("s"))), None);
+    assert_eq!(masked(&mut masks, block("nothing of it", Some("s"))), block("nothing of it", Some("s")));
+    assert!(masked(&mut masks, block("so 4711-4711", None)).is_some_and(|blocks| !blocks.value.to_string().contains("4711")), "nobody signed it");
+}

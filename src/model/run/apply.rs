@@ -372,8 +372,8 @@ fn in_step(step: &mut OpenStep, event: &Event) {
         step.covers.extend(covers);
     } else if let Event::Measured(measured) = event {
         step.measured.insert(measured.key.clone());
-    } else if let Event::ToolsCalled { calls, .. } = event {
-        step.announced.extend(calls.iter().map(|call| call.id.clone()));
+    } else if let Event::ToolsCalled { calls, parent_call_id, .. } = event {
+        step.announced.extend(calls.iter().map(|call| (call.id.clone(), parent_call_id.clone())));
     } else if let Event::CallStarted(call) = event {
         if let Some(id) = &call.call_id {
             step.doubts.remove(id);

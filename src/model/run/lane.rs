@@ -107,8 +107,8 @@ pub struct OpenStep {
     pub fault: Option<FaultCode>,
     /// Calls by key.
     pub calls: HashMap<String, Call>,
-    /// Tool calls that readers were told of.
-    pub announced: HashSet<String>,
+    /// Tool calls that readers were told of, and the call whose specialist made each.
+    pub announced: HashMap<String, Option<String>>,
     /// Prompts by name.
     pub prompts: HashMap<String, Vec<PartHash>>,
     /// Messages that a summary made in this step stands for.
@@ -200,7 +200,7 @@ impl OpenStep {
     /// The tool call of that id is this step's.
     #[must_use]
     pub fn has_call(&self, call_id: &str) -> bool {
-        self.announced.contains(call_id) || self.gated.contains(call_id)
+        self.announced.contains_key(call_id) || self.gated.contains(call_id)
     }
 
     pub(super) fn new(started: &StepStarted, node: NodeIndex, at: Timestamp) -> Self {
@@ -215,7 +215,7 @@ impl OpenStep {
             failed: false,
             fault: None,
             calls: HashMap::new(),
-            announced: HashSet::new(),
+            announced: HashMap::new(),
             prompts: HashMap::new(),
             covers: Vec::new(),
             measured: HashSet::new(),

@@ -19,7 +19,7 @@ use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, 
 use crate::model::event::FaultCode;
 
 /// The name of the wire family, in the blocks that it wants back.
-const FAMILY: &str = "anthropic";
+pub(crate) const FAMILY: &str = "anthropic";
 /// The kind under which its models are known.
 const KIND: &str = "anthropic";
 /// How often an answer that pauses for the provider's own tools is asked to go on.

@@ -89,6 +89,7 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Fact
                 let shown = request.parameters.shows_reasoning();
                 Some(if shown { json!({"type": "adaptive", "display": "summarized"}) } else { json!({"type": "adaptive"}) })
             }
+            (Thinking::Budget, Some(_)) if !may_think(body.get("messages")) => None,
             (Thinking::Budget, Some(budget)) => {
                 // The budget is part of the limit.
                 let (limit, budget) = model::with_budget(facts, wanted, budget);
@@ -105,6 +106,14 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Fact
         body.insert("output_config".into(), output.into());
     }
     thinks
+}
+
+/// A turn whose calls came without a thought, from another model, goes on without one: the API refuses to begin thinking in its middle.
+fn may_think(messages: Option<&Value>) -> bool {
+    let said = messages.and_then(Value::as_array).into_iter().flatten().rfind(|message| message["role"] == "assistant");
+    let Some(blocks) = said.and_then(|message| message["content"].as_array()) else { return true };
+    let begins = blocks.first().and_then(|block| block["type"].as_str());
+    matches!(begins, Some("thinking" | "redacted_thinking")) || blocks.iter().all(|block| block["type"] != "tool_use")
 }
 
 fn add_tools(body: &mut Map<String, Value>, request: &ChatRequest) {

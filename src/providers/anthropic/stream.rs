@@ -113,11 +113,16 @@ impl Reading for Speech {
         let paused = self.stop == PAUSE;
         let since = self.slots.into_values().map(Slot::finish);
         let whole = self.before.into_iter().map(|block| (block, None)).chain(since);
-        let (blocks, calls): (Vec<Value>, Vec<Option<ToolCall>>) = whole.filter(|(block, _)| !is_blank(block)).unzip();
+        let (mut blocks, calls): (Vec<Value>, Vec<Option<ToolCall>>) = whole.filter(|(block, _)| !is_blank(block)).unzip();
         let calls = calls.into_iter().flatten().collect();
         let text = blocks.iter().filter(|block| text(block, "type") == "text").map(|block| reply::text(block, "text")).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own) || block.get("citations").is_some());
         let (thoughts, sources) = (thoughts::of_blocks(&blocks), Sources::of_blocks(&blocks));
+        // A thought that was cut has no signature, and is refused when it comes back.
+        let cut = |block: &&Value| reply::text(block, "type") == "thinking" && reply::text(block, "signature").is_empty();
+        if matches!(finish, Finish::Length | Finish::ContentFilter) && blocks.last().filter(cut).is_some() {
+            blocks.pop();
+        }
         let own = special.then_some(Value::Array(blocks));
         let mut reply = Parts { text, calls, thoughts, sources, own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {

@@ -254,7 +254,7 @@ async fn blank_texts_are_not_sent_back() {
     let blocks = json!([{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "text", "text": "\n\n"}, {"type": "tool_use", "id": "c1", "name": "t", "input": {}}]);
     let mut request = rich();
     request.messages[2].content = "\n\n".into();
-    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), value: blocks });
+    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), by: None, value: blocks });
     let (_, body) = sent(&request).await;
     let kinds: Vec<&Value> = body["messages"][1]["content"].as_array().expect("blocks").iter().map(|block| &block["type"]).collect();
     assert_eq!(kinds, ["thinking", "tool_use", "tool_use"]);
@@ -407,7 +407,7 @@ async fn settings_depend_on_the_model_and_the_version() {
 async fn a_conversation_with_calls_names_its_tools_even_when_none_is_offered() {
     let mut request = rich();
     request.tools.clear();
-    request.messages[2].blocks = Some(ProviderBlocks { family: "gemini".into(), value: json!([{"thought": true}]) });
+    request.messages[2].blocks = Some(ProviderBlocks { family: "gemini".into(), by: None, value: json!([{"thought": true}]) });
     let (_, body) = sent(&request).await;
     assert_eq!(
         (&body["tools"], &body["tool_choice"]),
@@ -420,7 +420,7 @@ async fn a_conversation_with_calls_names_its_tools_even_when_none_is_offered() {
 #[tokio::test]
 async fn what_is_to_be_kept_is_marked_at_four_places_at_most() {
     let mut request = rich();
-    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), value: json!([{"type": "text", "text": "So"}, {"type": "thinking", "thinking": "Hm", "signature": "s"}]) });
+    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), by: None, value: json!([{"type": "text", "text": "So"}, {"type": "thinking", "thinking": "Hm", "signature": "s"}]) });
     request.messages[2].tool_calls.clear();
     request.messages[2].content = "So".into();
     request.messages.truncate(3);
@@ -435,4 +435,32 @@ async fn what_is_to_be_kept_is_marked_at_four_places_at_most() {
     }
     let (_, body) = sent(&hello(false)).await;
     assert!(!body.to_string().contains("cache_control"));
+}
+
+#[tokio::test]
+async fn no_thinking_is_asked_for_in_the_middle_of_a_turn_that_began_without() {
+    let mut request = rich();
+    request.model = "claude-sonnet-4-5".into();
+    request.parameters.reasoning_effort = Some("high".into());
+    request.messages[2].blocks = None;
+    let (_, body) = sent(&request).await;
+    assert_eq!(body.get("thinking"), None, "{body}");
+    let blocks = json!([{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "tool_use", "id": "c1", "name": "t", "input": {}}]);
+    request.messages[2].blocks = Some(ProviderBlocks { family: FAMILY.into(), by: None, value: blocks });
+    let (_, body) = sent(&request).await;
+    assert_eq!(body["thinking"]["type"], "enabled", "{body}");
+}
+
+#[tokio::test]
+async fn a_thought_that_was_cut_is_not_kept_for_the_next_turn() {
+    let mut frames = vec![start(&json!({"input_tokens": 1})), begin(0, &json!({"type": "thinking", "thinking": "", "signature": ""}))];
+    frames.extend([delta(0, &json!({"type": "thinking_delta", "thinking": "Hm."})), delta(0, &json!({"type": "signature_delta", "signature": "s"}))]);
+    frames.extend([begin(1, &json!({"type": "text", "text": ""})), delta(1, &json!({"type": "text_delta", "text": "Let me look."}))]);
+    frames.extend([begin(2, &json!({"type": "thinking", "thinking": "", "signature": ""})), delta(2, &json!({"type": "thinking_delta", "thinking": "And so"}))]);
+    frames.extend(end("max_tokens", &json!({"output_tokens": 4})));
+    let (provider, _seen) = provider(vec![events(&frames)]).await;
+    let reply = provider.chat(&hello(true), &|_| {}).await.expect("an answer");
+    let blocks = reply.message.blocks.expect("blocks").value;
+    assert_eq!(blocks.as_array().map(Vec::len), Some(2), "{blocks}");
+    assert_eq!(reply.message.parts.len(), 2, "both thoughts are shown");
 }

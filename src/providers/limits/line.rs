@@ -12,6 +12,8 @@ pub(super) struct Place {
     tenant: Arc<str>,
     /// Tokens that it will take, as far as can be told.
     pub(super) tokens: u64,
+    /// It waits for the rests that the provider asked for.
+    pub(super) heeds: bool,
     admitted: AtomicBool,
     stamp: AtomicU64,
     /// It was admitted, or it is the first now.
@@ -19,8 +21,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(tenant: &str, tokens: u64) -> Arc<Self> {
-        Arc::new(Self { tenant: tenant.into(), tokens, ..Self::default() })
+    pub(super) fn new(tenant: &str, tokens: u64, heeds: bool) -> Arc<Self> {
+        Arc::new(Self { tenant: tenant.into(), tokens, heeds, ..Self::default() })
     }
 
     /// It may go, under this number.
@@ -36,43 +38,50 @@ impl Place {
     }
 }
 
-/// All calls that wait.
+/// All calls that wait, by tenant.
 #[derive(Debug, Default)]
-pub(super) struct Line(VecDeque<(Arc<str>, VecDeque<Arc<Place>>)>);
+pub(super) struct Line {
+    tenants: VecDeque<(Arc<str>, VecDeque<Arc<Place>>)>,
+    /// The tenant that was served last: one that comes anew goes before it.
+    served: Option<Arc<str>>,
+}
 
 impl Line {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.tenants.is_empty()
     }
 
     pub(super) fn join(&mut self, place: &Arc<Place>) {
-        let own = self.0.iter_mut().find(|(tenant, _)| *tenant == place.tenant);
-        match own {
-            Some((_, waiting)) => waiting.push_back(Arc::clone(place)),
-            None => self.0.push_back((Arc::clone(&place.tenant), VecDeque::from([Arc::clone(place)]))),
+        if let Some((_, waiting)) = self.tenants.iter_mut().find(|(tenant, _)| *tenant == place.tenant) {
+            waiting.push_back(Arc::clone(place));
+            return;
         }
+        let others = |tenant: &Arc<str>| self.served.as_ref().is_some_and(|served| served == tenant);
+        let at = self.tenants.iter().position(|(tenant, _)| others(tenant)).unwrap_or(self.tenants.len());
+        self.tenants.insert(at, (Arc::clone(&place.tenant), VecDeque::from([Arc::clone(place)])));
     }
 
     pub(super) fn first(&self) -> Option<&Arc<Place>> {
-        self.0.front().and_then(|(_, waiting)| waiting.front())
+        self.tenants.front().and_then(|(_, waiting)| waiting.front())
     }
 
     /// Takes the first; its tenant's next call comes after one of each other tenant.
     pub(super) fn take_first(&mut self) -> Option<Arc<Place>> {
-        let (tenant, mut waiting) = self.0.pop_front()?;
+        let (tenant, mut waiting) = self.tenants.pop_front()?;
         let first = waiting.pop_front();
+        self.served = Some(Arc::clone(&tenant));
         if !waiting.is_empty() {
-            self.0.push_back((tenant, waiting));
+            self.tenants.push_back((tenant, waiting));
         }
         first
     }
 
     pub(super) fn leave(&mut self, place: &Arc<Place>) {
-        let Some(at) = self.0.iter().position(|(tenant, _)| *tenant == place.tenant) else { return };
-        let waiting = &mut self.0[at].1;
+        let Some(at) = self.tenants.iter().position(|(tenant, _)| *tenant == place.tenant) else { return };
+        let waiting = &mut self.tenants[at].1;
         waiting.retain(|other| !Arc::ptr_eq(other, place));
         if waiting.is_empty() {
-            self.0.remove(at);
+            self.tenants.remove(at);
         }
     }
 }

@@ -91,7 +91,17 @@ impl Gate {
     /// Nobody has to wait.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.limits == ProviderLimits::default() && (self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
+        self.is_open_for(true)
+    }
+
+    /// A call that heeds rests, or does not, need not wait.
+    fn is_open_for(&self, heeds: bool) -> bool {
+        self.limits == ProviderLimits::default() && (!heeds || self.rest.load(Ordering::Relaxed) == 0 || self.rests_until().is_none())
+    }
+
+    /// How long a call waits at most.
+    pub(super) const fn patience(&self) -> Duration {
+        self.patience
     }
 
     /// The provider asked to be left alone for so long.
@@ -124,12 +134,19 @@ impl Gate {
         }
     }
 
-    /// Waits for room where there is a limit or a rest, and tells how long that took.
-    pub(super) async fn admit(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64 + Send, deltas: Deltas<'_>) -> Result<Pass, ProviderFailure> {
-        if self.is_open() {
+    /// Waits for room where there is a limit or a rest, and tells how long that took. A call with a key of its own heeds no rests: the provider asked
+    /// others for them.
+    pub(super) async fn admit(
+        self: &Arc<Self>,
+        tenant: &str,
+        heeds: bool,
+        tokens: impl FnOnce() -> u64 + Send,
+        deltas: Deltas<'_>,
+    ) -> Result<Pass, ProviderFailure> {
+        if self.is_open_for(heeds) {
             return Ok(Pass::default());
         }
-        let (pass, waited) = match Box::pin(self.enter(tenant, tokens)).await {
+        let (pass, waited) = match Box::pin(self.come(tenant, heeds, tokens)).await {
             Ok(Passed { pass, waited }) => (Ok(pass), waited),
             Err((failure, waited)) => (Err(failure), waited),
         };
@@ -144,15 +161,19 @@ impl Gate {
     /// # Errors
     /// There was none in time; how long was waited.
     pub async fn enter(self: &Arc<Self>, tenant: &str, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
+        self.come(tenant, true, tokens).await
+    }
+
+    async fn come(self: &Arc<Self>, tenant: &str, heeds: bool, tokens: impl FnOnce() -> u64) -> Result<Passed, (ProviderFailure, Duration)> {
         let tokens = if self.limits.tokens_per_minute.is_some() { tokens() } else { 0 };
-        let waiting = match self.line_up(tenant, tokens) {
+        let waiting = match self.line_up(tenant, tokens, heeds) {
             Ok(pass) => return Ok(Passed { pass, waited: Duration::ZERO }),
             Err(place) => Waiting { gate: Arc::clone(self), place: Some(place) },
         };
-        self.wait(waiting).await
+        self.wait(waiting, heeds).await
     }
 
-    async fn wait(&self, mut waiting: Waiting) -> Result<Passed, (ProviderFailure, Duration)> {
+    async fn wait(&self, mut waiting: Waiting, heeds: bool) -> Result<Passed, (ProviderFailure, Duration)> {
         let since = Instant::now();
         let until = since + self.patience;
         loop {
@@ -160,7 +181,7 @@ impl Gate {
                 Ok(pass) => return Ok(Passed { pass, waited: since.elapsed() }),
                 Err(next) => next,
             };
-            let rest = self.rests_until().filter(|end| *end > until);
+            let rest = self.rests_until().filter(|end| heeds && *end > until);
             if rest.is_some() || Instant::now() >= until {
                 return Err((self.too_long(rest.is_some()), since.elapsed()));
             }
@@ -188,19 +209,19 @@ impl Gate {
     }
 
     /// Goes at once when there is room and nobody waits, else joins the line.
-    fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64) -> Result<Pass, Arc<Place>> {
+    fn line_up(self: &Arc<Self>, tenant: &str, tokens: u64, heeds: bool) -> Result<Pass, Arc<Place>> {
         let mut room = self.room.lock();
-        if room.line.is_empty() && self.fits(&mut room, tokens).is_ok() {
+        if room.line.is_empty() && self.fits(&mut room, tokens, heeds).is_ok() {
             return Ok(Pass(Some((Arc::clone(self), self.take(&mut room, tokens)))));
         }
-        let place = Place::new(tenant, tokens);
+        let place = Place::new(tenant, tokens, heeds);
         room.line.join(&place);
         Err(place)
     }
 
     /// Whether a call may be made now; else when that may change, unless another call has to end first.
-    fn fits(&self, room: &mut Room, tokens: u64) -> Result<(), Option<Instant>> {
-        if let Some(end) = self.rests_until() {
+    fn fits(&self, room: &mut Room, tokens: u64, heeds: bool) -> Result<(), Option<Instant>> {
+        if let Some(end) = self.rests_until().filter(|_| heeds) {
             return Err(Some(end));
         }
         if self.limits.concurrent.is_some_and(|most| room.active >= most.get()) {
@@ -237,8 +258,8 @@ impl Gate {
     fn move_on(&self, room: &mut Room, left: bool) -> Option<Instant> {
         let mut moved = left;
         loop {
-            let tokens = room.line.first()?.tokens;
-            match self.fits(room, tokens) {
+            let (tokens, heeds) = room.line.first().map(|first| (first.tokens, first.heeds))?;
+            match self.fits(room, tokens, heeds) {
                 Ok(()) => {
                     if let Some(place) = room.line.take_first() {
                         place.admit(self.take(room, tokens));
@@ -259,7 +280,8 @@ impl Gate {
     fn leave(&self) {
         let mut room = self.room.lock();
         room.active -= 1;
-        self.move_on(&mut room, false);
+        // The first may have waited for this place alone, and has to wait for time now.
+        self.move_on(&mut room, true);
     }
 }
 

@@ -129,3 +129,37 @@ async fn a_rest_holds_all_calls_and_costs_nothing_before_and_after() {
     let (failure, waited) = gate.enter("", || 0).await.expect_err("too long");
     assert!(waited < LATE && failure.fault.message.contains("asked for no calls for 3600 more seconds"), "{}", failure.fault.message);
 }
+
+#[tokio::test]
+async fn a_call_that_waited_for_another_goes_as_soon_as_time_lets_it() {
+    let gate = gate(1, 1, 0);
+    let first = gate.enter("a", || 0).await.expect("room");
+    let waits = tokio::spawn({
+        let gate = Arc::clone(&gate);
+        async move { gate.enter("b", || 0).await.map(|passed| passed.waited) }
+    });
+    tokio::time::sleep(SHORT / 4).await;
+    drop(first);
+    let waited = waits.await.expect("an end").expect("room");
+    assert!(waited < SHORT + LATE, "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_rest_that_others_earned_does_not_hold_a_call_with_a_key_of_its_own() {
+    let gate = gate(0, 0, 0);
+    gate.rest(Duration::from_secs(3600));
+    assert!(gate.admit("a", true, || 0, &|_| {}).await.is_err());
+    assert!(gate.admit("b", false, || 0, &|_| {}).await.is_ok());
+}
+
+#[test]
+fn a_tenant_that_comes_again_goes_before_the_one_that_was_served_last() {
+    let mut line = Line::default();
+    let [first, second] = [1, 2].map(|tokens| Place::new("large", tokens, true));
+    line.join(&first);
+    assert!(line.take_first().is_some_and(|place| Arc::ptr_eq(&place, &first)));
+    line.join(&second);
+    let other = Place::new("small", 1, true);
+    line.join(&other);
+    assert!(line.take_first().is_some_and(|place| Arc::ptr_eq(&place, &other)));
+}

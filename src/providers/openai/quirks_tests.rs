@@ -120,7 +120,7 @@ async fn details_that_came_in_pieces_go_back_whole() {
 async fn what_one_speaker_wants_back_is_not_sent_to_another() {
     let frames = [delta(&json!({"reasoning_content": "why", "content": "Yes"}))];
     assert_eq!(sent_back("deepseek", &frames).await, json!([{"role": "assistant", "content": "Yes", "reasoning_content": "why"}]));
-    let blocks = Some(ProviderBlocks { family: FAMILY.into(), value: json!({"reasoning_content": "why", "thinking": "Hm"}) });
+    let blocks = Some(ProviderBlocks { family: FAMILY.into(), by: None, value: json!({"reasoning_content": "why", "thinking": "Hm"}) });
     let mut request = hello(false);
     request.messages.push(Message { blocks, ..Message::text(Role::Assistant, "Yes") });
     let body = request::body(&request, &Dialect::of("openai"));

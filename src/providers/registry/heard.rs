@@ -12,25 +12,18 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Tells a piece as far as it can be told. What was thought before a text is told before it.
+    /// Tells a piece as far as it can be told: the beginning of a key waits for what follows, also behind a text.
     pub(super) fn hear(&self, masker: &Masker, delta: Delta, deltas: Deltas<'_>) {
         match delta {
-            Delta::Text(text) => {
-                self.tell_thoughts(deltas);
-                tell(masked(masker, &self.said, &text), Delta::Text, deltas);
-            }
+            Delta::Text(text) => tell(masked(masker, &self.said, &text), Delta::Text, deltas),
             Delta::Reasoning(text) => tell(masked(masker, &self.thought, &text), Delta::Reasoning, deltas),
             other @ (Delta::Spent(_) | Delta::Waited(_)) => deltas(other),
         }
     }
 
-    fn tell_thoughts(&self, deltas: Deltas<'_>) {
-        tell(std::mem::take(&mut *self.thought.lock()), Delta::Reasoning, deltas);
-    }
-
     /// Tells the rest: nothing follows.
     pub(super) fn end(&self, deltas: Deltas<'_>) {
-        self.tell_thoughts(deltas);
+        tell(std::mem::take(&mut *self.thought.lock()), Delta::Reasoning, deltas);
         tell(std::mem::take(&mut *self.said.lock()), Delta::Text, deltas);
     }
 }
@@ -55,9 +48,7 @@ pub(super) fn without_secrets(mut reply: ChatReply, masker: &Masker) -> ChatRepl
         masker.value(&mut call.arguments);
     }
     reply.message.parts.iter_mut().for_each(|part| part.each_text(|text| masker.text(text)));
-    if let Some(blocks) = &mut reply.message.blocks {
-        masker.value(&mut blocks.value);
-    }
+    reply.message.blocks.take_if(|blocks| blocks.spoilt_by(|value| masker.value(value)));
     if let Some(value) = &mut reply.structured {
         masker.value(value);
     }

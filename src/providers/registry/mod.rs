@@ -230,7 +230,8 @@ impl Providers {
 
     /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
     async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
-        let mut found = Found::default();
+        let shared = credential.is_none_or(|name| Some(name) == entry.credential.as_ref());
+        let mut found = Found { shared, ..Found::default() };
         if let Some(name) = credential.or(entry.credential.as_ref()) {
             found.credential = Some(self.secrets.get(name, tenant).await?);
         }
@@ -247,6 +248,8 @@ impl Providers {
 /// What was looked up for a call.
 #[derive(Default)]
 struct Found {
+    /// The key is the provider's own.
+    shared: bool,
     credential: Option<Secret>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// All secrets in it.
@@ -307,6 +310,7 @@ impl Named<'_> {
             until: self.entry.patience.until(),
             outbound: Arc::clone(&self.all.outbound),
             gate: Arc::clone(&self.entry.gate),
+            shared: found.shared,
         })
     }
 }
@@ -317,7 +321,7 @@ impl Provider for Named<'_> {
             self.must_have(&request.native_tools)?;
             let mut found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
             found.options = self.entry.options(self.id, &request.parameters.provider_options);
-            let pass = self.entry.gate.admit(&request.asker.tenant, || limits::weigh(request), deltas).await?;
+            let pass = self.entry.gate.admit(&request.asker.tenant, found.shared, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             if masker.is_empty() {
                 return pass.noting(ask(&ready, request, deltas).await).map_err(|failure| told(failure, &masker));
@@ -335,7 +339,7 @@ impl Provider for Named<'_> {
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
             let found = self.all.find(self.entry, None, &request.tenant).await?;
-            let pass = self.entry.gate.admit(&request.tenant, || limits::weigh_texts(&request.texts), &|_| {}).await?;
+            let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let made = self.ready(&found)?.provider().embed(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
             made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))

@@ -39,6 +39,8 @@ pub struct Wire {
     pub outbound: Arc<Outbound>,
     /// What holds its calls.
     pub gate: Arc<Gate>,
+    /// It is asked with the provider's own key: a rest that it asks for is everybody's.
+    pub shared: bool,
 }
 
 impl Wire {
@@ -69,7 +71,7 @@ impl Wire {
         let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
         drop(body);
         let request = Request { url, headers, body: Bytes::from(text) };
-        self.outbound.open(&request, &self.patience, self.until, &self.gate).await
+        self.outbound.open(&request, &self.patience, self.until, (&self.gate, self.shared)).await
     }
 }
 

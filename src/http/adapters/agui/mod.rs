@@ -31,6 +31,8 @@ pub(super) struct Translator {
     /// The message that is open, and what the last one said.
     message: Option<String>,
     said: String,
+    /// A thought came in the middle of a text, which goes on behind it.
+    goes_on: bool,
     /// What the model thinks, while it is open.
     thought: Option<String>,
     /// The message of this turn of the model that calls belong to.
@@ -124,7 +126,9 @@ impl Translator {
             out.push(json!({"type": "TEXT_MESSAGE_START", "messageId": id, "role": "assistant"}));
             self.parent = Some(id.clone());
             self.message = Some(id);
-            self.said.clear();
+            if !std::mem::take(&mut self.goes_on) {
+                self.said.clear();
+            }
         }
         self.said.push_str(text);
         out.push(json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": self.message, "delta": text}));
@@ -133,6 +137,7 @@ impl Translator {
     fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
         let Some(thought) = told.shown_text() else { return };
         if self.thought.is_none() {
+            self.goes_on |= self.message.is_some();
             self.end_message(out);
             let id = format!("{}-reasoning-{}", self.run, told.number);
             out.push(json!({"type": "REASONING_START", "messageId": id}));
@@ -158,6 +163,7 @@ impl Translator {
 
     fn end_turn(&mut self, out: &mut Vec<Value>) {
         self.end_message(out);
+        self.goes_on = false;
         self.parent = None;
     }
 
@@ -182,6 +188,7 @@ impl Translator {
 
     fn call(&mut self, id: &str, name: &str, arguments: &Value, out: &mut Vec<Value>) {
         self.end_message(out);
+        self.goes_on = false;
         if !self.calls.insert(id.to_owned()) {
             return;
         }
@@ -242,6 +249,7 @@ impl Translator {
         let reply = told.text("reply");
         if !reply.is_empty() && reply != self.said {
             self.end_message(out);
+            self.goes_on = false;
             self.say(reply, told.number, out);
         }
         self.close_all(out);

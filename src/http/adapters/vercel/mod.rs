@@ -39,6 +39,8 @@ pub(super) struct Translator {
     /// The text block that is open, and what the last one said.
     block: Option<String>,
     said: String,
+    /// A thought came in the middle of a text, which goes on behind it.
+    goes_on: bool,
     /// The block of thoughts that is open.
     thought: Option<String>,
     in_step: bool,
@@ -105,7 +107,9 @@ impl Translator {
             let id = format!("text-{number}");
             out.push(json!({"type": "text-start", "id": id}));
             self.block = Some(id);
-            self.said.clear();
+            if !std::mem::take(&mut self.goes_on) {
+                self.said.clear();
+            }
         }
         self.said.push_str(text);
         out.push(json!({"type": "text-delta", "id": self.block, "delta": text}));
@@ -114,6 +118,7 @@ impl Translator {
     fn reason(&mut self, told: &Told, out: &mut Vec<Value>) {
         let Some(thought) = told.shown_text() else { return };
         if self.thought.is_none() {
+            self.goes_on |= self.block.is_some();
             self.end_block(out);
             let id = format!("reasoning-{}", told.number);
             out.push(json!({"type": "reasoning-start", "id": id}));
@@ -143,6 +148,7 @@ impl Translator {
 
     fn end_step(&mut self, out: &mut Vec<Value>) {
         self.end_block(out);
+        self.goes_on = false;
         if std::mem::take(&mut self.in_step) {
             out.push(json!({"type": "finish-step"}));
         }
@@ -150,6 +156,7 @@ impl Translator {
 
     fn call(&mut self, id: &str, name: &str, input: &Value, out: &mut Vec<Value>) {
         self.end_block(out);
+        self.goes_on = false;
         self.calls.insert(id.to_owned());
         out.push(json!({"type": "tool-input-available", "toolCallId": id, "toolName": name, "input": input, "dynamic": true}));
     }
@@ -223,6 +230,7 @@ impl Translator {
         let reply = told.text("reply");
         if !reply.is_empty() && reply != self.said {
             self.end_block(out);
+            self.goes_on = false;
             self.say(reply, told.number, out);
         }
         self.end_step(out);

@@ -74,6 +74,20 @@ fn thoughts_are_blocks_of_their_own_before_the_text() {
 }
 
 #[test]
+fn a_reply_with_a_thought_in_its_middle_is_not_told_twice() {
+    let (say, think) = (|text: &str| ("token", json!({"delta": text, "publish_reply": true})), json!({"delta": "Hm", "publish_reply": true}));
+    let told = told(&mut new(), &[
+        ("step_started", step("agent")),
+        say("Let me look. "),
+        ("reasoning", think),
+        say("It is 4."),
+        ("step_completed", step("agent")),
+        ("trace_completed", json!({"reply": "Let me look. It is 4."})),
+    ]);
+    assert_eq!((told.matches("text-start").count(), told.matches("Let me look.").count()), (2, 1), "{told}");
+}
+
+#[test]
 fn a_linear_run_is_one_message_of_text_steps_and_transient_data() {
     check(
         &[
