@@ -1,5 +1,6 @@
 //! Owns the known providers: how an id becomes a provider, and the one door to all of them.
 
+mod asking;
 mod heard;
 mod options;
 
@@ -11,6 +12,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
+use self::asking::{Silent, ask};
 use self::heard::{Held, without_secrets};
 use super::anthropic::Anthropic;
 use super::cohere::Cohere;
@@ -27,11 +29,10 @@ use super::responses::Responses;
 use super::script::Scripts;
 use super::strict::Mode;
 use super::wire::Wire;
-use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, refusal, strict};
+use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
-use crate::model::agent::ShowReasoning;
 use crate::model::event::{FaultCode, Warning};
 use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
@@ -94,6 +95,8 @@ struct Entry {
     credential: Option<String>,
     patience: Patience,
     gate: Arc<Gate>,
+    /// Models and keys that summaries of thoughts were refused to.
+    silent: Silent,
     settings: ProviderConfig,
     /// What is known of the models that the configuration names.
     models: BTreeMap<String, Arc<Facts>>,
@@ -323,11 +326,12 @@ impl Provider for Named<'_> {
             found.options = self.entry.options(self.id, &request.parameters.provider_options);
             let pass = self.entry.gate.admit(&request.asker.tenant, found.shared, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
+            let silent = &self.entry.silent;
             if masker.is_empty() {
-                return pass.noting(ask(&ready, request, deltas).await).map_err(|failure| told(failure, &masker));
+                return pass.noting(ask(ready.provider(), request, deltas, silent).await).map_err(|failure| told(failure, &masker));
             }
             let held = Held::default();
-            let answer = pass.noting(ask(&ready, request, &|delta| held.hear(&masker, delta, deltas)).await);
+            let answer = pass.noting(ask(ready.provider(), request, &|delta| held.hear(&masker, delta, deltas), silent).await);
             held.end(deltas);
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
@@ -344,29 +348,6 @@ impl Provider for Named<'_> {
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));
             made.map_err(|failure| told(failure, &Masker::of(&found.secrets)))
         })
-    }
-}
-
-/// Asks once more where a part of the request is refused that some models, accounts and forms of answers have not: a stream, or a summary of what
-/// the model thinks.
-async fn ask(ready: &Ready<'_>, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-    match ready.provider().chat(request, deltas).await {
-        Err(failure) if request.stream && refusal::of_streams(&failure) => {
-            let whole = ChatRequest { stream: false, ..request.clone() };
-            let mut reply = Box::pin(ready.provider().chat(&whole, deltas)).await?;
-            let text = "the provider refuses to stream this answer, so it was asked for the whole; `quirks.stream: false` of the provider spares the first request";
-            reply.warnings.push(Warning { parameter: Some("stream".into()), ..Warning::new("parameter_changed", text) });
-            Ok(reply)
-        }
-        Err(failure) if request.parameters.shows_reasoning() && refusal::of_summaries(&failure) => {
-            let mut silent = request.clone();
-            silent.parameters.show_reasoning = Some(ShowReasoning::None);
-            let mut reply = Box::pin(ready.provider().chat(&silent, deltas)).await?;
-            let text = "the provider refuses to show what the model thinks, so it was asked again without; `show_reasoning: none` spares the first request";
-            reply.warnings.push(Warning { parameter: Some("show_reasoning".into()), ..Warning::new("parameter_dropped", text) });
-            Ok(reply)
-        }
-        answer => answer,
     }
 }
 
@@ -410,7 +391,7 @@ impl Entry {
         let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
         let models = settings.models.iter().map(known).collect();
         let (credential, gate) = (config.credential_of(id), Gate::new(id, settings.limits, config.limits.provider_wait_ms));
-        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, settings, models })
+        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, silent: Silent::default(), settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {

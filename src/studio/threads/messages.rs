@@ -67,13 +67,22 @@ fn calls_shown(worked: Vec<MessageRow>) -> Calls {
     shown.into_iter().map(|(id, calls)| (id, calls.iter().map(told).collect())).collect()
 }
 
+/// Parts of one page, in bytes as they are stored; of messages beyond that only what they say is shown.
+const PARTS: usize = 16 << 20;
+
 /// Each message has what its run thought, asked for and was given since the one that it shows before.
 fn parts_shown(worked: &[MessageRow]) -> PartsShown {
     let mut open: HashMap<Option<Id>, Vec<Value>> = HashMap::new();
-    let mut shown = PartsShown::new();
+    let (mut shown, mut room) = (PartsShown::new(), PARTS);
     for row in worked {
         let parts = open.entry(row.run).or_default();
-        parts.extend(body_of(row).shown_parts());
+        let left = room.checked_sub(row.body.len());
+        room = left.unwrap_or(0);
+        if left.is_some() {
+            parts.extend(body_of(row).shown_parts());
+        } else if row.shown {
+            parts.push(json!({"type": "text", "text": body_of(row).content}));
+        }
         if row.shown {
             shown.insert(row.id, std::mem::take(parts));
         }
