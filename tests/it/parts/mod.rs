@@ -199,4 +199,6 @@ async fn a_provider_that_refuses_to_show_is_asked_without() {
     let (told, trace) = run(&server.bench(json!({})), &node(family, "")).await;
     assert_eq!(trace["trace"]["reply"], json!("It is 2."), "{trace:#}");
     assert!(told.contains("parameter_dropped") && told.contains("show_reasoning"), "{told}");
+    let refused = server.refused.load(std::sync::atomic::Ordering::SeqCst);
+    assert_eq!((refused, server.asked().len()), (1, 2), "what is refused once is not asked for again");
 }

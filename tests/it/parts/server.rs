@@ -1,6 +1,7 @@
 //! Servers that think: what each family sends while its model thinks, calls a tool and answers, as its reference says.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
@@ -201,6 +202,8 @@ pub struct Server {
     said: [String; 2],
     refuses: Option<(&'static str, &'static str)>,
     seen: Arc<Mutex<Vec<String>>>,
+    /// The requests that it refused.
+    pub refused: Arc<AtomicUsize>,
 }
 
 impl Server {
@@ -221,7 +224,7 @@ impl Server {
     async fn serve(family: &'static Family, said: [String; 2], refuses: Option<(&'static str, &'static str)>) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let server = Self { family, url, said, refuses, seen: Arc::default() };
+        let server = Self { family, url, said, refuses, seen: Arc::default(), refused: Arc::default() };
         let router = Router::new().fallback(answer).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         server
@@ -260,6 +263,7 @@ impl Server {
 async fn answer(State(server): State<Server>, body: Bytes) -> Response {
     let text = String::from_utf8(body.to_vec()).expect("text");
     if let Some((_, why)) = server.refuses.filter(|(what, _)| text.contains(what)) {
+        server.refused.fetch_add(1, Ordering::SeqCst);
         let error = json!({"error": {"message": why, "type": "invalid_request_error", "param": "reasoning.summary", "code": "unsupported_value"}});
         return (StatusCode::BAD_REQUEST, error.to_string()).into_response();
     }
