@@ -13,7 +13,6 @@ const START = 'POST /studio/workflows/draft/run/stream';
 const TAIL = 'GET /studio/workflows/runs/T/events/stream';
 const RUN = /GET .*\/api\/runs\/T/;
 const run = (status) => json(200, { trace: { id: 'T', status }, steps: [], spans: [] });
-const none = (response) => response.writeHead(204).end();
 const pause = (name, id, more) => [name, { trace_id: 'T', pause_id: id, ...more }];
 
 const all = async (events) => {
@@ -94,13 +93,21 @@ test('a pause outside of branches ends the stream at once', async (t) => {
 
 test('the pause of a branch may be followed by that of another', { timeout: 5000 }, async (t) => {
   const [one, two] = [{ branch_id: 'one' }, { branch_id: 'two' }];
+  const rests = stream([['run_terminal', { trace_id: 'T', status: 'awaiting_input' }]], 'end', 6);
   const lines = [];
   const { url, asked } = await serve(t, [
     [START, stream([BEGAN[0], ['parallel_interrupt', { trace_id: 'T', ...one }], pause('human_input_required', 'a', one)])],
-    [TAIL, stream([['parallel_interrupt', { trace_id: 'T', ...two }], pause('tool_approval_required', 'b', two)], 'end', 4), none],
+    [TAIL, stream([['parallel_interrupt', { trace_id: 'T', ...two }], pause('tool_approval_required', 'b', two)], 'end', 4), rests],
   ]);
   const names = await all(new Client({ url, onLine: (_, tries) => lines.push(tries) }).run('draft'));
-  assert.deepEqual(names, ['thread', 'parallel_interrupt', 'human_input_required', 'parallel_interrupt', 'tool_approval_required']);
+  assert.deepEqual(names, [
+    'thread',
+    'parallel_interrupt',
+    'human_input_required',
+    'parallel_interrupt',
+    'tool_approval_required',
+    'run_terminal',
+  ]);
   assert.deepEqual(ids(asked).slice(1), [
     ['GET', '3'],
     ['GET', '5'],
