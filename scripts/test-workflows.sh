@@ -18,4 +18,5 @@ if grep -n 'uses:' .github/workflows/*.yml; then echo 'an action of others is us
 # What the steps call is there.
 for script in $(grep -oh 'scripts/[a-z0-9-]*\.sh' .github/workflows/*.yml | sort -u); do [ -x "$script" ] || { echo "$script is missing" >&2; exit 1; }; done
 for target in $(sed -n 's/.*run: make \([a-z-]*\)$/\1/p' .github/workflows/*.yml); do grep -q "^$target:" Makefile || { echo "make $target is missing" >&2; exit 1; }; done
+scripts/test-publish.py
 echo "the workflows are as they should be"

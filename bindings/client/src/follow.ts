@@ -5,27 +5,27 @@ import type { RunSummary, TraceAnswer } from './generated/schemas.js';
 import { next, type End, type Line, type Stop } from './line.js';
 import { isProblem } from './problem.js';
 import { readEvents, type StudioEvent } from './sse.js';
-import { after, hidden, shown, until, whenHidden } from './tab.js';
+import { after, hidden, inPage, shown, until, whenHidden, type Undo } from './tab.js';
 
 export type RunStatus = RunSummary['status'];
 
 const RESTING: RunStatus[] = ['completed', 'failed', 'cancelled', 'awaiting_input', 'awaiting_tool_approval'];
 export const atRest = (status: RunStatus): boolean => RESTING.includes(status);
 
-const LAST = new Set<string>([
-  'trace_completed',
-  'trace_failed',
-  'trace_cancelled',
-  'run_terminal',
-  'done',
-  'error',
-  'human_input_required',
-  'tool_approval_required',
-] satisfies EventName[]);
+const LAST = new Set<string>(['trace_completed', 'trace_failed', 'trace_cancelled', 'run_terminal', 'done', 'error'] satisfies EventName[]);
+const PAUSES = new Set<string>(['human_input_required', 'tool_approval_required'] satisfies EventName[]);
+
+/** What it means when a stream ends behind this event. Only a pause in a branch may be followed by those of others. */
+function endsAt({ name, data }: StudioEvent): Stop {
+  if (PAUSES.has(name)) return data.branch_id ? 'paused' : 'rested';
+  return LAST.has(name) ? 'rested' : 'closed';
+}
 
 /** A tab that nobody sees for so long gives its connection back. */
 const AWAY = 60_000;
 const SIGNED_IN = 5000;
+/** A line that says nothing for so long, not even that it is there, is dead. */
+const SILENCE = 60_000;
 
 export interface Follow {
   path: string;
@@ -52,14 +52,16 @@ export const newKey = (): string => [...crypto.getRandomValues(new Uint32Array(4
 export async function follow(client: Requests, request: Follow): Promise<End> {
   const { signal } = request;
   const { onLine, onSignedIn } = client.options;
+  const waits = onSignedIn !== undefined || inPage();
   const key = request.key ?? newKey();
   const line: Line = { taken: request.body === undefined, fails: 0 };
-  const at: Place = { lastId: request.after ?? null, traceId: request.traceId ?? null, name: '' };
+  const at: Place = { lastId: request.after ?? null, traceId: request.traceId ?? null, stop: 'closed', rests: false };
   const onEvent = (event: StudioEvent): void => {
     if (signal.aborted) return;
     if (event.id) at.lastId = event.id;
     if (typeof event.data.trace_id === 'string') at.traceId = event.data.trace_id;
-    at.name = event.name;
+    at.stop = endsAt(event);
+    at.rests = false;
     line.fails = 0;
     onLine?.(key, 0);
     request.onEvent(event);
@@ -83,12 +85,14 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
     for (;;) {
       const stop = await read(client, request, key, line, at, onEvent);
       if (signal.aborted) return { kind: 'lost', problem: null };
-      const step = next(line, stop);
+      const step = next(line, stop, waits);
       if (step.kind === 'open') {
         line.fails += 1;
-        if (line.taken) onLine?.(key, line.fails);
+        if (line.taken && step.after) onLine?.(key, line.fails);
         const answer = step.look ? await look() : null;
-        if (answer) return { kind: 'rested', answer };
+        // What came since the last try is told by one more.
+        if (answer && at.rests) return { kind: 'rested', answer };
+        at.rests = answer !== null;
         await until(signal, (go) => after(step.after, go));
       } else if (step.kind === 'sign-in') await until(signal, signedIn);
       else if (step.kind !== 'shown') return step;
@@ -102,7 +106,10 @@ export async function follow(client: Requests, request: Follow): Promise<End> {
 interface Place {
   lastId: string | null;
   traceId: string | null;
-  name: string;
+  /** What it means when the stream ends here. */
+  stop: Stop;
+  /** It was at rest at the last look, and nothing was told since. */
+  rests: boolean;
 }
 
 /** One connection, read to its end. */
@@ -123,15 +130,31 @@ async function read(
     away = line.taken;
     if (away) cut();
   });
+  /** Silence counts while something is waited for; what begins a run may take its time to answer. */
+  let heard: Undo = () => undefined;
+  const listen = (): void => {
+    heard();
+    heard = after(client.options.silence ?? SILENCE, cut);
+  };
+  const ready = (): Promise<void> | undefined => {
+    heard();
+    const wait = request.ready?.();
+    if (wait) return wait.then(listen);
+    listen();
+    return undefined;
+  };
   try {
+    if (line.taken) listen();
     const response = await open(client, request, key, line, at, own.signal);
+    listen();
     line.taken = true;
     if (response.status === 204 || !response.body) return 'rested';
-    await readEvents(response.body, onEvent, request.ready);
-    return LAST.has(at.name) ? 'rested' : 'closed';
+    await readEvents(response.body, onEvent, ready);
+    return at.stop;
   } catch (error) {
     return away ? 'hidden' : isProblem(error) ? error : 'broken';
   } finally {
+    heard();
     seen();
     request.signal.removeEventListener('abort', cut);
   }

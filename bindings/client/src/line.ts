@@ -12,28 +12,34 @@ export interface Line {
   fails: number;
 }
 
-/** Why reading stopped: the run came to rest, the line closed in the middle or broke, the tab was hidden, or the server said no. */
-export type Stop = 'rested' | 'closed' | 'broken' | 'hidden' | Problem;
+/**
+ * Why reading stopped: the run came to rest, a branch of it did (others may have more to tell), the line closed in the middle or broke, the tab
+ * was hidden, or the server said no.
+ */
+export type Stop = 'rested' | 'paused' | 'closed' | 'broken' | 'hidden' | Problem;
 
 export type Next = { kind: 'open'; after: number; look: boolean } | { kind: 'sign-in' } | { kind: 'shown' } | End;
 
 const TRIES = 3;
 /** Whoever is asked to wait longer than this is told so instead. */
 const PATIENCE = 10_000;
+/** A run that goes on is asked for at least so often, whatever the server says. */
+const LONGEST = 60_000;
 
 const backoff = (fails: number): number => Math.min(500 * 2 ** fails, 8000);
 const passing = ({ status, code }: Problem): boolean =>
   status === 0 || status === 429 || status >= 502 || code === 'idempotency_in_progress';
 
-export function next({ taken, fails }: Line, stop: Stop): Next {
+/** `waits`: somebody may sign in. A look is for a server whose stream does not open: one that does tells also a run at rest to its end. */
+export function next({ taken, fails }: Line, stop: Stop, waits: boolean): Next {
   if (stop === 'rested') return { kind: 'rested', answer: null };
   if (stop === 'hidden') return { kind: 'shown' };
-  const after = backoff(fails);
-  if (!isProblem(stop)) return { kind: 'open', after, look: taken && (stop === 'closed' || fails > 2) };
-  if (stop.status === 401 || stop.status === 419) return { kind: 'sign-in' };
+  const after = stop === 'paused' && !fails ? 0 : backoff(fails);
+  if (!isProblem(stop)) return { kind: 'open', after, look: taken && fails > 2 };
+  if (waits && (stop.status === 401 || stop.status === 419)) return { kind: 'sign-in' };
   const wait = stop.retryAfter ?? after;
   if (taken) {
-    if (passing(stop) || stop.status >= 500) return { kind: 'open', after: Math.max(wait, after), look: fails > 2 };
+    if (passing(stop) || stop.status >= 500) return { kind: 'open', after: Math.min(Math.max(wait, after), LONGEST), look: fails > 2 };
     return { kind: 'lost', problem: stop };
   }
   return passing(stop) && fails < TRIES && wait <= PATIENCE

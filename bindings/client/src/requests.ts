@@ -19,6 +19,8 @@ export interface ClientOptions {
   onConnection?: (change: { signedOut?: boolean; offline?: boolean }) => void;
   /** Told how often the stream of this key has tried to go on; 0 when it does. */
   onLine?: (key: string, tries: number) => void;
+  /** After how many milliseconds without a word a stream is opened anew: more than the server's heartbeat, a minute unless said. */
+  silence?: number;
   /** Calls when a person may have signed in again; a stream that was refused tries anew then, and every few seconds. */
   onSignedIn?: (go: () => void) => Undo;
 }

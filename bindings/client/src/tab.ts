@@ -2,6 +2,7 @@
 export type Undo = () => void;
 
 const page = (): Document | null => (typeof document === 'undefined' ? null : document);
+export const inPage = (): boolean => page() !== null;
 
 export const hidden = (): boolean => page()?.hidden ?? false;
 
@@ -19,8 +20,11 @@ export function until(signal: AbortSignal, begin: (go: () => void) => Undo): Pro
   });
 }
 
+/** No clock waits longer than this; beyond it some would not wait at all. */
+const MOST = 2 ** 31 - 1;
+
 export function after(ms: number, go: () => void): Undo {
-  const timer = setTimeout(go, ms);
+  const timer = setTimeout(go, Math.min(ms, MOST));
   return () => clearTimeout(timer);
 }
 

@@ -35,12 +35,16 @@ export const json =
     response.end(body === undefined ? '' : JSON.stringify(body));
   };
 
-/** Events with ids that count on from `from`; then the stream ends, is cut, or stays open. */
+/** Events with ids that count on from `from`. */
+export const text = (events, from = 1) =>
+  events.map(([name, data], n) => `id: ${from + n}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+
+/** Events; then the stream ends, is cut, or stays open. */
 export const stream =
   (events, end = 'end', from = 1) =>
   (response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    response.write(events.map(([name, data], n) => `id: ${from + n}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`).join(''), () => {
+    response.write(text(events, from), () => {
       if (end === 'end') response.end();
       else if (end === 'cut') response.destroy();
     });

@@ -14,16 +14,31 @@ export interface Cited {
   id: string;
   label: string;
   url: string | null;
+  /** Where the address leads, when the label does not say it. */
+  host: string | null;
 }
 
-/** An address that people may follow: nothing but a page of the web. */
-const webPage = (url: unknown): string | null => (typeof url === 'string' && /^https?:\/\//i.test(url) ? url : null);
+/** An address that people may follow: nothing but a page of the web, and none that begins with the name of another. */
+function webPage(url: unknown): URL | null {
+  if (typeof url !== 'string' || !/^https?:\/\/[^/?#\\@]+([/?#]|$)/i.test(url)) return null;
+  try {
+    return new URL(url);
+  } catch {
+    return null;
+  }
+}
 
 export function cited(source: Record<string, unknown>): Cited {
   const url = webPage(source.url);
   const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-  const label = text(source.title) || text(source.document_id) || (url ?? '');
-  return { id: text(source.source_id), label: typeof source.page === 'number' ? `${label}, ${source.page}` : label, url };
+  const name = text(source.title) || text(source.document_id);
+  const label = name || (url?.href ?? text(source.url));
+  return {
+    id: text(source.source_id),
+    label: typeof source.page === 'number' ? `${label}, ${source.page}` : label,
+    url: url?.href ?? null,
+    host: name && url ? url.host : null,
+  };
 }
 
 /** The sources among the parts of a message, each once. */

@@ -150,6 +150,12 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       if (step) touched(view, { ...step, thought: step.thought + text(d.delta) });
       return;
     }
+    case 'model_fallback':
+    case 'step_retrying': {
+      const step = touch(view, d);
+      if (step) touched(view, { ...step, thought: apart(step.thought) });
+      return;
+    }
     case 'token': {
       const step = touch(view, d);
       if (step)
@@ -290,6 +296,7 @@ function started(view: RunView, d: Data, at: number): void {
     ? {
         ...before,
         state: 'running',
+        thought: apart(before.thought),
         end: null,
         error: null,
         attempt: figure(d.attempt) ?? before.attempt,

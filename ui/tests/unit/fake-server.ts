@@ -26,7 +26,13 @@ export function stream(events: Told[], end: 'end' | 'cut' | 'hold' = 'end', from
         control.enqueue(new TextEncoder().encode(text));
       } else if (end === 'end') control.close();
       else if (end === 'cut') control.error(new TypeError('network error'));
-      else return new Promise<void>(() => undefined);
+      else
+        return new Promise<void>((go) => {
+          setTimeout(() => {
+            control.enqueue(new TextEncoder().encode(': hb\n\n'));
+            go();
+          }, 15_000);
+        });
       return undefined;
     },
   });

@@ -1,7 +1,11 @@
 // @vitest-environment jsdom
+import { createElement } from 'react';
+import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
 import { foldChat, fromMessages, newTurn, type Talk } from '../../src/pages/playground/turns';
 import { readMessages } from '../../src/pages/traces/messages';
+import { CitedList } from '../../src/parts/cited';
+import { cited } from '../../src/run/thoughts';
 import { fold, noRun } from '../../src/run/view';
 
 const told: [string, Record<string, unknown>][] = [
@@ -26,6 +30,28 @@ describe('what a model thinks', () => {
     for (const [name, data] of told) fold(view, { id: null, name, data: { ...data, step_id: 's', node_id: 'n' } } as never, 1);
     expect(view.steps.s).toMatchObject({ thought: 'One and one.\n\nTwo it is.', text: 'It is 2.' });
     expect(view.events.map((event) => event.name)).toEqual(['step_started', 'tool_call', 'tool_result']);
+  });
+
+  it('stays apart from that of a call which failed or was interrupted before', () => {
+    const calls = [['model_fallback', {}] as const, ['step_retrying', { attempt: 2 }] as const];
+    for (const [name, data] of calls) {
+      const again: [string, Record<string, unknown>][] = [
+        ['reasoning', { delta: 'We should c' }],
+        [name, data],
+        ['reasoning', { delta: 'The user wants' }],
+      ];
+      let chat: Talk = { thread: null, pause: null, turns: [newTurn('assistant', '', { state: 'streaming' })] };
+      for (const [event, d] of again) chat = { ...chat, ...foldChat(chat, { id: null, name: event, data: d } as never, 1) };
+      expect(chat.turns[0]?.thought).toBe('We should c\n\nThe user wants');
+      const view = noRun();
+      const step = { step_id: 's', node_id: 'n' };
+      for (const [event, d] of [['step_started', {}] as const, ...again])
+        fold(view, { id: null, name: event, data: { ...step, ...d } } as never, 1);
+      expect(view.steps.s?.thought).toBe('We should c\n\nThe user wants');
+      for (const [event, d] of [['step_started', { resumed: true }] as const, ['reasoning', { delta: 'Once more' }] as const])
+        fold(view, { id: null, name: event, data: { ...step, ...d } } as never, 1);
+      expect(view.steps.s?.thought).toBe('We should c\n\nThe user wants\n\nOnce more');
+    }
   });
 
   it('is read from stored messages and from traces', () => {
@@ -57,10 +83,39 @@ describe('what a model thinks', () => {
     for (const data of [one, one, { source_id: 'x', kind: 'url', url: 'javascript:alert(1)', title: 'X' }])
       chat = { ...chat, ...foldChat(chat, { id: null, name: 'source', data } as never, 1) };
     expect(chat.turns[0]?.cited).toEqual([
-      { id: 's', label: 'A', url: 'https://a.example' },
-      { id: 'x', label: 'X', url: null },
+      { id: 's', label: 'A', url: 'https://a.example/', host: 'a.example' },
+      { id: 'x', label: 'X', url: null, host: null },
     ]);
     const parts = [{ type: 'source', source_id: 'd', kind: 'document', document_id: 'f.pdf', page: 3 }];
-    expect(readMessages([{ role: 'assistant', content: '', parts }])[0]?.cited).toEqual([{ id: 'd', label: 'f.pdf, 3', url: null }]);
+    expect(readMessages([{ role: 'assistant', content: '', parts }])[0]?.cited).toEqual([
+      { id: 'd', label: 'f.pdf, 3', url: null, host: null },
+    ]);
+  });
+
+  it('says where a source leads, and leads nowhere that its address does not say first', () => {
+    const of = (url: string, title?: string) => cited({ source_id: 's', kind: 'url', url, title });
+    expect(of('https://evil.example:8443/login', 'accounts.google.com')).toMatchObject({ host: 'evil.example:8443' });
+    expect(of('https://аccounts.example/', 'Accounts')).toMatchObject({ host: 'xn--ccounts-1fg.example' });
+    expect(of('https://a.example/b')).toMatchObject({ label: 'https://a.example/b', host: null });
+    expect(of('https://a.example/@name?to=b@c', 'A')).toMatchObject({ host: 'a.example' });
+    for (const url of [
+      'https://accounts.google.com@evil.example/',
+      'https://user:word@evil.example',
+      'https://@evil.example/',
+      'https://accounts.google.com\\@evil.example/',
+      'https://[/',
+      'data:text/html,x',
+    ])
+      expect([of(url, 'A'), of(url)]).toMatchObject([
+        { label: 'A', url: null, host: null },
+        { label: url, url: null, host: null },
+      ]);
+  });
+
+  it('is shown with the place that a source leads to, whatever its title says', () => {
+    const shown = renderToStaticMarkup(
+      createElement(CitedList, { list: [cited({ source_id: 's', url: 'https://evil.example/', title: 'accounts.google.com \u202e' })] }),
+    );
+    expect(shown).toContain('</bdi><span class="mut">evil.example</span>');
   });
 });

@@ -10,6 +10,7 @@ import { readyMarkdown } from '../../parts/markdown';
 import { atOnce, byFrame } from '../../run/frames';
 import { Keys } from '../../run/keys';
 import type { Answer } from '../../run/session';
+import { apart } from '../../run/thoughts';
 import { messagesOf, newestRun } from './messages';
 import { chatBody, foldChat, foldTrace, fromMessages, newTurn, noOverrides, withRun, type Overrides, type Talk, type Turn } from './turns';
 
@@ -152,7 +153,8 @@ export class ChatSession {
   private async again(path: string, body: unknown, run: string): Promise<End> {
     const { turns, pause } = this.store.getState();
     const last = turns.at(-1);
-    if (last && !pause) this.put({ turns: [...turns.slice(0, -1), { ...last, state: 'streaming', error: null, end: null }] });
+    if (last && !pause)
+      this.put({ turns: [...turns.slice(0, -1), { ...last, thought: apart(last.thought), state: 'streaming', error: null, end: null }] });
     const end = await this.listen(path, body, run);
     if (end.kind === 'refused') this.put({ turns, pause });
     return end;

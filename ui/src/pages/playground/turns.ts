@@ -101,6 +101,9 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
       return put({ trace: String(d.trace_id ?? '') || last.trace }, { thread: String(d.thread_id ?? '') || chat.thread });
     case 'reasoning':
       return put({ thought: last.thought + String(d.delta ?? ''), state: 'streaming' });
+    case 'model_fallback':
+    case 'step_retrying':
+      return put({ thought: apart(last.thought) });
     case 'source':
       return put({ cited: withSource(last.cited, cited(d)) });
     case 'token':
