@@ -52,7 +52,7 @@ pub(super) async fn made(context: &StepContext, profile: &Profile) -> Result<Opt
     }
     let answer = context.answer(SUMMARIZE).await?;
     let text = answer.map(|answer| answer.message.content).filter(|text| !text.trim().is_empty());
-    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window(context, profile)), covers }))
+    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window(context, profile, 0)), covers }))
 }
 
 /// Not the summariser's failure, but the run's.
