@@ -271,7 +271,7 @@ impl Speaker<'_> {
         }
         let content = &sent[at].content;
         let (said, former) = content.split_at_checked(user).unwrap_or((content, ""));
-        let summarizer = Summarizer::of(self.context, self.profile);
+        let summarizer = Summarizer::of(self.context, self.profile, self.place(number));
         report.source = Some(summarizer.source);
         let former = Some(former.trim()).filter(|former| !former.is_empty());
         let part = &sent[at + 1..=at + older];

@@ -104,3 +104,19 @@ async fn each_of_two_models_that_find_a_call_too_long_gets_what_fits() {
     let spans = compactions(&trace);
     assert_eq!(spans.iter().filter(|span| span["at"] == "after_overflow").count(), 2, "{spans:#?}");
 }
+
+#[tokio::test]
+async fn the_summariser_is_the_model_that_the_step_came_to() {
+    let first = Plan { calls: 30, at_once: 1, fails_from: 1, ..Plan::default() };
+    let spare = Plan { window: 10_000, says: 3000, fails_from: usize::MAX, ..first.clone() };
+    let pair = Pair::new((first, spare), None, 10, json!({"context_window": 9000})).await;
+    let trace = pair.trace(&pair.turn().await).await;
+    assert_eq!(trace["trace"]["reply"], "Done after 30.", "{:#}", trace["trace"]);
+    assert_eq!((pair.asked()[0], pair.asked()[2]), (1, 0), "who does not answer is asked once");
+    let spans = compactions(&trace);
+    let fine = |span: &&Value| span["mode"] == "compaction" && span["summarizer_source"] == "agent" && span["summarizer_error"].is_null();
+    assert!(spans.len() > 1 && spans.iter().all(fine), "{spans:#?}");
+    let bodies = pair.spare.bodies();
+    let summaries: Vec<&Value> = bodies.iter().filter(|body| body.get("tools").is_none()).collect();
+    assert!(summaries.len() == spans.len() && summaries.iter().all(|body| body["model"] == "other"), "{summaries:#?}");
+}
