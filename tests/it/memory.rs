@@ -8,6 +8,7 @@ mod inside;
 mod kept;
 mod long;
 mod threads;
+mod windows;
 
 use serde_json::{Value, json};
 use wfstudio::studio::TraceQuery;

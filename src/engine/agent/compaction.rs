@@ -2,6 +2,7 @@
 
 use super::memory::{Draft, Report, window};
 use super::profile::Profile;
+use crate::engine::calls::fallbacks::Candidate;
 use crate::engine::calls::{ModelAnswer, ModelCall, Prompt, Tell};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::OnLength;
@@ -31,7 +32,7 @@ pub(super) async fn compact(
     if older == 0 && !begun(context) {
         return Ok(());
     }
-    let summarizer = Summarizer::of(context, profile);
+    let summarizer = Summarizer::of(context, profile, 0);
     report.source = Some(summarizer.source);
     match summarizer.ask(context, SUMMARIZE, || prompt(&draft.past, older, window)).await {
         Ok(text) => {
@@ -52,7 +53,7 @@ pub(super) async fn made(context: &StepContext, profile: &Profile) -> Result<Opt
     }
     let answer = context.answer(SUMMARIZE).await?;
     let text = answer.map(|answer| answer.message.content).filter(|text| !text.trim().is_empty());
-    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window(context, profile)), covers }))
+    Ok(text.map(|text| Summary { id: context.world().clock.id(), text: summary_text(&text, &window(context, profile, 0)), covers }))
 }
 
 /// Not the summariser's failure, but the run's.
@@ -76,10 +77,14 @@ pub(super) struct Summarizer {
 }
 
 impl Summarizer {
-    /// The configured one, else the agent itself; the agent's credential only goes to the agent's provider.
-    pub(super) fn of(context: &StepContext, profile: &Profile) -> Self {
+    /// The configured one, else the agent itself with the model at this place of its list; the agent's credential only goes to the
+    /// agent's provider.
+    pub(super) fn of(context: &StepContext, profile: &Profile, place: u32) -> Self {
         let configured = &context.world().config.memory.summarizer;
         let is_configured = configured.provider.is_some() || configured.model.is_some();
+        if let Some(Candidate { provider, model, credential, parameters: _ }) = profile.fallback(place).filter(|_| !is_configured) {
+            return Self { provider, model, credential, source: "agent" };
+        }
         let own_provider = configured.provider.as_ref().is_none_or(|provider| *provider == profile.provider);
         Self {
             provider: configured.provider.clone().unwrap_or_else(|| profile.provider.clone()),

@@ -8,6 +8,7 @@ use crate::engine::calls::{ModelAnswer, Prompt};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::InsideTurn;
 use crate::model::chat::{Message, Role};
+use crate::model::event::fallback::number as number_of;
 use crate::model::event::{Fault, FaultCode};
 use crate::model::memory::{SUMMARY_MARK, Window, clear_results, estimate, file_tokens, older_part, older_turns};
 use crate::providers::Media;
@@ -29,8 +30,10 @@ pub(super) struct Room {
     user: usize,
     /// The log may hold what was decided before the step was left.
     recorded: bool,
-    /// A request was too long before.
-    overflowed: bool,
+    /// The place in the list of fallbacks of the model that is asked.
+    place: u32,
+    /// The place of the one that found a request too long before.
+    overflowed: Option<u32>,
 }
 
 impl Room {
@@ -38,7 +41,7 @@ impl Room {
     pub(super) fn new(context: &StepContext, sent: &[Message]) -> Self {
         let recorded = context.open(|step| step.prompts.len() > 1).unwrap_or(false);
         let user = sent.last().map_or(0, |message| message.content.len());
-        Self { most: None, known: None, window: None, user, recorded, overflowed: false }
+        Self { most: None, known: None, window: None, user, recorded, place: 0, overflowed: None }
     }
 
     /// A message came to what is sent.
@@ -55,6 +58,13 @@ impl Room {
         }
     }
 
+    /// Another model counts in its own way, and has its own window.
+    fn turn(&mut self, place: u32) {
+        if self.place != place {
+            *self = Self { most: None, known: None, window: None, place, ..*self };
+        }
+    }
+
     fn settle(&mut self, tokens: u64, messages: usize) {
         (self.most, self.known) = (Some(tokens), Some((tokens, messages)));
     }
@@ -63,6 +73,8 @@ impl Room {
 /// How much is to be taken out of a conversation.
 struct Wanted {
     at: &'static str,
+    /// What its prompt and its summary are recorded under.
+    part: String,
     /// What it has now.
     before: u64,
     /// Results are taken out until it has no more than this.
@@ -79,6 +91,11 @@ fn weigh(message: &Message, media: &[Media]) -> u64 {
     })
 }
 
+/// What is decided for the model at a place of the list after it found a request too long.
+fn overflow_of(place: u32) -> String {
+    if place == 0 { OVERFLOW.into() } else { format!("{OVERFLOW}/{place}") }
+}
+
 /// What a part is of a whole that counts otherwise.
 fn scaled(part: u64, of: u64, to: u64) -> u64 {
     let scaled = u128::from(part) * u128::from(to) / u128::from(of.max(1));
@@ -86,21 +103,39 @@ fn scaled(part: u64, of: u64, to: u64) -> u64 {
 }
 
 impl Speaker<'_> {
-    /// Asks the model with what fits into its window, and once more with half of it when the provider says that it does not.
+    /// Asks the model with what fits into its window, and once more with half of it when the provider says that it does not: once a step,
+    /// and once for each fallback that it turns to.
     pub(super) async fn ask_within(&self, number: u32, conversation: &mut Conversation, last: bool) -> Result<ModelAnswer, Fault> {
         self.make_room(number, conversation).await?;
         let mut result = self.ask_with(number, conversation, last).await;
-        if let Err(fault) = &result
+        while let Err(fault) = &result
             && fault.code == FaultCode::ContextOverflow
-            && !conversation.room.overflowed
             && Box::pin(self.halve(number, conversation)).await?
         {
             result = self.ask_with(number, conversation, last).await;
         }
         if let Ok(answer) = &result {
-            conversation.room.report(answer.prompt_tokens, conversation.sent.len());
+            let place = self.place(number);
+            conversation.room.turn(place);
+            // An answer that is read back may be of a model that was asked before this one.
+            let own = place == 0 || self.turned_at(number) <= number as usize;
+            conversation.room.report(answer.prompt_tokens.filter(|_| own), conversation.sent.len());
         }
         result
+    }
+
+    /// The place in the list of fallbacks that this speaker has come to.
+    fn place(&self, number: u32) -> u32 {
+        if self.profile.fallbacks.is_empty() {
+            return 0;
+        }
+        self.context.open(|step| step.fallbacks.place(&self.scope.model_key(number))).unwrap_or(0)
+    }
+
+    /// The number of the call in which it came there.
+    fn turned_at(&self, number: u32) -> usize {
+        let key = self.scope.model_key(number);
+        self.context.open(|step| step.fallbacks.last(&key).map_or(0, |last| number_of(&last.key))).unwrap_or(0)
     }
 
     fn makes_room(&self) -> bool {
@@ -115,7 +150,9 @@ impl Speaker<'_> {
         if number == 1 || !self.makes_room() {
             return Ok(());
         }
-        let window = *conversation.room.window.get_or_insert_with(|| memory::window(self.context, self.profile));
+        let place = self.place(number);
+        conversation.room.turn(place);
+        let window = *conversation.room.window.get_or_insert_with(|| memory::window(self.context, self.profile, place));
         let limit = window.most_inside();
         if conversation.room.most.is_some_and(|most| most <= limit) {
             return Ok(());
@@ -126,40 +163,44 @@ impl Speaker<'_> {
         if before <= limit || asked() {
             return Ok(());
         }
-        let wanted = Wanted { at: INSIDE, before, target: window.left_inside(), limit, window };
+        let wanted = Wanted { at: INSIDE, part: INSIDE.into(), before, target: window.left_inside(), limit, window };
         Box::pin(self.shrink(number, conversation, &wanted)).await.map(drop)
     }
 
-    /// Half of what a request has that was too long; whether that made it shorter.
+    /// Half of what a request has that was too long, and no more than the one that was asked takes; whether that made it shorter.
     async fn halve(&self, number: u32, conversation: &mut Conversation) -> Result<bool, Fault> {
-        conversation.room.overflowed = true;
-        if !self.makes_room() {
+        let place = self.place(number);
+        conversation.room.turn(place);
+        if !self.makes_room() || conversation.room.overflowed.replace(place) == Some(place) {
             return Ok(false);
         }
         let before = self.tokens(conversation);
-        let window = Window { tokens: before / 2, ..memory::window(self.context, self.profile) };
-        let wanted = Wanted { at: OVERFLOW, before, target: before / 2, limit: before / 2, window };
+        let window = memory::window(self.context, self.profile, place);
+        let half = (before / 2).min(window.left_inside());
+        let window = Window { tokens: half, ..window };
+        let wanted = Wanted { at: OVERFLOW, part: overflow_of(place), before, target: half, limit: half, window };
         self.shrink(number, conversation, &wanted).await
     }
 
     /// What was decided for this call before the step was left.
     async fn recall(&self, number: u32, conversation: &mut Conversation) -> Result<bool, Fault> {
         let mut found = false;
-        for at in [INSIDE, OVERFLOW] {
-            let name = self.prompt_name(number, at);
+        let overflows = (0..=self.place(number)).map(|place| (overflow_of(place), Some(place)));
+        for (part, overflowed) in std::iter::once((INSIDE.into(), None)).chain(overflows) {
+            let name = self.prompt_name(number, &part);
             if self.context.has_prompt(&name) {
                 let missing = async { Err(Fault::new(FaultCode::Internal, "a recorded prompt is missing")) };
                 conversation.sent = self.context.prompt(&name, missing).await?;
                 (conversation.room.most, conversation.room.known) = (None, None);
-                conversation.room.overflowed |= at == OVERFLOW;
+                conversation.room.overflowed = overflowed.or(conversation.room.overflowed);
                 found = true;
             }
         }
         Ok(found)
     }
 
-    fn prompt_name(&self, number: u32, at: &str) -> String {
-        format!("{}/{at}", self.scope.model_key(number))
+    fn prompt_name(&self, number: u32, part: &str) -> String {
+        format!("{}/{part}", self.scope.model_key(number))
     }
 
     /// What the conversation weighs: the newest report and what was added since, else all of it.
@@ -205,7 +246,7 @@ impl Speaker<'_> {
         if report.cleared + report.summarized + report.trimmed == 0 {
             return Ok(false);
         }
-        let name = self.prompt_name(number, wanted.at);
+        let name = self.prompt_name(number, &wanted.part);
         let told = report.told(wanted.at, wanted.before, now, &wanted.window);
         conversation.sent = self.context.prompt(&name, async { Ok(Prompt { messages: sent, ..Prompt::default() }) }).await?;
         self.context.measure(&name, "memory", "history_compaction", told)?;
@@ -230,11 +271,11 @@ impl Speaker<'_> {
         }
         let content = &sent[at].content;
         let (said, former) = content.split_at_checked(user).unwrap_or((content, ""));
-        let summarizer = Summarizer::of(self.context, self.profile);
+        let summarizer = Summarizer::of(self.context, self.profile, self.place(number));
         report.source = Some(summarizer.source);
         let former = Some(former.trim()).filter(|former| !former.is_empty());
         let part = &sent[at + 1..=at + older];
-        let key = self.scope.summary_key(number, wanted.at);
+        let key = self.scope.summary_key(number, &wanted.part);
         match summarizer.ask(self.context, &key, || compaction::of_turn(former, part, &wanted.window)).await {
             Ok(text) => {
                 let before: u64 = sent[at..=at + older].iter().map(&weigh).sum();

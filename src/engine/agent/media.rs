@@ -31,13 +31,9 @@ fn attachment(file: &Value) -> Option<Attachment> {
     })
 }
 
-/// Tokens of the files that messages name.
-pub(super) async fn tokens<'m>(
-    context: &StepContext,
-    messages: impl Iterator<Item = &'m Message>,
-) -> Result<HashMap<String, u64>, Fault> {
-    let mut known = HashMap::new();
-    for file in messages.flat_map(|message| &message.attachments) {
+/// Adds the tokens of the files that a message names.
+pub(super) async fn weigh(context: &StepContext, message: &Message, known: &mut HashMap<String, u64>) -> Result<(), Fault> {
+    for file in &message.attachments {
         if known.contains_key(&file.storage_key) {
             continue;
         }
@@ -48,7 +44,7 @@ pub(super) async fn tokens<'m>(
         };
         known.insert(file.storage_key.clone(), file_tokens(&file.kind, &file.mime_type, &bytes));
     }
-    Ok(known)
+    Ok(())
 }
 
 /// The files of a conversation.

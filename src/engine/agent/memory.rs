@@ -11,7 +11,7 @@ use crate::engine::drive::context::StepContext;
 use crate::model::budget::{Source, within};
 use crate::model::chat::{Message, Role};
 use crate::model::event::Fault;
-use crate::model::memory::{Past, Sizes, Window, estimate, text_tokens};
+use crate::model::memory::{Past, PastTurn, Sizes, Window, estimate, text_tokens};
 use crate::model::node::{AgentNode, Memory};
 use crate::providers::ToolOffer;
 
@@ -46,24 +46,35 @@ const THRESHOLD: f64 = 0.85;
 /// What is left for an answer where nothing is said.
 const ANSWER: u64 = 4096;
 
-/// The window of an agent that has none of its own: what its model takes beside an answer, within what the configuration allows.
-fn usual_window(context: &StepContext, profile: &Profile) -> u64 {
-    let (config, answer) = (&context.world().config, profile.parameters.max_tokens.unwrap_or(0).max(ANSWER));
-    match context.world().providers.facts(&profile.provider, &profile.model).facts.context_window {
-        Some(window) => {
-            // A model whose answer may be as long as its window leaves half of it for the prompt.
-            let room = window.saturating_sub(answer).max(window / 2);
-            config.own_context_window().map_or(room, |configured| configured.min(room))
-        }
-        None => config.chat_history_context_window,
-    }
+/// What a model takes beside an answer, when its window is known.
+fn room_of(context: &StepContext, (provider, model): (&str, &str), max_tokens: Option<u64>) -> Option<u64> {
+    let window = context.world().providers.facts(provider, model).facts.context_window?;
+    // A model whose answer may be as long as its window leaves half of it for the prompt.
+    Some(window.saturating_sub(max_tokens.unwrap_or(0).max(ANSWER)).max(window / 2))
 }
 
-/// The window of an agent.
-pub(super) fn window(context: &StepContext, profile: &Profile) -> Window {
+/// The window of an agent that has none of its own: what its model takes, within what the configuration allows.
+fn usual_window(context: &StepContext, room: Option<u64>) -> u64 {
+    let config = &context.world().config;
+    let Some(room) = room else { return config.chat_history_context_window };
+    config.own_context_window().map_or(room, |configured| configured.min(room))
+}
+
+/// The window of an agent while the model at a place of its list is asked. One that was set for the agent is also that of a fallback
+/// that takes as much.
+pub(super) fn window(context: &StepContext, profile: &Profile, place: u32) -> Window {
     let memory = &profile.memory;
+    let tokens = match profile.fallback(place) {
+        Some(other) => {
+            let room = room_of(context, (&other.provider, &other.model), other.parameters.max_tokens);
+            memory.context_window.map_or_else(|| usual_window(context, room), |own| room.map_or(own, |room| own.min(room)))
+        }
+        None => memory.context_window.unwrap_or_else(|| {
+            usual_window(context, room_of(context, (&profile.provider, &profile.model), profile.parameters.max_tokens))
+        }),
+    };
     Window {
-        tokens: memory.context_window.unwrap_or_else(|| usual_window(context, profile)),
+        tokens,
         threshold: memory.summarization_threshold.unwrap_or(THRESHOLD),
         summarises: memory.summarization_enabled.unwrap_or(false),
     }
@@ -79,20 +90,19 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    async fn of(context: &StepContext, profile: &Profile, tools: &ToolTable<'_>, mut past: Past, user: Message) -> Result<Self, Fault> {
+    async fn of(context: &StepContext, profile: &Profile, tools: &ToolTable<'_>, mut past: Past, user: Message, most: u64) -> Result<Self, Fault> {
         let said = past.turns.iter_mut().flat_map(|turn| &mut turn.said);
         for said in said.filter(|said| said.message.role == Role::Tool) {
             let (tool, text) = (said.message.name.clone().unwrap_or_default(), std::mem::take(&mut said.message.content));
             said.message.content = within(text, profile.memory.budget_tool_results, Source::Tool(&tool), &mut Vec::new());
         }
         past.make_call_ids_unique();
-        let messages = past.turns.iter().flat_map(|turn| &turn.said).map(|said| &said.message).chain([&user]);
-        let files = media::tokens(context, messages).await?;
+        let files = files(context, &past, &user, most).await?;
         Ok(Self { system: prompt::system_message(profile), past, user, tools: tools_tokens(tools, &[]), files })
     }
 
     pub(super) fn sizes(&self) -> Sizes {
-        let weigh = |message: &Message| estimate(message, |file| self.files.get(&file.storage_key).copied().unwrap_or(0));
+        let weigh = |message: &Message| weigh(message, &self.files);
         let blank = if self.system.is_some() { "\n\n" } else { "" };
         Sizes {
             fixed: self.tools + self.system.as_ref().map_or(0, weigh),
@@ -113,6 +123,32 @@ impl Draft {
         let turns = self.past.turns.into_iter().flat_map(|turn| turn.said).map(|said| said.message);
         system.into_iter().chain(turns).chain([self.user]).collect()
     }
+}
+
+fn weigh(message: &Message, files: &HashMap<String, u64>) -> u64 {
+    estimate(message, |file| files.get(&file.storage_key).copied().unwrap_or(0))
+}
+
+/// Tokens of the files of a conversation. The newest turns are looked at until they have more than the window: no turn before them is sent,
+/// whatever its files weigh, so that those are not read.
+async fn files(context: &StepContext, past: &Past, user: &Message, most: u64) -> Result<HashMap<String, u64>, Fault> {
+    let mut files = HashMap::new();
+    media::weigh(context, user, &mut files).await?;
+    let has_files = |turn: &PastTurn| turn.said.iter().any(|said| !said.message.attachments.is_empty());
+    if !past.turns.iter().any(has_files) {
+        return Ok(files);
+    }
+    let mut size = weigh(user, &files);
+    for turn in past.turns.iter().rev() {
+        if size > most {
+            break;
+        }
+        for said in &turn.said {
+            media::weigh(context, &said.message, &mut files).await?;
+            size = size.saturating_add(weigh(&said.message, &files));
+        }
+    }
+    Ok(files)
 }
 
 /// What the offers of tools weigh.
@@ -162,8 +198,8 @@ pub(super) async fn fit(
     past: Past,
     user: Message,
 ) -> Result<Vec<Message>, Fault> {
-    let window = window(context, profile);
-    let mut draft = Draft::of(context, profile, tools, past, user).await?;
+    let window = window(context, profile, 0);
+    let mut draft = Draft::of(context, profile, tools, past, user, window.tokens).await?;
     let before = draft.sizes();
     let begun = compaction::begun(context);
     if window.fits(&before) && !begun {

@@ -145,15 +145,25 @@ impl Profile {
         }
     }
 
-    /// Who is asked when its own model does not answer. Its credential only goes to its own provider.
+    /// Who is asked when its own model does not answer.
     pub(super) fn others(&self) -> Vec<Candidate> {
-        let one = |fallback: &Fallback| Candidate {
+        self.fallbacks.iter().map(|fallback| self.other(fallback)).collect()
+    }
+
+    /// The fallback at a place of the list; none at place 0, which is the model itself.
+    pub(super) fn fallback(&self, place: u32) -> Option<Candidate> {
+        let at = usize::try_from(place.checked_sub(1)?).ok()?;
+        self.fallbacks.get(at).or(self.fallbacks.last()).map(|fallback| self.other(fallback))
+    }
+
+    /// Its credential only goes to its own provider.
+    fn other(&self, fallback: &Fallback) -> Candidate {
+        Candidate {
             provider: fallback.provider.clone(),
             model: fallback.model.clone(),
             credential: fallback.credential.clone().or_else(|| self.credential.clone().filter(|_| fallback.provider == self.provider)),
             parameters: fallback.parameters.as_ref().map_or_else(|| self.parameters.clone(), |own| own.over(&self.parameters)),
-        };
-        self.fallbacks.iter().map(one).collect()
+        }
     }
 
     /// As a chat turn wants it.

@@ -35,6 +35,27 @@ async fn images_weigh_by_their_size() {
 }
 
 #[tokio::test]
+async fn files_of_turns_that_cannot_fit_are_not_read() {
+    for summarises in [false, true] {
+        let story = Story::scripted(json!([{"times": 0, "text": "Read."}]));
+        let memory = json!({"context_window": 1000, "summarization_enabled": summarises});
+        let agent = story.bench.agent(json!({"name": "H", "provider": "script", "model": "m", "memory_config": memory})).await;
+        let mut body = json!({"message": "Read it."});
+        for n in 0..3 {
+            body["attachments"] = json!([upload(&story, "a.txt", format!("{n}{}", "x".repeat(4 * 1200 - 1)).into_bytes()).await]);
+            let turn = story.chat(&agent, body.clone()).await;
+            body["thread_id"] = story.trace(&turn.id).await["trace"]["thread_id"].clone();
+        }
+        let next = story.chat(&agent, json!({"message": "And now?", "thread_id": body["thread_id"]})).await;
+        let trace = whole(&story, &next.id).await;
+        let told: Value = serde_json::from_str(outputs(&trace, "memory").trim().split_once(' ').expect("a name").1).expect("JSON");
+        assert!((1200..1300).contains(&told["tokens_before"].as_u64().expect("tokens")), "one file is enough to know: {told}");
+        assert_eq!(sent(&trace, "chat", 0).last().expect("a message"), "user: And now?");
+        assert!(told["tokens_after"].as_u64() <= Some(1000), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn files_go_along_in_every_pass_of_a_loop() {
     let story = Story::scripted(json!([{"times": 0, "text": "Seen."}]));
     let file = upload(&story, "a.png", png(8, 8)).await;

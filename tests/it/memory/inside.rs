@@ -14,8 +14,11 @@ use crate::support::caller::{Caller, Plan};
 /// A host with one tool, `look`, whose answers are long.
 struct Shelf {
     bytes: usize,
-    calls: Arc<Mutex<Vec<u64>>>,
+    calls: Made,
 }
+
+/// The calls of `look` that were made.
+pub(super) type Made = Arc<Mutex<Vec<u64>>>;
 
 impl Host for Shelf {
     fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
@@ -26,19 +29,9 @@ impl Host for Shelf {
     }
 }
 
-struct Long {
-    caller: Caller,
-    bench: Bench,
-    agent: String,
-    calls: Arc<Mutex<Vec<u64>>>,
-    trace: Value,
-}
-
-/// A chat turn of an agent with such tools.
-async fn turn(plan: Plan, bytes: usize, agent: Value) -> Long {
-    let caller = Caller::start(plan).await;
-    let bench = Bench::new(caller.settings());
-    let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
+/// Gives the studio that tool.
+pub(super) fn shelf(bench: &Bench, bytes: usize) -> Made {
+    let calls = Made::default();
     let tool = HostTool {
         name: "look".into(),
         description: "Looks".into(),
@@ -49,6 +42,29 @@ async fn turn(plan: Plan, bytes: usize, agent: Value) -> Long {
     };
     let declaration = HostDeclaration { ops: vec![HostOp::ToolCall], tools: vec![tool], ..HostDeclaration::default() };
     bench.studio.set_host(Arc::new(Shelf { bytes, calls: Arc::clone(&calls) }), declaration);
+    calls
+}
+
+/// Each of so many calls was made once.
+pub(super) fn once(made: &Made, calls: u64) {
+    let mut made = made.lock().expect("calls").clone();
+    made.sort_unstable();
+    assert_eq!(made, (0..calls).collect::<Vec<_>>());
+}
+
+struct Long {
+    caller: Caller,
+    bench: Bench,
+    agent: String,
+    calls: Made,
+    trace: Value,
+}
+
+/// A chat turn of an agent with such tools.
+async fn turn(plan: Plan, bytes: usize, agent: Value) -> Long {
+    let caller = Caller::start(plan).await;
+    let bench = Bench::new(caller.settings());
+    let calls = shelf(&bench, bytes);
     let mut body = json!({"name": "A", "provider": "work", "model": "own", "instructions": "Look at all of it.", "tools": [{"ref": "host:look"}], "tool_max_runs": 100});
     crate::support::merge(&mut body, agent);
     let agent = bench.agent(body).await;
@@ -68,11 +84,8 @@ impl Long {
         (self.trace["trace"]["status"].as_str().expect("a status"), self.trace["trace"]["reply"].as_str().unwrap_or_default())
     }
 
-    /// Each of so many calls was made once.
     fn called_once(&self, calls: u64) {
-        let mut made = self.calls.lock().expect("calls").clone();
-        made.sort_unstable();
-        assert_eq!(made, (0..calls).collect::<Vec<_>>());
+        once(&self.calls, calls);
     }
 }
 

@@ -25,11 +25,14 @@ pub struct Plan {
     pub says: usize,
     /// The first request of this number is never answered.
     pub holds: Option<usize>,
+    /// It is out of order at requests of these numbers, and from this one on.
+    pub fails: &'static [usize],
+    pub fails_from: usize,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { tool: "look", calls: 200, at_once: 2, window: 100_000, reports: true, says: 10, holds: None }
+        Self { tool: "look", calls: 200, at_once: 2, window: 100_000, reports: true, says: 10, holds: None, fails: &[], fails_from: usize::MAX }
     }
 }
 
@@ -77,6 +80,9 @@ async fn answer(State(caller): State<Caller>, body: String) -> Response {
     };
     if plan.holds == Some(number) {
         std::future::pending::<()>().await;
+    }
+    if plan.fails.contains(&number) || number >= plan.fails_from {
+        return (StatusCode::SERVICE_UNAVAILABLE, "out of order").into_response();
     }
     if tokens > plan.window {
         caller.over.lock().expect("over").push(tokens);
