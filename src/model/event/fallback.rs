@@ -44,3 +44,9 @@ impl ModelFallback {
 pub fn speaker(key: &str) -> Option<&str> {
     key.rsplit_once(OWN_MODEL).map(|(speaker, _)| speaker)
 }
+
+/// The number of a model call among those of its speaker.
+#[must_use]
+pub fn number(key: &str) -> usize {
+    key.rsplit_once(OWN_MODEL).and_then(|(_, number)| number.parse().ok()).unwrap_or(0)
+}
