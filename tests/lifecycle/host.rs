@@ -73,6 +73,8 @@ pub struct Call {
     /// The marker of the run, as `r3`.
     pub run: String,
     pub call_id: String,
+    /// The id of its run: models give the same ids to calls of several runs.
+    pub trace: String,
     pub cancelled: Option<u64>,
     /// Tokens that the engine was told of.
     pub spent: u64,
@@ -169,10 +171,10 @@ impl Book {
     }
 
     /// A tool is told that its result is not wanted; `heed` stops then, and says so.
-    fn cancel(&self, call_id: &str) {
+    fn cancel(&self, call_id: &str, trace: &str) {
         let at = self.tick();
         let mut pages = self.pages.lock().expect("a lock");
-        let Some(no) = pages.calls.iter().rposition(|call| call.call_id == call_id) else { return };
+        let Some(no) = pages.calls.iter().rposition(|call| call.call_id == call_id && call.trace == trace) else { return };
         pages.calls[no].cancelled = Some(at);
         if pages.calls[no].name == "heed"
             && let Some(place) = pages.waiting.iter().position(|(waiting, ..)| *waiting == no)
@@ -246,12 +248,12 @@ impl Host for Played {
         }
         let text = |key: &str| call.payload[key].as_str().unwrap_or_default().to_owned();
         if call.op == HostOp::ToolCancel {
-            self.book.cancel(&text("call_id"));
+            self.book.cancel(&text("call_id"), &text("trace_id"));
             return Box::pin(async { Ok(Value::Null) });
         }
         let mut made = Call {
             began, ended: 0, end: End::Open, engine: self.life.no, name: text("name"), act: String::new(), run: String::new(),
-            call_id: text("call_id"), cancelled: None, spent: 0, sent: None,
+            call_id: text("call_id"), trace: text("trace_id"), cancelled: None, spent: 0, sent: None,
         };
         let asked = (call.op == HostOp::ProviderChat).then(|| Asked::of(&call.payload));
         match &asked {
