@@ -114,13 +114,17 @@ private:
         int status = body->response.status;
         Headers headers = body->response.headers;
         // A short answer is sent with its length, a stream as it comes.
-        auto first = body->response.next(0);
-        bool whole = first.code == STUDIO_OK && body->response.next(0).code == STUDIO_END;
+        auto piece = body->response.next(0);
+        std::string first = std::move(piece.bytes);
+        if (piece.code == STUDIO_OK) {
+            piece = body->response.next(0);
+            first += piece.bytes;
+        }
         MHD_Response *response;
-        if (first.code == STUDIO_END || whole) {
-            response = MHD_create_response_from_buffer(first.bytes.size(), first.bytes.data(), MHD_RESPMEM_MUST_COPY);
+        if (piece.code == STUDIO_END) {
+            response = MHD_create_response_from_buffer(first.size(), first.data(), MHD_RESPMEM_MUST_COPY);
         } else {
-            body->piece = std::move(first.bytes);
+            body->piece = std::move(first);
             response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 64 * 1024, more, body.release(), [](void *state) { delete static_cast<Body *>(state); });
         }
         for (auto &[name, value] : headers) MHD_add_response_header(response, name.c_str(), value.c_str());
