@@ -162,6 +162,26 @@ async fn what_one_provider_encrypted_is_not_sent_to_another() {
 }
 
 #[tokio::test]
+async fn what_a_fallback_encrypted_is_not_sent_to_the_first_in_the_next_turn() {
+    let cloud = Cloud::start().await;
+    let kind = json!({"kind": "openai-responses"});
+    let bench = cloud.bench(json!({"providers": {"one": kind, "two": kind}}));
+    let fallbacks = json!([{"provider": "two", "model": "gpt-5"}]);
+    let agent = bench.agent(json!({"name": "A", "provider": "one", "model": "gpt-5", "fallbacks": fallbacks, "tools": [{"ref": "toolkit:calculator"}]})).await;
+    let first = bench.chat(&agent, json!({"message": "hi"})).await;
+    let thread = bench.trace(&first).await["trace"]["thread_id"].clone();
+    let turn = cloud.asked().len();
+    bench.chat(&agent, json!({"message": "again", "thread_id": thread})).await;
+    let asked = cloud.asked();
+    assert!(asked.len() > turn && asked[turn].provider == "one", "the next turn begins with the first");
+    for one in &asked {
+        let other = if one.provider == "one" { "two only" } else { "one only" };
+        assert!(!one.body["input"].to_string().contains(other), "{}: {}", one.provider, one.body["input"]);
+    }
+    assert!(asked[turn].body["input"].to_string().contains("one only"), "its own goes back: {}", asked[turn].body["input"]);
+}
+
+#[tokio::test]
 async fn a_stored_agents_fallbacks_hold_in_chats_and_in_nodes() {
     let cloud = Cloud::start().await;
     let bench = cloud.bench(json!({}));
