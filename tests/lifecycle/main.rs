@@ -135,10 +135,13 @@ fn play_seeds(game: Game, seeds: impl IntoIterator<Item = u64>, until: Option<In
 const KNOWN: [u64; 20] = [4, 8, 10, 13, 14, 18, 19, 20, 23, 24, 26, 28, 30, 32, 33, 34, 40, 42, 43, 46];
 const FEW: usize = 25;
 /// Seeds whose games of runs once broke a rule, mostly on a busy machine.
-const BUSY: [u64; 11] = [
+const BUSY: [u64; 13] = [
     1001, 3070, 5105, 5108, 2000001, 1795487206722016, 1795487206722037, 1795487206722052, 1795487206722065, 1795487206722070,
-    1795613449504019,
+    1795613449504019, 1795636826004483, 1795636826005148,
 ];
+/// Seeds whose games of hosts that close engines once broke a rule, and the deeds of each.
+const DOORS: [u64; 1] = [1795638807595011];
+const AT_DOORS: usize = 12;
 /// Seeds whose games of knowledge once broke a rule.
 const BROKEN_ONCE: [u64; 8] = [361, 571, 50184, 50267, 50813, 50933, 51096, 51363];
 /// Deeds of seeds that once broke a rule.
@@ -150,6 +153,7 @@ fn known_seeds_break_no_rule() {
     broken.extend(play_seeds(Game::Runs, KNOWN, None, FEW, Duration::from_secs(20)));
     broken.extend(play_seeds(Game::Runs, BUSY, None, MANY, Duration::from_secs(20)));
     broken.extend(play_seeds(Game::Knowledge, BROKEN_ONCE, None, MANY, Duration::from_secs(20)));
+    broken.extend(play_seeds(Game::Door, DOORS, None, AT_DOORS, Duration::from_secs(20)));
     assert!(broken.is_empty(), "{broken:?}");
 }
 

@@ -113,7 +113,7 @@ impl Engine {
     /// Begins a request and does not wait; see `start`. Allowed inside a callback.
     pub(in crate::ffi) fn start(self: &Arc<Self>, op: &str, request: &[u8], body: Bytes) -> Result<Arc<Stream>, Fault> {
         self.here()?;
-        self.used.store(true, Ordering::Release);
+        self.touch()?;
         start::start(self, &self.studio, op, request, body)
     }
 
@@ -174,15 +174,16 @@ impl Engine {
     /// Closes it; inside a callback, callbacks are not waited for.
     pub(super) fn close_by(&self, until: Instant, waits: bool) -> Result<(), Fault> {
         self.here()?;
-        if self.closing.swap(true, Ordering::AcqRel) {
+        if self.closing.swap(true, Ordering::SeqCst) {
             return Err(Fault::closed());
         }
         process::forget(self);
         let streams: Vec<_> = self.streams.lock().drain(..).filter_map(|stream| stream.upgrade()).collect();
         streams.iter().for_each(|stream| stream.end(Leaving::Engine));
         let left = || until.saturating_duration_since(Instant::now());
-        let used = self.used.load(Ordering::Acquire);
-        if let (true, Ok(runtime)) = (used, self.runtime()) {
+        let used = self.used.load(Ordering::SeqCst);
+        // One that nothing was asked of is not started now: it would take over runs that nobody puts down.
+        if used && let Ok(runtime) = self.runtime() {
             let _context = runtime.enter();
             block_on(self.studio.shutdown(left()));
         }
@@ -212,7 +213,7 @@ impl Engine {
 
     /// Closed, or about to be.
     pub(in crate::ffi) fn is_closed(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
+        self.closing.load(Ordering::SeqCst)
     }
 
     /// Closed to the host's answers too.
@@ -289,8 +290,13 @@ impl Engine {
     fn enter(&self) -> Result<(), Fault> {
         self.here()?;
         may_wait()?;
-        self.used.store(true, Ordering::Release);
-        Ok(())
+        self.touch()
+    }
+
+    /// Something runs from here on, unless it is being closed: whoever closes it sees this, or this sees that.
+    fn touch(&self) -> Result<(), Fault> {
+        self.used.store(true, Ordering::SeqCst);
+        self.here()
     }
 
     fn wait<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
