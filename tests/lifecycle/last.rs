@@ -246,13 +246,15 @@ impl World {
     /// What providers billed is what usage says.
     fn usage(&self, fact: &Fact, loaded: &Loaded, calls: &[Call]) -> Result<(), Fault> {
         let taken_over = fact.deaths > 0 || loaded.entries.iter().any(|entry| matches!(entry.event, Event::TakenOver { .. }));
+        // A summary quotes the turns of older runs, so its words do not tell for which run it was made.
         let sums: u64 = self.book.calls().iter().filter(|call| call.name == "sum").map(|call| call.spent).sum();
-        let told: u64 = calls.iter().map(|call| call.spent).sum();
+        let own = || calls.iter().filter(|call| call.name != "sum");
+        let told: u64 = own().map(|call| call.spent).sum();
         let heard = |call: &&Call| {
             let cut = call.end == End::Dropped && self.spans[call.engine].gone.is_some();
             call.end != End::Open && !cut && self.calms.outlived(self.spans[call.engine], call.ended)
         };
-        let sure: u64 = calls.iter().filter(heard).map(|call| call.spent).sum();
+        let sure: u64 = own().filter(heard).map(|call| call.spent).sum();
         let counted = loaded.row.total.tokens.prompt;
         if counted > told + sums || (!taken_over && counted < sure) {
             return self.fault("usage", format!("models told {sure} to {} tokens of {}, its usage says {counted}", told + sums, fact.marker));
