@@ -130,6 +130,20 @@ impl State {
         within(bytes, depth, limit_kb)
     }
 
+    /// Refuses copies of values that no state could hold, before they are made.
+    ///
+    /// # Errors
+    /// `state_too_large`.
+    pub fn has_room_for_copies<'a>(mut values: impl Iterator<Item = &'a Value>, limit_kb: u64) -> Result<(), Fault> {
+        let most = usize::try_from(limit_kb.saturating_mul(1024)).unwrap_or(usize::MAX);
+        let mut bytes = 0_usize;
+        let fits = values.all(|value| {
+            bytes = bytes.saturating_add(measure(value).0);
+            bytes <= most
+        });
+        if fits { Ok(()) } else { within(bytes, 0, limit_kb) }
+    }
+
     /// The keys whose values differ from those of an earlier state.
     #[must_use]
     pub fn diff_from(&self, start: &Self) -> Change {
@@ -260,6 +274,9 @@ mod tests {
         let change = |value: &Value| Change::from_iter([("a".into(), Arc::new(value.clone()))]);
         assert!(wide.has_room_for(&change(&json!("y".repeat(2000))), 2).is_ok(), "what is replaced makes room");
         assert_eq!(wide.has_room_for(&change(&json!("y".repeat(2100))), 2).unwrap_err().code, FaultCode::StateTooLarge);
+        let results = vec![json!("z".repeat(500)); 4];
+        assert!(State::has_room_for_copies(results.iter().take(3), 2).is_ok());
+        assert_eq!(State::has_room_for_copies(results.iter().cycle().take(1_000_000), 2).unwrap_err().code, FaultCode::StateTooLarge);
         assert_eq!(wide.has_room_for(&change(&deep), 2).unwrap_err().code, FaultCode::StateTooLarge);
     }
 

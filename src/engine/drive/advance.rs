@@ -61,7 +61,7 @@ fn one(world: &World, journal: &Arc<Journal>, id: LaneId) -> Result<Option<Advan
         return Ok(Some(Advance::Failed(fault, None)));
     }
     let system = || core.run.system(lane, world);
-    let work = || pure::run(&core.run, lane, at, &system, world.config.loops.default_max_steps);
+    let work = || pure::run(&core.run, lane, at, &system, &world.config);
     if let Some(pure) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| Some(panicked())) {
         let event = ran(world, &core.run, lane, at, pure);
         let failed = failure(&event);

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::config::Config;
 use crate::model::event::{Change, Fault, FaultCode, PureOutcome};
 use crate::model::node::{LoopNode, Node, OnMax, Stop};
 use crate::model::plan::NodeIndex;
 use crate::model::run::{Lane, Run};
+use crate::model::state::State;
 use crate::model::template_text::System;
 
 /// What a pure step is: how it ended, and of a loop its visit and bound.
@@ -18,7 +20,7 @@ pub(in crate::engine) struct Pure {
 }
 
 /// Runs the node if it is pure; none when it needs the world.
-pub(in crate::engine) fn run(run: &Run, lane: &Lane, at: NodeIndex, system: &dyn Fn() -> System, default_max: u32) -> Option<Pure> {
+pub(in crate::engine) fn run(run: &Run, lane: &Lane, at: NodeIndex, system: &dyn Fn() -> System, config: &Config) -> Option<Pure> {
     let plain = |outcome| Some(Pure { outcome, visit: None, max_steps: None });
     match &run.plan.node(at).node {
         Node::SetState(node) => plain(left("default", node.change(&lane.state, system))),
@@ -27,8 +29,8 @@ pub(in crate::engine) fn run(run: &Run, lane: &Lane, at: NodeIndex, system: &dyn
             Ok(false) => left("false", Change::new()),
             Err(fault) => PureOutcome::Failed(fault),
         }),
-        Node::Loop(node) => Some(visit(lane, at, node, default_max)),
-        Node::Join(node) => plain(left("default", joined(lane, &node.output_key))),
+        Node::Loop(node) => Some(visit(lane, at, node, config.loops.default_max_steps)),
+        Node::Join(node) => plain(joined(lane, &node.output_key, config.limits.state_kb).map_or_else(PureOutcome::Failed, |change| left("default", change))),
         Node::Stop(node) => plain(left("default", stop(lane, node, system))),
         Node::Start | Node::Note => plain(left("default", Change::new())),
         Node::Agent(_) | Node::Llm(_) | Node::Rag(_) | Node::Tool(_) | Node::Mcp(_) | Node::Human(_) | Node::Fork(_) => None,
@@ -62,10 +64,12 @@ fn visit(lane: &Lane, at: NodeIndex, node: &LoopNode, default_max: u32) -> Pure 
     Pure { outcome, visit: Some(visit), max_steps: Some(max) }
 }
 
-fn joined(lane: &Lane, output_key: &str) -> Change {
-    let results = lane.joined.iter().flatten();
-    let map: Map<String, Value> = results.map(|(branch, value)| (branch.to_string(), value.clone())).collect();
-    one(output_key, Value::Object(map))
+/// What the branches gave, by their ids; it is measured before it is copied.
+fn joined(lane: &Lane, output_key: &str, limit_kb: u64) -> Result<Change, Fault> {
+    let results = || lane.joined.iter().flatten();
+    State::has_room_for_copies(results().map(|(_, value)| value), limit_kb)?;
+    let map: Map<String, Value> = results().map(|(branch, value)| (branch.to_string(), value.clone())).collect();
+    Ok(one(output_key, Value::Object(map)))
 }
 
 fn stop(lane: &Lane, node: &Stop, system: &dyn Fn() -> System) -> Change {
