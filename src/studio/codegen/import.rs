@@ -4,84 +4,37 @@ use serde_json::{Map, Value, json};
 
 use super::CodeAction;
 use super::incoming::{Incoming, Spot};
-use super::super::definitions::answer;
-use super::super::reach::Refusal;
-use super::super::writing::{Origin, Writer};
+use super::super::writing::Origin;
 use super::super::{Scope, Studio};
 use crate::codegen::{ClassKind, Target, read};
 use crate::error::{Error, Kind, Result};
-use crate::model::Id;
-use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
-use crate::studio::definitions::installing::{Needed, Present};
+use crate::studio::definitions::installing::{Installation, Installed, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
 use crate::studio::definitions::{slugs, tools, workflows};
 
 /// What a bare graph is called that comes without a file.
 const UNNAMED: &str = "Imported workflow";
 
-/// One import, ready to be written.
-struct Import {
-    writer: Writer,
-    incoming: Incoming,
-    needed: Vec<Needed>,
-    id: Id,
+/// Problems of the definition are told of the place that it comes from; agents that are missing are told as they are.
+fn told(spot: &Spot, error: Error) -> Error {
+    let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect() };
+    let fields = error.members.get("errors").and_then(Value::as_object);
+    let missing = fields.is_some_and(|fields| fields.contains_key("agents"));
+    let is_ours = matches!(error.kind, Kind::GraphInvalid) || (error.kind == Kind::ValidationFailed && !missing);
+    if !is_ours {
+        return error;
+    }
+    let messages: Vec<String> = fields.into_iter().flat_map(Map::values).flat_map(texts).collect();
+    spot.invalid(messages)
 }
 
-impl Import {
-    fn origin(&self) -> Origin {
-        Origin { source: "code", template_id: None, class_path: self.incoming.class_path.clone() }
-    }
-
-    /// The fields of the definition, with a slug that is free.
-    fn body(&self, tx: &mut Tx<'_>, resource: Resource) -> Result<Map<String, Value>, Refusal> {
-        let mut body = self.incoming.body();
-        let slug = self.incoming.text("slug");
-        if slugs::is_slug(slug) {
-            body.insert("slug".into(), self.writer.free_slug(tx, resource, slug)?.into());
-        } else if !slug.is_empty() {
-            return Err(Error::field("slug", format!("slug is none: `{slug}`")).into());
-        }
-        Ok(body)
-    }
-
-    /// Writes everything; the answer of the request.
-    fn write(&self, tx: &mut Tx<'_>) -> Result<Value, Refusal> {
-        let writer = &self.writer;
-        table::hold(tx, &writer.tenant)?;
-        let agents = writer.present(tx, &self.needed)?;
-        let told: Vec<Value> = agents.iter().map(Present::told).collect();
-        match self.incoming.kind {
-            ClassKind::Workflow => {
-                let body = self.body(tx, Resource::Workflow)?;
-                let (made, seen) = writer.make_workflow(tx, self.id, body, &agents, &self.origin())?;
-                Ok(json!({"workflow": workflows::show(&made, seen), "agents": told}))
-            }
-            ClassKind::Agent => {
-                let first = agents.first();
-                let agent = first.map(|present| answer(tx, &writer.tenant, &writer.catalog, Resource::Agent, &present.agent)).transpose()?;
-                Ok(json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": told}))
-            }
-            ClassKind::Tool => {
-                let body = self.body(tx, Resource::Tool)?;
-                let (made, _) = writer.make(tx, Resource::Tool, self.id, body, &self.origin())?;
-                Ok(json!({"tool": made.show(Resource::Tool), "agents": told}))
-            }
-        }
-    }
-
-    /// Problems of the definition are told of the place that it comes from; agents that are missing are told as they are.
-    fn told(&self, refusal: Refusal) -> Refusal {
-        let Refusal::Told(error) = refusal else { return refusal };
-        let texts = |value: &Value| -> Vec<String> { value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect() };
-        let fields = error.members.get("errors").and_then(Value::as_object);
-        let missing = fields.is_some_and(|fields| fields.contains_key("agents"));
-        let is_ours = matches!(error.kind, Kind::GraphInvalid) || (error.kind == Kind::ValidationFailed && !missing);
-        if !is_ours {
-            return Refusal::Told(error);
-        }
-        let messages: Vec<String> = fields.into_iter().flat_map(Map::values).flat_map(texts).collect();
-        self.incoming.spot.invalid(messages).into()
+/// The slug that the definition asks for.
+fn slug_of(incoming: &Incoming) -> Result<Option<String>> {
+    match incoming.text("slug") {
+        "" => Ok(None),
+        slug if slugs::is_slug(slug) => Ok(Some(slug.to_owned())),
+        slug => Err(Error::field("slug", format!("slug is none: `{slug}`"))),
     }
 }
 
@@ -138,8 +91,22 @@ impl Studio {
         }
         let writer = self.writer_of(scope, Resource::Agent).await;
         let needed = self.needed_by(&incoming).await?;
-        let import = Import { writer, needed, id: self.world().clock.id(), incoming };
-        self.writing(move |tx| import.write(tx).map_err(|refusal| import.told(refusal))).await
+        let origin = || Origin { source: "code", template_id: None, class_path: incoming.class_path.clone() };
+        let resource = match incoming.kind {
+            ClassKind::Workflow => Some(Resource::Workflow),
+            ClassKind::Tool => Some(Resource::Tool),
+            ClassKind::Agent => None,
+        };
+        let slug = if resource.is_some() { slug_of(&incoming).map_err(|error| told(&incoming.spot, error))? } else { None };
+        let wanted = resource.map(|resource| Wanted { resource, id: self.world().clock.id(), body: incoming.body(), slug, origin: origin() });
+        let installation = Installation { writer, needed, wanted };
+        let installed = self.install(installation).await.map_err(|error| told(&incoming.spot, error))?;
+        let agents = installed.told();
+        Ok(match (incoming.kind, installed.made) {
+            (ClassKind::Workflow, Some((made, seen))) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
+            (ClassKind::Tool, Some((made, _))) => json!({"tool": made.show(Resource::Tool), "agents": agents}),
+            (ClassKind::Workflow | ClassKind::Tool | ClassKind::Agent, made) => Installed { made, ..installed }.agent(),
+        })
     }
 
     /// The agents that come along: those of the definition, else those of templates.

@@ -19,7 +19,7 @@ use crate::studio::definitions::resource::{Definition, Resource, Written};
 use crate::studio::definitions::slugs;
 
 /// A registered definition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::studio) struct Registered {
     pub(in crate::studio) resource: Resource,
     pub(in crate::studio) definition: Definition,

@@ -70,6 +70,13 @@ impl Studio {
 }
 
 impl Catalog {
+    /// Same, with a definition that is to be stored; it is found by its id.
+    pub(in crate::studio) fn with(self, resource: Resource, definition: Definition) -> Self {
+        let mut registered = self.registered.to_vec();
+        registered.push(Registered { resource, definition, inner: true });
+        Self { registered: Arc::new(registered), ..self }
+    }
+
     pub(in crate::studio) fn config(&self) -> &Config {
         &self.config
     }

@@ -1,13 +1,19 @@
 //! Owns storing what comes with agents of its own: those that are there are used by their slug, others are made, all or nothing.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
+use crate::error::{Error, Kind, Result};
 use crate::model::Id;
 use crate::store::{Tx, definitions as table};
+use crate::studio::Studio;
+use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::Problems;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
-use crate::studio::definitions::settle::settle;
-use crate::studio::definitions::workflows::Seen;
+use crate::studio::definitions::settle::{settle, settle_again};
+use crate::studio::definitions::workflows::{self, Seen};
+use crate::studio::definitions::{ATTEMPTS, RESTLESS};
 use crate::studio::reach::Refusal;
 use crate::studio::writing::{Origin, Writer};
 
@@ -59,10 +65,10 @@ fn fill(data: &mut Map<String, Value>, (provider, model): &(String, String)) {
 }
 
 /// A graph with the ids of stored agents where it has their slugs, and with the configured provider and model.
-fn settled(mut graph: Value, agents: &[Present], defaults: &(String, String)) -> Value {
+fn settled(mut graph: Value, agents: &[(String, Id)], defaults: &(String, String)) -> Value {
     for node in graph["nodes"].as_array_mut().into_iter().flatten() {
-        let agent = reference(node).and_then(|slug| agents.iter().find(|present| present.agent.slug == slug));
-        let id = agent.map(|present| present.agent.id.to_string());
+        let agent = reference(node).and_then(|slug| agents.iter().find(|(known, _)| known == slug));
+        let id = agent.map(|(_, id)| id.to_string());
         let has_model = node["type"] == "agent" || node["type"] == "llm";
         let Some(data) = node.get_mut("data").and_then(Value::as_object_mut).filter(|_| has_model) else { continue };
         fill(data, defaults);
@@ -76,17 +82,77 @@ fn settled(mut graph: Value, agents: &[Present], defaults: &(String, String)) ->
     graph
 }
 
-impl Writer {
-    /// The agents that are needed, made where there are none. All that are neither stored nor can be made are told at once.
-    pub(in crate::studio) fn present(&self, tx: &mut Tx<'_>, needed: &[Needed]) -> Result<Vec<Present>, Refusal> {
+/// What the agents come along with.
+pub(in crate::studio) struct Wanted {
+    pub(in crate::studio) resource: Resource,
+    pub(in crate::studio) id: Id,
+    pub(in crate::studio) body: Map<String, Value>,
+    /// The slug, or the first one after it that is free.
+    pub(in crate::studio) slug: Option<String>,
+    pub(in crate::studio) origin: Origin,
+}
+
+/// A definition with the agents that it needs.
+pub(in crate::studio) struct Installation {
+    pub(in crate::studio) writer: Writer,
+    pub(in crate::studio) needed: Vec<Needed>,
+    pub(in crate::studio) wanted: Option<Wanted>,
+}
+
+/// What was stored.
+pub(in crate::studio) struct Installed {
+    pub(in crate::studio) agents: Vec<Present>,
+    pub(in crate::studio) made: Option<(Definition, Seen)>,
+}
+
+impl Installed {
+    /// The agents as they are answered.
+    pub(in crate::studio) fn told(&self) -> Vec<Value> {
+        self.agents.iter().map(Present::told).collect()
+    }
+
+    /// The answer for an agent that came alone.
+    pub(in crate::studio) fn agent(&self) -> Value {
+        let first = self.agents.first();
+        let agent = first.map(|present| present.agent.show(Resource::Agent));
+        json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": self.told()})
+    }
+}
+
+/// An agent as it was found.
+#[derive(Clone)]
+enum Found {
+    Stored(Id),
+    New(Written),
+}
+
+/// What was found and checked while nobody waited for the writer.
+#[derive(Clone)]
+struct Checked {
+    agents: Vec<Found>,
+    wanted: Option<(Written, Vec<Value>)>,
+}
+
+impl Installation {
+    /// Every check, where others go on writing.
+    fn check(&self, tx: &mut Tx<'_>) -> Result<Checked, Refusal> {
+        let writer = &self.writer;
         let mut problems = Problems::default();
-        let mut agents = Vec::with_capacity(needed.len());
-        for needed in needed {
-            let stored = table::by_slug(tx, &self.tenant, Resource::Agent.kind(), &needed.slug)?;
-            match (stored, &needed.made) {
-                (Some(row), _) => agents.push(Present { agent: row.into(), reused: true }),
-                (None, Some((body, origin))) => {
-                    agents.push(Present { agent: self.make_agent(tx, needed.id, body.clone(), origin)?, reused: false });
+        let (mut agents, mut ids, mut catalog) = (Vec::with_capacity(self.needed.len()), Vec::new(), writer.catalog.clone());
+        for needed in &self.needed {
+            match (table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?, &needed.made) {
+                (Some(row), _) => {
+                    ids.push((needed.slug.clone(), row.id));
+                    agents.push(Found::Stored(row.id));
+                }
+                (None, Some((body, _))) => {
+                    let mut body = body.clone();
+                    fill(&mut body, &catalog.default_model());
+                    let mut written = Written::read(Resource::Agent, &Value::Object(body), &catalog, None)?;
+                    settle(tx, &writer.tenant, &catalog, Resource::Agent, &mut written)?;
+                    ids.push((needed.slug.clone(), needed.id));
+                    catalog = catalog.with(Resource::Agent, written.definition(needed.id, writer.now));
+                    agents.push(Found::New(written));
                 }
                 (None, None) => {
                     problems.add("agents", format!("agents must be there: `{}` is neither stored nor a template; nothing was installed", needed.slug));
@@ -94,40 +160,66 @@ impl Writer {
             }
         }
         problems.into_result()?;
-        Ok(agents)
+        let wanted = self.wanted.as_ref().map(|wanted| wanted.check(tx, writer, &catalog, &ids)).transpose()?;
+        Ok(Checked { agents, wanted })
     }
 
-    fn make_agent(&self, tx: &mut Tx<'_>, id: Id, mut body: Map<String, Value>, origin: &Origin) -> Result<Definition, Refusal> {
-        fill(&mut body, &self.catalog.default_model());
-        Ok(self.make(tx, Resource::Agent, id, body, origin)?.0)
-    }
-
-    /// Stores a workflow whose graph refers to these agents.
-    pub(in crate::studio) fn make_workflow(
-        &self,
-        tx: &mut Tx<'_>,
-        id: Id,
-        mut body: Map<String, Value>,
-        agents: &[Present],
-        origin: &Origin,
-    ) -> Result<(Definition, Seen), Refusal> {
-        if let Some(graph) = body.get_mut("graph") {
-            *graph = settled(graph.take(), agents, &self.catalog.default_model());
+    /// Stores everything; none when others came between, so that what was checked is not so any more.
+    fn write(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Option<Installed>, Refusal> {
+        let writer = &self.writer;
+        table::hold(tx, &writer.tenant)?;
+        let mut agents = Vec::with_capacity(self.needed.len());
+        for (needed, found) in self.needed.iter().zip(&checked.agents) {
+            let stored = table::by_slug(tx, &writer.tenant, Resource::Agent.kind(), &needed.slug)?;
+            match (stored, found, &needed.made) {
+                (Some(row), Found::Stored(id), _) if row.id == *id => agents.push(Present { agent: row.into(), reused: true }),
+                (None, Found::New(written), Some((_, origin))) => {
+                    let mut written = written.clone();
+                    settle_again(tx, writer, Resource::Agent, &mut written)?;
+                    agents.push(Present { agent: writer.insert(tx, Resource::Agent, needed.id, written, origin)?, reused: false });
+                }
+                _ => return Ok(None),
+            }
         }
-        self.make(tx, Resource::Workflow, id, body, origin)
+        let Some((wanted, (written, warnings))) = self.wanted.as_ref().zip(checked.wanted.as_ref()) else { return Ok(Some(Installed { agents, made: None })) };
+        let mut written = written.clone();
+        if !settle_again(tx, writer, wanted.resource, &mut written)? {
+            return Ok(None);
+        }
+        if let Some(slug) = &wanted.slug {
+            written.slug = Some(writer.free_slug(tx, wanted.resource, slug)?);
+        }
+        let used = written.body.get("graph").map(|graph| workflows::agents_of(tx, &writer.tenant, graph)).transpose()?;
+        let seen = Seen { warnings: warnings.clone(), agents: used.unwrap_or_default() };
+        let made = writer.insert(tx, wanted.resource, wanted.id, written, &wanted.origin)?;
+        Ok(Some(Installed { agents, made: Some((made, seen)) }))
     }
+}
 
-    /// Stores a new definition with every check.
-    pub(in crate::studio) fn make(
-        &self,
-        tx: &mut Tx<'_>,
-        resource: Resource,
-        id: Id,
-        body: Map<String, Value>,
-        origin: &Origin,
-    ) -> Result<(Definition, Seen), Refusal> {
-        let mut written = Written::read(resource, &Value::Object(body), &self.catalog, None)?;
-        let seen = settle(tx, &self.tenant, &self.catalog, resource, &mut written)?;
-        Ok((self.insert(tx, resource, id, written, origin)?, seen))
+impl Wanted {
+    fn check(&self, tx: &mut Tx<'_>, writer: &Writer, catalog: &Catalog, agents: &[(String, Id)]) -> Result<(Written, Vec<Value>), Refusal> {
+        let mut body = self.body.clone();
+        if let (Resource::Workflow, Some(graph)) = (self.resource, body.get_mut("graph")) {
+            *graph = settled(graph.take(), agents, &catalog.default_model());
+        }
+        let mut written = Written::read(self.resource, &Value::Object(body), catalog, None)?;
+        let seen = settle(tx, &writer.tenant, catalog, self.resource, &mut written)?;
+        Ok((written, seen.warnings))
+    }
+}
+
+impl Studio {
+    /// Stores a definition with the agents that it needs, all or nothing.
+    pub(in crate::studio) async fn install(&self, installation: Installation) -> Result<Installed> {
+        let installation = Arc::new(installation);
+        for _ in 0..ATTEMPTS {
+            let one = Arc::clone(&installation);
+            let checked = self.reading(move |tx| one.check(tx)).await?;
+            let one = Arc::clone(&installation);
+            if let Some(installed) = self.writing(move |tx| one.write(tx, &checked)).await? {
+                return Ok(installed);
+            }
+        }
+        Err(Error::new(Kind::RevisionConflict, RESTLESS))
     }
 }

@@ -39,9 +39,9 @@ use crate::studio::definitions::settle::{settle, settle_again};
 use crate::studio::definitions::workflows::Seen;
 
 /// What is told when others always came between.
-const RESTLESS: &str = "others keep changing this definition; nothing was changed; try again";
+pub(in crate::studio) const RESTLESS: &str = "others keep changing this definition; nothing was changed; try again";
 /// How often a write is tried again when another one came between.
-const ATTEMPTS: usize = 8;
+pub(in crate::studio) const ATTEMPTS: usize = 8;
 
 /// A stored definition by id or slug.
 pub(super) fn stored(tx: &mut Tx<'_>, tenant: &str, resource: Resource, id: &str) -> Result<Option<Definition>, StoreError> {

@@ -177,6 +177,12 @@ impl Written {
         Ok(Self { name, slug, body })
     }
 
+    /// The definition that it will be, as far as others look at it.
+    pub(in crate::studio) fn definition(&self, id: Id, now: Timestamp) -> Definition {
+        let (name, slug, body) = (self.name.clone(), self.slug.clone().unwrap_or_default(), self.body.clone());
+        Definition { id, slug, name, revision: 1, source: String::new(), created_at: now, updated_at: now, body }
+    }
+
     /// The slug that the name gives.
     pub(in crate::studio) fn usual_slug(&self, resource: Resource) -> String {
         slugs::from_name(&self.name, &resource.word().replace('_', "-"))

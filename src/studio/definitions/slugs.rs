@@ -30,21 +30,38 @@ pub fn from_name(name: &str, otherwise: &str) -> String {
     if slug.is_empty() { otherwise.to_owned() } else { slug.to_owned() }
 }
 
-/// The first free one of `slug`, `slug-1`, `slug-2`, …
+/// Numbers that are tried one after another.
+const NEAR: u64 = 16;
+
+/// The first free one of `slug`, `slug-1`, `slug-2`, …; behind the first numbers one that follows a taken one, found in a few steps
+/// however many there are.
 pub fn first_free<E>(slug: &str, mut taken: impl FnMut(&str) -> Result<bool, E>) -> Result<String, E> {
+    let numbered = |number: u64| {
+        let end = format!("-{number}");
+        let kept = slug.get(..MOST - end.len()).unwrap_or(slug).trim_end_matches('-');
+        format!("{kept}{end}")
+    };
     if !taken(slug)? {
         return Ok(slug.to_owned());
     }
-    let mut number = 1_u64;
-    loop {
-        let end = format!("-{number}");
-        let kept = slug.get(..MOST - end.len()).unwrap_or(slug).trim_end_matches('-');
-        let tried = format!("{kept}{end}");
-        if !taken(&tried)? {
-            return Ok(tried);
+    for number in 1..=NEAR {
+        if !taken(&numbered(number))? {
+            return Ok(numbered(number));
         }
-        number += 1;
     }
+    let (mut used, mut free) = (NEAR, NEAR * 2);
+    while taken(&numbered(free))? {
+        (used, free) = (free, free * 2);
+    }
+    while free - used > 1 {
+        let middle = used.midpoint(free);
+        if taken(&numbered(middle))? {
+            used = middle;
+        } else {
+            free = middle;
+        }
+    }
+    Ok(numbered(free))
 }
 
 /// Letters with marks, without them.
@@ -110,5 +127,12 @@ mod tests {
         let long = "a".repeat(80);
         let next = free(&long, &[&long]).expect("a slug");
         assert!(is_slug(&next) && next.ends_with("a-1"));
+        let asked = std::cell::Cell::new(0);
+        let many = |slug: &str| {
+            asked.set(asked.get() + 1);
+            Ok::<_, Infallible>(slug == "a" || slug[2..].parse::<u64>().is_ok_and(|number| number <= 5000))
+        };
+        assert_eq!(first_free("a", many), Ok("a-5001".into()));
+        assert!(asked.get() < 50, "{}", asked.get());
     }
 }

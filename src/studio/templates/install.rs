@@ -1,32 +1,16 @@
 //! Owns what installing a template writes: the agents that are not there yet, and a workflow of its own each time.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value, json};
 
 use super::file::{Template, TemplateKind};
-use super::super::definitions::answer;
-use super::super::reach::Refusal;
-use super::super::writing::{Origin, Writer};
+use super::super::writing::Origin;
 use super::super::{Scope, Studio};
 use super::{find, required};
 use crate::error::Result;
-use crate::model::Id;
-use crate::store::{Tx, definitions as table};
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
-use crate::studio::definitions::installing::Needed;
+use crate::studio::definitions::installing::{Installation, Needed, Wanted};
 use crate::studio::definitions::resource::Resource;
 use crate::studio::definitions::workflows;
-
-/// One install, ready to be written.
-struct Install {
-    writer: Writer,
-    template: Arc<Template>,
-    needed: Vec<Needed>,
-    name: Option<String>,
-    /// The id of the workflow.
-    id: Id,
-}
 
 fn origin(template: &Template) -> Origin {
     Origin { source: "template", template_id: Some(template.id.clone()), class_path: None }
@@ -42,32 +26,14 @@ pub(in crate::studio) fn agent_of(template: &Template, name: Option<&str>) -> (M
     (body, origin(template))
 }
 
-impl Install {
-    fn workflow(&self) -> Map<String, Value> {
-        let template = &self.template;
-        let name = self.name.as_deref().unwrap_or_else(|| template.text("name"));
-        let mut body = Map::new();
-        body.insert("name".into(), name.into());
-        body.insert("description".into(), template.text("description").into());
-        body.insert("tags".into(), template.texts("tags").into());
-        body.insert("graph".into(), template.graph().clone());
-        body
-    }
-
-    /// Writes everything; the answer of the request.
-    fn write(&self, tx: &mut Tx<'_>) -> Result<Value, Refusal> {
-        let writer = &self.writer;
-        table::hold(tx, &writer.tenant)?;
-        let agents = writer.present(tx, &self.needed)?;
-        let told: Vec<Value> = agents.iter().map(crate::studio::definitions::installing::Present::told).collect();
-        if self.template.kind == TemplateKind::Workflow {
-            let (made, seen) = writer.make_workflow(tx, self.id, self.workflow(), &agents, &origin(&self.template))?;
-            return Ok(json!({"workflow": workflows::show(&made, seen), "agents": told}));
-        }
-        let first = agents.first();
-        let agent = first.map(|present| answer(tx, &writer.tenant, &writer.catalog, Resource::Agent, &present.agent)).transpose()?;
-        Ok(json!({"agent": agent, "reused": first.is_some_and(|present| present.reused), "agents": told}))
-    }
+/// What a workflow is made of that comes from a template.
+fn workflow_of(template: &Template, name: Option<&str>) -> Map<String, Value> {
+    let mut body = Map::new();
+    body.insert("name".into(), name.unwrap_or_else(|| template.text("name")).into());
+    body.insert("description".into(), template.text("description").into());
+    body.insert("tags".into(), template.texts("tags").into());
+    body.insert("graph".into(), template.graph().clone());
+    body
 }
 
 /// The name that a request gives.
@@ -93,8 +59,19 @@ impl Studio {
             Needed { slug, made, id: clock.id() }
         });
         let needed = needed.collect();
-        let install = Install { writer, needed, name, id: clock.id(), template };
-        self.writing(move |tx| install.write(tx)).await
+        let wanted = (template.kind == TemplateKind::Workflow).then(|| Wanted {
+            resource: Resource::Workflow,
+            id: clock.id(),
+            body: workflow_of(&template, name.as_deref()),
+            slug: None,
+            origin: origin(&template),
+        });
+        let installed = self.install(Installation { writer, needed, wanted }).await?;
+        let agents = installed.told();
+        Ok(match installed.made {
+            Some((made, seen)) => json!({"workflow": workflows::show(&made, seen), "agents": agents}),
+            None => installed.agent(),
+        })
     }
 
     /// What agents are made of that templates have, by slug.

@@ -42,7 +42,7 @@ async fn each_name_is_looked_up_once_however_often_it_is_said() {
 async fn no_graph_is_checked_where_others_wait_to_write() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("s.sqlite");
-    let studio = studio_with(&json!({"database": crate::place::database(path.to_str().expect("a path"))}));
+    let studio = studio_with(&json!({"database": crate::place::database(path.to_str().expect("a path")), "codegen": {"enabled": true}}));
     let scope = Scope { tenant: "checked".into(), ..Scope::default() };
     studio.create(&scope, Resource::Agent, &json!({"name": "A"})).await.expect("made");
     let graph = agents(2, &json!({"agent_id": "a"}));
@@ -76,6 +76,11 @@ async fn no_graph_is_checked_where_others_wait_to_write() {
     assert_eq!(stale.iter().filter(|done| done.is_ok()).count(), 1);
     assert!(stale.into_iter().filter_map(Result::err).all(|refused| refused.members["current"]["revision"] == 2));
     let body = json!({"graph": agents(1, &json!({"agent_id": "a"}))});
+    let file = json!({"json": {"name": "I", "graph": agents(2, &json!({"agent_id": "a"}))}});
+    let imported = join_all((0..4).map(|_| studio.import_code(&scope, &file))).await;
+    assert!(imported.iter().all(Result::is_ok), "{imported:?}");
+    let slugs: std::collections::BTreeSet<&str> = imported.iter().flatten().filter_map(|made| made["workflow"]["slug"].as_str()).collect();
+    assert_eq!(slugs.len(), 4, "{slugs:?}");
     let (gone, saved) = tokio::join!(
         studio.delete(&scope, Resource::Agent, "a", &Value::Null, None, true),
         studio.patch(&scope, Resource::Workflow, "w3", &body, None)
