@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use wfstudio::engine::{From, Order, Started};
 use wfstudio::model::Id;
 use wfstudio::model::event::{DoubtAction, EntityKind};
+use wfstudio::store::runs::RunRow;
 use wfstudio::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use wfstudio::studio::{ListQuery, Studio, TraceQuery};
 use wfstudio::{Error, Kind};
@@ -450,17 +451,25 @@ impl World {
         self.tell(format!("leases of processes that are gone end: {}", done.is_ok()));
     }
 
-    async fn jump(&mut self, seconds: i64) {
+    /// Which runs are driven by an engine of these.
+    async fn driven(&mut self, engines: &[bool]) -> Vec<bool> {
         let rows = self.rows().await;
-        let drivers: Vec<bool> =
-            rows.iter().map(|row| row.as_ref().is_some_and(|row| row.status == "running" && self.engine_of(row.owner.as_deref()).is_some_and(|no| self.lives(no)))).collect();
-        for (fact, driven) in self.facts.iter_mut().zip(drivers) {
+        let is_driven = |row: &RunRow| row.status == "running" && self.engine_of(row.owner.as_deref()).is_some_and(|no| engines.get(no) == Some(&true));
+        rows.iter().map(|row| row.as_ref().is_some_and(is_driven)).collect()
+    }
+
+    async fn jump(&mut self, seconds: i64) {
+        // A step of a worker may take a run just before the jump or just behind it.
+        let lived: Vec<bool> = (0..self.spans.len()).map(|no| self.lives(no)).collect();
+        let before = self.driven(&lived).await;
+        self.time.jump(seconds * 1000);
+        let after = self.driven(&lived).await;
+        for (fact, driven) in self.facts.iter_mut().zip(before.into_iter().zip(after).map(|(before, after)| before || after)) {
             if driven && seconds > 0 {
                 fact.worked += seconds * 1000;
             }
             fact.deaths += u32::from(driven && seconds.abs() > LEASE);
         }
-        self.time.jump(seconds * 1000);
         if seconds < 0 {
             // What was due when a step began may be due later now.
             self.steps.iter_mut().for_each(|step| step.waited.clear());

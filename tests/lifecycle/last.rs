@@ -197,7 +197,8 @@ impl World {
             if !self.calms.outlived(self.spans[call.engine], call.ended) {
                 continue;
             }
-            let began = loaded.entries.iter().rposition(|entry| {
+            // A person may have had it made again, as the same call.
+            let began = loaded.entries.iter().position(|entry| {
                 matches!(&entry.event, Event::CallStarted(started) if started.call_id.as_deref() == Some(&call.call_id))
             });
             let Some(began) = began else {
@@ -298,12 +299,13 @@ impl World {
             if step["status"] != "completed" || !["tool", "llm", "agent", "human"].contains(&kind) {
                 continue;
             }
-            let Some(serial) = serials.into_iter().next() else { continue };
+            let serial = serials.into_iter().next();
             let entry = newest.entry(step["node_id"].as_str().unwrap_or_default().to_owned()).or_default();
             if step["superseded"] == true {
-                entry.1.push(serial);
+                entry.1.extend(serial);
             } else {
-                entry.1.extend(entry.0.replace(serial));
+                // A call that a person skipped has no number, and its step comes after the older ones all the same.
+                entry.1.extend(std::mem::replace(&mut entry.0, serial));
             }
         }
         let told: HashSet<String> = serials(&json!(output)).into_iter().collect();

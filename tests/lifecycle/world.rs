@@ -155,7 +155,11 @@ impl World {
     /// Takes an engine out, with all that is asked of it; what it drives goes on until it is closed, dead or dropped.
     pub async fn take_out(&mut self, at: usize) -> Engine {
         let engine = self.engines.remove(at);
-        let rows = self.rows_by(&engine.studio).await;
+        // A store that was closed tells nothing.
+        let rows = match self.read_by(&engine.studio).await {
+            Some(rows) => rows,
+            None => self.rows().await,
+        };
         // A process that dies at a write may have given its run back as lost by then.
         let dead = engine.life.is_over();
         let held = |row: &RunRow| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner);
@@ -221,9 +225,13 @@ impl World {
     }
 
     async fn rows_by(&self, studio: &Studio) -> Vec<Option<RunRow>> {
+        self.read_by(studio).await.unwrap_or_else(|| vec![None; self.facts.len()])
+    }
+
+    async fn read_by(&self, studio: &Studio) -> Option<Vec<Option<RunRow>>> {
         let ids: Vec<Id> = self.facts.iter().map(|fact| fact.id).collect();
         let read = studio.world().store.read(move |tx| ids.iter().map(|id| runs::get(tx, "", id)).collect::<Result<Vec<_>, _>>()).await;
-        read.unwrap_or_else(|_| vec![None; self.facts.len()])
+        read.ok()
     }
 
     /// Which runs an owner has a lease on, as the next engine sees it.

@@ -48,10 +48,10 @@ pub(super) async fn run(context: &StepContext, node: &AgentNode) -> StepResult {
     match speaker.talk(messages).await? {
         Spoken::Pause(reason) => Ok(StepEnd::Pause(reason)),
         Spoken::Answer(answer) => {
+            let summary = compaction::made(context, &profile).await?;
             if chat && !streams {
                 context.tell_text(&answer.text, node.publish_reply).await?;
             }
-            let summary = compaction::made(context, &profile).await?;
             Ok(left(context, node, answer, history, summary))
         }
     }

@@ -285,7 +285,7 @@ impl StepContext {
         self.open(|step| step.last_gated.clone()).unwrap_or_default()
     }
 
-    /// Tells a whole text as one piece, as if it were streamed.
+    /// Tells a whole text as one piece, together with the end of the step.
     ///
     /// # Errors
     /// When the run is lost.
@@ -294,7 +294,7 @@ impl StepContext {
         let mut text = text.to_owned();
         self.journal.masking().mask(|masks| masks.text(&mut text));
         if !text.is_empty() {
-            self.journal.token(self.lane, self.step, (publish_reply, false), &text);
+            self.journal.whole_text(self.lane, self.step, publish_reply, &text);
         }
         Ok(())
     }

@@ -264,13 +264,23 @@ impl Journal {
     }
 
     /// Tells a piece of text, or of what a model thinks, at once; it is stored soon.
-    pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, (publish_reply, thought): (bool, bool), delta: &str) {
+    pub fn token(self: &Arc<Self>, lane: LaneId, step: Id, as_what: (bool, bool), delta: &str) {
+        self.text(lane, step, as_what, delta, false);
+    }
+
+    /// Tells a whole text. It is stored with the next entry, and readers see it then: whoever takes the run over before tells it again.
+    pub(in crate::engine) fn whole_text(self: &Arc<Self>, lane: LaneId, step: Id, publish_reply: bool, text: &str) {
+        self.text(lane, step, (publish_reply, false), text, true);
+    }
+
+    fn text(self: &Arc<Self>, lane: LaneId, step: Id, (publish_reply, thought): (bool, bool), delta: &str, with_next: bool) {
         if !self.keep_tokens {
             return;
         }
         let delta: Arc<str> = delta.into();
         let mut core = self.core.lock();
         let hold = !self.world.keeps_nothing() && self.unstored.fetch_add(1, Ordering::Relaxed) >= UNSTORED;
+        let hold = hold || with_next;
         let bytes = weight(&delta);
         core.run.weight += bytes;
         self.unstored_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -295,7 +305,7 @@ impl Journal {
         }
         if pending.texts >= TEXTS {
             self.queue(&mut core);
-        } else if !pending.flush_planned {
+        } else if !pending.flush_planned && !with_next {
             pending.flush_planned = true;
             self.plan_flush();
         }
