@@ -111,7 +111,7 @@ impl Heard {
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), own: None, tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), files: Vec::new(), own: None, tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }

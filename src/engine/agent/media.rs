@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::words;
-use crate::engine::drive::context::StepContext;
+use super::turns::Conversation;
+use crate::engine::drive::context::{StepContext, lost};
+use crate::engine::log::journal::Lost;
 use crate::engine::runs::names::user_id;
-use crate::model::chat::{Attachment, Message};
+use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::Fault;
 use crate::model::memory::{Measure, file_tokens, measure};
 use crate::providers::Media;
@@ -28,6 +30,7 @@ fn attachment(file: &Value) -> Option<Attachment> {
         mime_type: text("mime_type").unwrap_or_else(|| "application/octet-stream".into()),
         storage_key: text("storage_key")?,
         name: text("name"),
+        size: None,
     })
 }
 
@@ -83,6 +86,32 @@ pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Res
         }
     }
     Ok(Files { media: loaded, gone })
+}
+
+/// Adds the bytes of the files that came since the last call. What is too much with what is sent already is told in words instead.
+pub(super) async fn add(context: &StepContext, conversation: &mut Conversation) -> Result<(), Fault> {
+    context.journal().durable().await.map_err(|Lost| lost())?;
+    let mut sent: usize = conversation.media.iter().map(|media| media.bytes.len()).sum();
+    let results = conversation.sent.iter().rev().take_while(|message| message.role == Role::Tool).count();
+    let from = conversation.sent.len().saturating_sub(results + 1);
+    for message in &mut conversation.sent[from..] {
+        for file in std::mem::take(&mut message.attachments) {
+            if conversation.media.iter().any(|media| media.storage_key == file.storage_key) {
+                message.attachments.push(file);
+                continue;
+            }
+            match read(context, &file).await? {
+                None => add_line(message, &words::file_is_gone(&file)),
+                Some(media) if sent + media.bytes.len() > MOST => add_line(message, &words::file_is_too_much(&file)),
+                Some(media) => {
+                    sent += media.bytes.len();
+                    conversation.media.push(media);
+                    message.attachments.push(file);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A file that the run's user may read, as what it was when it was uploaded.

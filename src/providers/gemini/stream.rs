@@ -98,7 +98,7 @@ impl Reading for Candidate {
         let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
         let thoughts = self.parts.iter().filter(|part| parts::is_thought(part)).map(|part| Part::reasoning(reply::text(part, "text"))).collect();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        reply::Parts { text, calls, thoughts, sources: self.sources, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
+        reply::Parts { text, calls, thoughts, sources: self.sources, files: Vec::new(), own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 

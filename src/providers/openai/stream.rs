@@ -142,7 +142,7 @@ impl Reading for Speech<'_> {
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
         let mut thoughts = thoughts::told(&self.thought);
         thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
+        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: Vec::new(), own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
     }
 }

@@ -76,7 +76,7 @@ impl Reading for Response {
             _ => Finish::Length,
         };
         let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
-        Parts { text, calls, thoughts, sources, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, thoughts, sources, files: Vec::new(), own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 

@@ -2,11 +2,24 @@
 
 /// A type that files may have, with its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::studio) struct FileType {
+pub(crate) struct FileType {
     /// Such as `image/png`.
-    pub(in crate::studio) mime: &'static str,
+    pub(crate) mime: &'static str,
     /// `image`, `audio`, `video` or `document`.
-    pub(in crate::studio) kind: &'static str,
+    pub(crate) kind: &'static str,
+}
+
+impl FileType {
+    /// What the name of such a file ends with.
+    pub(crate) fn extension(self) -> &'static str {
+        match self.mime {
+            "image/jpeg" => "jpg",
+            "audio/mpeg" => "mp3",
+            "text/plain" => "txt",
+            "text/markdown" => "md",
+            mime => mime.split_once('/').map_or("", |(_, end)| end),
+        }
+    }
 }
 
 const fn image(mime: &'static str) -> FileType {
@@ -35,7 +48,7 @@ const FILM_BRANDS: [&[u8]; 12] =
     [b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"dash", b"M4V ", b"M4VH", b"MSNV"];
 
 /// What a file is, when it is something that is allowed.
-pub(in crate::studio) fn sniff(bytes: &[u8], declared: Option<&str>, name: Option<&str>) -> Option<FileType> {
+pub(crate) fn sniff(bytes: &[u8], declared: Option<&str>, name: Option<&str>) -> Option<FileType> {
     of_signature(bytes).or_else(|| of_text(bytes, declared, name))
 }
 
@@ -115,6 +128,13 @@ fn text_of_name(name: Option<&str>) -> FileType {
 fn is_markup(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     MARKUP.iter().any(|start| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start)))
+}
+
+/// The last part of a name, without control characters.
+pub(crate) fn plain_name(name: &str) -> Option<String> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    let name: String = last.chars().filter(|letter| !letter.is_control()).take(255).collect();
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
