@@ -11,6 +11,7 @@ use crate::engine::log::journal::Lost;
 use crate::engine::runs::names::user_id;
 use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::Fault;
+use crate::model::parts::File;
 use crate::model::memory::{Measure, file_tokens, measure};
 use crate::providers::Media;
 
@@ -25,13 +26,17 @@ pub(super) fn attachments(value: Option<&Value>) -> Vec<Attachment> {
 
 fn attachment(file: &Value) -> Option<Attachment> {
     let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-    Some(Attachment {
-        kind: text("type")?,
-        mime_type: text("mime_type").unwrap_or_else(|| "application/octet-stream".into()),
+    let mut made = File {
         storage_key: text("storage_key")?,
-        name: text("name"),
-        size: None,
-    })
+        name: String::new(),
+        media_type: text("mime_type").or_else(|| text("media_type")).unwrap_or_else(|| "application/octet-stream".into()),
+        size: 0,
+    }
+    .attached();
+    // What a model made is listed without a kind, which its type says.
+    made.kind = text("type").or_else(|| file.get("media_type").map(|_| made.kind))?;
+    (made.name, made.size) = (text("name"), None);
+    Some(made)
 }
 
 /// Adds the tokens of the files that a message names.
