@@ -118,6 +118,7 @@ impl Masks {
 
     fn finished(&mut self, call: &mut CallFinished) {
         call.sources.iter_mut().flat_map(Source::texts).for_each(|text| self.text(text));
+        call.warnings.iter_mut().for_each(|warning| self.text(&mut warning.message));
         call.files.iter_mut().for_each(|file| self.text(&mut file.name));
         call.structured.iter_mut().for_each(|value| self.value(value));
         match &mut call.outcome {
