@@ -55,6 +55,7 @@ inline constexpr char model_fallback[] = "model_fallback";
 inline constexpr char reasoning[] = "reasoning";
 inline constexpr char token[] = "token";
 inline constexpr char source[] = "source";
+inline constexpr char file[] = "file";
 inline constexpr char tool_call[] = "tool_call";
 inline constexpr char tool_result[] = "tool_result";
 inline constexpr char rag_query[] = "rag_query";

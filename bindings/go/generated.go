@@ -110,6 +110,7 @@ const (
 	EventReasoning            = "reasoning"
 	EventToken                = "token"
 	EventSource               = "source"
+	EventFile                 = "file"
 	EventToolCall             = "tool_call"
 	EventToolResult           = "tool_result"
 	EventRagQuery             = "rag_query"

@@ -27,7 +27,7 @@ pub struct Message {
     /// The text; of a tool message its result.
     #[serde(default)]
     pub content: String,
-    /// Files that go with a user message.
+    /// Files: that a person sent, that the model made, that came with a tool's result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// Calls that an assistant message asks for.
@@ -123,6 +123,9 @@ pub struct Attachment {
     /// The file's name, when known.
     #[serde(default)]
     pub name: Option<String>,
+    /// Its bytes, of a file that a model or a tool made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 /// Token counts as contract `usage` normalises them: the last three are parts of the first two.

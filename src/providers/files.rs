@@ -1,10 +1,80 @@
 //! Owns how the files of a message are shown to models: as bytes where a family takes them, else in words.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::Media;
-use crate::model::chat::Message;
+use crate::model::chat::{Message, Role};
+use crate::model::parts::HELD;
+
+/// Which files a family takes where they are: others go with the next message of the user.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Takes {
+    /// Those of results.
+    pub(super) results: bool,
+    /// Those that its own model made, by the name of the family.
+    pub(super) answers: Option<&'static str>,
+}
+
+/// What a message says that only brings files.
+const FILES: &str = "Files of the messages above:";
+
+/// The messages as a family takes them. Files of results and answers that it does not take there follow in the next message of the user,
+/// or in one of their own behind the results.
+pub(super) fn carried(messages: &[Message], takes: Takes) -> Cow<'_, [Message]> {
+    let moves = |message: &Message| !message.attachments.is_empty() && !stays(message, takes);
+    if !messages.iter().any(moves) {
+        return messages.into();
+    }
+    let (mut told, mut waiting): (Vec<Message>, Vec<_>) = (Vec::with_capacity(messages.len() + 1), Vec::new());
+    for message in messages {
+        let mut message = message.clone();
+        if message.role == Role::User {
+            message.attachments.splice(0..0, waiting.drain(..));
+        } else if moves(&message) {
+            if message.role == Role::Tool && message.content.is_empty() {
+                message.content = "The result is in the files that follow.".into();
+            }
+            flush(&mut told, &mut waiting, message.role);
+            waiting.append(&mut message.attachments);
+        } else {
+            flush(&mut told, &mut waiting, message.role);
+        }
+        told.push(message);
+    }
+    flush(&mut told, &mut waiting, Role::Assistant);
+    told.into()
+}
+
+/// What came with results is told before the model speaks again.
+fn flush(told: &mut Vec<Message>, waiting: &mut Vec<crate::model::chat::Attachment>, next: Role) {
+    if next == Role::Assistant && !waiting.is_empty() && told.last().is_some_and(|last| last.role == Role::Tool) {
+        told.push(Message { attachments: std::mem::take(waiting), ..Message::text(Role::User, FILES) });
+    }
+}
+
+/// The family takes the files of a message where they are.
+fn stays(message: &Message, takes: Takes) -> bool {
+    match message.role {
+        Role::System | Role::User => true,
+        Role::Tool => takes.results,
+        Role::Assistant => {
+            let own = message.blocks.as_ref().filter(|own| takes.answers.is_some_and(|family| family == own.family));
+            let held = own.and_then(|own| own.value.as_array()).into_iter().flatten().filter_map(|piece| piece.get(HELD)?.as_str());
+            let held: Vec<&str> = held.collect();
+            message.attachments.iter().all(|file| held.contains(&&*file.storage_key))
+        }
+    }
+}
+
+/// A file that a piece of an answer stands for, when its bytes are sent.
+pub(super) fn held<'a>(piece: &serde_json::Value, message: &Message, media: &'a [Media]) -> Option<File<'a>> {
+    let key = piece.get(HELD)?.as_str()?;
+    message.attachments.iter().find(|file| file.storage_key == key)?;
+    media.iter().find(|media| media.storage_key == key).map(File)
+}
 
 /// What kind of file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Fin
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
+use crate::model::parts::NewFile;
 
 /// A provider of kind `host`.
 pub struct HostModels {
@@ -65,12 +66,24 @@ impl HostModels {
         });
         if let Value::Object(fields) = &mut payload {
             fields.extend(request.schema.clone().map(|schema| ("schema".to_owned(), schema)));
-            let media: Vec<Value> = request.media.iter().map(told).collect();
+            let media: Vec<Value> = request.media.iter().filter(|media| is_named(request, media)).map(told).collect();
             fields.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), json!(choice))));
             fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
         }
         payload
     }
+}
+
+/// A message names it; one that was taken out of the conversation does not any more.
+fn is_named(request: &ChatRequest, media: &Media) -> bool {
+    request.messages.iter().flat_map(|message| &message.attachments).any(|file| file.storage_key == media.storage_key)
+}
+
+/// A file that the model made, as a part of its answer.
+fn file(part: &Value) -> Option<NewFile> {
+    let text = |key: &str| part.get(key).and_then(Value::as_str);
+    text("type").filter(|kind| *kind == "file")?;
+    NewFile::of_base64(text("name"), text("media_type").unwrap_or_default(), text("data")?)
 }
 
 /// A file of the messages with its bytes.
@@ -83,6 +96,7 @@ fn told(media: &Media) -> Value {
 struct Heard {
     text: String,
     calls: Vec<ToolCall>,
+    files: Vec<NewFile>,
     tokens: Option<Tokens>,
     said: bool,
 }
@@ -95,6 +109,7 @@ impl Heard {
             deltas(Delta::Text(delta.to_owned()));
         }
         self.calls.extend(chunk.get("tool_call").map(tool_call));
+        self.files.extend(chunk.get("part").and_then(file));
         if let Some(tokens) = chunk.get("usage").and_then(tokens) {
             self.tokens = Some(tokens);
             deltas(Delta::Spent(tokens));
@@ -107,11 +122,13 @@ impl Heard {
         let text = if self.text.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { self.text };
         let told = answer.get("tool_calls").and_then(Value::as_array);
         let calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
+        let parts = answer.get("parts").and_then(Value::as_array);
+        let files = parts.map_or(self.files, |parts| parts.iter().filter_map(file).collect());
         let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), own: None, tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), files, own: None, tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
@@ -185,6 +202,7 @@ mod tests {
         let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         assert_eq!(models.payload(&request).get("media"), None);
+        request.messages[0].attachments = vec![serde_json::from_value(json!({"type": "image", "mime_type": "image/png", "storage_key": "k"})).expect("a file")];
         request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: "png".into(), refused: false }];
         let media = json!([{"storage_key": "k", "mime_type": "image/png", "name": null, "data": "cG5n"}]);
         assert_eq!(models.payload(&request)["media"], media);

@@ -140,7 +140,7 @@ pub(super) fn result(id: &str, text: &str, is_error: bool) -> Message {
 
 fn attachment(mime: &str) -> Attachment {
     let (kind, key) = (mime.split('/').next().unwrap_or_default(), mime.replace('/', "."));
-    Attachment { kind: kind.into(), mime_type: mime.into(), storage_key: key.clone(), name: Some(key) }
+    Attachment { kind: kind.into(), mime_type: mime.into(), storage_key: key.clone(), name: Some(key), size: None }
 }
 
 fn media(file: &Attachment) -> Media {

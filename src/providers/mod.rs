@@ -43,6 +43,7 @@ use serde_json::{Map, Value};
 use crate::model::agent::{CacheTtl, Parameters, ToolChoice};
 use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode, Warning};
+use crate::model::parts::NewFile;
 use crate::model::registry::{self as registry_of_models, Facts};
 use crate::model::usage::Picos;
 use crate::model::state::{MAX_DEPTH, is_too_deep};
@@ -203,6 +204,8 @@ pub type Deltas<'a> = &'a (dyn Fn(Delta) + Send + Sync);
 pub struct ChatReply {
     /// The assistant's message with text, tool calls and the provider's own blocks.
     pub message: Message,
+    /// Pictures and sounds that the model made; the provider's own blocks name them by their place here.
+    pub files: Vec<NewFile>,
     /// The structured answer, when a schema was given and the provider speaks it natively.
     pub structured: Option<Value>,
     /// Token counts; none when the provider reported none.

@@ -12,6 +12,8 @@ pub(super) enum Sort<'a> {
     Text(Cow<'a, str>),
     /// A tool call.
     Call,
+    /// A file that the model made.
+    File,
     /// Something of its own, such as reasoning or a signature.
     Own,
 }
@@ -42,7 +44,7 @@ pub(super) fn pieces<P: Pieces>(message: &Message) -> Vec<Value> {
     let mut pieces = Vec::new();
     for piece in own {
         match P::sort(piece) {
-            Sort::Own => pieces.push(piece.clone()),
+            Sort::Own | Sort::File => pieces.push(piece.clone()),
             Sort::Text(_) if !rewritten => pieces.push(piece.clone()),
             Sort::Text(_) => pieces.extend(text.take().map(|text| P::text(text, Some(piece)))),
             Sort::Call => pieces.extend(calls.next().map(|call| P::call(call, Some(piece)))),
@@ -57,7 +59,7 @@ pub(super) fn pieces<P: Pieces>(message: &Message) -> Vec<Value> {
 fn text_of<P: Pieces>(piece: &Value) -> Option<Cow<'_, str>> {
     match P::sort(piece) {
         Sort::Text(text) => Some(text),
-        Sort::Call | Sort::Own => None,
+        Sort::Call | Sort::File | Sort::Own => None,
     }
 }
 

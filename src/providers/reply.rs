@@ -8,7 +8,7 @@ use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, ProviderFailure};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
-use crate::model::parts::Part;
+use crate::model::parts::{NewFile, Part};
 use crate::model::usage::Picos;
 
 /// The parts of an answer.
@@ -22,6 +22,8 @@ pub(super) struct Parts {
     pub(super) thoughts: Vec<Part>,
     /// What the answer rests on.
     pub(super) sources: Sources,
+    /// Pictures and sounds that the model made.
+    pub(super) files: Vec<NewFile>,
     /// What the family wants back unchanged.
     pub(super) own: Option<Value>,
     /// The last usage report.
@@ -37,7 +39,7 @@ pub(super) struct Parts {
 impl Parts {
     /// The answer of a family.
     pub(super) fn into_reply(mut self, family: &str, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
-        let (silent, calls) = (self.text.trim().is_empty(), !self.calls.is_empty());
+        let (silent, calls) = (self.text.trim().is_empty() && self.files.is_empty(), !self.calls.is_empty());
         let finish = match self.finish {
             Finish::ContentFilter if silent && !calls => return Err(filtered(&self.explanation)),
             Finish::ToolCalls if silent && !calls => return Err(malformed("it ends with calls of tools, but holds none")),
@@ -54,7 +56,7 @@ impl Parts {
         let message = Message { tool_calls: self.calls, parts, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
-        Ok(ChatReply { message, structured, tokens, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
+        Ok(ChatReply { message, files: self.files, structured, tokens, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
     }
 }
 

@@ -57,7 +57,7 @@ impl Incoming {
     }
 
     fn of_file(file: &Upload, metadata: Option<&Value>) -> Result<Self> {
-        let name = file.name.as_deref().and_then(crate::studio::threads::attachments::plain_name).unwrap_or_else(|| "document".to_owned());
+        let name = file.name.as_deref().and_then(crate::model::parts::sniff::plain_name).unwrap_or_else(|| "document".to_owned());
         if file.bytes.is_empty() {
             return Err(Error::field("file", "file is empty"));
         }

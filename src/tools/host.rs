@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply, ToolSource, Wanted};
+use super::{BoundTool, OnCancel, Tool, ToolInvocation, ToolReply, ToolSource, Wanted, parts};
 use crate::host::{HostDoor, HostOp, HostTool, TAKEN, within};
 use crate::model::event::{Fault, FaultCode};
 use crate::providers::ToolOffer;
@@ -86,7 +86,7 @@ impl Tool for HostCaller {
                 return ToolReply::unanswered(format!("the host did not answer within {} ms", call.timeout.as_millis()));
             };
             wish.payload = None;
-            answer.map_or_else(|failure| ToolReply::error(failure.0), |value| ToolReply::value(&value))
+            answer.map_or_else(|failure| ToolReply::error(failure.0), |value| parts::reply(&value))
         })
     }
 

@@ -9,6 +9,7 @@ pub mod mcp;
 #[path = "mcp/absent.rs"]
 pub mod mcp;
 pub mod names;
+pub mod parts;
 pub mod rag;
 pub mod schema;
 pub mod search;
@@ -31,6 +32,7 @@ use crate::model::Id;
 use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Asked, Fault, FaultCode};
+use crate::model::parts::{File, NewFile};
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use guard::{Guard, GuardedClient};
@@ -138,6 +140,10 @@ pub struct ToolReply {
     pub spent: Vec<Spent>,
     /// Nothing was done, for a reason that is not the tool's.
     pub undone: Option<FaultCode>,
+    /// Files that came with it.
+    pub files: Vec<NewFile>,
+    /// Files of it that are stored already.
+    pub stored: Vec<File>,
     /// It has no result yet: people are asked first.
     pub asked: Option<Box<Asked>>,
 }

@@ -70,7 +70,7 @@ impl Models {
 }
 
 /// The body of a request.
-fn request(connection: &mut TcpStream) -> Option<Value> {
+pub fn request(connection: &mut TcpStream) -> Option<Value> {
     let (mut read, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         let text = String::from_utf8_lossy(&read).into_owned();

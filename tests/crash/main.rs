@@ -5,6 +5,7 @@ mod cancel;
 mod disk;
 mod doubts;
 mod fallbacks;
+mod files;
 mod growth;
 mod ingest;
 mod keys;

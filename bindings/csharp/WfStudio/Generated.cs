@@ -141,6 +141,8 @@ namespace WfStudio
         public const string Token = "token";
         /// <summary>source</summary>
         public const string Source = "source";
+        /// <summary>file</summary>
+        public const string File = "file";
         /// <summary>tool_call</summary>
         public const string ToolCall = "tool_call";
         /// <summary>tool_result</summary>

@@ -105,6 +105,7 @@ export type EventName =
   | 'reasoning'
   | 'token'
   | 'source'
+  | 'file'
   | 'tool_call'
   | 'tool_result'
   | 'rag_query'

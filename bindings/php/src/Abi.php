@@ -83,6 +83,7 @@ final class Abi
     public const EVENT_REASONING = 'reasoning';
     public const EVENT_TOKEN = 'token';
     public const EVENT_SOURCE = 'source';
+    public const EVENT_FILE = 'file';
     public const EVENT_TOOL_CALL = 'tool_call';
     public const EVENT_TOOL_RESULT = 'tool_result';
     public const EVENT_RAG_QUERY = 'rag_query';

@@ -130,6 +130,7 @@ EVENT_MODEL_FALLBACK = "model_fallback"
 EVENT_REASONING = "reasoning"
 EVENT_TOKEN = "token"
 EVENT_SOURCE = "source"
+EVENT_FILE = "file"
 EVENT_TOOL_CALL = "tool_call"
 EVENT_TOOL_RESULT = "tool_result"
 EVENT_RAG_QUERY = "rag_query"
@@ -148,5 +149,5 @@ EVENT_DONE = "done"
 EVENT_ERROR = "error"
 EVENT_RUN_TERMINAL = "run_terminal"
 
-EVENTS = ("thread", "trace_started", "step_started", "loop_iteration", "step_retrying", "checkpoint_hit", "model_fallback", "reasoning", "token", "source", "tool_call", "tool_result", "rag_query", "branch_started", "branch_completed", "parallel_interrupt", "human_input_required", "tool_approval_required", "tool_approval_resolved", "step_completed", "step_failed", "trace_completed", "trace_failed", "trace_cancelled", "done", "error", "run_terminal")
+EVENTS = ("thread", "trace_started", "step_started", "loop_iteration", "step_retrying", "checkpoint_hit", "model_fallback", "reasoning", "token", "source", "file", "tool_call", "tool_result", "rag_query", "branch_started", "branch_completed", "parallel_interrupt", "human_input_required", "tool_approval_required", "tool_approval_resolved", "step_completed", "step_failed", "trace_completed", "trace_failed", "trace_cancelled", "done", "error", "run_terminal")
 MARKS = ("user", "tenant", "gate", "authorized", "base_url", "root_path", "host_calls", "expect")

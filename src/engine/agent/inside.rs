@@ -46,6 +46,10 @@ impl Room {
 
     /// A message came to what is sent.
     pub(super) fn add(&mut self, message: &Message) {
+        if !message.attachments.is_empty() {
+            // What files weigh is counted before the next call.
+            self.most = None;
+        }
         if let Some(most) = &mut self.most {
             *most += message.content.len() as u64 + message.tool_calls.iter().map(|call| 128 + call.arguments_weight()).sum::<u64>();
         }

@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::words;
-use crate::engine::drive::context::StepContext;
+use super::turns::Conversation;
+use crate::engine::drive::context::{StepContext, lost};
+use crate::engine::log::journal::Lost;
 use crate::engine::runs::names::user_id;
-use crate::model::chat::{Attachment, Message};
+use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::Fault;
+use crate::model::parts::File;
 use crate::model::memory::{Measure, file_tokens, measure};
 use crate::providers::Media;
 
@@ -23,12 +26,17 @@ pub(super) fn attachments(value: Option<&Value>) -> Vec<Attachment> {
 
 fn attachment(file: &Value) -> Option<Attachment> {
     let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-    Some(Attachment {
-        kind: text("type")?,
-        mime_type: text("mime_type").unwrap_or_else(|| "application/octet-stream".into()),
+    let mut made = File {
         storage_key: text("storage_key")?,
-        name: text("name"),
-    })
+        name: String::new(),
+        media_type: text("mime_type").or_else(|| text("media_type")).unwrap_or_else(|| "application/octet-stream".into()),
+        size: 0,
+    }
+    .attached();
+    // What a model made is listed without a kind, which its type says.
+    made.kind = text("type").or_else(|| file.get("media_type").map(|_| made.kind))?;
+    (made.name, made.size) = (text("name"), None);
+    Some(made)
 }
 
 /// Adds the tokens of the files that a message names.
@@ -83,6 +91,32 @@ pub(super) async fn load(context: &StepContext, messages: &mut [Message]) -> Res
         }
     }
     Ok(Files { media: loaded, gone })
+}
+
+/// Adds the bytes of the files that came since the last call. What is too much with what is sent already is told in words instead.
+pub(super) async fn add(context: &StepContext, conversation: &mut Conversation) -> Result<(), Fault> {
+    context.journal().durable().await.map_err(|Lost| lost())?;
+    let mut sent: usize = conversation.media.iter().map(|media| media.bytes.len()).sum();
+    let results = conversation.sent.iter().rev().take_while(|message| message.role == Role::Tool).count();
+    let from = conversation.sent.len().saturating_sub(results + 1);
+    for message in &mut conversation.sent[from..] {
+        for file in std::mem::take(&mut message.attachments) {
+            if conversation.media.iter().any(|media| media.storage_key == file.storage_key) {
+                message.attachments.push(file);
+                continue;
+            }
+            match read(context, &file).await? {
+                None => add_line(message, &words::file_is_gone(&file)),
+                Some(media) if sent + media.bytes.len() > MOST => add_line(message, &words::file_is_too_much(&file)),
+                Some(media) => {
+                    sent += media.bytes.len();
+                    conversation.media.push(media);
+                    message.attachments.push(file);
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A file that the run's user may read, as what it was when it was uploaded.

@@ -29,6 +29,7 @@ pub(super) use self::turns::{Answer, Scope, Speaker, Spoken};
 use crate::engine::drive::context::{NewTurn, StepContext, StepEnd, StepResult};
 use crate::model::event::{Change, EntityKind};
 use crate::model::memory::Summary;
+use crate::model::parts::File;
 use crate::model::node::AgentNode;
 
 /// Runs an agent node until it leaves or waits for a person.
@@ -61,8 +62,10 @@ fn left(context: &StepContext, node: &AgentNode, answer: Answer, history: Option
     let wired = || context.plan().next(context.at(), "rejected").is_some();
     let handle = if answer.rejected && wired() { "rejected" } else { "default" };
     let attachment_count = answer.messages.first().map_or(0, |message| message.attachments.len());
+    let made = node.files_key.as_ref().map(|key| (Arc::clone(key), Arc::new(File::listed(&File::made_in(&answer.messages)))));
     let turn = history.map(|history| NewTurn { history: history.name, messages: answer.messages, in_memory: history.in_memory, summary });
     let value = answer.value.unwrap_or(Value::String(answer.text));
-    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(value))]);
+    let written = (Arc::clone(&node.output_key), Arc::new(value));
+    let change = Change::from_iter(std::iter::once(written).chain(made));
     StepEnd::Left { handle, change, turn, attachment_count: u32::try_from(attachment_count).unwrap_or(u32::MAX) }
 }

@@ -15,6 +15,7 @@ use super::structured::Shape;
 use super::turns::{Scope, Speaker, Spoken};
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::ToolCall;
+use crate::model::parts::File;
 use crate::model::event::{Fault, FaultCode, ToolOutcome};
 use crate::model::node::AgentNode;
 use crate::model::plan::NodeIndex;
@@ -114,13 +115,13 @@ impl Specialist<'_> {
     /// A failure is a result that the supervisor's model sees; only a cancel goes further.
     async fn work(&self, context: &StepContext, call: &ToolCall) -> Result<ToolReply, Fault> {
         match self.speak(context, call).await {
-            Ok(text) => Ok(ToolReply { text, ..ToolReply::default() }),
+            Ok((text, stored)) => Ok(ToolReply { text, stored, ..ToolReply::default() }),
             Err(fault) if fault.code == FaultCode::Cancelled => Err(fault),
             Err(fault) => Ok(ToolReply::error(format!("{}: {}", fault.code.as_str(), fault.message))),
         }
     }
 
-    async fn speak(&self, context: &StepContext, call: &ToolCall) -> Result<String, Fault> {
+    async fn speak(&self, context: &StepContext, call: &ToolCall) -> Result<(String, Vec<File>), Fault> {
         if self.depth > DEPTH {
             return Err(Fault::new(FaultCode::NestingLimit, format!("specialists may call each other at most {DEPTH} deep")));
         }
@@ -132,7 +133,7 @@ impl Specialist<'_> {
         let scope = Scope::specialist(call.id.clone());
         let speaker = Speaker { context, profile: &profile, tools: &tools, shape: shape.as_ref(), scope };
         match speaker.talk(messages).await? {
-            Spoken::Answer(answer) => Ok(answer.text),
+            Spoken::Answer(answer) => Ok((answer.text, File::made_in(&answer.messages))),
             Spoken::Pause(_) => Err(Fault::new(FaultCode::Internal, "a specialist cannot wait for a person")),
         }
     }

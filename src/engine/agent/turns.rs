@@ -17,6 +17,7 @@ use crate::engine::calls::{ModelAnswer, ModelCall, Tell};
 use crate::engine::drive::context::StepContext;
 use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::parts::File;
 use crate::model::event::{Fault, FaultCode, OWN_MODEL, PauseReason, ToolOutcome, Warning};
 use crate::providers::{Asker, ChatRequest, Media};
 
@@ -111,6 +112,12 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
+    /// Something that was said since the last call came with files.
+    fn lacks_files(&self) -> bool {
+        let since = self.sent.iter().rev().take_while(|message| message.role == Role::Tool).count();
+        self.sent.iter().rev().take(since + 1).any(|message| !message.attachments.is_empty())
+    }
+
     fn push(&mut self, message: Message) {
         self.room.add(&message);
         self.kept.push(message.clone());
@@ -154,6 +161,9 @@ impl Speaker<'_> {
             answer.message.tool_calls = calls.into_iter().map(|one| one.call).collect();
             conversation.push(answer.message);
             self.add_results(&mut conversation, results)?;
+            if conversation.lacks_files() {
+                Box::pin(media::add(self.context, &mut conversation)).await?;
+            }
             number += 1;
         }
     }
@@ -283,7 +293,8 @@ impl Speaker<'_> {
             search::take(self.tools, &outcome, &mut conversation.found);
             let content = memory::enter(self.context, self.profile, &outcome.call_id, &outcome.name, outcome.result.clone())?;
             let (tool_call_id, name, is_error) = (Some(outcome.call_id), Some(outcome.name), outcome.is_error);
-            let whole = Message { tool_call_id, name, is_error, ..Message::text(Role::Tool, outcome.result) };
+            let attachments = outcome.files.iter().map(File::attached).collect();
+            let whole = Message { tool_call_id, name, is_error, attachments, ..Message::text(Role::Tool, outcome.result) };
             let sent = Message { content, ..whole.clone() };
             conversation.room.add(&sent);
             conversation.sent.push(sent);

@@ -9,7 +9,7 @@ use crate::providers::{ChatReply, Finish};
 
 /// Why an answer cannot be used; none when it can, with its warnings.
 pub(in crate::engine) fn judge(call: &ModelCall, reply: &mut ChatReply) -> Option<Fault> {
-    let (calls, silent) = (!reply.message.tool_calls.is_empty(), reply.message.content.trim().is_empty());
+    let (calls, silent) = (!reply.message.tool_calls.is_empty(), reply.message.content.trim().is_empty() && reply.message.attachments.is_empty());
     if reply.finish == Finish::ContentFilter && (calls || silent) {
         let run = if calls { " among its calls of tools; none of them was run" } else { "" };
         return Some(Fault::new(FaultCode::ProviderContentFiltered, format!("the provider's filter stopped the answer{run}")));

@@ -2,6 +2,7 @@
 
 pub(in crate::engine) mod endings;
 pub(in crate::engine) mod fallbacks;
+mod files;
 pub(in crate::engine) mod tool_calls;
 pub(in crate::engine) mod values;
 
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use self::fallbacks::{Candidate, InTurn};
+use self::files::Ready;
 use crate::engine::drive::advance::log_too_large;
 use crate::engine::drive::context::{StepContext, lost, store_fault};
 
@@ -109,6 +111,8 @@ struct Around<'a> {
     heard: Heard,
     warnings: Vec<Warning>,
     turn: Option<&'a InTurn<'a>>,
+    /// Files that are stored with it.
+    ready: Ready,
 }
 
 impl StepContext {
@@ -223,11 +227,19 @@ impl StepContext {
                 Err(ProviderFailure { tokens: *heard.spent.lock(), ..ProviderFailure::cut(FaultCode::Cancelled, "the call was cut short") })
             }
         };
+        let took = started.elapsed();
+        let (result, ready) = match result {
+            Ok(mut reply) if !reply.files.is_empty() => {
+                let ready = Box::pin(self.keep_made(&mut reply)).await;
+                (Ok(reply), ready)
+            }
+            result => (result, Ready::default()),
+        };
         if self.world().observer.wants_content() {
             let answer = result.as_ref().ok().map(|reply| reply.message.clone());
             self.journal().watch().hear(span, std::mem::take(&mut call.request.messages), answer);
         }
-        self.answered(key, &call, result, &Around { began, took: started.elapsed(), heard, warnings, turn })
+        self.answered(key, &call, result, Around { began, took, heard, warnings, turn, ready })
     }
 
     /// Records that a model is about to be asked; the span of the call.
@@ -294,7 +306,7 @@ impl StepContext {
         key: &str,
         asked: &ModelCall,
         result: Result<ChatReply, ProviderFailure>,
-        around: &Around<'_>,
+        around: Around<'_>,
     ) -> Result<ModelAnswer, Fault> {
         let (began, waited_ms) = (around.began, around.heard.waited_ms.load(Ordering::Relaxed));
         let instead = |fault: &Fault| around.turn.filter(|_| !around.heard.told.load(Ordering::Relaxed))?.next(fault);
@@ -311,6 +323,7 @@ impl StepContext {
             cost_source: None,
             waited_ms: (waited_ms > 0).then_some(waited_ms),
             sources: Vec::new(),
+            files: Vec::new(),
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
@@ -331,6 +344,10 @@ impl StepContext {
                 let mut call = finished(outcome, Some(usage));
                 call.cost_source = Some(source);
                 call.sources = if refused.is_none() { reply.message.sources() } else { Vec::new() };
+                if refused.is_none() {
+                    call.files.clone_from(&around.ready.files);
+                    self.attach(around.ready);
+                }
                 call.reply_index = reply.reply_index;
                 call.structured = reply.structured.clone().filter(|_| refused.is_none());
                 call.finish = Some(reply.finish.as_str().to_owned());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 
+use crate::engine::calls::files::Ready;
 use crate::engine::calls::millis;
 use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::drive::question;
@@ -108,10 +109,27 @@ impl StepContext {
             self.call_ended(&key, CallOutcome::Failed(Fault::new(FaultCode::Cancelled, reply.text)), took)?;
             return Err(cut_short());
         }
-        let ToolReply { text, is_error, unanswered, undone, .. } = reply;
-        let outcome = ToolOutcome { abandoned, unanswered, undone, ..outcome(call, text, is_error, parent) };
+        let (reply, ready) = if reply.files.is_empty() { (reply, Ready::default()) } else { Box::pin(self.with_files(reply)).await };
+        let ToolReply { text, is_error, unanswered, undone, stored, .. } = reply;
+        let files = [stored, ready.files.clone()].concat();
+        let outcome = ToolOutcome { abandoned, unanswered, undone, files, ..outcome(call, text, is_error, parent) };
+        self.attach(ready);
         let outcome = self.tool_ended(&key, outcome, took)?;
         if cut { Err(cut_short()) } else { Ok(ToolEnd::Gave(outcome)) }
+    }
+
+    /// A reply with its files ready to be stored. One whose files are not taken is a failure, with its text.
+    async fn with_files(&self, mut reply: ToolReply) -> (ToolReply, Ready) {
+        // What is to be masked in its text is so in the names of its files.
+        self.journal().masking().mask(|masks| masks.text(&mut reply.text.clone()));
+        match self.keep_given(std::mem::take(&mut reply.files)).await {
+            Ok(ready) => (reply, ready),
+            Err(why) => {
+                let told = format!("The tool ran, but none of the files of its result was kept: {why}.");
+                reply.text = if reply.text.is_empty() { told } else { format!("{told}\n{}", reply.text) };
+                (ToolReply { is_error: true, ..reply }, Ready::default())
+            }
+        }
     }
 
     fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<(), Fault> {
@@ -221,6 +239,7 @@ impl StepContext {
             cost_source: None,
             waited_ms: None,
             sources: Vec::new(),
+            files: Vec::new(),
             step: self.step(),
             key: key.to_owned(),
             outcome,
@@ -251,5 +270,6 @@ fn outcome(call: &ToolCall, result: String, is_error: bool, parent: Option<&str>
         unanswered: false,
         undone: None,
         parent_call_id: parent.map(str::to_owned),
+        files: Vec::new(),
     }
 }

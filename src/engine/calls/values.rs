@@ -78,6 +78,7 @@ impl StepContext {
             cost_source: None,
             waited_ms: None,
             sources: Vec::new(),
+            files: Vec::new(),
             step: self.step(),
             key: key.to_owned(),
             outcome,
@@ -115,6 +116,7 @@ impl StepContext {
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {
             sources: Vec::new(),
+            files: Vec::new(),
             cost_source: None,
             waited_ms: None,
             step,

@@ -16,6 +16,7 @@ use crate::model::hex::hex;
 use crate::model::memory::{Summary, settled};
 use crate::model::run::{BranchState, Call, Child, Run, Status};
 use crate::model::{Id, Timestamp};
+use crate::store::files::attachments::KeptFile;
 use crate::store::log::Append;
 use crate::store::log::checkpoints::CheckpointRow;
 use crate::store::runs::{RunRow, RunUpdate};
@@ -31,6 +32,7 @@ pub(in crate::engine) struct Rows {
     pub(in crate::engine) replaced: Option<Id>,
     pub(in crate::engine) children: Vec<RunRow>,
     pub(in crate::engine) checkpoints: Vec<CheckpointRow>,
+    pub(in crate::engine) kept: Vec<KeptFile>,
     pub(in crate::engine) files: Vec<Arc<str>>,
     pub(in crate::engine) outbox: Vec<Value>,
 }
@@ -43,6 +45,7 @@ impl Rows {
         append.replaced = self.replaced;
         append.children = self.children;
         append.checkpoints = self.checkpoints;
+        append.kept = self.kept;
         append.files = self.files;
         append.outbox = self.outbox;
         append
@@ -66,10 +69,20 @@ pub(in crate::engine) fn before(world: &World, core: &mut Core, entry: &Entry) {
     };
     core.pending.append.messages.extend(row);
     if let Event::CallFinished(call) = &entry.event {
+        core.pending.append.files.extend(call.made().iter().map(|file| Arc::from(file.storage_key.as_str())));
         call_span(world, core, entry, call);
     } else if let Event::StepCompleted(done) = &entry.event {
+        if done.checkpoint_hit {
+            core.pending.append.files.extend(done.change.values().flat_map(|value| listed(value)));
+        }
         turns(core, entry, done);
     }
+}
+
+/// The keys of files that a value lists: of those that another run made, this one is a user too.
+fn listed(value: &Value) -> impl Iterator<Item = Arc<str>> {
+    let lists = value.as_array().into_iter().chain(value.get("files").and_then(Value::as_array)).flatten();
+    lists.filter_map(|file| file.get("storage_key")?.as_str().map(Arc::from))
 }
 
 /// The child run that an entry changes.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::engine::agent::{Profile, Scope, Shape, Speaker, Spoken, ToolTable, of_llm, output_schema};
 use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::event::Change;
+use crate::model::parts::File;
 use crate::model::node::LlmNode;
 
 /// Runs the node.
@@ -27,8 +28,10 @@ pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
         Spoken::Pause(reason) => Ok(StepEnd::Pause(reason)),
         Spoken::Answer(answer) => {
             let attachment_count = answer.messages.first().map_or(0, |message| message.attachments.len());
+            let made = node.files_key.as_ref().map(|key| (Arc::clone(key), Arc::new(File::listed(&File::made_in(&answer.messages)))));
             let value = answer.value.unwrap_or(Value::String(answer.text));
-            let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(value))]);
+            let written = (Arc::clone(&node.output_key), Arc::new(value));
+            let change = Change::from_iter(std::iter::once(written).chain(made));
             let attachment_count = u32::try_from(attachment_count).unwrap_or(u32::MAX);
             Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count })
         }

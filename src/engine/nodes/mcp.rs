@@ -33,7 +33,8 @@ pub async fn run(context: &StepContext, node: &McpNode) -> StepResult {
         return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), outcome.result));
     }
     let result = super::tool::value_of(outcome.result);
-    let written = json!({"server": slug(context, node), "name": name, "result": result});
+    let mut written = json!({"server": slug(context, node), "name": name, "result": result});
+    super::tool::add_files(&mut written, &outcome.files);
     let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
 }

@@ -9,6 +9,7 @@ use crate::engine::drive::context::{StepContext, StepEnd, StepResult};
 use crate::model::chat::ToolCall;
 use crate::model::event::{CallOutcome, Change, Fault, FaultCode};
 use crate::model::node::ToolNode;
+use crate::model::parts::File;
 use crate::model::run::Call;
 use crate::model::state::{MAX_DEPTH, depth_of, is_too_deep};
 use crate::tools::{BoundTool, schema};
@@ -27,9 +28,17 @@ pub async fn run(context: &StepContext, node: &ToolNode) -> StepResult {
     if outcome.is_error {
         return Err(Fault::new(outcome.undone.unwrap_or(FaultCode::ToolFailed), told(outcome.result)));
     }
-    let result = value_of(outcome.result);
-    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(json!({"name": name, "result": result})))]);
+    let mut written = json!({"name": name, "result": value_of(outcome.result)});
+    add_files(&mut written, &outcome.files);
+    let change = Change::from_iter([(Arc::from(&*node.output_key), Arc::new(written))]);
     Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count: 0 })
+}
+
+/// The files of a result, where there are any.
+pub(super) fn add_files(written: &mut Value, files: &[File]) {
+    if !files.is_empty() {
+        written["files"] = File::listed(files);
+    }
 }
 
 /// Whether a tool can be called with these parameters.

@@ -105,7 +105,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let run = accepted.text("trace_id");
     let from = From { after: accepted.after(), ..From::default() };
     let translator = match protocol {
-        Protocol::Vercel => of_vercel(&accepted, no_approvals),
+        Protocol::Vercel => of_vercel(&accepted, no_approvals, &call.base),
         Protocol::AgUi => Box::pin(of_agui(&call.studio, &call.scope, &accepted)).await?,
     };
     let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
@@ -130,10 +130,10 @@ fn key(call: &Call, protocol: Protocol, target: &Target, ask: Option<&Ask>) -> R
     }))
 }
 
-fn of_vercel(accepted: &Accepted, no_approvals: bool) -> Translator {
+fn of_vercel(accepted: &Accepted, no_approvals: bool, base: &str) -> Translator {
     let (run, goes_on) = (accepted.text("trace_id"), !accepted.ask.verdicts.is_empty());
     let message_id = (!goes_on).then(|| message_id(&run, accepted.after()));
-    Translator::Vercel(Box::new(vercel::Translator::new(run, accepted.text("thread_id"), message_id, no_approvals)))
+    Translator::Vercel(Box::new(vercel::Translator::new(run, accepted.text("thread_id"), message_id, no_approvals).at(base)))
 }
 
 /// The same for everybody who is told this part of the run.
@@ -317,7 +317,7 @@ pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let from = From { after: standing.newest_part, ..From::default() };
     let Some(events) = call.studio.events(&call.scope, &run, from, Follow::Tail).await? else { return Ok(answer::nothing()) };
     let (message_id, thread) = (message_id(&run, standing.newest_part), standing.thread.to_string());
-    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5"));
+    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5")).at(&call.base);
     let translator = Translator::Vercel(Box::new(translator));
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
     course::answer(course, Protocol::Vercel, slot, None)

@@ -12,7 +12,7 @@ use crate::http::settings;
 use crate::studio::{Scope, Studio, Upload};
 
 /// Where files that were uploaded are read.
-const PATH: &str = "/api/attachments/file";
+pub(super) const PATH: &str = "/api/attachments/file";
 /// Files of one message.
 const MOST: usize = 20;
 

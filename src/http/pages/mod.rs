@@ -21,7 +21,7 @@ pub(super) use views::problem_template;
 pub use views::{files, templates};
 
 /// Nothing but our own files, no inline script or style.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; \
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; font-src 'self'; \
 connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; \
 require-trusted-types-for 'script'";
 

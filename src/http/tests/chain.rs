@@ -337,7 +337,7 @@ async fn the_page_is_served_with_its_policy_and_its_root() {
     let studio = studio(json!({"locale": "pt_BR", "csrf": {"header": "X-CSRF-TOKEN", "meta": "csrf-token"}}));
     let page: Told = ask(&studio, request("GET", "/studio/workflows/7/edit", "")).await;
     assert_eq!(page.status.as_u16(), 404, "there is no such workflow");
-    expect!["default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; require-trusted-types-for 'script'"]
+    expect!["default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; font-src 'self'; connect-src 'self'; worker-src 'self'; base-uri 'self'; form-action 'self'; frame-ancestors 'self'; require-trusted-types-for 'script'"]
         .assert_eq(page.header("content-security-policy"));
     for part in [
         r#"<html lang="pt-BR">"#,

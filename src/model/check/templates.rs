@@ -34,7 +34,7 @@ pub(super) fn check(subject: &Subject<'_>, report: &mut Report) {
 fn writers<'s>(subject: &'s Subject<'_>) -> HashMap<&'s str, Vec<usize>> {
     let mut writers: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, node) in subject.nodes() {
-        if let Some(key) = node.node.output_key() {
+        for key in [node.node.output_key(), node.node.files_key()].into_iter().flatten() {
             writers.entry(key).or_default().push(at);
         }
         if let Node::Stop(_) = &node.node {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Asked, Fault, FaultCode, PartHash, Warning};
 use crate::model::Id;
-use crate::model::parts::Source;
+use crate::model::parts::{File, Source};
 use crate::model::usage::Usage;
 
 /// What kind of act a call is.
@@ -112,6 +112,9 @@ pub struct CallFinished {
     /// Of a model: what its answer rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
+    /// Of a model: the files that it made, stored with this entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<File>,
 }
 
 /// Who said what a call costs.
@@ -179,6 +182,17 @@ pub struct ToolOutcome {
     /// The call whose specialist made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_call_id: Option<String>,
+    /// The files that came with its result, stored with this entry.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<File>,
+}
+
+impl CallFinished {
+    /// The files that are stored with it.
+    #[must_use]
+    pub fn made(&self) -> &[File] {
+        if let CallOutcome::Tool(outcome) = &self.outcome { &outcome.files } else { &self.files }
+    }
 }
 
 impl CallOutcome {

@@ -22,7 +22,7 @@ impl Event {
             Self::StepFailed { fault, .. } | Self::StepRetrying { fault, .. } | Self::Failed { fault, .. } => of_fault(fault),
             Self::ToolsCalled { calls, .. } => calls.iter().map(|call| of_value(&call.arguments)).sum(),
             Self::CallStarted(call) => call.arguments.as_ref().map_or(0, of_value) + call.prompt.len() * 64,
-            Self::CallFinished(call) => of_outcome(&call.outcome) + call.structured.as_ref().map_or(0, of_value),
+            Self::CallFinished(call) => of_outcome(&call.outcome) + call.structured.as_ref().map_or(0, of_value) + call.made().len() * PLAIN,
             Self::PromptBuilt { parts, covers, .. } => parts.len() * 64 + covers.len() * 16,
             Self::Measured(measured) => of_value(&measured.output),
             Self::Paused(pause) => match &pause.reason {
@@ -63,7 +63,7 @@ fn of_fault(fault: &Fault) -> usize {
 
 fn of_turn(turn: &Turn) -> usize {
     let message = |message: &crate::model::chat::Message| {
-        PLAIN + message.content.len() + message.parts.iter().map(Part::weight).sum::<usize>() + message.tool_calls.iter().map(|call| of_value(&call.arguments)).sum::<usize>()
+        PLAIN + message.content.len() + message.attachments.len() * PLAIN + message.parts.iter().map(Part::weight).sum::<usize>() + message.tool_calls.iter().map(|call| of_value(&call.arguments)).sum::<usize>()
     };
     turn.messages.iter().map(message).sum()
 }

@@ -22,11 +22,12 @@ pub fn clear_results(messages: &mut [Message], wanted: u64, weigh: impl Fn(&Mess
             break;
         }
         let text = cleared(message.name.as_deref().unwrap_or("a tool"));
-        if message.content.len() <= text.len() {
+        if message.content.len() <= text.len() && message.attachments.is_empty() {
             continue;
         }
         let before = weigh(message);
         message.content = text;
+        message.attachments.clear();
         saved += before.saturating_sub(weigh(message));
         count += 1;
     }

@@ -33,6 +33,10 @@ impl<'d> Fields<'d> {
         self.value("output_key").and_then(Value::as_str).filter(|key| is_output_key(key)).unwrap_or(default).into()
     }
 
+    pub(super) fn files_key(self) -> Option<Arc<str>> {
+        self.value("files_key").and_then(Value::as_str).filter(|key| is_output_key(key)).map(Arc::from)
+    }
+
     pub(super) fn maybe_flag(self, name: &str) -> Option<bool> {
         self.value(name)?.as_bool()
     }

@@ -100,6 +100,7 @@ const COMMON: &[Key] = &[
 ];
 
 const OUTPUT: &[Key] = &[
+    key("files_key", KeyType::OutputKey, NONE),
     key("structured", KeyType::Flag, "false"),
     key("schema", KeyType::Schema, NONE),
     key("output_schema", KeyType::Text, NONE),

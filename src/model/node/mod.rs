@@ -133,6 +133,8 @@ pub struct AgentNode {
     pub tools: Vec<ToolRef>,
     pub message: Template,
     pub output_key: Arc<str>,
+    /// Where the list of files goes that the model made; none: nowhere.
+    pub files_key: Option<Arc<str>>,
     pub stream: bool,
     pub publish_reply: bool,
     pub structured: bool,
@@ -179,6 +181,8 @@ pub struct LlmNode {
     pub prompt: Template,
     pub instructions: Template,
     pub output_key: Arc<str>,
+    /// Where the list of files goes that the model made; none: nowhere.
+    pub files_key: Option<Arc<str>>,
     pub on_length: OnLength,
     pub stream: bool,
     pub publish_reply: bool,
@@ -345,6 +349,27 @@ impl Node {
             Self::Mcp(node) => Some(&node.common),
             Self::Start
             | Self::Stop(_)
+            | Self::Human(_)
+            | Self::Fork(_)
+            | Self::Join(_)
+            | Self::Loop(_)
+            | Self::SetState(_)
+            | Self::Condition(_)
+            | Self::Note => None,
+        }
+    }
+
+    /// The state key that the files go to which its model makes.
+    #[must_use]
+    pub const fn files_key(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Agent(node) => node.files_key.as_ref(),
+            Self::Llm(node) => node.files_key.as_ref(),
+            Self::Start
+            | Self::Stop(_)
+            | Self::Rag(_)
+            | Self::Tool(_)
+            | Self::Mcp(_)
             | Self::Human(_)
             | Self::Fork(_)
             | Self::Join(_)

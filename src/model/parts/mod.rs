@@ -1,5 +1,10 @@
 //! Owns what a message holds beside its text, calls and files: what the model thought, what its answer rests on; and how a message is shown as a list of parts.
 
+mod file;
+pub(crate) mod sniff;
+
+pub use file::{File, HELD, NewFile};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -115,13 +120,16 @@ impl Message {
     #[must_use]
     pub fn shown_parts(&self) -> Vec<Value> {
         let text = (!self.content.is_empty()).then(|| json!({"type": "text", "text": self.content}));
+        let files = self.attachments.iter().map(|file| {
+            let size = file.size.map(|size| ("size", size));
+            let mut shown = json!({"type": "file", "storage_key": file.storage_key, "name": file.name, "media_type": file.mime_type});
+            size.into_iter().for_each(|(key, size)| shown[key] = size.into());
+            shown
+        });
         if self.role == Role::Tool {
-            let parts: Vec<Value> = text.into_iter().collect();
+            let parts: Vec<Value> = text.into_iter().chain(files).collect();
             return vec![json!({"type": "result", "call_id": self.tool_call_id, "name": self.name, "is_error": self.is_error, "parts": parts})];
         }
-        let files = self.attachments.iter().map(|file| {
-            json!({"type": "file", "storage_key": file.storage_key, "name": file.name, "media_type": file.mime_type})
-        });
         let calls = self.tool_calls.iter().map(|call| json!({"type": "call", "call_id": call.id, "name": call.name, "inputs": call.arguments}));
         let (sources, thoughts): (Vec<&Part>, Vec<&Part>) = self.parts.iter().partition(|part| matches!(part, Part::Source(_)));
         let shown = |parts: Vec<&Part>| parts.into_iter().filter_map(Part::shown).collect::<Vec<_>>();

@@ -118,6 +118,8 @@ impl Masks {
 
     fn finished(&mut self, call: &mut CallFinished) {
         call.sources.iter_mut().flat_map(Source::texts).for_each(|text| self.text(text));
+        call.warnings.iter_mut().for_each(|warning| self.text(&mut warning.message));
+        call.files.iter_mut().for_each(|file| self.text(&mut file.name));
         call.structured.iter_mut().for_each(|value| self.value(value));
         match &mut call.outcome {
             CallOutcome::Message(_) => {}
@@ -136,6 +138,7 @@ impl Masks {
     fn outcome(&mut self, outcome: &mut ToolOutcome) {
         self.value(&mut outcome.inputs);
         self.text(&mut outcome.result);
+        outcome.files.iter_mut().for_each(|file| self.text(&mut file.name));
     }
 
     /// Why something failed.

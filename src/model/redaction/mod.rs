@@ -155,6 +155,7 @@ impl Masks {
         message.tool_calls.iter_mut().for_each(|call| self.call(call));
         self.text(&mut message.content);
         message.parts.iter_mut().for_each(|part| part.each_text(|text| self.text(text)));
+        message.attachments.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| self.text(name));
         message.blocks.take_if(|blocks| blocks.spoilt_by(|value| self.value(value)));
     }
 

@@ -134,6 +134,12 @@ impl Facts {
         self.input.as_ref().is_none_or(|input| input.contains(&medium))
     }
 
+    /// It is known to make such files.
+    #[must_use]
+    pub fn makes(&self, medium: Medium) -> bool {
+        self.output.as_ref().is_some_and(|output| output.contains(&medium))
+    }
+
     /// How it is told the form of its answer.
     #[must_use]
     pub fn structured(&self) -> Structured {

@@ -3,7 +3,7 @@
 use super::super::Id;
 use super::super::event::{Entry, Event};
 use super::super::usage::Usage;
-use super::encode::{decided, fallback, pending, source, terminal};
+use super::encode::{decided, fallback, file, pending, source, terminal};
 use super::frame::{Body, Frame, StepFacts, pause_of};
 use super::json::Object;
 
@@ -21,6 +21,7 @@ impl Frame {
             Body::ToolCall { entry, index } => self.tool_call(object, entry, *index),
             Body::ToolResult(entry) => self.tool_result(object, entry),
             Body::Source { entry, index } => source(object, entry, *index),
+            Body::File { entry, index } => file(object, entry, *index),
             Body::Asked(entry) => {
                 object.plain("trace_id", run);
                 if let Some(pause) = pause_of(entry) {

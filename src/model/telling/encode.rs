@@ -92,6 +92,12 @@ impl Frame {
                 }
                 source(object, entry, *index);
             }
+            Body::File { entry, index } => {
+                if let Event::CallFinished(call) = &entry.event {
+                    self.node_only(object, call.step);
+                }
+                file(object, entry, *index);
+            }
             Body::RagQuery(entry) => self.rag_query(object, entry),
             Body::BranchStarted => self.branch(object),
             Body::BranchEnded { duration_ms } => {
@@ -230,6 +236,12 @@ pub(super) fn source(object: &mut Object<'_>, entry: &Entry, index: usize) {
     if let Some(page) = source.page {
         object.number("page", page);
     }
+}
+
+pub(super) fn file(object: &mut Object<'_>, entry: &Entry, index: usize) {
+    let Event::CallFinished(call) = &entry.event else { return };
+    let Some(file) = call.files.get(index) else { return };
+    object.put("storage_key", &file.storage_key).put("name", &file.name).put("media_type", &file.media_type).number("size", file.size);
 }
 
 pub(super) fn pending(object: &mut Object<'_>, pause: &Pause) {

@@ -14,7 +14,7 @@ use super::Tokens;
 use super::json::Object;
 
 /// The names of all events, in about the order in which a run tells them.
-pub const EVENTS: [&str; 27] = [
+pub const EVENTS: [&str; 28] = [
     "thread",
     "trace_started",
     "step_started",
@@ -25,6 +25,7 @@ pub const EVENTS: [&str; 27] = [
     "reasoning",
     "token",
     "source",
+    "file",
     "tool_call",
     "tool_result",
     "rag_query",
@@ -111,6 +112,7 @@ pub(super) enum Body {
     ToolCall { entry: Arc<Entry>, index: usize },
     ToolResult(Arc<Entry>),
     Source { entry: Arc<Entry>, index: usize },
+    File { entry: Arc<Entry>, index: usize },
     RagQuery(Arc<Entry>),
     BranchStarted,
     BranchEnded { duration_ms: u64 },
@@ -152,6 +154,7 @@ impl Body {
             | Self::ToolCall { entry, .. }
             | Self::ToolResult(entry)
             | Self::Source { entry, .. }
+            | Self::File { entry, .. }
             | Self::RagQuery(entry)
             | Self::Interrupt(entry)
             | Self::Asked(entry)
@@ -228,6 +231,7 @@ impl Frame {
             | Body::BranchEnded { .. }
             | Body::Interrupt(_)
             | Body::Source { .. }
+            | Body::File { .. }
             | Body::Terminal { .. } => 256,
         }
     }
@@ -280,6 +284,7 @@ impl Frame {
             Body::ToolCall { .. } => "tool_call",
             Body::ToolResult(_) => "tool_result",
             Body::Source { .. } => "source",
+            Body::File { .. } => "file",
             Body::RagQuery(_) => "rag_query",
             Body::BranchStarted => "branch_started",
             Body::BranchEnded { .. } => "branch_completed",

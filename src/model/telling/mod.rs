@@ -362,6 +362,9 @@ impl Telling {
         for index in ended.sources {
             self.say_body(entry.lane, Body::Source { entry: Arc::clone(entry), index });
         }
+        for index in 0..if call.is_own_answer() { call.files.len() } else { 0 } {
+            self.say_body(entry.lane, Body::File { entry: Arc::clone(entry), index });
+        }
         if ended.streamed {
             self.streaming = self.streaming.saturating_sub(1);
         }

@@ -103,6 +103,9 @@ impl Frame {
             object.put("result", &outcome.result);
         }
         object.flag("is_error", outcome.is_error).flag("skipped", outcome.skipped).number("duration_ms", *duration_ms);
+        if !outcome.files.is_empty() {
+            object.put("files", &outcome.files);
+        }
         if let Some(parent) = &outcome.parent_call_id {
             object.put("parent_call_id", parent);
         }

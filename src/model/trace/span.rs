@@ -112,7 +112,11 @@ impl Span {
         match &call.outcome {
             CallOutcome::Message(part) => self.answer = Some(Arc::clone(part)),
             CallOutcome::Tool(outcome) => {
-                self.output = Some(json!({"result": outcome.result, "is_error": outcome.is_error, "skipped": outcome.skipped}));
+                let mut output = json!({"result": outcome.result, "is_error": outcome.is_error, "skipped": outcome.skipped});
+                if !outcome.files.is_empty() {
+                    output["files"] = json!(outcome.files);
+                }
+                self.output = Some(output);
                 if outcome.abandoned {
                     self.status = "cancelled";
                 } else if outcome.is_error {

@@ -45,7 +45,7 @@ pub(super) fn turns(messages: &[Message], media: &[Media]) -> Vec<Value> {
             Role::System => continue,
             Role::User => ("user", user(message, media)),
             Role::Assistant => ("assistant", said(message)),
-            Role::Tool => ("user", vec![result(message)]),
+            Role::Tool => ("user", vec![result(message, media)]),
         };
         match turns.last_mut().filter(|last| last.0 == role) {
             Some(last) => last.1.extend(blocks),
@@ -70,9 +70,17 @@ fn user(message: &Message, media: &[Media]) -> Vec<Value> {
     files::of(message, media).map(file_block).chain(text).collect()
 }
 
-fn result(message: &Message) -> Value {
+fn result(message: &Message, media: &[Media]) -> Value {
     let called = message.tool_call_id.as_deref().unwrap_or_default();
-    let mut result = json!({"type": "tool_result", "tool_use_id": id(called), "content": message.content});
+    let files: Vec<Value> = files::of(message, media).map(file_block).collect();
+    let content: Value = match files.is_empty() {
+        true => message.content.as_str().into(),
+        false => {
+            let text = (!message.content.trim().is_empty()).then(|| Blocks::text(&message.content, None));
+            text.into_iter().chain(files).collect()
+        }
+    };
+    let mut result = json!({"type": "tool_result", "tool_use_id": id(called), "content": content});
     if let (true, Some(result)) = (message.is_error, result.as_object_mut()) {
         result.insert("is_error".into(), true.into());
     }

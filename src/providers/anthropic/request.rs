@@ -8,7 +8,11 @@ use super::model::{self, Thinking};
 use super::{KIND, blocks, marks};
 use crate::model::agent::ToolChoice;
 use crate::model::registry::{Facts, Structured};
+use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, NativeTool, instruct, strict};
+
+/// Results may hold files; its models make none.
+const TAKES: Takes = Takes { results: true, answers: None };
 
 /// The last version that takes `temperature` and `top_p`.
 pub(in crate::providers) const SAMPLING: &str = "2023-06-01";
@@ -32,7 +36,7 @@ pub(in crate::providers) fn body(request: &ChatRequest, version: &str) -> Value 
     if !system.is_empty() {
         body.insert("system".into(), system.into());
     }
-    body.insert("messages".into(), blocks::turns(&request.messages, &request.media).into());
+    body.insert("messages".into(), blocks::turns(&files::carried(&request.messages, TAKES), &request.media).into());
     add_tools(&mut body, request);
     let thinks = add_limits(&mut body, request, &facts, format);
     if !thinks && version <= SAMPLING {

@@ -124,7 +124,7 @@ impl Reading for Speech {
             blocks.pop();
         }
         let own = special.then_some(Value::Array(blocks));
-        let mut reply = Parts { text, calls, thoughts, sources, own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        let mut reply = Parts { text, calls, thoughts, sources, files: Vec::new(), own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));

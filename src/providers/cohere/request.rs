@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::FAMILY;
 use crate::model::agent::ToolChoice;
 use crate::model::chat::{Message, Role};
-use crate::providers::files::{self, File, Kind};
+use crate::providers::files::{self, File, Kind, Takes};
 use crate::providers::openai::request::call;
 use crate::providers::{ChatRequest, Media, instruct, subset};
 
@@ -31,8 +31,9 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     let native = request.schema.as_ref().filter(|schema| request.tools.is_empty() && is_takeable(schema));
-    let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&request.messages, schema));
-    let messages = told.as_deref().unwrap_or(&request.messages);
+    let carried = files::carried(&request.messages, Takes::default());
+    let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&carried, schema));
+    let messages = told.as_deref().unwrap_or(&carried);
     body.insert("messages".into(), messages.iter().filter(|one| says(one)).map(|one| message(one, &request.media)).collect());
     let tools: Vec<Value> = request.tools.iter().map(|tool| {
         json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})

@@ -92,7 +92,7 @@ impl Reading for Talk {
         }
         let own = (!own.is_empty()).then_some(Value::Object(own));
         let calls = self.calls.into_values().map(|call| reply::tool_call(call.id, call.name, &call.arguments)).collect();
-        Parts { text: self.text, calls, thoughts, sources: Sources::default(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
+        Parts { text: self.text, calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
     }
 }
 

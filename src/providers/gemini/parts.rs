@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::parts::{HELD, NewFile};
 use crate::providers::Media;
 use crate::providers::files::{self, File, Kind};
 use crate::providers::own::{self, Pieces, Sort};
@@ -21,6 +22,7 @@ impl Pieces for Parts {
         match (part.get("functionCall"), part.get("text")) {
             (Some(_), _) => Sort::Call,
             (None, Some(Value::String(text))) if !is_thought(part) => Sort::Text(text.into()),
+            (None, _) if part.get(HELD).is_some() => Sort::File,
             (None, _) => Sort::Own,
         }
     }
@@ -66,7 +68,7 @@ pub(super) fn contents(messages: &[Message], media: &[Media]) -> Vec<Value> {
         let (role, parts) = match message.role {
             Role::System => continue,
             Role::User => ("user", user(message, media)),
-            Role::Assistant => ("model", said(message, &mut ids)),
+            Role::Assistant => ("model", said(message, media, &mut ids)),
             Role::Tool => ("user", vec![result(message, &ids)]),
         };
         match contents.last_mut().filter(|last| last.0 == role) {
@@ -79,11 +81,39 @@ pub(super) fn contents(messages: &[Message], media: &[Media]) -> Vec<Value> {
 }
 
 /// What the model said, and under which id, if any, it knows each of its calls.
-fn said<'a>(message: &'a Message, ids: &mut HashMap<&'a str, Option<String>>) -> Vec<Value> {
-    let parts = own::pieces::<Parts>(message);
+fn said<'a>(message: &'a Message, media: &[Media], ids: &mut HashMap<&'a str, Option<String>>) -> Vec<Value> {
+    let mut parts = own::pieces::<Parts>(message);
+    parts.retain_mut(|part| part.get(HELD).is_none() || put_back(part, message, media));
     let known = parts.iter().filter_map(|part| part.get("functionCall")).map(|call| call.get("id")?.as_str().map(str::to_owned));
     ids.extend(message.tool_calls.iter().map(|call| call.id.as_str()).zip(known));
     parts
+}
+
+/// A picture or a sound goes back where it was, with its signature; false when its bytes are not sent.
+fn put_back(part: &mut Value, message: &Message, media: &[Media]) -> bool {
+    let Some(file) = files::held(part, message, media) else { return false };
+    let mut told = file_part(file);
+    if let (Some(signature), Some(told)) = (part.get("thoughtSignature"), told.as_object_mut()) {
+        told.insert("thoughtSignature".into(), signature.clone());
+    }
+    *part = told;
+    true
+}
+
+/// Takes the files out of the parts of an answer, and leaves their places there. Drafts that belong to a thought are no part of it.
+pub(super) fn take_files(parts: &mut Vec<Value>) -> Vec<NewFile> {
+    let mut files = Vec::new();
+    parts.retain_mut(|part| {
+        let thought = is_thought(part);
+        let Some(inline) = part.get("inlineData") else { return true };
+        let file = NewFile::of_base64(inline.get("displayName").and_then(Value::as_str), text(inline, "mimeType"), text(inline, "data"));
+        let (Some(file), Some(part), false) = (file, part.as_object_mut(), thought) else { return false };
+        part.remove("inlineData");
+        part.insert(HELD.into(), files.len().into());
+        files.push(file);
+        true
+    });
+    files
 }
 
 fn result(message: &Message, ids: &HashMap<&str, Option<String>>) -> Value {

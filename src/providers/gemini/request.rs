@@ -5,7 +5,11 @@ use serde_json::{Map, Value, json};
 use super::{FAMILY, model, parts, unsigned};
 use crate::model::agent::ToolChoice;
 use crate::model::registry::{Facts, Structured};
+use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, instruct, subset};
+
+/// Files of results follow them.
+const TAKES: Takes = Takes { results: false, answers: Some(FAMILY) };
 
 /// What a schema may say; the rest is checked when the answer is there.
 const KEYWORDS: [&str; 21] = [
@@ -42,7 +46,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     if !instructions.is_empty() {
         body.insert("systemInstruction".into(), json!({"parts": [{"text": instructions}]}));
     }
-    let mut contents = parts::contents(&request.messages, &request.media);
+    let mut contents = parts::contents(&files::carried(&request.messages, TAKES), &request.media);
     unsigned::mark(&mut contents, &facts);
     body.insert("contents".into(), contents.into());
     add_tools(&mut body, request);

@@ -77,15 +77,16 @@ impl Reading for Candidate {
         self.tokens
     }
 
-    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+    fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         if self.blocked {
             return Err(reply::filtered(&self.explanation));
         }
         let calls: Vec<ToolCall> = self.parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect();
         let text: String =
             self.parts.iter().filter(|part| matches!(Parts::sort(part), Sort::Text(_))).map(|part| text(part, "text")).collect();
+        let files = parts::take_files(&mut self.parts);
         let reason = self.finish.as_str();
-        if calls.is_empty() && (SPOILT.contains(&reason) || (text.is_empty() && UNTOLD.contains(&reason))) {
+        if calls.is_empty() && (SPOILT.contains(&reason) || (text.is_empty() && files.is_empty() && UNTOLD.contains(&reason))) {
             let told = if self.explanation.is_empty() { &self.finish } else { &self.explanation };
             return Err(ProviderFailure::new(FaultCode::ProviderProtocol, format!("the model spoilt its answer: {told}")));
         }
@@ -95,10 +96,10 @@ impl Reading for Candidate {
             filter if FILTERS.contains(&filter) => Finish::ContentFilter,
             _ => Finish::Other,
         };
-        let special = |part: &Value| matches!(Parts::sort(part), Sort::Own) || part.get("thoughtSignature").is_some();
+        let special = |part: &Value| matches!(Parts::sort(part), Sort::Own | Sort::File) || part.get("thoughtSignature").is_some();
         let thoughts = self.parts.iter().filter(|part| parts::is_thought(part)).map(|part| Part::reasoning(reply::text(part, "text"))).collect();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        reply::Parts { text, calls, thoughts, sources: self.sources, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
+        reply::Parts { text, calls, thoughts, sources: self.sources, files, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 
@@ -114,7 +115,7 @@ impl Candidate {
             match Parts::sort(part) {
                 Sort::Text(said) if !said.is_empty() => deltas(Delta::Text(said.into_owned())),
                 Sort::Own if parts::is_thought(part) => deltas(Delta::Reasoning(text(part, "text").to_owned())),
-                Sort::Text(_) | Sort::Call | Sort::Own => {}
+                Sort::Text(_) | Sort::Call | Sort::File | Sort::Own => {}
             }
         }
         self.sources.grounded(candidate);

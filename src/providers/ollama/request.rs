@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
 use crate::model::registry::{Facts, Reasoning};
-use crate::providers::files::{self, Kind};
+use crate::providers::files::{self, Kind, Takes};
 use crate::providers::reply::object;
 use crate::providers::{ChatRequest, Media, instruct};
 
@@ -14,8 +14,9 @@ pub(in crate::providers) fn body(request: &ChatRequest, window: Option<u64>) -> 
     body.insert("model".into(), request.model.as_str().into());
     // A format binds every token, so that a model could call no tool.
     let native = request.schema.as_ref().filter(|_| request.tools.is_empty());
-    let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&request.messages, schema));
-    let messages = told.as_deref().unwrap_or(&request.messages);
+    let carried = files::carried(&request.messages, Takes::default());
+    let told = request.schema.as_ref().filter(|_| native.is_none()).map(|schema| instruct::with_schema(&carried, schema));
+    let messages = told.as_deref().unwrap_or(&carried);
     body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media)).collect());
     let tools: Vec<Value> = request.tools.iter().map(|tool| {
         json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.input_schema}})

@@ -63,7 +63,7 @@ impl Reading for Talk {
             "length" => Finish::Length,
             _ => Finish::Other,
         };
-        let parts = Parts { text: self.text, calls: self.calls, thoughts, sources: Sources::default(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text: self.text, calls: self.calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
         parts.into_reply(FAMILY, request)
     }
 }

@@ -7,7 +7,8 @@ use super::dialect::{Dialect, Structure};
 use super::own;
 use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::chat::{Message, Role, ToolCall};
-use crate::providers::files::{self, File, Kind};
+use crate::providers::files::{self, File, Kind, Takes};
+use crate::model::registry::Medium;
 use crate::providers::reply::object;
 use crate::providers::{ChatRequest, Media, instruct, strict};
 
@@ -16,11 +17,15 @@ pub(in crate::providers) fn body(request: &ChatRequest, dialect: &Dialect) -> Va
     body.insert("model".into(), dialect.name(&request.model).into());
     let format = format(request, dialect);
     let told = format.as_ref().filter(|(_, structure)| *structure != Structure::Schema);
-    let messages = told.map(|(schema, _)| instruct::with_schema(&request.messages, schema));
-    let messages = messages.as_deref().unwrap_or(&request.messages);
+    let carried = files::carried(&request.messages, Takes::default());
+    let messages = told.map(|(schema, _)| instruct::with_schema(&carried, schema));
+    let messages = messages.as_deref().unwrap_or(&carried);
     body.insert("messages".into(), messages.iter().map(|one| message(one, &request.media, dialect)).collect());
     add_tools(&mut body, request);
     add_parameters(&mut body, &request.parameters, dialect);
+    if dialect.kind == "openrouter" && request.facts(&dialect.kind).makes(Medium::Image) {
+        body.insert("modalities".into(), json!(["image", "text"]));
+    }
     if let Some((schema, structure)) = format {
         add_format(&mut body, schema, structure, dialect);
     }

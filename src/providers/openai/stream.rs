@@ -8,7 +8,7 @@ use super::answer::{self, Fragments};
 use super::dialect::Dialect;
 use super::own;
 use crate::model::chat::Tokens;
-use crate::model::parts::Part;
+use crate::model::parts::{NewFile, Part};
 use crate::model::usage::Picos;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts};
@@ -80,6 +80,7 @@ pub(super) struct Speech<'a> {
     thought: String,
     encrypted: bool,
     sources: Sources,
+    files: Vec<NewFile>,
     own: Map<String, Value>,
     calls: Fragments,
     finish: Option<String>,
@@ -142,7 +143,7 @@ impl Reading for Speech<'_> {
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
         let mut thoughts = thoughts::told(&self.thought);
         thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
+        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: self.files, own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
     }
 }
@@ -151,7 +152,7 @@ impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
         let (text, refusal, thought) = (String::new(), String::new(), String::new());
-        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
+        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
@@ -169,6 +170,16 @@ impl<'a> Speech<'a> {
         Ok(())
     }
 
+    /// Pictures come whole, in a message or in a piece of one; the same one may come again at the end.
+    fn add_pictures(&mut self, message: &Value) {
+        let images = message.get("images").and_then(Value::as_array).into_iter().flatten();
+        for url in images.filter_map(|image| reply::at(image, &["image_url", "url"])?.as_str()) {
+            if let Some(file) = NewFile::of_data_url(url).filter(|file| !self.files.contains(file)) {
+                self.files.push(file);
+            }
+        }
+    }
+
     fn take_choice(&mut self, choice: &Choice, message: Option<&Value>, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         self.spoke = true;
         if let Some(finish) = choice.finish.as_ref().and_then(Value::as_str).filter(|finish| !finish.is_empty()) {
@@ -182,6 +193,7 @@ impl<'a> Speech<'a> {
             self.thought.push_str(&thought);
             deltas(Delta::Reasoning(thought));
         }
+        self.add_pictures(message);
         self.sources.annotated(message.get("annotations"));
         let text = answer::content(message.get("content"));
         if !text.is_empty() {

@@ -4,10 +4,14 @@ use serde_json::{Value, json};
 
 use super::FAMILY;
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::parts::{HELD, NewFile};
 use crate::providers::Media;
 use crate::providers::files::{self, File, Kind};
 use crate::providers::own::{self, Pieces, Sort};
 use crate::providers::reply::{object, text};
+
+/// A picture that the model made.
+pub(super) const IMAGE: &str = "image_generation_call";
 
 /// The items of an assistant message.
 pub(super) struct Items;
@@ -19,6 +23,7 @@ impl Pieces for Items {
         match text(item, "type") {
             "message" => Sort::Text(spoken(item).into()),
             "function_call" => Sort::Call,
+            IMAGE => Sort::File,
             _ => Sort::Own,
         }
     }
@@ -69,11 +74,40 @@ pub(super) fn of(message: &Message, media: &[Media]) -> Vec<Value> {
     match message.role {
         Role::System => Vec::new(),
         Role::User => vec![json!({"role": "user", "content": content(message, media)})],
-        Role::Assistant => own::pieces::<Items>(message),
+        Role::Assistant => said(message, media),
         Role::Tool => {
             vec![json!({"type": "function_call_output", "call_id": message.tool_call_id, "output": message.content})]
         }
     }
+}
+
+fn said(message: &Message, media: &[Media]) -> Vec<Value> {
+    let mut items = own::pieces::<Items>(message);
+    items.retain_mut(|item| {
+        if text(item, "type") != IMAGE {
+            return true;
+        }
+        let Some(file) = files::held(item, message, media).filter(|file| file.kind() == Kind::Image) else { return false };
+        *item = json!({"type": IMAGE, "id": item["id"], "status": "completed", "result": file.base64()});
+        true
+    });
+    items
+}
+
+/// Takes the pictures out of the items of an answer, and leaves their places there.
+pub(super) fn take_files(items: &mut Vec<Value>) -> Vec<NewFile> {
+    let mut files = Vec::new();
+    items.retain_mut(|item| {
+        if text(item, "type") != IMAGE {
+            return true;
+        }
+        let format = item.get("output_format").and_then(Value::as_str).unwrap_or("png");
+        let Some(file) = NewFile::of_base64(None, &format!("image/{format}"), text(item, "result")) else { return false };
+        *item = json!({"type": IMAGE, "id": item["id"], HELD: files.len()});
+        files.push(file);
+        true
+    });
+    files
 }
 
 fn content(message: &Message, media: &[Media]) -> Value {

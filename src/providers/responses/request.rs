@@ -6,7 +6,11 @@ use super::{FAMILY, items};
 use crate::model::agent::{Parameters, ToolChoice};
 use crate::model::registry::{Reasoning, Structured};
 use crate::providers::openai::request::strictly;
+use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, NativeTool, instruct};
+
+/// Files of results follow them.
+const TAKES: Takes = Takes { results: false, answers: Some(FAMILY) };
 
 pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     let mut body = Map::new();
@@ -18,7 +22,7 @@ pub(in crate::providers) fn body(request: &ChatRequest) -> Value {
     if !instructions.is_empty() {
         body.insert("instructions".into(), instructions.into());
     }
-    body.insert("input".into(), request.messages.iter().flat_map(|message| items::of(message, &request.media)).collect());
+    body.insert("input".into(), files::carried(&request.messages, TAKES).iter().flat_map(|message| items::of(message, &request.media)).collect());
     // Nothing is kept at the provider, so reasoning has to travel with the conversation.
     body.insert("store".into(), false.into());
     if reasons(request) {

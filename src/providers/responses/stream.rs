@@ -63,7 +63,7 @@ impl Reading for Response {
         self.tokens
     }
 
-    fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+    fn end(mut self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
         let refused: String = self.items.iter().map(items::refused).collect();
         let text = self.told;
         if text.is_empty() && !refused.is_empty() {
@@ -75,8 +75,9 @@ impl Reading for Response {
             "content_filter" => Finish::ContentFilter,
             _ => Finish::Length,
         };
+        let files = items::take_files(&mut self.items);
         let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
-        Parts { text, calls, thoughts, sources, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 
@@ -170,7 +171,8 @@ fn own(items: Vec<Value>) -> Option<Value> {
     let mut items: Vec<Value> = items.into_iter().filter(lasts).collect();
     if !all {
         // Under its id an item is refused without the reasoning that it came with.
-        items.iter_mut().filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("id")));
+        let named = items.iter_mut().filter(|item| text(item, "type") != items::IMAGE);
+        named.filter_map(Value::as_object_mut).for_each(|item| drop(item.remove("id")));
     }
     let special = |item: &Value| !matches!(text(item, "type"), "message" | "function_call") || item.get("phase").is_some();
     items.iter().any(special).then(|| json!(items))

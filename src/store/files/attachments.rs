@@ -25,6 +25,15 @@ pub struct AttachmentRow {
     pub used: bool,
 }
 
+/// A file that is stored together with the entry of a log that names it.
+#[derive(Clone, Debug)]
+pub struct KeptFile {
+    /// What is known of it.
+    pub row: AttachmentRow,
+    /// Its bytes; none when they are kept elsewhere, and there already.
+    pub content: Option<bytes::Bytes>,
+}
+
 impl AttachmentRow {
     /// Its uploader may read it, and everyone of the tenant once a run or a message refers to it.
     #[must_use]

@@ -20,7 +20,7 @@ use super::threads::{self, Begun, MessageRow};
 use super::usage::{self, SpanRow};
 use crate::model::event::{EntityKind, Entry, LaneId, PartHash, Seq};
 use crate::model::{Id, Timestamp};
-use crate::store::files::attachments;
+use crate::store::files::attachments::{self, KeptFile};
 use crate::store::threads::remembered::Forgotten;
 use crate::store::threads::remembered;
 use crate::store::upkeep::idempotency::RequestKey;
@@ -63,6 +63,8 @@ pub struct Append {
     pub children: Vec<RunRow>,
     /// Node results that may be used again.
     pub checkpoints: Vec<CheckpointRow>,
+    /// Files that are made with these entries.
+    pub kept: Vec<KeptFile>,
     /// Storage keys of files that the run refers to.
     pub files: Vec<Arc<str>>,
     /// What the host is told until it has answered.
@@ -90,6 +92,7 @@ impl Append {
             forgotten: Forgotten::none(),
             children: Vec::new(),
             checkpoints: Vec::new(),
+            kept: Vec::new(),
             files: Vec::new(),
             outbox: Vec::new(),
         }
@@ -174,6 +177,9 @@ pub fn append(tx: &mut Tx<'_>, append: &Append) -> Result<Appended, StoreError> 
     remembered::append(tx, &append.tenant, run.no, &append.messages)?;
     for checkpoint in &append.checkpoints {
         checkpoints::store(tx, &append.tenant, checkpoint)?;
+    }
+    for file in &append.kept {
+        attachments::insert(tx, &append.tenant, &file.row, file.content.as_deref())?;
     }
     for file in &append.files {
         attachments::refer(tx, &append.tenant, file, "run", &append.run.text())?;

@@ -29,7 +29,12 @@ impl Studio {
         let reply = self.on_runtime(async move { Ok(answer(&tool, arguments, &caller).await.capped(most)) }).await?;
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let result = serde_json::from_str(&reply.text).unwrap_or(Value::String(reply.text));
-        Ok(json!({"result": result, "is_error": reply.is_error, "duration_ms": took}))
+        let mut told = json!({"result": result, "is_error": reply.is_error, "duration_ms": took});
+        if !reply.files.is_empty() {
+            let files = reply.files.iter().map(|file| json!({"name": file.name, "media_type": file.media_type, "size": file.bytes.len()}));
+            told["files"] = files.collect();
+        }
+        Ok(told)
     }
 }
 

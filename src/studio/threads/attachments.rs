@@ -10,14 +10,13 @@ use serde_json::{Value, json};
 use crate::error::{Error, Kind, Result};
 use crate::model::Timestamp;
 use crate::model::chat::Attachment;
+use crate::model::parts::sniff::{self, FileType, plain_name};
 use crate::store::files::attachments as table;
 use crate::store::files::attachments::AttachmentRow;
 use crate::store::files::folder::FileRoom;
 use crate::store::{StoreError, Tx};
 use crate::studio::reach::{Refusal, user_id};
 use crate::studio::runs::requests::AttachmentInput;
-use crate::studio::threads::sniff::FileType;
-use crate::studio::threads::sniff;
 use crate::studio::{Scope, Studio};
 
 /// Within this many milliseconds the bytes of a file that comes are a file, or they are removed.
@@ -69,13 +68,6 @@ fn admit(upload: &Upload, limit_kb: u64) -> Result<FileType> {
     }
 }
 
-/// The last part of a name, without control characters.
-pub(in crate::studio) fn plain_name(name: &str) -> Option<String> {
-    let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let name: String = last.chars().filter(|letter| !letter.is_control()).take(255).collect();
-    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
-}
-
 /// A file of this tenant that this user may read: the uploader, and anyone once a run or message refers to it.
 fn readable(tx: &mut Tx<'_>, tenant: &str, user: Option<&str>, key: &str) -> Result<AttachmentRow, Refusal> {
     let row = table::get(tx, tenant, key)?;
@@ -101,6 +93,7 @@ pub fn known_files(tx: &mut Tx<'_>, scope: &Scope, given: &[AttachmentInput]) ->
             mime_type: row.mime_type,
             storage_key: row.storage_key,
             name: input.name.clone().or(row.name),
+            size: None,
         });
     }
     Ok(Ok(files))

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::model::Id;
 use crate::model::chat::{Message, Role, ToolCall};
+use crate::model::parts::File;
 use crate::store::Tx;
 use crate::store::threads::{self, MessageRow};
 use crate::studio::lists::{ListQuery, Page};
@@ -61,8 +62,12 @@ fn calls_shown(worked: Vec<MessageRow>) -> Calls {
     }
     let told = |(place, call): &Asked| {
         let result = results.get(place);
-        json!({"call_id": call.id, "name": call.name, "inputs": call.arguments, "result": result.map(|result| &result.content),
-            "is_error": result.is_some_and(|result| result.is_error)})
+        let mut told = json!({"call_id": call.id, "name": call.name, "inputs": call.arguments, "result": result.map(|result| &result.content),
+            "is_error": result.is_some_and(|result| result.is_error)});
+        if let Some(result) = result.filter(|result| !result.attachments.is_empty()) {
+            told["files"] = json!(result.attachments.iter().map(File::from).collect::<Vec<_>>());
+        }
+        told
     };
     shown.into_iter().map(|(id, calls)| (id, calls.iter().map(told).collect())).collect()
 }

@@ -2,7 +2,6 @@
 
 pub mod attachments;
 pub(in crate::studio) mod messages;
-pub(in crate::studio) mod sniff;
 
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,25 @@
 //! Owns what the result of a call becomes: structured content as JSON, else the texts, other content described.
 
+use crate::model::parts::NewFile;
+use crate::model::parts::sniff::sniff;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// The files of a result that may be kept; others are only described.
+pub(super) fn files_of(result: &CallToolResult) -> Vec<NewFile> {
+    let files = result.content.iter().filter_map(|block| match block {
+        ContentBlock::Image(image) => NewFile::of_base64(None, &image.mime_type, &image.data),
+        ContentBlock::Audio(audio) => NewFile::of_base64(None, &audio.mime_type, &audio.data),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+                let name = uri.rsplit('/').next().filter(|name| !name.is_empty());
+                NewFile::of_base64(name, mime_type.as_deref().unwrap_or_default(), blob)
+            }
+            _ => None,
+        },
+        _ => None,
+    });
+    files.filter(|file| sniff(&file.bytes, Some(&file.media_type), file.name.as_deref()).is_some()).collect()
+}
 
 /// Base64 needs four letters for three bytes.
 const fn bytes_of(base64: &str) -> usize {

@@ -124,7 +124,9 @@ impl Link {
             match called {
                 Ok(Replied::Result(result)) => {
                     let (text, is_error) = (self.told(&content::text_of(&result)), result.is_error.unwrap_or(false));
-                    return ToolReply { text, is_error, ..ToolReply::default() };
+                    let mut files = content::files_of(&result);
+                    files.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| *name = self.told(name));
+                    return ToolReply { text, is_error, files, ..ToolReply::default() };
                 }
                 Ok(Replied::Asked(mut asked)) => {
                     asked.questions.iter_mut().for_each(|question| question.message = self.told(&question.message));

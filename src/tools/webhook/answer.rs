@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::sending::Answer;
 use crate::config::Secret;
 use crate::secrets::masking;
-use crate::tools::ToolReply;
+use crate::tools::{ToolReply, parts};
 
 /// What is kept of an answer that tells an error.
 const ERROR: usize = 4 << 10;
@@ -25,6 +25,16 @@ pub(super) fn reply(answer: &Answer) -> ToolReply {
     }
     let text = String::from_utf8_lossy(&answer.body);
     let text = text.trim_start_matches('\u{feff}');
+    if parts::begins(text.as_bytes()) {
+        match serde_json::from_str(text) {
+            Ok(value) => {
+                if let Some(reply) = parts::read(&value) {
+                    return reply;
+                }
+            }
+            Err(_) => return ToolReply::error(format!("the webhook's `{}` are no whole JSON, or too large; nothing of them was kept", parts::MEMBER)),
+        }
+    }
     let is_json = serde_json::from_str::<&RawValue>(text).is_ok();
     ToolReply { text: if is_json { compact(text) } else { text.to_owned() }, ..ToolReply::default() }
 }
@@ -47,7 +57,9 @@ fn compact(json: &str) -> String {
 
 /// A server may send back what it was sent: masked before it is cut, so that no part of a secret stays at the edge.
 pub(super) fn masked(mut reply: ToolReply, secrets: &[Secret]) -> ToolReply {
-    reply.text = masking::masked(&reply.text, secrets.iter().map(|secret| &*secret.0));
+    let told = |text: &str| masking::masked(text, secrets.iter().map(|secret| &*secret.0));
+    reply.text = told(&reply.text);
+    reply.files.iter_mut().filter_map(|file| file.name.as_mut()).for_each(|name| *name = told(name));
     if reply.is_error && reply.text.len() > ERROR {
         let end = reply.text.floor_char_boundary(ERROR);
         reply.text.truncate(end);

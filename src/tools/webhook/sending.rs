@@ -5,13 +5,15 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::{Response, Url};
 
-use crate::tools::ToolReply;
+use crate::tools::{ToolReply, parts};
 use crate::tools::guard::{self, GuardedClient};
 
 /// Redirects that are followed.
 const REDIRECTS: usize = 5;
 /// What is read of an answer; the rest is cut.
 const ANSWER: usize = 8 << 20;
+/// What is read of an answer that holds files, which are not kept as text.
+const FILES: usize = 32 << 20;
 /// What is read of an answer that tells an error; less of it is kept once secrets are masked.
 const ERROR: usize = 16 << 10;
 
@@ -105,11 +107,16 @@ fn follow(request: &mut Request, url: Url, status: StatusCode) {
 async fn read(mut response: Response) -> Result<Answer, ToolReply> {
     let status = response.status();
     let content_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
-    let most = if status.is_success() { ANSWER } else { ERROR };
+    let mut most = if status.is_success() { ANSWER } else { ERROR };
     let mut body = BytesMut::new();
     while body.len() < most {
         match response.chunk().await {
-            Ok(Some(piece)) => body.extend_from_slice(&piece[..piece.len().min(most - body.len())]),
+            Ok(Some(piece)) => {
+                body.extend_from_slice(&piece[..piece.len().min(most - body.len())]);
+                if most == ANSWER && parts::begins(&body) {
+                    most = FILES;
+                }
+            }
             Ok(None) => break,
             Err(_) if !status.is_success() => break,
             Err(problem) => return Err(ToolReply::unanswered(format!("the webhook's answer was cut off: {}", guard::why(&problem)))),

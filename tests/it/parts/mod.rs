@@ -1,5 +1,6 @@
 //! What models think: told as it comes, kept for their provider, sent back to it once, shown in traces and threads, and part of no answer.
 
+mod files;
 mod server;
 
 use serde_json::{Value, json};

@@ -194,6 +194,50 @@ pub static CITING: Family = Family {
     never_shown: &[],
 };
 
+/// A picture of one dot.
+pub const PICTURE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+/// Families whose models make pictures; `PICTURE` stands for one.
+pub const PAINTERS: &[Family] = &[
+    Family {
+        kind: "gemini",
+        model: "gemini-3-pro-image-preview",
+        calls: &[
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"ZHJhZnQ="},"thought":true},{"text":"A dot."}]}}]}"#,
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"inlineData":{"mimeType":"image/png","data":"PICTURE"},"thoughtSignature":"CiQB-dot"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1290}}"#,
+        ],
+        ends: &[],
+        sent_back: &["CiQB-dot", "A dot.", r#""role":"model""#],
+        never_shown: &[],
+    },
+    Family {
+        kind: "openai-responses",
+        model: "gpt-5.2",
+        calls: &[
+            r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"image_generation_call","id":"ig_1","status":"in_progress"}}"#,
+            r#"{"type":"response.image_generation_call.partial_image","item_id":"ig_1","output_index":0,"partial_image_index":0,"partial_image_b64":"ZHJhZnQ="}"#,
+            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"image_generation_call","id":"ig_1","status":"completed","output_format":"png","revised_prompt":"A dot","result":"PICTURE"}}"#,
+            r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":9,"output_tokens":8}}}"#,
+        ],
+        ends: &[],
+        sent_back: &["ig_1", "image_generation_call"],
+        never_shown: &[],
+    },
+    Family {
+        kind: "openrouter",
+        model: "google/gemini-2.5-flash-image",
+        calls: &[
+            r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"A dot."}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"images":[{"type":"image_url","index":0,"image_url":{"url":"data:image/png;base64,PICTURE"}}]}}]}"#,
+            r#"{"choices":[{"index":0,"delta":{"images":[{"type":"image_url","index":0,"image_url":{"url":"data:image/png;base64,PICTURE"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":8}}"#,
+            "[DONE]",
+        ],
+        ends: &[],
+        sent_back: &["A dot.", r#""type":"image_url""#],
+        never_shown: &[],
+    },
+];
+
 /// A server of a family: it calls a tool until it has a result.
 #[derive(Clone)]
 pub struct Server {
@@ -272,6 +316,7 @@ async fn answer(State(server): State<Server>, body: Bytes) -> Response {
     let frames = if has_result { server.family.ends } else { server.family.calls };
     let lines = server.family.kind == "ollama";
     let told = frames.iter().map(|frame| if lines { format!("{frame}\n") } else { format!("data: {frame}\n\n") }).collect::<String>();
+    let told = told.replace("PICTURE", PICTURE);
     let told = told.replace("One and one.", &server.said[0]).replace("Two it is.", &server.said[1]);
     // Thoughts that come in pieces.
     let told = if server.said[0] == "One and one." { told } else { told.replace("One and ", "").replace("\"one.\"", &format!("\"{}\"", server.said[0])) };

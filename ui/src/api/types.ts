@@ -143,6 +143,7 @@ export interface ToolCall {
   inputs: Record<string, unknown>;
   result: string | null;
   is_error?: boolean;
+  files?: unknown;
 }
 export type Message = In<api.Message, { attachments: api.Attachment[]; tool_calls?: ToolCall[]; parts?: unknown }>;
 

@@ -6,6 +6,7 @@ import { t } from '../i18n';
 import { bytes } from '../i18n/figures';
 import { Button } from '../parts/button';
 import { Icon } from '../parts/icons';
+import { MadeFiles } from '../parts/made';
 import { Markdown } from '../parts/markdown';
 import { Tabs } from '../parts/tabs';
 import { toast, toastError } from '../parts/toast';
@@ -108,6 +109,7 @@ function Chat({ onRun }: { onRun: (message: string) => void }): ReactElement {
             <Markdown text={view.reply} />
           </div>
         )}
+        <MadeFiles files={view.order.flatMap((id) => view.steps[id]?.files ?? [])} />
         {view.status === 'completed' && !view.reply && <p className="mut small">{t('run.noreply')}</p>}
         {view.error && (
           <div className="note-box fail" role="alert">

@@ -4,6 +4,7 @@ import { useState, type ReactElement } from 'react';
 import type { GraphNode } from '../api/types';
 import { t } from '../i18n';
 import { count, duration, money } from '../i18n/figures';
+import { MadeFiles } from '../parts/made';
 import { Button } from '../parts/button';
 import { callText, Code } from '../parts/code';
 import { ChangesList } from '../parts/diff';
@@ -72,6 +73,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
           </div>
         </section>
       )}
+      <MadeFiles files={step.files} />
       {step.tools.length > 0 && (
         <section>
           <h2>{t('run.tools')}</h2>
@@ -81,6 +83,7 @@ export function RunTab({ node, step }: { node: GraphNode; step?: StepView }): Re
                 <b>{use.name}</b>({callText(use.inputs, 40)}){' '}
                 {use.skipped ? `· ${t('run.skipped')}` : use.ms !== null ? `· ${duration(use.ms)}` : ''}
               </summary>
+              <MadeFiles files={use.files} />
               <Code value={use.result ?? ''} maxHeight={200} />
             </details>
           ))}

@@ -1,5 +1,6 @@
 /** Owns what a person sees of one run: a fold of its events. */
 import type { StudioEvent } from '@wfstudio/client';
+import { madeFiles, type MadeFile } from './made';
 import { apart } from './thoughts';
 import type { Doubt, Pause, RunStatus, UsageFields, Waiting } from '../api/types';
 
@@ -13,6 +14,7 @@ export interface ToolUse {
   isError: boolean;
   skipped: boolean;
   ms: number | null;
+  files?: MadeFile[];
 }
 export interface StepView {
   id: string;
@@ -30,6 +32,7 @@ export interface StepView {
   handle: string | null;
   text: string;
   thought: string;
+  files: MadeFile[];
   deltas: number;
   firstToken: number | null;
   tools: ToolUse[];
@@ -108,6 +111,7 @@ export function blankStep(id: string, nodeId: string, at: number): StepView {
     handle: null,
     text: '',
     thought: '',
+    files: [],
     deltas: 0,
     firstToken: null,
     tools: [],
@@ -156,6 +160,11 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
       if (step) touched(view, { ...step, thought: apart(step.thought) });
       return;
     }
+    case 'file': {
+      const step = touch(view, d);
+      if (step) touched(view, { ...step, files: [...step.files, ...madeFiles([d])] });
+      return;
+    }
     case 'token': {
       const step = touch(view, d);
       if (step)
@@ -199,6 +208,7 @@ export function fold(view: RunView, event: StudioEvent, at: number): void {
         isError: d.is_error === true,
         skipped: d.skipped === true,
         ms: figure(d.duration_ms),
+        files: madeFiles(d.files),
       };
       const known = step.tools.some((u) => u.callId === use.callId);
       touched(view, {

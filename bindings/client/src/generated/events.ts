@@ -11,6 +11,7 @@ export const EVENTS = [
   'reasoning',
   'token',
   'source',
+  'file',
   'tool_call',
   'tool_result',
   'rag_query',

@@ -158,6 +158,14 @@ export type ChatEventError = {
   message: string;
 };
 
+/** A picture or a sound that the model made; stored as an attachment before it is told. */
+export type ChatEventFile = {
+  storage_key: string;
+  name: string;
+  media_type: string;
+  size: number;
+};
+
 export type ChatEventHumanInputRequired = {
   trace_id: string;
   pause_id: string;
@@ -240,6 +248,8 @@ export type ChatEventToolResult = {
   skipped: boolean;
   duration_ms: number;
   result?: string;
+  /** Stored files that came with the result. */
+  files?: StoredFile[];
   parent_call_id?: string;
   omitted_keys?: string[];
 };
@@ -251,6 +261,7 @@ export type ChatEvents = {
   token?: ChatEventToken;
   model_fallback?: ChatEventModelFallback;
   source?: ChatEventSource;
+  file?: ChatEventFile;
   tool_call?: ChatEventToolCall;
   tool_result?: ChatEventToolResult;
   human_input_required?: ChatEventHumanInputRequired;
@@ -445,6 +456,19 @@ export type EventCheckpointHit = {
   node_id: string;
   iteration: number | null;
   input_hash: string;
+  branch_id?: string;
+  branch_path?: string[];
+};
+
+/** A picture or a sound that the model made; stored as an attachment before it is told. */
+export type EventFile = {
+  trace_id: string;
+  step_id: string;
+  node_id: string;
+  storage_key: string;
+  name: string;
+  media_type: string;
+  size: number;
   branch_id?: string;
   branch_path?: string[];
 };
@@ -693,6 +717,8 @@ export type EventToolResult = {
   skipped: boolean;
   duration_ms: number;
   result?: string;
+  /** Stored files that came with the result. */
+  files?: StoredFile[];
   parent_call_id?: string;
   omitted_keys?: string[];
   branch_id?: string;
@@ -818,7 +844,6 @@ export type GraphSchema = {
 export type HostCalls = {
   'tool.call'?: {
     payload: HostToolCall;
-    /** Any JSON; a string is taken as text. */
     result?: unknown;
   };
   'tool.cancel'?: {
@@ -1143,6 +1168,7 @@ export type Message = {
     name: string;
     inputs: unknown;
     result: unknown;
+    files?: StoredFile[];
     is_error: boolean;
   }[];
   /** With `include=parts`: what the message is made of, in order, with what its run thought, called and was given since the message before. */
@@ -1611,6 +1637,13 @@ export type StepError = {
   message: string;
 };
 
+export type StoredFile = {
+  storage_key: string;
+  name: string;
+  media_type: string;
+  size: number;
+};
+
 /** The file of a template: `definition` of an agent, `graph` of a workflow. */
 export type Template = {
   meta: {
@@ -1852,6 +1885,7 @@ export type WorkflowEvents = {
   reasoning?: EventReasoning;
   token?: EventToken;
   source?: EventSource;
+  file?: EventFile;
   tool_call?: EventToolCall;
   tool_result?: EventToolResult;
   rag_query?: EventRagQuery;

@@ -94,6 +94,7 @@ module WfStudio
     REASONING = "reasoning"
     TOKEN = "token"
     SOURCE = "source"
+    FILE = "file"
     TOOL_CALL = "tool_call"
     TOOL_RESULT = "tool_result"
     RAG_QUERY = "rag_query"

@@ -52,6 +52,7 @@ public enum EventName {
     public static let reasoning = "reasoning"
     public static let token = "token"
     public static let source = "source"
+    public static let file = "file"
     public static let toolCall = "tool_call"
     public static let toolResult = "tool_result"
     public static let ragQuery = "rag_query"

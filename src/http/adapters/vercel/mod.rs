@@ -49,12 +49,19 @@ pub(super) struct Translator {
     /// Calls that it may not be told again.
     decided: HashSet<String>,
     pauses: Vec<Told>,
+    /// Where the studio is, for those outside of it.
+    place: String,
 }
 
 impl Translator {
     /// Of a run on a thread. Without an id, the client goes on with its last message.
     pub(super) fn new(run: String, thread: String, message_id: Option<String>, no_approvals: bool) -> Self {
         Self { run, thread, message_id, no_approvals, ..Self::default() }
+    }
+
+    /// Of a studio at an address, where its files are read.
+    pub(super) fn at(self, place: &str) -> Self {
+        Self { place: place.to_owned(), ..self }
     }
 
     pub(super) fn open(&self, out: &mut Vec<Value>) {
@@ -80,6 +87,7 @@ impl Translator {
             "tool_result" => self.result(&told, out),
             "rag_query" => self.sources(&told, out),
             "source" => self.source(&told, out),
+            "file" => self.file(&told, out),
             "human_input_required" | "tool_approval_required" => {
                 self.pauses.retain(|open| open.text("pause_id") != told.text("pause_id"));
                 self.pauses.push(told);
@@ -193,6 +201,12 @@ impl Translator {
             let title = if title.is_empty() { told.text("document_id") } else { title };
             json!({"type": "source-document", "sourceId": id, "mediaType": "application/octet-stream", "title": title})
         });
+    }
+
+    fn file(&mut self, told: &Told, out: &mut Vec<Value>) {
+        self.end_block(out);
+        let url = format!("{}{}?storage_key={}", self.place, crate::http::adapters::files::PATH, told.text("storage_key"));
+        out.push(json!({"type": "file", "url": url, "mediaType": told.text("media_type")}));
     }
 
     /// The client that goes on with its message has the decided calls in it; edited ones it is told again.

@@ -48,6 +48,7 @@ fn thoughts_are_blocks_of_their_own_before_the_text() {
             ("token", json!({"delta": "Yes", "publish_reply": true})),
             ("source", json!({"source_id": "s1", "kind": "url", "url": "https://a.example", "title": "A"})),
             ("source", json!({"source_id": "s2", "kind": "document", "document_id": "file-1"})),
+            ("file", json!({"storage_key": "k", "name": "image-1.png", "media_type": "image/png", "size": 70})),
             ("step_completed", step("agent")),
             ("trace_completed", json!({"reply": "Yes"})),
         ],
@@ -67,6 +68,7 @@ fn thoughts_are_blocks_of_their_own_before_the_text() {
             {"type":"text-end","id":"text-7"}
             {"type":"source-url","sourceId":"s1","url":"https://a.example","title":"A"}
             {"type":"source-document","sourceId":"s2","mediaType":"application/octet-stream","title":"file-1"}
+            {"type":"file","url":"/api/attachments/file?storage_key=k","mediaType":"image/png"}
             {"type":"finish-step"}
             {"type":"finish","finishReason":"stop","messageMetadata":{"trace_id":"R","thread_id":"T","status":"completed"}}
         "#]],

@@ -8,6 +8,7 @@ import { Button, LinkButton } from '../../parts/button';
 import { CitedList } from '../../parts/cited';
 import { callText, Code } from '../../parts/code';
 import { EntityTile, Icon, NodeTile } from '../../parts/icons';
+import { MadeFiles } from '../../parts/made';
 import { Markdown } from '../../parts/markdown';
 import { say, toast, toastError } from '../../parts/toast';
 import { Said } from '../../parts/said';
@@ -91,6 +92,7 @@ export const TurnView = memo(function TurnView({
         <ToolCard key={use.callId} use={use} />
       ))}
       {turn.text && <Markdown text={turn.text} cursor={turn.state === 'streaming'} />}
+      <MadeFiles files={turn.made} />
       <CitedList list={turn.cited} />
       {thinking && (
         <span className="st run" style={{ alignSelf: 'flex-start' }}>
@@ -252,6 +254,7 @@ export function ToolCard({ use }: { use: ToolUse }): ReactElement {
         <span className="mut small">{use.result === null ? t('status.running') : use.ms !== null ? duration(use.ms) : ''}</span>
         <Icon as={open ? ChevronDown : ChevronRight} />
       </button>
+      <MadeFiles files={use.files} />
       {open && (
         <div className="tr2">
           {callText(use.inputs).endsWith('…') && (

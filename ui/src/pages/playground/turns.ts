@@ -2,6 +2,7 @@
 import type { StudioEvent } from '@wfstudio/client';
 import type { Attachment, Doubt, Message, TraceAnswer, UsageFields, Waiting } from '../../api/types';
 import { apart, cited, sourcesOf, thoughtOf, withSource, type Cited } from '../../run/thoughts';
+import { madeFiles, type MadeFile } from '../../run/made';
 import type { ToolUse } from '../../run/view';
 
 export interface Turn {
@@ -11,6 +12,7 @@ export interface Turn {
   thought: string;
   cited: Cited[];
   files: Attachment[];
+  made: MadeFile[];
   tools: ToolUse[];
   trace: string | null;
   /** `lost`: it may go on, and is not followed any more. */
@@ -48,6 +50,7 @@ export const newTurn = (role: Turn['role'], text: string, more: Partial<Turn> = 
   thought: '',
   cited: [],
   files: [],
+  made: [],
   tools: [],
   trace: null,
   state: 'stored',
@@ -71,6 +74,7 @@ export function fromMessages(messages: Message[]): Turn[] {
         thought: thoughtOf(m.parts),
         cited: sourcesOf(m.parts),
         files: m.attachments ?? [],
+        made: m.role === 'user' ? [] : madeFiles(m.attachments),
         trace: m.trace_id,
         start: new Date(m.created_at).getTime(),
         tools: (m.tool_calls ?? []).map((c) => ({
@@ -81,6 +85,7 @@ export function fromMessages(messages: Message[]): Turn[] {
           isError: c.is_error === true,
           skipped: false,
           ms: null,
+          files: madeFiles(c.files),
         })),
       },
     );
@@ -106,6 +111,8 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
       return put({ thought: apart(last.thought) });
     case 'source':
       return put({ cited: withSource(last.cited, cited(d)) });
+    case 'file':
+      return put({ made: [...last.made, ...madeFiles([d])] });
     case 'token':
       return put({ text: last.text + String(d.delta ?? ''), firstToken: last.firstToken ?? at, state: 'streaming' });
     case 'tool_call':
@@ -132,6 +139,7 @@ export function foldChat(chat: Talk, event: StudioEvent, at: number): Partial<Ta
         isError: d.is_error === true,
         skipped: d.skipped === true,
         ms: typeof d.duration_ms === 'number' ? d.duration_ms : null,
+        files: madeFiles(d.files),
       };
       return put({
         thought: apart(last.thought),

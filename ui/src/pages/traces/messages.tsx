@@ -6,7 +6,9 @@ import { t, tx } from '../../i18n';
 import { compact, count, percent } from '../../i18n/figures';
 import { CitedList } from '../../parts/cited';
 import { callText, Code, plain } from '../../parts/code';
+import { MadeFiles } from '../../parts/made';
 import { Thought } from '../../parts/thought';
+import { madeFiles, type MadeFile } from '../../run/made';
 import { sourcesOf, thoughtOf, type Cited } from '../../run/thoughts';
 import { Cuts } from './step-panel';
 
@@ -15,6 +17,7 @@ interface Said {
   text: string;
   thought?: string;
   cited?: Cited[];
+  files?: MadeFile[];
   calls: { name: string; input: Record<string, unknown> }[];
 }
 
@@ -49,6 +52,7 @@ function one(value: unknown): Said[] {
       text: parts,
       thought: thoughtOf(m.parts),
       cited: sourcesOf(m.parts),
+      files: madeFiles(m.attachments),
       calls: calls.map((c) => ({
         name: String(c.name ?? (c.function as { name?: string })?.name ?? ''),
         input: (c.inputs ?? c.arguments ?? c.input ?? {}) as Record<string, unknown>,
@@ -126,6 +130,7 @@ export function Messages({ spans, step }: { spans: Span[]; step: Step }): ReactE
                     {m.text.length > 6000 ? `${m.text.slice(0, 6000)}…` : m.text}
                   </div>
                 )}
+                <MadeFiles files={m.files} />
                 {m.cited && <CitedList list={m.cited} />}
                 {m.calls.map((c, j) => (
                   <div key={j} className="mono">

@@ -5,6 +5,8 @@ import { Link } from 'wouter';
 import { get } from '../../api/client';
 import type { Span, Step, TraceAnswer } from '../../api/types';
 import { t } from '../../i18n';
+import { MadeFiles } from '../../parts/made';
+import { filesIn } from '../../run/made';
 import { Button } from '../../parts/button';
 import { Code } from '../../parts/code';
 import { ChangesList } from '../../parts/diff';
@@ -171,6 +173,7 @@ function Output({ step, span, spans }: { step: Step; span?: Span; spans: Span[] 
         </section>
         <section>
           <h2>{t('run.output')}</h2>
+          <MadeFiles files={filesIn(span.output)} />
           <Code value={span.output ?? span.error ?? '–'} maxHeight={600} />
         </section>
       </>
@@ -185,6 +188,7 @@ function Output({ step, span, spans }: { step: Step; span?: Span; spans: Span[] 
           <h2 className="mono" style={{ fontSize: 12 }}>
             {key}
           </h2>
+          <MadeFiles files={filesIn(value)} />
           {typeof value === 'string' ? (
             <div style={{ marginTop: 6 }}>
               <Markdown text={value} />

@@ -77,6 +77,7 @@ public final class Names {
         public static final String REASONING = "reasoning";
         public static final String TOKEN = "token";
         public static final String SOURCE = "source";
+        public static final String FILE = "file";
         public static final String TOOL_CALL = "tool_call";
         public static final String TOOL_RESULT = "tool_result";
         public static final String RAG_QUERY = "rag_query";
