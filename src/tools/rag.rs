@@ -132,6 +132,7 @@ mod tests {
             threshold: Some(0.2),
             mode: None,
             filter: json!({"lang": "en"}).as_object().cloned(),
+            trace: None,
         };
         assert_eq!((tenant.as_str(), asked), ("acme", wanted));
     }

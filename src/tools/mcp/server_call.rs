@@ -205,3 +205,47 @@ impl Drop for Underway {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rmcp::model::{CallToolRequest, JsonRpcRequest};
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::Id;
+    use crate::tools::ToolInvocation;
+
+    #[test]
+    fn the_span_of_a_call_goes_along_in_its_meta_and_as_headers() {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let trace = TraceContext::parse(parent, Some("a=1")).map(Arc::new);
+        for (trace, wanted) in [(trace, vec![("traceparent", parent), ("tracestate", "a=1")]), (None, Vec::new())] {
+            let invocation = ToolInvocation {
+                name: "find".into(),
+                arguments: json!({}),
+                call_id: "c1".into(),
+                run: Id::v7(1, 2, 3),
+                node_id: "n".into(),
+                tenant: "".into(),
+                user: None,
+                config: Map::new(),
+                timeout: Duration::from_secs(1),
+                asking: Asking::Never,
+                trace: trace.clone(),
+                cancelled: tokio_util::sync::CancellationToken::new(),
+            };
+            let asker = Asker::of(&invocation, "find");
+            let call = ServerCall { tool: "find".into(), arguments: Map::new(), key: "k".into(), asker, asking: Asking::Never, trace };
+            let params = call.params();
+            let meta = |name: &str| params.meta.as_ref().and_then(|meta| meta.get(name)).and_then(Value::as_str).map(str::to_owned);
+            assert_eq!(meta("traceparent").as_deref(), wanted.first().map(|(_, value)| *value));
+            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+            let message = ClientJsonRpcMessage::Request(JsonRpcRequest::new(RequestId::Number(1), request));
+            let told: Vec<(String, String)> = trace_of(&message).map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned())).collect();
+            let told: Vec<(&str, &str)> = told.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(told, wanted);
+        }
+    }
+}
