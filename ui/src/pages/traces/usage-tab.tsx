@@ -14,7 +14,7 @@ function told(span?: Span): [Parameters<typeof t>[0], ReactNode][] {
     ['trace.answeredby', span?.response_model === span?.model ? '' : span?.response_model],
     ['trace.answerid', span?.response_id && <span className="mono">{span.response_id}</span>],
   ];
-  return rows.filter(([, value]) => value);
+  return rows.filter(([, value]) => !!value);
 }
 
 export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
