@@ -277,9 +277,10 @@ impl StepContext {
                 journal.token(lane, step, (publish_reply, thought), text);
             }
         };
-        let began = Instant::now();
+        // What a played model takes says nothing.
+        let (began, timed) = (Instant::now(), self.world().providers.kind(&call.provider) != "script");
         let first = |delta: &Delta| {
-            if matches!(delta, Delta::Text(_) | Delta::Reasoning(_)) {
+            if timed && matches!(delta, Delta::Text(_) | Delta::Reasoning(_)) {
                 heard.first_piece_ms.get_or_init(|| millis(began.elapsed()).saturating_sub(heard.waited_ms.load(Ordering::Relaxed)));
             }
         };

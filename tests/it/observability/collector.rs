@@ -163,7 +163,7 @@ fn shown(attribute: &KeyValue) -> Option<String> {
     let differs = value.as_str().is_some_and(|text| uuid::Uuid::try_parse(text).is_ok());
     let made = value.as_str().is_some_and(|text| text.len() == 29 && text.starts_with("call_"));
     let value = if differs || made { json!("id") } else { value };
-    let same = ["gen_ai.conversation.id", "session.id", "studio.run.id", "studio.step.id", "studio.usage.currency", "studio.waiting_ms"];
+    let same = ["gen_ai.response.time_to_first_chunk", "gen_ai.conversation.id", "session.id", "studio.run.id", "studio.step.id", "studio.usage.currency", "studio.waiting_ms"];
     (!same.contains(&attribute.key.as_str())).then(|| format!("{}={value}", attribute.key))
 }
 

@@ -73,12 +73,12 @@ fn chat() -> Value {
 }
 
 fn model_at(url: &str) -> Value {
-    json!({"providers": {"mine": {"kind": "openai-compatible", "base_url": url, "quirks": {"stream": false}}}})
+    json!({"providers": {"mine": {"kind": "openai-compatible", "base_url": url}}})
 }
 
 /// Runs a workflow over HTTP to its end, with these heads.
 async fn ask(story: &Story, workflow: &str, parents: &[&str], states: &[&str]) {
-    let path = format!("/workflow-studio/workflows/{workflow}/run/stream");
+    let path = format!("/studio/workflows/{workflow}/run/stream");
     let mut request = http::Request::post(path).header("content-type", "application/json").header("x-requested-with", "studio");
     for (name, values) in [("traceparent", parents), ("tracestate", states)] {
         request = values.iter().fold(request, |request, value| request.header(name, *value));
@@ -87,7 +87,7 @@ async fn ask(story: &Story, workflow: &str, parents: &[&str], states: &[&str]) {
     let answer = wfstudio::http::dispatch(&story.bench.studio, request.body(body).expect("a request"), HostMarks::default()).await;
     assert_eq!(answer.status(), 200);
     let told = answer.into_body().collect().await.expect("a stream").to_bytes();
-    assert!(String::from_utf8_lossy(&told).contains("event: workflow_completed"), "{}", String::from_utf8_lossy(&told));
+    assert!(String::from_utf8_lossy(&told).contains("event: done"), "{}", String::from_utf8_lossy(&told));
 }
 
 const ASKS: &str = "start -> llm_1{provider: mine, model: big, parameters: {temperature: 0.5, max_tokens: 50}} -> stop";
