@@ -199,13 +199,17 @@ keys! {
     "observability.otlp.endpoint" "STUDIO_OTLP_ENDPOINT" Kind::Maybe, none;
     "observability.otlp.headers" "STUDIO_OTLP_HEADERS" Kind::Texts, unnamed, shown Names;
     "observability.otlp.content" "STUDIO_OTLP_CONTENT" Kind::Switch, always!(false), gates "prompts and answers in OTLP";
+    "observability.otlp.metrics" "STUDIO_OTLP_METRICS" Kind::Switch, always!(true), gates "metrics in OTLP";
     "observability.inspector.enabled" "STUDIO_INSPECTOR_ENABLED" Kind::Switch, always!(false), gates "Inspector";
     "observability.inspector.ingestion_key" "INSPECTOR_INGESTION_KEY" Kind::Maybe, none, shown IsSet;
     "observability.inspector.url" "INSPECTOR_URL" Kind::Maybe, none;
+    "observability.inspector.content" "STUDIO_INSPECTOR_CONTENT" Kind::Switch, none;
     "observability.langfuse.enabled" "STUDIO_LANGFUSE_ENABLED" Kind::Switch, always!(false), gates "Langfuse";
     "observability.langfuse.public_key" "LANGFUSE_PUBLIC_KEY" Kind::Maybe, none, shown IsSet;
     "observability.langfuse.secret_key" "LANGFUSE_SECRET_KEY" Kind::Maybe, none, shown IsSet;
     "observability.langfuse.host" "LANGFUSE_HOST" Kind::Maybe, none;
+    "observability.langfuse.content" "STUDIO_LANGFUSE_CONTENT" Kind::Switch, none;
+    "observability.propagate" "STUDIO_PROPAGATE" Kind::OneOf(&["all", "tools", "none"]), always!("all");
     "observability.redact" "STUDIO_REDACT" Kind::List, empty;
     "retention.runs_days" "STUDIO_RETENTION_RUNS_DAYS" Kind::Count(0, 36_500), always!(0);
     "retention.paused_days" "STUDIO_RETENTION_PAUSED_DAYS" Kind::Count(0, 36_500), always!(0);

@@ -102,6 +102,19 @@ pub enum Durability {
     None,
 }
 
+/// Which calls are told the span that they are made in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Propagate {
+    /// Of models and tools.
+    #[default]
+    All,
+    /// Of tools: MCP servers, webhooks, the host's.
+    Tools,
+    /// None.
+    None,
+}
+
 /// Declares structs whose fields are the keys of the contract.
 macro_rules! sections {
     ($($(#[doc = $doc:literal])* $name:ident { $($(#[$meta:meta])* $field:ident: $kind:ty,)* })*) => {$(
@@ -221,13 +234,13 @@ sections! {
     /// Uploaded files.
     Attachments { path: Option<String>, max_size_kb: u64, }
     /// Traces and what is told to other systems.
-    Observability { native_tracing: bool, otlp: Otlp, inspector: Inspector, langfuse: Langfuse, redact: Vec<String>, }
+    Observability { native_tracing: bool, otlp: Otlp, inspector: Inspector, langfuse: Langfuse, propagate: Propagate, redact: Vec<String>, }
     /// OpenTelemetry.
-    Otlp { endpoint: Option<String>, headers: BTreeMap<String, String>, content: bool, }
+    Otlp { endpoint: Option<String>, headers: BTreeMap<String, String>, content: bool, metrics: bool, }
     /// The Inspector preset.
-    Inspector { enabled: bool, ingestion_key: Option<String>, url: Option<String>, }
+    Inspector { enabled: bool, ingestion_key: Option<String>, url: Option<String>, content: Option<bool>, }
     /// The Langfuse preset.
-    Langfuse { enabled: bool, public_key: Option<String>, secret_key: Option<String>, host: Option<String>, }
+    Langfuse { enabled: bool, public_key: Option<String>, secret_key: Option<String>, host: Option<String>, content: Option<bool>, }
     /// How long things are kept; 0 = for ever.
     Retention { runs_days: u64, paused_days: u64, threads_days: u64, attachments_days: u64, }
     /// Sizes and numbers.

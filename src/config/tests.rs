@@ -97,13 +97,17 @@ observability.native_tracing|STUDIO_NATIVE_TRACING|true|no|false
 observability.otlp.endpoint|STUDIO_OTLP_ENDPOINT|null|http://x|"http://x"
 observability.otlp.headers|STUDIO_OTLP_HEADERS|{}|a=1, b=x=y|{"a":"1","b":"x=y"}
 observability.otlp.content|STUDIO_OTLP_CONTENT|false|yes|true
+observability.otlp.metrics|STUDIO_OTLP_METRICS|true|no|false
 observability.inspector.enabled|STUDIO_INSPECTOR_ENABLED|false|yes|true
 observability.inspector.ingestion_key|INSPECTOR_INGESTION_KEY|null|k|"k"
 observability.inspector.url|INSPECTOR_URL|null|u|"u"
+observability.inspector.content|STUDIO_INSPECTOR_CONTENT|null|yes|true
 observability.langfuse.enabled|STUDIO_LANGFUSE_ENABLED|false|yes|true
 observability.langfuse.public_key|LANGFUSE_PUBLIC_KEY|null|k|"k"
 observability.langfuse.secret_key|LANGFUSE_SECRET_KEY|null|k|"k"
 observability.langfuse.host|LANGFUSE_HOST|null|h|"h"
+observability.langfuse.content|STUDIO_LANGFUSE_CONTENT|null|no|false
+observability.propagate|STUDIO_PROPAGATE|"all"|tools|"tools"
 observability.redact|STUDIO_REDACT|[]|password,token|["password","token"]
 retention.runs_days|STUDIO_RETENTION_RUNS_DAYS|0|1|1
 retention.paused_days|STUDIO_RETENTION_PAUSED_DAYS|0|1|1

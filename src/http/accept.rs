@@ -1,5 +1,7 @@
 //! Owns how runs, resumes, retries and chat turns are accepted: checked, made once per key, and then told or queued.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
@@ -11,6 +13,7 @@ use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::model::event::EntityKind;
+use crate::model::trace::TraceContext;
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::{Scope, Started, Studio};
@@ -65,11 +68,11 @@ enum Request {
 }
 
 impl Request {
-    fn read(act: Act, body: &Value, key: Option<RequestKey>) -> Result<Self> {
+    fn read(act: Act, body: &Value, key: Option<RequestKey>, trace: Option<Arc<TraceContext>>) -> Result<Self> {
         Ok(match act {
-            Act::Start(entity) => Self::Start(entity, Box::new(RunRequest { key, ..RunRequest::parse(body, entity)? })),
-            Act::Resume => Self::Resume(Box::new(ResumeRequest { key, ..ResumeRequest::parse(body)? })),
-            Act::Retry => Self::Retry(Box::new(RetryRequest { key, ..RetryRequest::parse(body)? })),
+            Act::Start(entity) => Self::Start(entity, Box::new(RunRequest { key, trace, ..RunRequest::parse(body, entity)? })),
+            Act::Resume => Self::Resume(Box::new(ResumeRequest { key, trace, ..ResumeRequest::parse(body)? })),
+            Act::Retry => Self::Retry(Box::new(RetryRequest { key, trace, ..RetryRequest::parse(body)? })),
         })
     }
 
@@ -111,7 +114,7 @@ struct Accepted {
 impl PendingRequest {
     fn of(call: &Call, act: Act, id: &str, queued: bool) -> Result<Self> {
         let key = idempotency::key_of(&call.headers, act.route(queued), id, &call.body)?;
-        let request = Request::read(act, &call.body, key.clone());
+        let request = Request::read(act, &call.body, key.clone(), call.trace());
         Ok(Self { studio: call.studio.clone(), scope: call.scope.clone(), id: id.to_owned(), act, request, queued, key })
     }
 

@@ -1,5 +1,7 @@
 //! Owns a request as handlers see it: scope, parameters, query and a body that was checked for type, size and depth.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Query, RawPathParams};
 use axum::RequestExt as _;
@@ -12,6 +14,7 @@ use super::door::Visit;
 use super::room::Room;
 use super::table::{Reads, Route};
 use crate::error::{Error, Kind, Result};
+use crate::model::trace::TraceContext;
 use crate::studio::lists::ListQuery;
 use crate::studio::{Scope, Studio};
 
@@ -94,6 +97,14 @@ impl Call {
 
     fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.query.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The span of the host that the request is part of. Several `traceparent` are none, several `tracestate` are one.
+    pub(super) fn trace(&self) -> Option<Arc<TraceContext>> {
+        let mut parents = self.headers.get_all("traceparent").iter();
+        let (parent, None) = (parents.next()?, parents.next()) else { return None };
+        let states: Vec<&str> = self.headers.get_all("tracestate").iter().map(|state| state.to_str().unwrap_or("?")).collect();
+        TraceContext::parse(parent.to_str().ok()?, Some(&states.join(","))).map(Arc::new)
     }
 
     /// The revision that `If-Match` names. `*` fits any.

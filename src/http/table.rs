@@ -116,6 +116,11 @@ impl Route {
         self.query(&["order", "after"]).heeds("Last-Event-ID").gives(200, Gives::Events).gives(204, Gives::Nothing)
     }
 
+    /// It begins work: it may be sent again under a key, and may be part of a trace of the host.
+    pub(super) fn starts(self) -> Self {
+        self.heeds("Idempotency-Key").heeds("traceparent").heeds("tracestate")
+    }
+
     pub(super) fn heeds(mut self, header: &'static str) -> Self {
         self.heeds.push(header);
         self

@@ -146,6 +146,7 @@ impl Knowledge {
             query: false,
             dimensions: embedder.dimensions,
             tenant: reading.tenant.clone(),
+            trace: None,
         };
         let began = self.clock.now();
         let made = match self.providers.get(&embedder.provider)?.embed(&request).await {

@@ -13,6 +13,7 @@ use super::rank::{self, Best};
 use crate::knowledge::vector_cache::VectorCache;
 use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
+use crate::model::trace::TraceContext;
 use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::readings::LiveReading;
@@ -122,13 +123,20 @@ impl Knowledge {
     ///
     /// # Errors
     /// The provider's failure.
-    pub async fn embed(&self, tenant: &str, embedder: &Embedder, query: &str) -> Result<(Vec<f32>, Option<Tokens>), ProviderFailure> {
+    pub async fn embed(
+        &self,
+        tenant: &str,
+        embedder: &Embedder,
+        query: &str,
+        trace: Option<Arc<TraceContext>>,
+    ) -> Result<(Vec<f32>, Option<Tokens>), ProviderFailure> {
         let request = EmbedRequest {
             model: embedder.model.clone(),
             texts: vec![query.to_owned()],
             query: true,
             dimensions: embedder.dimensions,
             tenant: tenant.to_owned(),
+            trace,
         };
         let mut made = self.providers.get(&embedder.provider)?.embed(&request).await?;
         Ok((made.vectors.pop().unwrap_or_default(), made.tokens))
@@ -158,7 +166,7 @@ impl Knowledge {
         for _ in 0..MOVES {
             let question = self.question(tenant, asked).await?;
             let vector = match question.embedder() {
-                Some((_, embedder)) => Some(self.embed_metered(tenant, embedder, &question.query, spent).await?),
+                Some((_, embedder)) => Some(self.embed_metered(tenant, embedder, (&question.query, asked.trace.clone()), spent).await?),
                 None => None,
             };
             if let Some(found) = self.find(&question, vector).await? {
@@ -168,8 +176,14 @@ impl Knowledge {
         Err(Trouble::Wrong("knowledge_base_id", "the base is being reindexed again and again; ask again".to_owned()))
     }
 
-    async fn embed_metered(&self, tenant: &str, embedder: &Embedder, query: &str, spent: &mut Vec<Spent>) -> Result<Vec<f32>, Trouble> {
-        let made = self.embed(tenant, embedder, query).await;
+    async fn embed_metered(
+        &self,
+        tenant: &str,
+        embedder: &Embedder,
+        (query, trace): (&str, Option<Arc<TraceContext>>),
+        spent: &mut Vec<Spent>,
+    ) -> Result<Vec<f32>, Trouble> {
+        let made = self.embed(tenant, embedder, query, trace).await;
         let (Ok((_, tokens)) | Err(ProviderFailure { tokens, .. })) = &made;
         let counts = tokens.is_some() || made.as_ref().map_or_else(|failure| failure.cut, |_| true);
         if counts {

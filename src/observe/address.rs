@@ -5,6 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 
 /// Where OpenTelemetry receives traces below an endpoint.
 const TRACES: &str = "/v1/traces";
+/// Where it receives metrics.
+const METRICS: &str = "/v1/metrics";
 /// Langfuse's own cloud.
 const LANGFUSE: &str = "https://cloud.langfuse.com";
 /// Inspector's own cloud.
@@ -14,6 +16,12 @@ const INSPECTOR: &str = "https://ingest.inspector.dev";
 pub(super) fn traces(endpoint: &str) -> String {
     let endpoint = endpoint.trim().trim_end_matches('/');
     if endpoint.ends_with(TRACES) { endpoint.to_owned() } else { format!("{endpoint}{TRACES}") }
+}
+
+/// The address for metrics of an OpenTelemetry endpoint, which may name the one for traces.
+pub(super) fn metrics(endpoint: &str) -> String {
+    let traces = traces(endpoint);
+    format!("{}{METRICS}", traces.strip_suffix(TRACES).unwrap_or(&traces))
 }
 
 /// The address for traces of a Langfuse host.
@@ -44,6 +52,8 @@ mod tests {
     fn addresses_are_found_below_what_is_configured() {
         assert_eq!(traces("http://127.0.0.1:4318/"), "http://127.0.0.1:4318/v1/traces");
         assert_eq!(traces("https://o.example/otlp/v1/traces"), "https://o.example/otlp/v1/traces");
+        assert_eq!(metrics("http://127.0.0.1:4318/"), "http://127.0.0.1:4318/v1/metrics");
+        assert_eq!(metrics("https://o.example/otlp/v1/traces"), "https://o.example/otlp/v1/metrics");
         assert_eq!(langfuse(None), "https://cloud.langfuse.com/api/public/otel/v1/traces");
         assert_eq!(langfuse(Some("langfuse.example/")), "https://langfuse.example/api/public/otel/v1/traces");
         assert_eq!(inspector(Some("http://127.0.0.1:1")), "http://127.0.0.1:1");

@@ -43,8 +43,13 @@ fn provider(kind: &str) -> &str {
     }
 }
 
-/// Everything that is known of a piece.
-pub(super) fn attributes(piece: &Piece) -> Vec<Attribute> {
+/// The kind of the provider that was asked, if one was.
+pub(super) fn kind_of_provider(piece: &Piece) -> Option<&str> {
+    piece.kind.as_deref().or(piece.provider.as_deref()).map(provider)
+}
+
+/// Everything that is known of a piece; what was said only with `content`.
+pub(super) fn attributes(piece: &Piece, content: bool) -> Vec<Attribute> {
     let run = &piece.run;
     let mut found: Vec<Attribute> = Vec::with_capacity(24);
     found.push(("gen_ai.conversation.id", json!(run.thread)));
@@ -63,7 +68,9 @@ pub(super) fn attributes(piece: &Piece) -> Vec<Attribute> {
         found.push(("studio.cancelled", json!(true)));
     }
     found.extend(piece.facts.iter().cloned());
-    said(piece, &mut found);
+    if content {
+        said(piece, &mut found);
+    }
     found
 }
 
@@ -94,11 +101,21 @@ fn work(piece: &Piece, found: &mut Vec<Attribute>) {
 }
 
 fn model(piece: &Piece, found: &mut Vec<Attribute>) {
-    found.extend(piece.kind.as_ref().or(piece.provider.as_ref()).map(|kind| ("gen_ai.provider.name", json!(provider(kind)))));
+    found.extend(kind_of_provider(piece).map(|kind| ("gen_ai.provider.name", json!(kind))));
     found.extend(piece.model.iter().map(|model| ("gen_ai.request.model", json!(model))));
     if piece.streams {
         found.push(("gen_ai.request.stream", json!(true)));
     }
+    if let Some(asked) = piece.parameters.as_deref() {
+        found.extend(asked.temperature.map(|value| ("gen_ai.request.temperature", json!(value))));
+        found.extend(asked.top_p.map(|value| ("gen_ai.request.top_p", json!(value))));
+        found.extend(asked.max_tokens.map(|value| ("gen_ai.request.max_tokens", json!(value))));
+        found.extend(asked.stop.as_ref().map(|texts| ("gen_ai.request.stop_sequences", json!(texts))));
+        found.extend(asked.reasoning_effort.as_ref().map(|effort| ("studio.request.reasoning_effort", json!(effort))));
+    }
+    found.extend(piece.response_id.iter().map(|id| ("gen_ai.response.id", json!(id))));
+    found.extend(piece.response_model.iter().map(|model| ("gen_ai.response.model", json!(model))));
+    found.extend(piece.first_piece_ms.map(|first| ("gen_ai.response.time_to_first_chunk", json!(first as f64 / 1000.0))));
     found.extend(piece.finish.iter().map(|finish| ("gen_ai.response.finish_reasons", json!([reason(finish)]))));
     let Some(usage) = &piece.usage else { return };
     let tokens = &usage.tokens;

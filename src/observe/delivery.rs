@@ -118,6 +118,16 @@ async fn deliver(target: &Target, request: Request, failing: &mut bool) {
     tracing::debug!(target = target.place.name, why = refused.why, pieces = request.pieces, "a batch was given up");
 }
 
+/// Sends what is told again later, once; whether it was taken.
+pub(super) async fn tell(target: &Target, body: Bytes) -> bool {
+    let refused = once(target, body).await.err();
+    target.count(|counts| match &refused {
+        None => counts.sent += 1,
+        Some(refused) => (counts.failures, counts.last_error) = (counts.failures + 1, Some(refused.why.clone())),
+    });
+    refused.is_none()
+}
+
 /// One try; how many pieces were not accepted of a batch that was.
 async fn once(target: &Target, body: Bytes) -> Result<u64, Refused> {
     tokio::select! {

@@ -15,10 +15,10 @@ const POST: usize = 48 << 10;
 const ENTRY: usize = 16 << 10;
 
 /// The posts that tell of these pieces.
-pub(super) fn requests(pieces: &[Arc<Piece>]) -> Vec<Request> {
+pub(super) fn requests(pieces: &[Arc<Piece>], content: bool) -> Vec<Request> {
     let mut posts: Vec<(String, u64)> = Vec::new();
     for piece in pieces {
-        let text = entries(piece);
+        let text = entries(piece, content);
         match posts.last_mut().filter(|(post, _)| post.len() + text.len() < POST) {
             Some((post, count)) => {
                 post.push(',');
@@ -32,13 +32,13 @@ pub(super) fn requests(pieces: &[Arc<Piece>]) -> Vec<Request> {
 }
 
 /// A piece, and its failure as an entry of its own.
-fn entries(piece: &Piece) -> String {
+fn entries(piece: &Piece, content: bool) -> String {
     let shown = |entry: Value| {
         let text = entry.to_string();
         if text.len() <= ENTRY { text } else { without_context(entry).to_string() }
     };
-    let own = shown(if piece.work == Work::Run { transaction(piece) } else { segment(piece) });
-    match failure(piece) {
+    let own = shown(if piece.work == Work::Run { transaction(piece, content) } else { segment(piece, content) });
+    match failure(piece, content) {
         Some(failure) => format!("{own},{}", shown(failure)),
         None => own,
     }
@@ -60,25 +60,25 @@ fn hash(piece: &Piece) -> String {
     format!("{}-{}", piece.run.run, piece.run.attempt)
 }
 
-fn transaction(piece: &Piece) -> Value {
+fn transaction(piece: &Piece, content: bool) -> Value {
     json!({
         "model": "transaction", "name": conventions::name(piece), "type": "process", "hash": hash(piece),
         "timestamp": seconds(piece.started.0), "duration": piece.ended.since(piece.started),
         "result": match &piece.end { End::Well => "success", End::Failed { .. } => "error", End::Cut => "cancelled" },
-        "context": context(piece),
+        "context": context(piece, content),
     })
 }
 
-fn segment(piece: &Piece) -> Value {
+fn segment(piece: &Piece, content: bool) -> Value {
     json!({
         "model": "segment", "type": kind(&piece.work), "label": conventions::name(piece),
         "timestamp": seconds(piece.started.0), "start": piece.started.since(piece.run.started),
-        "duration": piece.ended.since(piece.started), "transaction": of(piece), "context": context(piece),
+        "duration": piece.ended.since(piece.started), "transaction": of(piece), "context": context(piece, content),
     })
 }
 
-fn failure(piece: &Piece) -> Option<Value> {
-    let End::Failed { code, message } = &piece.end else { return None };
+fn failure(piece: &Piece, content: bool) -> Option<Value> {
+    let (code, message) = piece.failure(content)?;
     Some(json!({
         "model": "error", "class": code, "message": message, "handled": true, "timestamp": seconds(piece.ended.0),
         "transaction": of(piece), "stack": [],
@@ -102,7 +102,7 @@ const fn kind(work: &Work) -> &'static str {
     }
 }
 
-fn context(piece: &Piece) -> Value {
-    let fields: Map<String, Value> = conventions::attributes(piece).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+fn context(piece: &Piece, content: bool) -> Value {
+    let fields: Map<String, Value> = conventions::attributes(piece, content).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     json!({"Studio": fields})
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::conventions::{Attribute, as_text};
 use super::messages::conversation;
 use super::piece::{End, Piece, Said, Work};
+use crate::model::Timestamp;
 use crate::model::event::EntityKind;
 use crate::model::usage::Usage;
 
@@ -12,7 +13,7 @@ use crate::model::usage::Usage;
 pub(super) const INGESTION: &str = "4";
 
 /// Its own attributes of a piece.
-pub(super) fn attributes(piece: &Piece) -> Vec<Attribute> {
+pub(super) fn attributes(piece: &Piece, content: bool) -> Vec<Attribute> {
     let run = &piece.run;
     let mut found = vec![
         ("langfuse.trace.name", json!(run.name)),
@@ -28,14 +29,21 @@ pub(super) fn attributes(piece: &Piece) -> Vec<Attribute> {
         }
     }
     match &piece.end {
-        End::Failed { message, .. } => {
+        End::Failed { .. } => {
             found.push(("langfuse.observation.level", json!("ERROR")));
-            found.push(("langfuse.observation.status_message", json!(message)));
+            found.extend(piece.failure(content).map(|(_, message)| ("langfuse.observation.status_message", json!(message))));
         }
         End::Cut => found.push(("langfuse.observation.level", json!("WARNING"))),
         End::Well => {}
     }
-    let (input, output) = said(piece);
+    // Below a span of the host, which Langfuse is not told, the run is a root all the same.
+    found.extend((piece.work == Work::Run && run.began_in.is_some()).then(|| ("langfuse.internal.as_root", json!(true))));
+    found.extend(piece.parameters.as_ref().map(|asked| ("langfuse.observation.model.parameters", json!(json!(asked).to_string()))));
+    if let Some(first) = piece.first_piece_ms {
+        let at = Timestamp(piece.started.0.saturating_add(i64::try_from(first).unwrap_or(0)));
+        found.push(("langfuse.observation.completion_start_time", json!(json!(at.rfc3339()).to_string())));
+    }
+    let (input, output) = if content { said(piece) } else { (None, None) };
     found.extend(input.map(|value| ("langfuse.observation.input", as_text(&value))));
     found.extend(output.map(|value| ("langfuse.observation.output", as_text(&value))));
     found

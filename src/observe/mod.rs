@@ -8,6 +8,7 @@ mod inspector;
 mod install;
 mod langfuse;
 mod messages;
+mod metrics;
 mod otlp;
 mod piece;
 mod target;
@@ -20,23 +21,30 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::secrets::Secrets;
-use target::Target;
+use metrics::Metrics;
+use target::{Language, Target};
 
 pub use install::{Installed, Preset, install, write as write_file};
-pub use piece::{End, Piece, RunFacts, Said, Work, root_id, span_id};
+pub use piece::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
 
 /// Everything that is told to other systems. Without any it costs nothing.
 pub struct Observer {
     targets: Vec<Arc<Target>>,
+    metrics: Option<(Arc<Target>, Arc<Metrics>)>,
     content: bool,
+    traces: bool,
 }
 
 impl Observer {
     /// What the configuration names; nothing is opened yet.
     #[must_use]
     pub fn new(config: &Config, secrets: &Secrets) -> Self {
-        let targets = target::configured(config).into_iter().map(|place| Arc::new(Target::new(place, secrets.clone()))).collect();
-        Self { targets, content: config.observability.otlp.content }
+        let opened = |place| Arc::new(Target::new(place, secrets.clone()));
+        let places = target::configured(config);
+        let content = places.iter().any(|place| place.content);
+        let traces = places.iter().any(|place| place.language != Language::Inspector);
+        let metrics = target::of_metrics(config).map(|place| (opened(place), Arc::default()));
+        Self { targets: places.into_iter().map(opened).collect(), metrics, content, traces }
     }
 
     /// Somebody wants to be told.
@@ -48,11 +56,20 @@ impl Observer {
     /// Somebody wants to be told what models, tools and people said.
     #[must_use]
     pub fn wants_content(&self) -> bool {
-        self.content && self.watches()
+        self.content
+    }
+
+    /// Spans are told in OpenTelemetry's form: work that a call causes elsewhere can be put under its span.
+    #[must_use]
+    pub fn traces(&self) -> bool {
+        self.traces
     }
 
     /// Takes a piece that ended. It never waits: what finds no room is counted.
     pub fn take(&self, piece: Piece) {
+        if let Some((_, metrics)) = &self.metrics {
+            metrics.take(&piece);
+        }
         let piece = Arc::new(piece);
         for target in &self.targets {
             target.take(&piece);
@@ -66,13 +83,18 @@ impl Observer {
             target.begin();
             Box::pin(delivery::work(Arc::clone(target)))
         };
-        self.targets.iter().map(task).collect()
+        let mut tasks: Vec<_> = self.targets.iter().map(task).collect();
+        if let Some((target, metrics)) = &self.metrics {
+            target.begin();
+            tasks.push(Box::pin(metrics::work(Arc::clone(target), Arc::clone(metrics))));
+        }
+        tasks
     }
 
     /// Sends what waits, for at most so long; what is left then is counted as dropped.
     pub async fn close(&self, limit: Duration) {
-        let _ended_by_force = tokio::time::timeout(limit, join_all(self.targets.iter().map(|target| target.finish()))).await;
-        self.targets.iter().for_each(|target| target.end());
+        let _ended_by_force = tokio::time::timeout(limit, join_all(self.all().map(|target| target.finish()))).await;
+        self.all().for_each(|target| target.end());
     }
 
     /// For each system that is told: why it cannot be, as far as that shows without asking it.
@@ -84,6 +106,10 @@ impl Observer {
     /// What became of the pieces so far, for each system that is told.
     #[must_use]
     pub fn counts(&self) -> Value {
-        self.targets.iter().map(|target| json!(target.counts())).collect()
+        self.all().map(|target| json!(target.counts())).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<Target>> {
+        self.targets.iter().chain(self.metrics.as_ref().map(|(target, _)| target))
     }
 }

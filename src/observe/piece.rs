@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::model::chat::Message;
-use crate::model::event::EntityKind;
+use crate::model::event::{AskedWith, EntityKind};
+use crate::model::trace::TraceContext;
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 
@@ -31,6 +32,16 @@ pub struct RunFacts {
     pub user: Option<String>,
     /// The tenant.
     pub tenant: Arc<str>,
+    /// The span of the host that it was started in: the run belongs to its trace then, else the run is one itself.
+    pub began_in: Option<Arc<TraceContext>>,
+}
+
+impl RunFacts {
+    /// The trace that its pieces are in.
+    #[must_use]
+    pub fn trace(&self) -> u128 {
+        self.began_in.as_ref().map_or_else(|| self.run.0.as_u128(), |span| span.trace)
+    }
 }
 
 /// What was done.
@@ -134,6 +145,18 @@ pub struct Piece {
     pub finish: Option<String>,
     /// Of a tool: the call.
     pub call_id: Option<String>,
+    /// Of a model: what the provider calls its answer.
+    pub response_id: Option<String>,
+    /// Of a model: the one that answered.
+    pub response_model: Option<String>,
+    /// Of a model: how long its first piece took.
+    pub first_piece_ms: Option<u64>,
+    /// Of the run: how long this attempt was at work.
+    pub worked_ms: Option<u64>,
+    /// Of a model: the settings that it was asked with.
+    pub parameters: Option<Box<AskedWith>>,
+    /// Of the run: the spans of the host that this attempt went on in.
+    pub links: Vec<Arc<TraceContext>>,
     /// What else is known: names with text, numbers or switches.
     pub facts: Vec<(&'static str, Value)>,
     /// What was said.
@@ -153,7 +176,21 @@ pub fn root_id(run: Id, attempt: u32) -> u64 {
     high.rotate_left(17) ^ low ^ u64::from(attempt).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// The code of a tool that told an error. Its words are what it said.
+pub const TOOL_ERROR: &str = "tool_error";
+
 impl Piece {
+    /// Why it failed: its code, and a text, which is what a tool said only for whom hears what is said.
+    #[must_use]
+    pub fn failure(&self, content: bool) -> Option<(&str, &str)> {
+        let End::Failed { code, message } = &self.end else { return None };
+        let said = match &self.said {
+            Some(Said::Values { output: Some(Value::String(text)), .. }) if content && code == TOOL_ERROR => Some(text.as_str()),
+            Some(Said::Chat { .. } | Said::Values { .. }) | None => None,
+        };
+        Some((code, said.unwrap_or(message)))
+    }
+
     /// About how much memory it takes.
     #[must_use]
     pub fn size(&self) -> usize {

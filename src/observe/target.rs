@@ -34,6 +34,8 @@ pub(super) struct Place {
     /// With their values, or with `secret:NAME`.
     pub(super) headers: Vec<(String, Credential)>,
     pub(super) environment: String,
+    /// It is told what models, tools and people said.
+    pub(super) content: bool,
 }
 
 /// What a header says.
@@ -66,17 +68,19 @@ pub(super) struct Target {
 /// The systems that a configuration names.
 pub(super) fn configured(config: &Config) -> Vec<Place> {
     let seen = &config.observability;
-    let place = |name, language, url, headers| Place { name, language, url, headers, environment: config.environment.clone() };
+    let place = |name, language, url, headers, content: Option<bool>| {
+        let content = content.unwrap_or(seen.otlp.content);
+        Place { name, language, url, headers, environment: config.environment.clone(), content }
+    };
     let mut places = Vec::new();
     if let Some(endpoint) = &seen.otlp.endpoint {
-        let headers = seen.otlp.headers.iter().map(|(name, value)| (name.clone(), Credential::Text(value.clone()))).collect();
-        places.push(place("otlp", Language::Otlp, address::traces(endpoint), headers));
+        places.push(place("otlp", Language::Otlp, address::traces(endpoint), headers_of(config), None));
     }
     if seen.langfuse.enabled {
         let keys = Credential::Basic(seen.langfuse.public_key.clone(), seen.langfuse.secret_key.clone());
         let version = Credential::Text(langfuse::INGESTION.into());
         let headers = vec![("authorization".into(), keys), ("x-langfuse-ingestion-version".into(), version)];
-        places.push(place("langfuse", Language::Langfuse, address::langfuse(seen.langfuse.host.as_deref()), headers));
+        places.push(place("langfuse", Language::Langfuse, address::langfuse(seen.langfuse.host.as_deref()), headers, seen.langfuse.content));
     }
     if seen.inspector.enabled {
         let key = Credential::Key("observability.inspector.ingestion_key", seen.inspector.ingestion_key.clone());
@@ -86,9 +90,21 @@ pub(super) fn configured(config: &Config) -> Vec<Place> {
             ("x-inspector-version".into(), version),
             ("accept".into(), Credential::Text("application/json".into())),
         ];
-        places.push(place("inspector", Language::Inspector, address::inspector(seen.inspector.url.as_deref()), headers));
+        places.push(place("inspector", Language::Inspector, address::inspector(seen.inspector.url.as_deref()), headers, seen.inspector.content));
     }
     places
+}
+
+/// Where the configuration wants metrics.
+pub(super) fn of_metrics(config: &Config) -> Option<Place> {
+    let seen = &config.observability.otlp;
+    let endpoint = seen.endpoint.as_deref().filter(|_| seen.metrics)?;
+    let (url, environment) = (address::metrics(endpoint), config.environment.clone());
+    Some(Place { name: "otlp_metrics", language: Language::Otlp, url, headers: headers_of(config), environment, content: false })
+}
+
+fn headers_of(config: &Config) -> Vec<(String, Credential)> {
+    config.observability.otlp.headers.iter().map(|(name, value)| (name.clone(), Credential::Text(value.clone()))).collect()
 }
 
 impl Target {
@@ -158,9 +174,9 @@ impl Target {
     /// The requests that tell of these pieces.
     pub(super) fn requests(&self, pieces: &[Arc<Piece>]) -> Vec<Request> {
         match self.place.language {
-            Language::Otlp => otlp::requests(pieces, &self.place.environment, |_| Vec::new()),
-            Language::Langfuse => otlp::requests(pieces, &self.place.environment, langfuse::attributes),
-            Language::Inspector => inspector::requests(pieces),
+            Language::Otlp => otlp::requests(pieces, &self.place, |_| Vec::new()),
+            Language::Langfuse => otlp::requests(pieces, &self.place, |piece| langfuse::attributes(piece, self.place.content)),
+            Language::Inspector => inspector::requests(pieces, self.place.content),
         }
     }
 

@@ -238,4 +238,32 @@ mod tests {
             read(family, stream, bytes.as_bytes(), piece);
         }
     }
+
+    #[test]
+    fn each_family_says_what_its_answer_and_its_model_are_called() {
+        let table = [
+            ("openai", r#"{"id":"a","model":"m-1","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#, (Some("a"), Some("m-1"))),
+            ("openai-responses", r#"{"id":"a","model":"m-1","status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}]}"#, (Some("a"), Some("m-1"))),
+            ("anthropic", r#"{"id":"a","model":"m-1","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}"#, (Some("a"), Some("m-1"))),
+            ("gemini", r#"{"responseId":"a","modelVersion":"m-1","candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}"#, (Some("a"), Some("m-1"))),
+            ("ollama", r#"{"model":"m-1","message":{"content":"hi"},"done":true,"done_reason":"stop"}"#, (None, Some("m-1"))),
+            ("cohere", r#"{"id":"a","message":{"content":[{"type":"text","text":"hi"}]},"finish_reason":"COMPLETE"}"#, (Some("a"), None)),
+            ("openai", r#"{"id":7,"model":"","choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}"#, (None, None)),
+        ];
+        for (family, body, wanted) in table {
+            let reply = hear(family, &request(false), vec![Bytes::from(body)]).answer.unwrap_or_else(|failure| panic!("{family}: {failure:?}"));
+            assert_eq!((reply.named.id.as_deref(), reply.named.model.as_deref()), wanted, "{family}");
+        }
+        let frames = [
+            r#"{"id":"","model":"","choices":[],"prompt_filter_results":[]}"#,
+            r#"{"id":"a","model":"m-1","choices":[{"delta":{"content":"hi"}}]}"#,
+            r#"{"id":"b","model":"m-2","choices":[{"delta":{},"finish_reason":"stop"}]}"#,
+        ];
+        let stream = frames.map(|frame| format!("data: {frame}\n\n")).concat();
+        let reply = hear("openai", &request(true), vec![Bytes::from(stream)]).answer.expect("an answer");
+        assert_eq!((reply.named.id.as_deref(), reply.named.model.as_deref()), (Some("a"), Some("m-1")), "the first names count");
+        let long = format!(r#"{{"id":"{}","choices":[{{"message":{{"content":"hi"}},"finish_reason":"stop"}}]}}"#, "x".repeat(5000));
+        let reply = hear("openai", &request(false), vec![Bytes::from(long)]).answer.expect("an answer");
+        assert_eq!(reply.named.id.map(|id| id.len()), Some(200));
+    }
 }

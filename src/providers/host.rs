@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::outbound::Patience;
 use super::sources::Sources;
 use super::reply::{self, Parts, tool_call_of};
-use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Provider, ProviderFailure};
+use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
@@ -25,6 +25,8 @@ pub struct HostModels {
     pub door: HostDoor,
     /// How long it may take.
     pub patience: Patience,
+    /// It is told the span that a call is made in.
+    pub passes_trace: bool,
 }
 
 impl HostModels {
@@ -69,6 +71,8 @@ impl HostModels {
             let media: Vec<Value> = request.media.iter().filter(|media| is_named(request, media)).map(told).collect();
             fields.extend(request.tool_choice.as_ref().map(|choice| ("tool_choice".to_owned(), json!(choice))));
             fields.extend((!media.is_empty()).then(|| ("media".to_owned(), media.into())));
+            let trace = request.asker.trace.as_ref().filter(|_| self.passes_trace);
+            fields.extend(trace.iter().flat_map(|trace| trace.members()).map(|(name, value)| (name.to_owned(), value.into())));
         }
         payload
     }
@@ -126,9 +130,11 @@ impl Heard {
         let files = parts.map_or(self.files, |parts| parts.iter().filter_map(file).collect());
         let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
+        let mut named = Named::default();
+        named.take(answer.get("response_id"), answer.get("response_model"));
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), files, own: None, tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), files, own: None, tokens, named, cost: None, finish, explanation: String::new() };
         parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn files_go_to_the_host_with_their_bytes() {
         let patience = patience(Duration::ZERO);
-        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience, passes_trace: true };
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         assert_eq!(models.payload(&request).get("media"), None);
         request.messages[0].attachments = vec![serde_json::from_value(json!({"type": "image", "mime_type": "image/png", "storage_key": "k"})).expect("a file")];
@@ -213,7 +219,7 @@ mod tests {
         let door = HostDoor::default();
         door.set(Arc::new(Chatty), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
         let second = Duration::from_secs(1);
-        let models = HostModels { id: "mine".into(), door, patience: patience(second) };
+        let models = HostModels { id: "mine".into(), door, patience: patience(second), passes_trace: true };
         let told = crate::sync::Mutex::new(Vec::new());
         let request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let reply = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer");
@@ -226,7 +232,7 @@ mod tests {
     async fn a_host_that_does_not_answer_is_unavailable() {
         let second = Duration::from_secs(1);
         let patience = patience(second);
-        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience };
+        let models = HostModels { id: "mine".into(), door: HostDoor::default(), patience, passes_trace: true };
         let failure = models.chat(&ChatRequest::new("m", Vec::new()), &|_| {}).await.expect_err("no host");
         assert_eq!(failure.fault.code, FaultCode::ProviderUnavailable);
     }

@@ -45,6 +45,7 @@ use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode, Warning};
 use crate::model::parts::NewFile;
 use crate::model::registry::{self as registry_of_models, Facts};
+use crate::model::trace::TraceContext;
 use crate::model::usage::Picos;
 use crate::model::state::{MAX_DEPTH, is_too_deep};
 
@@ -181,6 +182,8 @@ pub struct Asker {
     pub run: String,
     /// The tenant.
     pub tenant: String,
+    /// The span that the call is made in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// A piece of a streamed answer.
@@ -210,6 +213,8 @@ pub struct ChatReply {
     pub structured: Option<Value>,
     /// Token counts; none when the provider reported none.
     pub tokens: Option<Tokens>,
+    /// What the provider calls the answer, and the model that gave it.
+    pub named: Named,
     /// What it costs in dollars, when the provider said so.
     pub cost: Option<Picos>,
     /// Why it ended.
@@ -231,6 +236,30 @@ impl ChatReply {
         self.message.blocks.take_if(|blocks| is_too_deep(&blocks.value));
         self.structured.take_if(|value| is_too_deep(value));
         self
+    }
+}
+
+/// What a provider calls an answer and the model that gave it: texts of its own, of limited length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    /// The answer.
+    pub id: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+impl Named {
+    /// Letters that are kept.
+    const LONGEST: usize = 200;
+
+    /// Takes what a frame says; what was said first stays.
+    fn take(&mut self, id: Option<&Value>, model: Option<&Value>) {
+        for (kept, said) in [(&mut self.id, id), (&mut self.model, model)] {
+            if kept.is_none() {
+                let said = said.and_then(Value::as_str).filter(|said| !said.is_empty());
+                *kept = said.map(|said| said.chars().filter(|letter| !letter.is_control()).take(Self::LONGEST).collect());
+            }
+        }
     }
 }
 
@@ -320,6 +349,8 @@ pub struct EmbedRequest {
     pub dimensions: Option<u32>,
     /// The tenant.
     pub tenant: String,
+    /// The span that the call is made in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// The vectors, in the order of the texts.

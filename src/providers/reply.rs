@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::halves::Halves;
 use super::sources::Sources;
 use super::wire::malformed;
-use super::{ChatReply, ChatRequest, Finish, ProviderFailure};
+use super::{ChatReply, ChatRequest, Finish, Named, ProviderFailure};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::model::parts::{NewFile, Part};
@@ -28,6 +28,8 @@ pub(super) struct Parts {
     pub(super) own: Option<Value>,
     /// The last usage report.
     pub(super) tokens: Option<Tokens>,
+    /// What the provider calls the answer and its model.
+    pub(super) named: Named,
     /// What it costs in dollars, as the provider says it.
     pub(super) cost: Option<Picos>,
     /// Why it ended, as the provider says it.
@@ -56,7 +58,7 @@ impl Parts {
         let message = Message { tool_calls: self.calls, parts, blocks, ..Message::text(Role::Assistant, self.text) };
         // Every call takes tokens: who reports none has not counted.
         let tokens = self.tokens.filter(|tokens| tokens.prompt + tokens.completion > 0);
-        Ok(ChatReply { message, files: self.files, structured, tokens, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
+        Ok(ChatReply { message, files: self.files, structured, tokens, named: self.named, cost: self.cost, finish, warnings: Vec::new(), reply_index: None })
     }
 }
 

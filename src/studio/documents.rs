@@ -185,7 +185,7 @@ fn question(base: &str, body: &Value) -> Result<SearchQuery> {
     let mode = fields.choice("mode", &["hybrid", "vector", "text"]).map(str::to_owned);
     let filter = fields.value("filter").is_some().then(|| fields.filter("filter"));
     problems.into_result()?;
-    Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, filter })
+    Ok(SearchQuery { knowledge_base: base.to_owned(), query, top_k, threshold, mode, filter, trace: None })
 }
 
 fn refusal(trouble: Trouble) -> Error {

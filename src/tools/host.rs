@@ -65,10 +65,13 @@ impl Tool for HostCaller {
         let door = self.0.clone();
         Box::pin(async move {
             let mut wish = PendingCall { door: door.clone(), payload: Some(json!({"call_id": call.call_id, "trace_id": call.run})) };
-            let payload = json!({
+            let mut payload = json!({
                 "name": call.name, "arguments": call.arguments, "call_id": call.call_id, "idempotency_key": call.idempotency_key(),
                 "trace_id": call.run, "node_id": call.node_id, "tenant": call.tenant, "user": call.user,
             });
+            for (name, value) in call.trace.iter().flat_map(|trace| trace.members()) {
+                payload[name] = value.into();
+            }
             let mut asked = std::pin::pin!(tokio::time::timeout(call.timeout, door.call_streaming(HostOp::ToolCall, within(payload, call.timeout), None)));
             let asked = tokio::select! {
                 biased;
@@ -157,6 +160,7 @@ mod tests {
             config: Map::new(),
             timeout: Duration::from_millis(20),
             asking: crate::tools::Asking::Never,
+            trace: None,
             cancelled: tokio_util::sync::CancellationToken::new(),
         }
     }

@@ -33,6 +33,7 @@ use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Asked, Fault, FaultCode};
 use crate::model::parts::{File, NewFile};
+use crate::model::trace::TraceContext;
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use guard::{Guard, GuardedClient};
@@ -87,6 +88,8 @@ pub struct ToolInvocation {
     pub config: Map<String, Value>,
     pub timeout: Duration,
     pub asking: Asking,
+    /// The span that it is made in.
+    pub trace: Option<Arc<TraceContext>>,
     /// The call is to end.
     pub cancelled: CancellationToken,
 }
@@ -243,6 +246,7 @@ impl BoundTool {
             config: self.config.clone(),
             timeout: self.timeout,
             asking: Asking::Never,
+            trace: None,
             cancelled: CancellationToken::new(),
         }
     }

@@ -30,6 +30,7 @@ impl RagTool {
             threshold: setting("threshold").and_then(Value::as_f64),
             mode: setting("mode").and_then(Value::as_str).map(str::to_owned),
             filter: setting("filter").and_then(Value::as_object).filter(|filter| !filter.is_empty()).cloned(),
+            trace: call.trace.clone(),
         }
     }
 
@@ -108,6 +109,7 @@ mod tests {
             config: config.as_object().cloned().unwrap_or_default(),
             timeout: Duration::from_secs(1),
             asking: crate::tools::Asking::Never,
+            trace: None,
             cancelled: tokio_util::sync::CancellationToken::new(),
         }
     }
@@ -130,6 +132,7 @@ mod tests {
             threshold: Some(0.2),
             mode: None,
             filter: json!({"lang": "en"}).as_object().cloned(),
+            trace: None,
         };
         assert_eq!((tenant.as_str(), asked), ("acme", wanted));
     }

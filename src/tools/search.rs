@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Spent;
+use crate::model::trace::TraceContext;
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +24,8 @@ pub struct SearchQuery {
     pub mode: Option<String>,
     /// On the metadata of documents, as the contract's filters are written; absent: the base's own.
     pub filter: Option<Map<String, Value>>,
+    /// The span that it is made in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// A piece of a document, as it is shown.

@@ -1,8 +1,10 @@
 //! What other systems are told of runs, and that runs do not care how these behave.
 
 mod collector;
+mod context;
 mod cost;
 mod faults;
+mod metrics;
 mod peer;
 mod presets;
 mod redaction;

@@ -51,7 +51,7 @@ impl Peer {
     pub async fn embed(self, address: &str, texts: &[&str]) -> Result<Embeddings, ProviderFailure> {
         let providers = self.providers(address, IDLE_MS);
         let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        let request = EmbedRequest { model: "embed".into(), texts, query: true, dimensions: None, tenant: String::new() };
+        let request = EmbedRequest { model: "embed".into(), texts, query: true, dimensions: None, tenant: String::new(), trace: None };
         providers.get(self.0)?.embed(&request).await
     }
 }

@@ -6,7 +6,7 @@ mod files;
 pub(in crate::engine) mod tool_calls;
 pub(in crate::engine) mod values;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::engine::log::journal::{Lost, Said};
 use crate::model::agent::OnLength;
 use crate::model::budget::Cut;
 use crate::model::chat::{Message, Tokens};
-use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, PartHash, Warning};
+use crate::model::event::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Event, Fault, FaultCode, PartHash, Warning};
 use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
@@ -102,6 +102,8 @@ struct Heard {
     waited_ms: AtomicU64,
     /// Readers were told some of its text.
     told: AtomicBool,
+    /// How long its first piece took.
+    first_piece_ms: OnceLock<u64>,
 }
 
 /// What is known of a call beside its result.
@@ -267,8 +269,10 @@ impl StepContext {
             model: Some(request.model.clone()),
             prompt,
             options: request.parameters.provider_options.clone(),
+            parameters: AskedWith::of(&request.parameters),
             asker,
         })))?;
+        request.asker.trace = self.onward(span);
         Ok(span)
     }
 
@@ -285,6 +289,13 @@ impl StepContext {
                 journal.token(lane, step, (publish_reply, thought), text);
             }
         };
+        // What a played model takes says nothing.
+        let (began, timed) = (Instant::now(), self.world().providers.kind(&call.provider) != "script");
+        let first = |delta: &Delta| {
+            if timed && matches!(delta, Delta::Text(_) | Delta::Reasoning(_)) {
+                heard.first_piece_ms.get_or_init(|| millis(began.elapsed()).saturating_sub(heard.waited_ms.load(Ordering::Relaxed)));
+            }
+        };
         let hear = |delta: Delta| match delta {
             Delta::Text(_) | Delta::Reasoning(_) if silent => {}
             Delta::Reasoning(_) if blind => {}
@@ -294,6 +305,10 @@ impl StepContext {
             Delta::Text(text) => said.push(false, text),
             Delta::Spent(tokens) => *heard.spent.lock() = Some(tokens),
             Delta::Waited(time) => heard.waited_ms.store(millis(time).max(1), Ordering::Relaxed),
+        };
+        let hear = |delta: Delta| {
+            first(&delta);
+            hear(delta);
         };
         let reply = journal.at_pace(provider.chat(&call.request, &hear), &said, tell).await;
         tell(true, &journal.rest_of(&thoughts));
@@ -324,6 +339,9 @@ impl StepContext {
             waited_ms: (waited_ms > 0).then_some(waited_ms),
             sources: Vec::new(),
             files: Vec::new(),
+            response_id: None,
+            response_model: None,
+            first_piece_ms: around.heard.first_piece_ms.get().copied(),
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {
@@ -343,6 +361,7 @@ impl StepContext {
                 let (usage, source) = self.cost(provider, model, &reply, began);
                 let mut call = finished(outcome, Some(usage));
                 call.cost_source = Some(source);
+                (call.response_id, call.response_model) = (reply.named.id.clone(), reply.named.model.clone());
                 call.sources = if refused.is_none() { reply.message.sources() } else { Vec::new() };
                 if refused.is_none() {
                     call.files.clone_from(&around.ready.files);

@@ -9,6 +9,7 @@ use crate::engine::calls::millis;
 use crate::engine::drive::context::{StepContext, cut_short, lost};
 use crate::engine::drive::question;
 use crate::engine::log::journal::Lost;
+use crate::model::Id;
 use crate::model::chat::ToolCall;
 use crate::model::event::{
     Asked, CallFinished, CallKind, CallOutcome, CallStarted, DoubtAction, Event, Fault, FaultCode, PauseReason, ToolOutcome,
@@ -85,14 +86,14 @@ impl StepContext {
             return self.refuse_tool(call, MASKED, false, parent).await.map(ToolEnd::Gave);
         }
         self.may_call()?;
-        self.tool_begins(&key, call, tool)?;
+        let span = self.tool_begins(&key, call, tool)?;
         self.journal().durable().await.map_err(|Lost| lost())?;
         if let Err(cut) = self.may_call() {
             self.call_ended(&key, CallOutcome::Failed(cut.clone()), Duration::ZERO)?;
             return Err(cut);
         }
         let started = Instant::now();
-        let (reply, abandoned) = self.invoke(call, tool, asking).await?;
+        let (reply, abandoned) = self.invoke(call, tool, asking, span).await?;
         let took = started.elapsed();
         for (at, Spent { provider, model, tokens }) in reply.spent.iter().enumerate() {
             self.spent(&format!("{key}/embed:{at}"), provider, model, *tokens)?;
@@ -132,12 +133,13 @@ impl StepContext {
         }
     }
 
-    fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<(), Fault> {
+    fn tool_begins(&self, key: &str, call: &ToolCall, tool: &BoundTool) -> Result<Id, Fault> {
+        let span = self.world().clock.id();
         self.record(Event::CallStarted(Arc::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: CallKind::Tool,
-            span: self.world().clock.id(),
+            span,
             name: call.name.clone(),
             call_id: Some(call.id.clone()),
             arguments: Some(call.arguments.clone()),
@@ -147,8 +149,10 @@ impl StepContext {
             model: None,
             prompt: Vec::new(),
             options: serde_json::Map::new(),
+            parameters: None,
             asker: None,
-        })))
+        })))?;
+        Ok(span)
     }
 
     /// The first question of a call that nobody answered yet.
@@ -182,7 +186,7 @@ impl StepContext {
     }
 
     /// What the tool replied, and whether it was abandoned: cut short, it may have a while to end by itself.
-    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking) -> Result<(ToolReply, bool), Fault> {
+    async fn invoke(&self, call: &ToolCall, tool: &BoundTool, asking: Asking, span: Id) -> Result<(ToolReply, bool), Fault> {
         let facts = self.run();
         let caller = Caller {
             run: facts.id,
@@ -192,6 +196,7 @@ impl StepContext {
         };
         let mut invocation = tool.invocation(call, &caller);
         (invocation.asking, invocation.cancelled) = (asking, self.cancelled().clone());
+        invocation.trace = self.onward(span);
         let capped = |reply: ToolReply| reply.capped(self.world().result_bytes());
         let mut answer = std::pin::pin!(tool.answer(invocation));
         tokio::select! {
@@ -240,6 +245,9 @@ impl StepContext {
             waited_ms: None,
             sources: Vec::new(),
             files: Vec::new(),
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
             step: self.step(),
             key: key.to_owned(),
             outcome,

@@ -11,6 +11,7 @@ use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
 use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured};
+use crate::model::trace::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
 
@@ -26,27 +27,26 @@ pub struct ValueCall {
 }
 
 impl StepContext {
-    /// Any other call that is made once: an embedding, a retrieval. What it took belongs to the run, also when it failed.
+    /// Any other call that is made once, in a span of its own: an embedding, a retrieval. What it took belongs to the run, also when it failed.
     ///
     /// # Errors
     /// What the call fails with; a cancel; the store.
-    pub async fn value(
-        &self,
-        key: &str,
-        call: ValueCall,
-        make: impl Future<Output = Result<(Value, Option<Tokens>), ProviderFailure>> + Send,
-    ) -> Result<Value, Fault> {
+    pub async fn value<F>(&self, key: &str, call: ValueCall, make: impl FnOnce(Option<Arc<TraceContext>>) -> F + Send) -> Result<Value, Fault>
+    where
+        F: Future<Output = Result<(Value, Option<Tokens>), ProviderFailure>> + Send,
+    {
         if let Some(done) = self.done(key)
             && let CallOutcome::Value(value) = done.outcome
         {
             return Ok(value);
         }
         let (provider, model) = call.metered.clone().unzip();
+        let span = self.world().clock.id();
         self.record(Event::CallStarted(Arc::new(CallStarted {
             step: self.step(),
             key: key.to_owned(),
             kind: call.kind,
-            span: self.world().clock.id(),
+            span,
             name: call.name.to_owned(),
             call_id: None,
             arguments: None,
@@ -56,6 +56,7 @@ impl StepContext {
             model,
             prompt: Vec::new(),
             options: serde_json::Map::new(),
+            parameters: None,
             asker: None,
         })))?;
         self.journal().durable().await.map_err(|Lost| lost())?;
@@ -63,7 +64,7 @@ impl StepContext {
         let (started, began) = (Instant::now(), self.world().clock.now());
         let result = tokio::select! {
             biased;
-            result = make => result,
+            result = make(self.onward(span)) => result,
             () = self.cancelled().cancelled() => return Err(cut_short()),
         };
         let meter = |tokens| call.metered.as_ref().map(|(provider, model)| self.meter(provider, model, tokens, began));
@@ -79,6 +80,9 @@ impl StepContext {
             waited_ms: None,
             sources: Vec::new(),
             files: Vec::new(),
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
             step: self.step(),
             key: key.to_owned(),
             outcome,
@@ -112,11 +116,15 @@ impl StepContext {
             model: Some(model.to_owned()),
             prompt: Vec::new(),
             options: serde_json::Map::new(),
+            parameters: None,
             asker: None,
         })))?;
         self.record(Event::CallFinished(Box::new(CallFinished {
             sources: Vec::new(),
             files: Vec::new(),
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
             cost_source: None,
             waited_ms: None,
             step,

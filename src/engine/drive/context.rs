@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::log::journal::{Journal, Lost};
+use crate::config::Propagate;
 use crate::engine::world::World;
 use crate::model::Id;
 use crate::model::agent::{Definitions, Parameters};
@@ -18,6 +19,8 @@ use crate::model::plan::{NodeIndex, Plan};
 use crate::model::run::At;
 use crate::model::state::State;
 use crate::model::template_text::System;
+use crate::model::trace::{SAMPLED, TraceContext};
+use crate::observe::span_id;
 
 /// How a node's work ended.
 #[derive(Debug)]
@@ -72,6 +75,10 @@ pub struct RunFacts {
     pub workflow_id: Option<Id>,
     /// What a chat turn overrides.
     pub chat: Option<ChatOverrides>,
+    /// The span of the host that it was started in.
+    pub began_in: Option<Arc<TraceContext>>,
+    /// The span of the host that it was started or last gone on in.
+    pub host_span: Option<Arc<TraceContext>>,
 }
 
 /// What a chat turn overrides of its agent.
@@ -130,6 +137,8 @@ impl StepContext {
             entity_id: created.entity_id,
             workflow_id: (created.entity == EntityKind::Workflow).then_some(created.entity_id),
             chat,
+            began_in: created.trace.clone(),
+            host_span: run.host_span().cloned(),
         };
         Some(Self {
             step: of.step.as_deref()?.id,
@@ -245,6 +254,19 @@ impl StepContext {
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.open(|step| step.attempt).unwrap_or(1)
+    }
+
+    /// What a call is told of the span that it is made in: its own where spans are told to collectors of OpenTelemetry, else the host's.
+    pub(in crate::engine) fn onward(&self, span: Id) -> Option<Arc<TraceContext>> {
+        if self.world.config.observability.propagate == Propagate::None {
+            return None;
+        }
+        if !self.world.observer.traces() {
+            return self.facts.host_span.clone();
+        }
+        let own = || TraceContext { trace: self.facts.id.0.as_u128(), span: 0, flags: SAMPLED, state: None };
+        let around = self.facts.began_in.as_deref().cloned().unwrap_or_else(own);
+        Some(Arc::new(TraceContext { span: span_id(span), ..around }))
     }
 
     /// Looks at the open step.

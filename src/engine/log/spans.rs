@@ -15,7 +15,7 @@ use crate::model::event::{
 use crate::model::graph::NodeKind;
 use crate::model::run::{Call, OpenStep, Run};
 use crate::model::{Id, Timestamp};
-use crate::observe::{End, Piece, RunFacts, Said, Work, root_id, span_id};
+use crate::observe::{End, Piece, RunFacts, Said, TOOL_ERROR, Work, root_id, span_id};
 use crate::sync::Mutex;
 
 /// What is remembered of a run until its pieces end. It stays empty when nobody is told.
@@ -128,6 +128,7 @@ impl SpanWriter<'_> {
                 thread: created.thread,
                 user: created.user.as_ref().and_then(names::user_id),
                 tenant: Arc::clone(&self.journal.tenant),
+                began_in: created.trace.clone(),
             })
         }))
     }
@@ -156,6 +157,12 @@ impl SpanWriter<'_> {
             streams: false,
             finish: None,
             call_id: None,
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
+            worked_ms: None,
+            parameters: None,
+            links: Vec::new(),
             facts: Vec::new(),
             said: None,
         }
@@ -258,6 +265,7 @@ impl SpanWriter<'_> {
         piece.model.clone_from(&open.model);
         piece.streams = open.streams;
         piece.call_id.clone_from(&open.call_id);
+        piece.parameters.clone_from(&open.parameters);
         if open.name == "summarize" {
             piece.facts.push(("studio.purpose", json!("summarize")));
         }
@@ -275,7 +283,11 @@ impl SpanWriter<'_> {
         piece.started = Timestamp(self.at.0 - i64::try_from(call.duration_ms).unwrap_or(0));
         piece.usage = call.usage;
         piece.facts.extend(call.waited_ms.map(|waited| ("studio.waited_ms", json!(waited))));
+        piece.facts.extend(call.cost_source.map(|source| ("studio.usage.cost_source", json!(source))));
         piece.finish.clone_from(&call.finish);
+        piece.response_id.clone_from(&call.response_id);
+        piece.response_model.clone_from(&call.response_model);
+        piece.first_piece_ms = call.first_piece_ms;
         let heard = {
             let mut watched = self.journal.watch().0.lock();
             watched.begun.remove(&open.span);
@@ -287,8 +299,7 @@ impl SpanWriter<'_> {
             CallOutcome::Failed(fault) => piece.end = failed(fault),
             CallOutcome::Tool(outcome) if outcome.abandoned => piece.end = End::Cut,
             CallOutcome::Tool(outcome) if outcome.is_error => {
-                let message = if self.world.observer.wants_content() { outcome.result.clone() } else { "the tool told an error".into() };
-                piece.end = End::Failed { code: "tool_error".into(), message };
+                piece.end = End::Failed { code: TOOL_ERROR.into(), message: "the tool told an error".into() };
             }
             CallOutcome::Value(value) if open.kind == CallKind::Retrieval => {
                 let known = [("studio.retrieval.chunk_count", "chunk_count"), ("studio.retrieval.top_score", "top_score")];
@@ -360,7 +371,10 @@ impl SpanWriter<'_> {
             self.take(piece);
         }
         let run = self.run;
-        let mut piece = self.piece(root_id(run.id, run.attempt), None, Work::Run, run.created.entity_name.clone());
+        let parent = run.created.trace.as_ref().map(|host| host.span);
+        let mut piece = self.piece(root_id(run.id, run.attempt), parent, Work::Run, run.created.entity_name.clone());
+        piece.links.clone_from(&run.links);
+        piece.worked_ms = Some(run.worked(self.at).saturating_sub(run.spent_ms));
         piece.started = piece.run.started;
         piece.end = end;
         piece.usage = Some(run.total());

@@ -49,6 +49,7 @@ fn asked(context: &StepContext, node: &RagNode) -> Result<SearchQuery, Fault> {
         threshold: node.threshold,
         mode: node.mode.clone(),
         filter: node.filter.as_ref().map(|filter| filter.resolve(context.state(), &system, limit)).transpose()?,
+        trace: None,
     })
 }
 
@@ -97,8 +98,8 @@ async fn vector(context: &StepContext, question: &Question) -> Result<Option<Vec
     let Embedder { provider, model, .. } = embedder.clone();
     let call = ValueCall { kind: CallKind::Embedding, name: "embed", metered: Some((provider, model)) };
     let (world, tenant) = (context.world(), &context.run().tenant);
-    let make = async {
-        let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query).await?;
+    let make = |trace| async move {
+        let (vector, tokens) = world.knowledge.embed(tenant, embedder, &question.query, trace).await?;
         let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
         Ok::<_, ProviderFailure>((json!({"dimensions": vector.len(), "vector": STANDARD.encode(bytes)}), tokens))
     };
@@ -121,7 +122,7 @@ async fn search(
         let found = found.ok_or_else(|| ProviderFailure::from(moved.clone()))?;
         Ok((shown(query, base.as_deref(), &found), None))
     };
-    match context.value("rag", call, make).await {
+    match context.value("rag", call, |_| make).await {
         Err(fault) if fault == moved => Ok(Value::Null),
         other => other,
     }

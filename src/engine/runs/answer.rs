@@ -16,6 +16,7 @@ use crate::model::Id;
 use crate::model::chat::{Attachment, ToolCall};
 use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
+use crate::model::trace::TraceContext;
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::tools::schema::argument_problems;
 
@@ -36,6 +37,8 @@ pub struct Reply {
     pub decisions: Option<Vec<Decision>>,
     /// The key of a request that may be sent again.
     pub key: Option<RequestKey>,
+    /// The span of the host that it is said in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// How a failed run is tried again, its shape checked.
@@ -49,6 +52,8 @@ pub struct Again {
     pub in_doubt: Vec<DoubtAnswer>,
     /// The key of a request that may be sent again.
     pub key: Option<RequestKey>,
+    /// The span of the host that it is said in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// Answers a pause and goes on, here or through the queue.
@@ -73,7 +78,7 @@ pub async fn resume(
             return Err(state_error(&folded, "a chat turn has no queue; resume it with its stream"));
         }
         let answer = answer_of(&pause, &reply)?;
-        let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued }));
+        let event = Event::Resumed(Box::new(Resumed { pause: pause.id, answer, queued, trace: reply.trace.clone() }));
         if let Some(started) = go_on(world, tenant, &loaded, folded, event, reply.key.as_ref()).await? {
             return Ok(started);
         }
@@ -237,6 +242,7 @@ pub async fn retry(world: &Arc<World>, tenant: &Arc<str>, run: &str, again: &Aga
             in_doubt: again.in_doubt.clone(),
             queued,
             back,
+            trace: again.trace.clone(),
         }));
         if let Some(started) = go_on(world, tenant, &loaded, folded, event, again.key.as_ref()).await? {
             return Ok(started);

@@ -19,6 +19,7 @@ use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
+use crate::model::trace::TraceContext;
 use crate::store::log::{self, Append, Made};
 use crate::store::runs::{RunRow, RunUpdate};
 use crate::store::threads::MessageRow;
@@ -87,6 +88,8 @@ pub struct NewRun {
     pub key: Option<RequestKey>,
     /// The run whose turn on the thread this one replaces.
     pub replaces: Option<Id>,
+    /// The span of the host that it is started in.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// Makes a run; a sync one goes to work at once.
@@ -301,5 +304,6 @@ fn created(world: &World, new: NewRun) -> Created {
         context: new.context,
         parameters: new.parameters,
         replaces: new.replaces,
+        trace: new.trace,
     }
 }

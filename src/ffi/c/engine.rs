@@ -135,7 +135,7 @@ unsafe fn streamed(
 }
 
 /// Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or an agent's chat turn (`{"agent", …}`). The
-/// stream gives its events as server-sent events.
+/// stream gives its events as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that it is part of.
 ///
 /// # Safety
 /// `request` can be read for `len` bytes; `out` and `err` are NULL or can be written.
@@ -146,6 +146,7 @@ pub unsafe extern "C" fn studio_run(engine: *mut studio_engine, request: *const 
 }
 
 /// Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`); the stream gives the events that follow.
+/// `"traceparent"` and `"tracestate"` as in `studio_run`.
 ///
 /// # Safety
 /// `request` can be read for `len` bytes; `out` and `err` are NULL or can be written.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderName, HeaderValue, Method, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
@@ -265,6 +265,9 @@ async fn ask(studio: &Studio, method: Method, path: &str, request: &Map<String, 
     asked.headers_mut().insert("x-requested-with", HeaderValue::from_static("studio"));
     if has_body {
         asked.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    for (name, value) in requests::trace(request).iter().flat_map(|trace| trace.members()) {
+        asked.headers_mut().extend(HeaderValue::from_str(&value).ok().map(|value| (HeaderName::from_static(name), value)));
     }
     let requests::Who { tenant, user } = requests::who(request)?;
     let marks = HostMarks { user, tenant, gate: Some(true), authorized: true, ..HostMarks::default() };

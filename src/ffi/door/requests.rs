@@ -13,6 +13,7 @@ use crate::engine::{From, Order};
 use crate::error::Error;
 use crate::http::sse;
 use crate::model::event::EntityKind;
+use crate::model::trace::TraceContext;
 use crate::studio::runs::requests::{ResumeRequest, RunRequest};
 use crate::studio::{Scope, Started, StreamSlot, Studio};
 
@@ -71,6 +72,12 @@ pub(super) fn scope(request: &Map<String, Value>) -> Result<Scope, Fault> {
     Ok(Scope { tenant: tenant.into(), user })
 }
 
+/// The span of the host that a request is part of; one that is malformed is none.
+pub(super) fn trace(request: &Map<String, Value>) -> Option<Arc<TraceContext>> {
+    let text = |name: &str| request.get(name).and_then(Value::as_str);
+    TraceContext::parse(text("traceparent")?, text("tracestate")).map(Arc::new)
+}
+
 fn order(request: &Map<String, Value>) -> Result<Order, Fault> {
     match text(request, "order")? {
         None | Some("ordered") => Ok(Order::Ordered),
@@ -102,7 +109,7 @@ impl Ready {
     }
 }
 
-/// `{workflow | agent, tenant, user, order?, host_calls?, …run body}`.
+/// `{workflow | agent, tenant, user, order?, host_calls?, traceparent?, tracestate?, …run body}`.
 pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let (entity, id) = match (text(&request, "workflow")?, text(&request, "agent")?) {
         (Some(id), None) => (EntityKind::Workflow, id.to_owned()),
@@ -110,8 +117,9 @@ pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<
         (None, None) | (Some(_), Some(_)) => return Err(Error::field("workflow", "either `workflow` or `agent` is required").into()),
     };
     let told = Told::read(studio, &request)?;
+    let trace = trace(&request);
     let body = match RunRequest::parse(&Value::Object(request), entity) {
-        Ok(body) => body,
+        Ok(body) => RunRequest { trace, ..body },
         Err(wrong) => {
             // What is not there is told before what is wrong with the request.
             studio.must_know_entity(&told.scope, entity, &id).await?;
@@ -123,12 +131,13 @@ pub(super) async fn run(studio: &Studio, request: Map<String, Value>) -> Result<
     told.ready(studio, started, cancel_on_leave).await
 }
 
-/// `{trace_id, tenant, user, order?, host_calls?, …resume body}`.
+/// `{trace_id, tenant, user, order?, host_calls?, traceparent?, tracestate?, …resume body}`.
 pub(super) async fn resume(studio: &Studio, request: Map<String, Value>) -> Result<Ready, Fault> {
     let run = required(&request, "trace_id")?.to_owned();
     let told = Told::read(studio, &request)?;
+    let trace = trace(&request);
     let body = match ResumeRequest::parse(&Value::Object(request)) {
-        Ok(body) => body,
+        Ok(body) => ResumeRequest { trace, ..body },
         Err(wrong) => {
             studio.must_know_run(&told.scope, &run).await?;
             return Err(wrong.into());

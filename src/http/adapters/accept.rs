@@ -97,7 +97,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let name = call.part("protocol");
     let protocol = Protocol::named(name).ok_or_else(|| Error::not_found("protocol", name))?;
     let no_approvals = call.query("ui") == Some("5");
-    let ask = protocol.read(&call.body);
+    let ask = protocol.read(&call.body).map(|ask| Ask { trace: call.trace(), ..ask });
     let key = key(&call, protocol, &target, ask.as_ref().ok())?;
     let slot = call.studio.stream_slot()?;
     let wish = PendingRequest { studio: call.studio.clone(), scope: call.scope.clone(), target, ask, key };
@@ -271,6 +271,7 @@ async fn start(
         request.context.clone_from(&ask.context);
     }
     request.key = key;
+    request.trace.clone_from(&ask.trace);
     request.replaces = replaces.filter(|_| kind == EntityKind::Agent);
     let cancels = request.cancel_on_disconnect;
     let started = studio.start(scope, kind, id, request, false).await?;
@@ -284,7 +285,7 @@ async fn give(studio: &Studio, scope: &Scope, ask: Ask, run: String, answers: Ve
     let cancels = ask.on_disconnect.as_ref().is_some_and(|word| word == "cancel");
     let told = match answers.next() {
         Some(Answer::Resume(body)) => {
-            let request = ResumeRequest { key, ..resume_request(body, ask.on_disconnect.as_ref())? };
+            let request = ResumeRequest { key, trace: ask.trace.clone(), ..resume_request(body, ask.on_disconnect.as_ref())? };
             studio.resume(scope, &run, request, false).await?.told()
         }
         Some(Answer::Cancel) => {

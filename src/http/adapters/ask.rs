@@ -1,8 +1,11 @@
 //! Owns what clients of either protocol ask for, and how members of their bodies are read.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
+use crate::model::trace::TraceContext;
 
 /// Characters of a client's name for a chat.
 const CHAT: usize = 191;
@@ -32,6 +35,8 @@ pub(super) struct Ask {
     pub(super) run: Option<String>,
     /// All messages, of an AG-UI client.
     pub(super) posted: Vec<Value>,
+    /// The span of the host that it is part of; no part of the body.
+    pub(super) trace: Option<Arc<TraceContext>>,
 }
 
 /// A message, with files that are not stored yet.

@@ -33,6 +33,6 @@ where
     Route::post(path, name, handler)
         .reads(Reads::JsonWithFiles("AdapterRequest"))
         .query(&["ui"])
-        .heeds("Idempotency-Key")
+        .starts()
         .gives(200, Gives::Events)
 }

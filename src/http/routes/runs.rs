@@ -27,16 +27,16 @@ fn starting() -> Vec<Route> {
     vec![
         Route::post("/workflows/{id}/run/stream", "streamRun", move |call| stream(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .tells(),
         Route::post("/workflows/{id}/run", "queueRun", move |call| queue(call, workflow, "id"))
             .reads(Reads::Json("RunBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .gives(202, Gives::Json("RunQueued"))
             .answers("Idempotency-Replayed"),
         Route::post("/agents/{id}/chat/stream", "streamChat", move |call| stream(call, agent, "id"))
             .reads(Reads::Json("ChatBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .tells(),
     ]
 }
@@ -46,20 +46,20 @@ fn running() -> Vec<Route> {
     vec![
         of_run("resume/stream", |path| Route::post(path, "streamResume", |call| stream(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .tells(),
         of_run("resume", |path| Route::post(path, "queueResume", |call| queue(call, Act::Resume, "run")))
             .reads(Reads::Json("ResumeBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .gives(202, Gives::Json("ResumeQueued"))
             .answers("Idempotency-Replayed"),
         of_run("retry/stream", |path| Route::post(path, "streamRetry", |call| stream(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .tells(),
         of_run("retry", |path| Route::post(path, "queueRetry", |call| queue(call, Act::Retry, "run")))
             .reads(Reads::Json("RetryBody"))
-            .heeds("Idempotency-Key")
+            .starts()
             .gives(202, Gives::Json("RetryQueued"))
             .answers("Idempotency-Replayed"),
         of_run("cancel", |path| Route::post(path, "cancelRun", cancel)).gives(202, Gives::Json("RunCancelled")),

@@ -61,9 +61,9 @@ fn headers_are_described_where_they_are_heeded_and_given() {
         let named = parameters.filter_map(|parameter| document.pointer(&parameter["$ref"].as_str()?[1..]));
         named.filter(|parameter| parameter["in"] == "header").filter_map(|parameter| parameter["name"].as_str()).collect()
     };
-    assert_eq!(heeds("post", "/workflows/{id}/run"), ["Idempotency-Key", "X-Studio-Locale"]);
-    assert_eq!(heeds("post", "/workflows/{id}/run/stream"), ["Idempotency-Key", "Last-Event-ID", "X-Studio-Locale"]);
-    assert_eq!(heeds("post", "/agents/{id}/chat/stream"), ["Idempotency-Key", "Last-Event-ID", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/workflows/{id}/run"), ["Idempotency-Key", "traceparent", "tracestate", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/workflows/{id}/run/stream"), ["Idempotency-Key", "traceparent", "tracestate", "Last-Event-ID", "X-Studio-Locale"]);
+    assert_eq!(heeds("post", "/agents/{id}/chat/stream"), ["Idempotency-Key", "traceparent", "tracestate", "Last-Event-ID", "X-Studio-Locale"]);
     assert_eq!(heeds("get", "/api/runs/{run}/events/stream"), ["Last-Event-ID", "X-Studio-Locale"]);
     assert_eq!(heeds("delete", "/api/workflows/{id}/draft"), ["If-Match", "X-Studio-Locale"]);
     assert_eq!(heeds("get", "/api/settings"), ["X-Studio-Locale"]);

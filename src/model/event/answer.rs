@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{LaneId, Said};
 use crate::model::Id;
 use crate::model::chat::Attachment;
+use crate::model::trace::TraceContext;
 
 /// A pause was answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,9 @@ pub struct Resumed {
     /// A worker goes on, not the request.
     #[serde(rename = "async")]
     pub queued: bool,
+    /// The span of the host that it was answered in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// What a person said to a pause.
@@ -80,6 +84,9 @@ pub struct Retried {
     /// With `from_step`: where it goes back to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<BackTo>,
+    /// The span of the host that it was tried again in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// Where a retry goes back to.

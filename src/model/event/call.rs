@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{Asked, Fault, FaultCode, PartHash, Warning};
 use crate::model::Id;
+use crate::model::agent::Parameters;
 use crate::model::parts::{File, Source};
 use crate::model::usage::Usage;
 
@@ -63,6 +64,9 @@ pub struct CallStarted {
     /// Of a model: what its request has beside what the studio sets, by provider.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub options: serde_json::Map<String, Value>,
+    /// Of a model: the settings that it is asked with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameters: Option<Box<AskedWith>>,
     /// Of a model: the node that asks; a specialist's differs from the step's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asker: Option<Arc<str>>,
@@ -115,6 +119,48 @@ pub struct CallFinished {
     /// Of a model: the files that it made, stored with this entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<File>,
+    /// Of a model: what its provider calls the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// Of a model: the one that answered, as its provider names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_model: Option<String>,
+    /// Of a model: how long its first piece of text or reasoning took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_piece_ms: Option<u64>,
+}
+
+/// The settings of a request to a model, as far as it has any.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AskedWith {
+    /// 0 to 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// The most tokens of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Such as `low`, `high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// Texts that end the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Vec<String>>,
+}
+
+impl AskedWith {
+    /// The settings of a request; none when it leaves all to the provider.
+    #[must_use]
+    pub fn of(parameters: &Parameters) -> Option<Box<Self>> {
+        let Parameters { temperature, top_p, max_tokens, reasoning_effort, stop, .. } = parameters;
+        let any = temperature.is_some() || top_p.is_some() || max_tokens.is_some() || reasoning_effort.is_some() || stop.is_some();
+        any.then(|| {
+            let (reasoning_effort, stop) = (reasoning_effort.clone(), stop.clone());
+            Box::new(Self { temperature: *temperature, top_p: *top_p, max_tokens: *max_tokens, reasoning_effort, stop })
+        })
+    }
 }
 
 /// Who said what a call costs.

@@ -1,5 +1,7 @@
 //! Owns what a run is made of, pinned for its whole life.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -7,6 +9,7 @@ use super::PartHash;
 use crate::model::Id;
 use crate::model::agent::Parameters;
 use crate::model::chat::Attachment;
+use crate::model::trace::TraceContext;
 
 /// What a run is a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,4 +77,7 @@ pub struct Created {
     /// Of a chat turn: the run whose turn on the thread it replaces, as soon as it has one itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<Id>,
+    /// The span of the host that it was started in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Arc<TraceContext>>,
 }

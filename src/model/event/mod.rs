@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use answer::{Answer, BackTo, BranchLink, Decision, DoubtAction, DoubtAnswer, Resumed, Retried};
-pub use call::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
+pub use call::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, OWN_MODEL, ToolOutcome};
 pub use created::{Created, EntityKind};
 pub use fallback::{ModelFallback, ModelName};
 pub use fault::{DoubtfulCall, Fault, FaultCode};

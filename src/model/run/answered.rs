@@ -20,6 +20,7 @@ impl Run {
         self.waiting_ms += self.rested_at.map_or(0, |since| at.since(since));
         self.go_on(resumed.queued, at);
         self.takeovers = 0;
+        self.link(resumed.trace.as_ref());
         let lane = self.lanes.values_mut().find(|lane| lane.pause().is_some_and(|pause| pause.id == resumed.pause));
         let Some(step) = lane.and_then(|lane| lane.step.as_deref_mut()) else { return };
         step.reenter = true;
@@ -49,6 +50,8 @@ impl Run {
         self.steps = 0;
         self.spent_ms = self.worked(at);
         self.go_on(retried.queued, at);
+        self.links.clear();
+        self.link(retried.trace.as_ref());
         let into = retried.from_step.map_or_else(|| self.first_to_run(), |step| self.lane_of_mark(step));
         self.forget_last_answers();
         self.clear_failures();

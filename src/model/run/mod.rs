@@ -20,9 +20,13 @@ pub use rewind::Spot;
 use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq};
 use super::plan::Plan;
 use super::state::State;
+use super::trace::TraceContext;
 use super::usage::Usage;
 use super::working::WorkingTime;
 use super::{Id, Timestamp};
+
+/// Spans of the host that are remembered of one attempt.
+const MOST_LINKS: usize = 32;
 
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -155,6 +159,8 @@ pub struct Run {
     pub delay_ms: i64,
     /// Turns of histories that live as long as the run.
     pub memory: Vec<super::event::Turn>,
+    /// The spans of the host that this attempt went on in, the newest last.
+    pub links: Vec<Arc<TraceContext>>,
     /// About the bytes of its log, as whoever drives it counts them.
     pub weight: u64,
     marks: rewind::Marks,
@@ -228,9 +234,25 @@ impl Run {
             requeued: 0,
             delay_ms: 0,
             memory: Vec::new(),
+            links: Vec::new(),
             weight: 0,
             marks: rewind::Marks::default(),
         }
+    }
+
+    /// The span of the host that it was started or last gone on in.
+    #[must_use]
+    pub fn host_span(&self) -> Option<&Arc<TraceContext>> {
+        self.links.last().or(self.created.trace.as_ref())
+    }
+
+    /// This attempt goes on in a span of the host; the oldest of very many is forgotten.
+    fn link(&mut self, span: Option<&Arc<TraceContext>>) {
+        let Some(span) = span else { return };
+        if self.links.len() == MOST_LINKS {
+            self.links.remove(0);
+        }
+        self.links.push(Arc::clone(span));
     }
 
     /// Folds a whole log. `plan` makes the graph's plan of what the first entry says.

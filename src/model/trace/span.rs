@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::super::event::weight::of_value;
-use super::super::event::{CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Fault, FaultCode, Measured, PartHash, Warning};
+use super::super::event::{AskedWith, CallFinished, CallKind, CallOutcome, CallStarted, CostSource, Fault, FaultCode, Measured, PartHash, Warning};
 use super::super::usage::Usage;
 use super::super::{Id, Timestamp};
 
@@ -32,12 +32,17 @@ pub struct Span {
     pub prompt: Vec<PartHash>,
     /// What its request has beside what the studio sets, by provider.
     pub options: Map<String, Value>,
+    /// The settings that it is asked with.
+    pub parameters: Option<Box<AskedWith>>,
     /// What it answered, as a part.
     pub answer: Option<PartHash>,
     pub finish: Option<String>,
     pub cost_source: Option<CostSource>,
     pub warnings: Vec<Warning>,
     pub waited_ms: Option<u64>,
+    pub response_id: Option<String>,
+    pub response_model: Option<String>,
+    pub first_piece_ms: Option<u64>,
 }
 
 impl Span {
@@ -66,11 +71,15 @@ impl Span {
             output: None,
             prompt: call.prompt.clone(),
             options: call.options.clone(),
+            parameters: call.parameters.clone(),
             answer: None,
             finish: None,
             cost_source: None,
             warnings: Vec::new(),
             waited_ms: None,
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
         }
     }
 
@@ -93,11 +102,15 @@ impl Span {
             output: Some(measured.output.clone()),
             prompt: Vec::new(),
             options: Map::new(),
+            parameters: None,
             answer: None,
             finish: None,
             cost_source: None,
             warnings: Vec::new(),
             waited_ms: None,
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
         }
     }
 
@@ -107,6 +120,9 @@ impl Span {
         self.finish.clone_from(&call.finish);
         self.cost_source = call.cost_source;
         self.waited_ms = call.waited_ms;
+        self.response_id.clone_from(&call.response_id);
+        self.response_model.clone_from(&call.response_model);
+        self.first_piece_ms = call.first_piece_ms;
         self.warnings.clone_from(&call.warnings);
         self.status = if call.outcome.ok() { "completed" } else { "failed" };
         match &call.outcome {
@@ -185,7 +201,11 @@ impl Span {
                 fields.insert("provider_options".into(), self.options.clone().into());
             }
             fields.extend(self.cost_source.map(|source| ("cost_source".to_owned(), json!(source))));
-            fields.extend(self.waited_ms.map(|waited| ("waited_ms".to_owned(), waited.into())));
+            fields.extend(self.parameters.as_ref().map(|parameters| ("parameters".to_owned(), json!(parameters))));
+            let named = [("response_id", &self.response_id), ("response_model", &self.response_model)];
+            fields.extend(named.into_iter().filter_map(|(name, said)| Some((name.to_owned(), said.clone()?.into()))));
+            let times = [("first_piece_ms", self.first_piece_ms), ("waited_ms", self.waited_ms)];
+            fields.extend(times.into_iter().filter_map(|(name, time)| Some((name.to_owned(), time?.into()))));
             super::add_ending(fields, self.finish.as_deref(), &self.warnings);
         }
         shown

@@ -12,7 +12,7 @@ use crate::providers::own::{Pieces, Sort};
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal, thoughts};
 
 /// The provider wants to be asked to go on.
 const PAUSE: &str = "pause_turn";
@@ -37,6 +37,7 @@ pub(super) struct Speech {
     /// What was taken before the last pause.
     spent: Tokens,
     usage: Map<String, Value>,
+    named: Named,
     over: bool,
 }
 
@@ -45,7 +46,10 @@ impl Reading for Speech {
 
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         match text(frame, "type") {
-            "message_start" => self.take_usage(frame.pointer("/message/usage")),
+            "message_start" => {
+                self.named.take(frame.pointer("/message/id"), frame.pointer("/message/model"));
+                self.take_usage(frame.pointer("/message/usage"));
+            }
             "content_block_start" => {
                 let index = frame.get("index").and_then(Value::as_u64).unwrap_or_else(|| self.next());
                 self.begin(index, frame.get("content_block"), deltas);
@@ -66,6 +70,7 @@ impl Reading for Speech {
         if text(body, "type") == "error" {
             return Err(refusal::read_inside(body.get("error").unwrap_or(body)));
         }
+        self.named.take(body.get("id"), body.get("model"));
         self.take_usage(body.get("usage"));
         let content = body.get("content").and_then(Value::as_array).ok_or_else(|| malformed("it holds no content"))?;
         for block in content {
@@ -124,7 +129,7 @@ impl Reading for Speech {
             blocks.pop();
         }
         let own = special.then_some(Value::Array(blocks));
-        let mut reply = Parts { text, calls, thoughts, sources, files: Vec::new(), own, tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
+        let mut reply = Parts { text, calls, thoughts, sources, files: Vec::new(), own, tokens, named: self.named, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)?;
         if paused {
             let text = format!("the provider paused its answer more than {PAUSES} times; the answer is not complete");
             reply.warnings.push(Warning::new("answer_cut", text));

@@ -9,7 +9,7 @@ use crate::model::chat::Tokens;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, at, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal, thoughts};
 
 /// A tool call while its pieces come.
 #[derive(Default)]
@@ -29,6 +29,7 @@ pub(super) struct Talk {
     calls: BTreeMap<u64, Call>,
     finish: String,
     tokens: Option<Tokens>,
+    named: Named,
     over: bool,
 }
 
@@ -39,6 +40,7 @@ impl Reading for Talk {
         let index = frame.get("index").and_then(Value::as_u64).unwrap_or(0);
         let message = at(frame, &["delta", "message"]).unwrap_or(&Value::Null);
         match text(frame, "type") {
+            "message-start" => self.named.take(frame.get("id"), None),
             "content-start" | "content-delta" => self.take_content(index, message.get("content").unwrap_or(&Value::Null), deltas),
             "tool-plan-delta" => self.take_plan(text(message, "tool_plan"), deltas),
             "tool-call-start" | "tool-call-delta" => self.take_call(index, message.get("tool_calls").unwrap_or(&Value::Null)),
@@ -54,6 +56,7 @@ impl Reading for Talk {
 
     fn take_whole(&mut self, body: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
         let message = body.get("message").filter(|message| message.is_object()).ok_or_else(|| malformed("it holds no message"))?;
+        self.named.take(body.get("id"), None);
         for (index, content) in (0..).zip(message.get("content").and_then(Value::as_array).into_iter().flatten()) {
             self.take_content(index, content, deltas);
         }
@@ -92,7 +95,7 @@ impl Reading for Talk {
         }
         let own = (!own.is_empty()).then_some(Value::Object(own));
         let calls = self.calls.into_values().map(|call| reply::tool_call(call.id, call.name, &call.arguments)).collect();
-        Parts { text: self.text, calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
+        Parts { text: self.text, calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, named: self.named, cost: None, finish, explanation: String::new() }.into_reply(FAMILY, request)
     }
 }
 

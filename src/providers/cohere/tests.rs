@@ -278,7 +278,7 @@ async fn texts_become_vectors() {
     let answer = json!({"embeddings": {"float": [[1.0], [0.5]]}, "meta": {"billed_units": {"input_tokens": 8.0}}});
     let (provider, mock) = provider(vec![whole(&answer)]).await;
     let request =
-        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: false, dimensions: Some(1), tenant: String::new() };
+        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: false, dimensions: Some(1), tenant: String::new(), trace: None };
     let found = provider.embed(&request).await.expect("vectors");
     assert_eq!((found.vectors, found.tokens.map(|tokens| tokens.prompt)), (vec![vec![1.0], vec![0.5]], Some(8)));
     let sent =

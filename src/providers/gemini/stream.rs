@@ -11,7 +11,7 @@ use crate::providers::own::{Pieces, Sort};
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, at, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal};
 
 /// Reasons that stand for a filter.
 const FILTERS: [&str; 9] = [
@@ -39,12 +39,14 @@ pub(super) struct Candidate {
     blocked: bool,
     explanation: String,
     tokens: Option<Tokens>,
+    named: Named,
 }
 
 impl Reading for Candidate {
     type Frame<'t> = Value;
 
     fn take(&mut self, frame: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.named.take(frame.get("responseId"), frame.get("modelVersion"));
         self.tokens = frame.get("usageMetadata").and_then(tokens).or(self.tokens);
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return Err(refusal::read_inside(error));
@@ -99,7 +101,7 @@ impl Reading for Candidate {
         let special = |part: &Value| matches!(Parts::sort(part), Sort::Own | Sort::File) || part.get("thoughtSignature").is_some();
         let thoughts = self.parts.iter().filter(|part| parts::is_thought(part)).map(|part| Part::reasoning(reply::text(part, "text"))).collect();
         let own = self.parts.iter().any(special).then_some(Value::Array(self.parts));
-        reply::Parts { text, calls, thoughts, sources: self.sources, files, own, tokens: self.tokens, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
+        reply::Parts { text, calls, thoughts, sources: self.sources, files, own, tokens: self.tokens, named: self.named, cost: None, finish, explanation: self.explanation }.into_reply(FAMILY, request)
     }
 }
 

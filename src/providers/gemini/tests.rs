@@ -333,6 +333,7 @@ async fn texts_become_vectors() {
         query: count == 1,
         dimensions: Some(1),
         tenant: String::new(),
+        trace: None,
     };
     assert_eq!(provider.embed(&asked(1)).await.expect("a vector").vectors, [[0.5]]);
     let many = provider.embed(&asked(101)).await.expect("vectors").vectors;

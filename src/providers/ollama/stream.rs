@@ -7,7 +7,7 @@ use crate::model::chat::{Tokens, ToolCall};
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal, thoughts};
 
 /// An answer as far as it came.
 #[derive(Default)]
@@ -17,6 +17,7 @@ pub(super) struct Talk {
     calls: Vec<ToolCall>,
     reason: String,
     tokens: Option<Tokens>,
+    named: Named,
     over: bool,
 }
 
@@ -27,6 +28,7 @@ impl Reading for Talk {
         if let Some(error) = frame.get("error").filter(|error| !error.is_null()) {
             return Err(refusal::read_inside(error));
         }
+        self.named.take(None, frame.get("model"));
         if let Some(message) = frame.get("message") {
             self.take_message(message, deltas);
         }
@@ -63,7 +65,7 @@ impl Reading for Talk {
             "length" => Finish::Length,
             _ => Finish::Other,
         };
-        let parts = Parts { text: self.text, calls: self.calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, cost: None, finish, explanation: String::new() };
+        let parts = Parts { text: self.text, calls: self.calls, thoughts, sources: Sources::default(), files: Vec::new(), own, tokens: self.tokens, named: self.named, cost: None, finish, explanation: String::new() };
         parts.into_reply(FAMILY, request)
     }
 }

@@ -236,7 +236,7 @@ async fn texts_become_vectors() {
     let answer = json!({"model": "e", "embeddings": [[1.0], [0.5]], "prompt_eval_count": 8});
     let (provider, mock) = provider(vec![whole(&answer), whole(&json!({"embedding": [1.0]}))]).await;
     let request =
-        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: true, dimensions: None, tenant: String::new() };
+        EmbedRequest { model: "e".into(), texts: vec!["a".into(), "b".into()], query: true, dimensions: None, tenant: String::new(), trace: None };
     let found = provider.embed(&request).await.expect("vectors");
     assert_eq!((found.vectors, found.tokens.map(|tokens| tokens.prompt)), (vec![vec![1.0], vec![0.5]], Some(8)));
     assert_eq!(mock.seen.lock().expect("seen")[0], ("/api/embed".to_owned(), json!({"model": "e", "input": ["a", "b"]})));

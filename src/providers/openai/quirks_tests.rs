@@ -191,7 +191,7 @@ async fn azure_is_asked_for_vectors_by_deployment() {
     let deployments = BTreeMap::from([("text-embedding-3-small".to_owned(), "my-vectors".to_owned())]);
     let dialect = Dialect { azure: Some(Azure { deployments, api_version: "v".into() }), ..Dialect::of("azure-openai") };
     let request =
-        EmbedRequest { model: "text-embedding-3-small".into(), texts: vec!["a".into()], query: true, dimensions: None, tenant: String::new() };
+        EmbedRequest { model: "text-embedding-3-small".into(), texts: vec!["a".into()], query: true, dimensions: None, tenant: String::new(), trace: None };
     OpenAi { wire, dialect }.embed(&request).await.expect("vectors");
     let seen = mock.seen.lock().expect("seen");
     assert_eq!((seen[0].0.as_str(), &seen[0].1["model"]), ("/openai/v1/embeddings key", &json!("my-vectors")));

@@ -13,7 +13,7 @@ use crate::model::usage::Picos;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts};
 use crate::providers::wire::{self, Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal, thoughts};
 
 /// What is read of a piece of an answer.
 pub(super) struct Frame<'t> {
@@ -45,6 +45,16 @@ struct Written {
     x_groq: Option<Beside>,
     error: Option<Value>,
     object: Option<Value>,
+}
+
+/// Frames that may have no names before the first that has: those with what a filter found.
+const LOOKS: u8 = 4;
+
+/// The names in a frame. All frames say them, and one is enough.
+#[derive(Deserialize, Default)]
+struct Names {
+    id: Option<Value>,
+    model: Option<Value>,
 }
 
 /// What Groq tells beside the frame.
@@ -85,6 +95,9 @@ pub(super) struct Speech<'a> {
     calls: Fragments,
     finish: Option<String>,
     tokens: Option<Tokens>,
+    named: Named,
+    /// Frames that were looked at for names.
+    looked: u8,
     cost: Option<Picos>,
     spoke: bool,
     over: bool,
@@ -143,7 +156,7 @@ impl Reading for Speech<'_> {
         let own = (!self.own.is_empty()).then_some(Value::Object(self.own));
         let mut thoughts = thoughts::told(&self.thought);
         thoughts.extend((self.encrypted && thoughts.is_empty()).then(|| Part::reasoning("")));
-        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: self.files, own, tokens: self.tokens, cost: self.cost, finish, explanation: self.refusal };
+        let parts = Parts { text: self.text, calls: self.calls.calls(), thoughts, sources: self.sources, files: self.files, own, tokens: self.tokens, named: self.named, cost: self.cost, finish, explanation: self.refusal };
         parts.into_reply(FAMILY, request)
     }
 }
@@ -152,11 +165,16 @@ impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
         let (text, refusal, thought) = (String::new(), String::new(), String::new());
-        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, cost: None, spoke: false, over: false }
+        Self { dialect, text, refusal, thought, encrypted: false, sources: Sources::default(), files: Vec::new(), own, calls, finish: None, tokens: None, named: Named::default(), looked: 0, cost: None, spoke: false, over: false }
     }
 
     /// What a frame holds beside its choice: an error, or the usage so far, of which the last report counts.
     fn take_frame(&mut self, frame: &Frame<'_>) -> Result<(), ProviderFailure> {
+        if self.looked < LOOKS && self.named.id.is_none() {
+            self.looked += 1;
+            let names = serde_json::from_str::<Names>(frame.text).unwrap_or_default();
+            self.named.take(names.id.as_ref(), names.model.as_ref());
+        }
         let usage = frame.usages.iter().flatten().find_map(answer::tokens);
         self.tokens = usage.or(self.tokens);
         self.cost = frame.usages.iter().flatten().find_map(|usage| reply::dollars(usage.get("cost")?)).or(self.cost);

@@ -420,7 +420,7 @@ async fn texts_become_vectors_in_their_order() {
     let answer = json!({"data": [{"index": 1, "embedding": [0.5]}, {"index": 0, "embedding": [1.0]}], "usage": {"total_tokens": u64::MAX}});
     let (provider, mock) = provider("voyage", vec![whole(&answer), whole(&json!({"data": []}))]).await;
     let texts = vec!["a".to_owned(), "b".to_owned()];
-    let request = EmbedRequest { model: "v".into(), texts, query: true, dimensions: Some(1), tenant: String::new() };
+    let request = EmbedRequest { model: "v".into(), texts, query: true, dimensions: Some(1), tenant: String::new(), trace: None };
     let embeddings = provider.embed(&request).await.expect("vectors");
     assert_eq!(embeddings.vectors, [[1.0], [0.5]]);
     assert_eq!(embeddings.tokens.map(|tokens| tokens.prompt), Some(1_000_000_000_000), "no figure breaks sums");

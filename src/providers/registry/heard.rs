@@ -49,6 +49,7 @@ pub(super) fn without_secrets(mut reply: ChatReply, masker: &Masker) -> ChatRepl
     }
     reply.message.parts.iter_mut().for_each(|part| part.each_text(|text| masker.text(text)));
     reply.message.blocks.take_if(|blocks| blocks.spoilt_by(|value| masker.value(value)));
+    reply.named.id.iter_mut().chain(&mut reply.named.model).for_each(|name| masker.text(name));
     if let Some(value) = &mut reply.structured {
         masker.value(value);
     }

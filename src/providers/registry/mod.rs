@@ -30,10 +30,11 @@ use super::script::Scripts;
 use super::strict::Mode;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, strict};
-use crate::config::{CacheMode, Config, ModelConfig, ProviderConfig, Secret};
+use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, Secret};
 use crate::host::HostDoor;
 use crate::model::Timestamp;
 use crate::model::event::{FaultCode, Warning};
+use crate::model::trace::TraceContext;
 use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};
@@ -231,6 +232,21 @@ impl Providers {
         })
     }
 
+    /// Models are told the span that they are called in.
+    fn passes_trace(&self) -> bool {
+        self.config.observability.propagate == Propagate::All
+    }
+
+    /// The span that a call is made in goes along; headers that the configuration sets win.
+    fn pass_trace(&self, found: &mut Found, trace: Option<&Arc<TraceContext>>) {
+        let Some(trace) = trace.filter(|_| self.passes_trace()) else { return };
+        for (name, value) in trace.members() {
+            let known = found.headers.iter().any(|(header, _)| header == name);
+            let value = HeaderValue::from_str(&value).ok().filter(|_| !known);
+            found.headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
+        }
+    }
+
     /// Looks up what a call of a provider needs: its credential and the headers that hold secrets.
     async fn find(&self, entry: &Entry, credential: Option<&String>, tenant: &str) -> Result<Found, ProviderFailure> {
         let shared = credential.is_none_or(|name| Some(name) == entry.credential.as_ref());
@@ -299,7 +315,7 @@ impl Named<'_> {
             Family::Cohere => Ready::owned(Cohere { wire: self.wire(found)? }),
             Family::Script => Ready::Borrowed(&all.scripts),
             Family::Hash => Ready::Borrowed(&Hash),
-            Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience }),
+            Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience, passes_trace: all.passes_trace() }),
         })
     }
 
@@ -324,6 +340,7 @@ impl Provider for Named<'_> {
             self.must_have(&request.native_tools)?;
             let mut found = self.all.find(self.entry, request.credential.as_ref(), &request.asker.tenant).await?;
             found.options = self.entry.options(self.id, &request.parameters.provider_options);
+            self.all.pass_trace(&mut found, request.asker.trace.as_ref());
             let pass = self.entry.gate.admit(&request.asker.tenant, found.shared, || limits::weigh(request), deltas).await?;
             let (ready, masker) = (self.ready(&found)?, Masker::of(&found.secrets));
             let silent = &self.entry.silent;
@@ -342,7 +359,8 @@ impl Provider for Named<'_> {
 
     fn embed<'a>(&'a self, request: &'a EmbedRequest) -> BoxFuture<'a, Result<Embeddings, ProviderFailure>> {
         Box::pin(async move {
-            let found = self.all.find(self.entry, None, &request.tenant).await?;
+            let mut found = self.all.find(self.entry, None, &request.tenant).await?;
+            self.all.pass_trace(&mut found, request.trace.as_ref());
             let pass = self.entry.gate.admit(&request.tenant, found.shared, || limits::weigh_texts(&request.texts), &|_| {}).await?;
             let made = self.ready(&found)?.provider().embed(request).await;
             pass.spent_of(made.as_ref().ok().and_then(|made| made.tokens));

@@ -9,7 +9,7 @@ use crate::model::event::FaultCode;
 use crate::providers::sources::Sources;
 use crate::providers::reply::{self, Parts, count, text};
 use crate::providers::wire::{Reading, malformed};
-use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, ProviderFailure, refusal, thoughts};
+use crate::providers::{ChatReply, ChatRequest, Delta, Deltas, Finish, Named, ProviderFailure, refusal, thoughts};
 
 /// No response holds more items; a provider that begins more is not listened to.
 const MOST_ITEMS: usize = 1024;
@@ -23,6 +23,7 @@ pub(super) struct Response {
     status: String,
     incomplete: String,
     tokens: Option<Tokens>,
+    named: Named,
     over: bool,
 }
 
@@ -77,7 +78,7 @@ impl Reading for Response {
         };
         let files = items::take_files(&mut self.items);
         let (thoughts, sources) = (thoughts::of_items(&self.items), Sources::of_items(&self.items));
-        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
+        Parts { text, calls, thoughts, sources, files, own: own(self.items), tokens: self.tokens, named: self.named, cost: None, finish, explanation: refused }.into_reply(FAMILY, request)
     }
 }
 
@@ -132,6 +133,7 @@ impl Response {
 
     /// Takes the response as it is at its end, whose output counts more than what came in events.
     fn take_response(&mut self, response: &Value, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+        self.named.take(response.get("id"), response.get("model"));
         self.tokens = response.get("usage").and_then(tokens).or(self.tokens);
         if let Some(output) = response.get("output").and_then(Value::as_array).filter(|output| !output.is_empty()) {
             self.items.clone_from(output);

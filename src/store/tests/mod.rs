@@ -162,6 +162,7 @@ fn created(number: u64, message: &str) -> Event {
         context: None,
         parameters: None,
         replaces: None,
+        trace: None,
     }))
 }
 

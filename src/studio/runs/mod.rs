@@ -57,6 +57,7 @@ impl Studio {
                 parameters: body.parameters,
                 key: body.key,
                 replaces: body.replaces,
+                trace: body.trace,
             };
             crate::engine::create(studio.world(), new).await
         });
@@ -116,6 +117,7 @@ impl Studio {
                 attachments,
                 decisions: body.decisions.map(|given| given.into_iter().map(decision).collect()),
                 key: body.key,
+                trace: body.trace,
             };
             let done = crate::engine::resume(studio.world(), &scope.tenant, &run, &reply, queued).await;
             studio.with_status(&scope, &run, done).await
@@ -131,7 +133,7 @@ impl Studio {
         self.must_be_async(queued)?;
         let (studio, scope, run) = (self.clone(), scope.clone(), run.to_owned());
         self.on_runtime(async move {
-            let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt, key: body.key };
+            let again = Again { from_step: body.from_step_id, state: body.state, in_doubt: body.in_doubt, key: body.key, trace: body.trace };
             let done = crate::engine::retry(studio.world(), &scope.tenant, &run, &again, queued).await;
             studio.with_status(&scope, &run, done).await
         })

@@ -43,7 +43,8 @@ impl Asker {
             ("node_id", json!(&*call.node_id)),
             ("user", json!(call.user)),
         ];
-        let facts = facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let trace = call.trace.iter().flat_map(|trace| trace.members()).map(|(name, value)| (name, json!(value)));
+        let facts = facts.into_iter().chain(trace).map(|(name, value)| (name.to_owned(), value)).collect();
         Self { facts, until: Instant::now() + call.timeout.mul_f64(0.9) }
     }
 

@@ -171,7 +171,7 @@ impl Tool for McpTool {
         Box::pin(async move {
             let (key, asker) = (call.idempotency_key(), Asker::of(&call, &name));
             let arguments = if let Value::Object(arguments) = call.arguments { arguments } else { Map::new() };
-            links.call(&server, &tenant, &ServerCall { tool: name, arguments, key, asker, asking: call.asking }).await
+            links.call(&server, &tenant, &ServerCall { tool: name, arguments, key, asker, asking: call.asking, trace: call.trace }).await
         })
     }
 

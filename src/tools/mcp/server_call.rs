@@ -1,5 +1,8 @@
 //! Owns one call as a server gets it: its parameters, whether it may ask a person, and what it asked.
 
+use std::sync::Arc;
+
+use http::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientCapabilities, ElicitRequestParams, ElicitationCapability,
@@ -11,6 +14,7 @@ use serde_json::{Map, Value};
 use super::elicitation::Asker;
 use super::live::CallError;
 use crate::model::event::{Asked, Question};
+use crate::model::trace::TraceContext;
 use crate::tools::Asking;
 
 /// What names a repeated call, for servers that look at it.
@@ -31,6 +35,8 @@ pub(super) struct ServerCall {
     pub(super) key: String,
     pub(super) asker: Asker,
     pub(super) asking: Asking,
+    /// The span that it is made in.
+    pub(super) trace: Option<Arc<TraceContext>>,
 }
 
 /// What a server replied to a call.
@@ -46,6 +52,9 @@ impl ServerCall {
     pub(super) fn params(&self) -> CallToolRequestParams {
         let mut meta = RequestMetaObject::default();
         meta.insert(KEY.to_owned(), self.key.clone().into());
+        for (name, value) in self.trace.iter().flat_map(|trace| trace.members()) {
+            meta.insert(name.to_owned(), value.into());
+        }
         let mut params = CallToolRequestParams::new(self.tool.clone()).with_arguments(self.arguments.clone());
         params.meta = Some(meta);
         if let Asking::Answered { asked, said } = &self.asking {
@@ -148,11 +157,24 @@ pub(super) fn wanted(asked: &InputRequiredResult) -> Result<Vec<(&String, &Elici
 }
 
 /// What names the call that a message makes, if it makes one.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol library's, which adds to them")]
 pub(super) fn key_of(message: &ClientJsonRpcMessage) -> Option<String> {
+    meta_of(message)?.get(KEY)?.as_str().map(str::to_owned)
+}
+
+/// The headers that carry the span of the call that a message makes.
+pub(super) fn trace_of(message: &ClientJsonRpcMessage) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    let meta = meta_of(message);
+    ["traceparent", "tracestate"].into_iter().filter_map(move |name| {
+        let value = HeaderValue::from_str(meta?.get(name)?.as_str()?).ok()?;
+        Some((HeaderName::from_static(name), value))
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enums are the protocol library's, which adds to them")]
+fn meta_of(message: &ClientJsonRpcMessage) -> Option<&RequestMetaObject> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     match &request.request {
-        ClientRequest::CallToolRequest(call) => call.params.meta.as_ref()?.get(KEY)?.as_str().map(str::to_owned),
+        ClientRequest::CallToolRequest(call) => call.params.meta.as_ref(),
         _ => None,
     }
 }
@@ -180,6 +202,50 @@ impl Drop for Underway {
         let (peer, reason) = (self.peer.clone(), Some("nobody waits for the result any more".to_owned()));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { peer.notify_cancelled(CancelledNotificationParam::new(Some(id), reason)).await });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rmcp::model::{CallToolRequest, JsonRpcRequest};
+    use serde_json::json;
+
+    use super::*;
+    use crate::model::Id;
+    use crate::tools::ToolInvocation;
+
+    #[test]
+    fn the_span_of_a_call_goes_along_in_its_meta_and_as_headers() {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let trace = TraceContext::parse(parent, Some("a=1")).map(Arc::new);
+        for (trace, wanted) in [(trace, vec![("traceparent", parent), ("tracestate", "a=1")]), (None, Vec::new())] {
+            let invocation = ToolInvocation {
+                name: "find".into(),
+                arguments: json!({}),
+                call_id: "c1".into(),
+                run: Id::v7(1, 2, 3),
+                node_id: "n".into(),
+                tenant: "".into(),
+                user: None,
+                config: Map::new(),
+                timeout: Duration::from_secs(1),
+                asking: Asking::Never,
+                trace: trace.clone(),
+                cancelled: tokio_util::sync::CancellationToken::new(),
+            };
+            let asker = Asker::of(&invocation, "find");
+            let call = ServerCall { tool: "find".into(), arguments: Map::new(), key: "k".into(), asker, asking: Asking::Never, trace };
+            let params = call.params();
+            let meta = |name: &str| params.meta.as_ref().and_then(|meta| meta.get(name)).and_then(Value::as_str).map(str::to_owned);
+            assert_eq!(meta("traceparent").as_deref(), wanted.first().map(|(_, value)| *value));
+            let request = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+            let message = ClientJsonRpcMessage::Request(JsonRpcRequest::new(RequestId::Number(1), request));
+            let told: Vec<(String, String)> = trace_of(&message).map(|(name, value)| (name.to_string(), value.to_str().expect("a text").to_owned())).collect();
+            let told: Vec<(&str, &str)> = told.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(told, wanted);
         }
     }
 }

@@ -202,11 +202,12 @@ impl StreamableHttpClient for Fetch {
         message: ClientJsonRpcMessage,
         session: Option<Arc<str>>,
         token: Option<String>,
-        headers: Headers,
+        mut headers: Headers,
         limit: usize,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let asked = if let ClientJsonRpcMessage::Request(request) = &message { Some(request.id.clone()) } else { None };
         let call = server_call::key_of(&message);
+        headers.extend(server_call::trace_of(&message));
         let posted = self.authorized(token, |token| {
             let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
             self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)

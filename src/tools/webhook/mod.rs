@@ -75,6 +75,9 @@ impl Webhook {
         common.insert(USER_AGENT, AGENT);
         let key = HeaderValue::from_str(&call.idempotency_key()).map_err(|_| ToolReply::error("the call has no key"))?;
         common.insert(IDEMPOTENCY_KEY, key);
+        for (name, value) in call.trace.iter().flat_map(|trace| trace.members()) {
+            common.extend(HeaderValue::from_str(&value).ok().map(|value| (HeaderName::from_static(name), value)));
+        }
         let own = std::mem::take(&mut headers.map);
         for name in own.keys() {
             common.remove(name);

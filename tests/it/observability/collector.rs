@@ -10,9 +10,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::any;
 use http::{HeaderMap, StatusCode, Uri};
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTracePartialSuccess, ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::{HistogramDataPoint, Metric, metric};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message as _;
 use serde_json::{Value, json};
@@ -42,6 +44,7 @@ pub struct Sent {
 struct Seen {
     manner: Mutex<Manner>,
     sent: Mutex<Vec<Sent>>,
+    measured: Mutex<Vec<Sent>>,
     news: Notify,
 }
 
@@ -62,7 +65,7 @@ impl Collector {
     pub async fn start(manner: Manner) -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let seen = Arc::new(Seen { manner: Mutex::new(manner), sent: Mutex::default(), news: Notify::new() });
+        let seen = Arc::new(Seen { manner: Mutex::new(manner), sent: Mutex::default(), measured: Mutex::default(), news: Notify::new() });
         let app = axum::Router::new().fallback(any(answer)).with_state(Arc::clone(&seen));
         let task = tokio::spawn(async move { axum::serve(listener, app).await.expect("a server") });
         Self { port, seen, task }
@@ -72,8 +75,24 @@ impl Collector {
         format!("http://127.0.0.1:{}", self.port)
     }
 
+    /// What it was sent, metrics aside.
     pub fn sent(&self) -> Vec<Sent> {
         self.seen.sent.lock().expect("a lock").clone()
+    }
+
+    /// The metrics that it was told last, as lines.
+    pub fn metrics(&self) -> String {
+        let measured = self.seen.measured.lock().expect("a lock");
+        let last = measured.last().map(|sent| ExportMetricsServiceRequest::decode(sent.body.clone()).expect("a request"));
+        let told = last.into_iter().flat_map(|request| request.resource_metrics).flat_map(|metrics| metrics.scope_metrics);
+        let mut lines: Vec<String> = told.flat_map(|metrics| metrics.metrics).flat_map(|metric| measured_lines(&metric)).collect();
+        lines.sort();
+        lines.concat()
+    }
+
+    /// Requests with metrics.
+    pub fn measured(&self) -> Vec<Sent> {
+        self.seen.measured.lock().expect("a lock").clone()
     }
 
     /// Waits until something is so.
@@ -110,6 +129,21 @@ impl Collector {
     }
 }
 
+fn measured_lines(metric: &Metric) -> Vec<String> {
+    let Some(metric::Data::Histogram(histogram)) = &metric.data else { panic!("{metric:?}") };
+    assert_eq!(histogram.aggregation_temporality, 2, "counted from the beginning");
+    let line = |point: &HistogramDataPoint| {
+        assert_eq!(point.bucket_counts.len(), point.explicit_bounds.len() + 1);
+        assert_eq!(point.bucket_counts.iter().sum::<u64>(), point.count);
+        assert!(point.start_time_unix_nano > 0 && point.start_time_unix_nano <= point.time_unix_nano);
+        let mut about: Vec<String> = point.attributes.iter().filter_map(shown).collect();
+        about.sort();
+        let sum = if metric.unit == "s" { String::new() } else { format!(" sum={}", point.sum.expect("a sum")) };
+        format!("{} {} count={}{sum} {}\n", metric.name, metric.unit, point.count, about.join(" "))
+    };
+    histogram.data_points.iter().map(line).collect()
+}
+
 fn branch(spans: &[Span], span: &Span, depth: usize, text: &mut String) {
     assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
     assert!(span.start_time_unix_nano > 0 && span.start_time_unix_nano <= span.end_time_unix_nano, "{span:?}");
@@ -129,7 +163,7 @@ fn shown(attribute: &KeyValue) -> Option<String> {
     let differs = value.as_str().is_some_and(|text| uuid::Uuid::try_parse(text).is_ok());
     let made = value.as_str().is_some_and(|text| text.len() == 29 && text.starts_with("call_"));
     let value = if differs || made { json!("id") } else { value };
-    let same = ["gen_ai.conversation.id", "session.id", "studio.run.id", "studio.step.id", "studio.usage.currency", "studio.waiting_ms"];
+    let same = ["gen_ai.response.time_to_first_chunk", "gen_ai.conversation.id", "session.id", "studio.run.id", "studio.step.id", "studio.usage.currency", "studio.waiting_ms"];
     (!same.contains(&attribute.key.as_str())).then(|| format!("{}={value}", attribute.key))
 }
 
@@ -153,7 +187,18 @@ pub fn attribute(span: &Span, name: &str) -> Value {
 
 async fn answer(State(seen): State<Arc<Seen>>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap_or("?").to_owned())).collect();
-    seen.sent.lock().expect("a lock").push(Sent { path: uri.path().to_owned(), headers, body });
+    let sent = Sent { path: uri.path().to_owned(), headers, body };
+    if uri.path().ends_with("/v1/metrics") {
+        seen.measured.lock().expect("a lock").push(sent);
+        seen.news.notify_waiters();
+        let manner = *seen.manner.lock().expect("a lock");
+        return match manner {
+            Manner::Hangs => std::future::pending().await,
+            Manner::Says(code) => StatusCode::from_u16(code).expect("a status").into_response(),
+            Manner::Takes | Manner::Rejects | Manner::Garbage | Manner::Busy(_) => StatusCode::OK.into_response(),
+        };
+    }
+    seen.sent.lock().expect("a lock").push(sent);
     let manner = {
         let mut manner = seen.manner.lock().expect("a lock");
         let now = *manner;

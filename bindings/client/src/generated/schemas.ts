@@ -959,6 +959,9 @@ export type HostMcpElicit = {
   user?: unknown;
   schema?: unknown;
   problems?: unknown;
+  /** The span that the call is made in, as W3C Trace Context writes it. */
+  traceparent?: string | null;
+  tracestate?: string | null;
 };
 
 /** An answer of a model that the host provides. */
@@ -973,6 +976,9 @@ export type HostProviderChat = {
   timeout_ms: number;
   schema?: unknown;
   media?: unknown[];
+  /** The span that the call is made in, as W3C Trace Context writes it. */
+  traceparent?: string | null;
+  tracestate?: string | null;
 };
 
 /** A secret by its name. */
@@ -996,6 +1002,9 @@ export type HostToolCall = {
   timeout_ms: number;
   /** As the host named the user. */
   user?: unknown;
+  /** The span that the call is made in, as W3C Trace Context writes it. */
+  traceparent?: string | null;
+  tracestate?: string | null;
 };
 
 /** A result is no longer wanted: `call_id` of the tool call, `cancels` the `call_id` of the call to the host. */
@@ -1556,6 +1565,20 @@ export type Span = {
   cost_source?: 'provider' | 'table' | 'none';
   /** Of `llm` spans: members of the request by kind or id of a provider, as the agent or node sets them. */
   provider_options?: Record<string, unknown>;
+  /** Of `llm` spans: what the provider calls the answer. */
+  response_id?: string;
+  /** Of `llm` spans: the model that answered, as the provider names it. */
+  response_model?: string;
+  /** Of `llm` spans: how long the first piece of text or reasoning took. Absent when none came. */
+  first_piece_ms?: number;
+  /** Of `llm` spans: the settings of the request. Absent when it left all to the provider. */
+  parameters?: {
+    temperature?: number;
+    top_p?: number;
+    max_tokens?: number;
+    reasoning_effort?: string;
+    stop?: string[];
+  };
   /** Of `llm` spans: how long the call waited for room at its provider. Absent when it did not. */
   waited_ms?: number;
   warnings?: Warning[];

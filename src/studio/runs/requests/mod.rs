@@ -1,10 +1,13 @@
 //! Owns the bodies of run, chat, resume and retry: what they may say, checked as far as no database is needed.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::model::Id;
 use crate::model::agent::Parameters;
+use crate::model::trace::TraceContext;
 use crate::model::event::{DoubtAction, DoubtAnswer, EntityKind};
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
@@ -48,6 +51,8 @@ pub struct RunRequest {
     pub model: Option<ChosenModel>,
     /// Kept with the answer, when the request may be sent again; no part of the body.
     pub key: Option<RequestKey>,
+    /// The span of the host that the request is part of; no part of the body.
+    pub trace: Option<Arc<TraceContext>>,
     /// The run whose turn on the thread this one replaces; no part of the body.
     pub replaces: Option<Id>,
 }
@@ -93,6 +98,8 @@ pub struct ResumeRequest {
     pub cancel_on_disconnect: bool,
     /// Kept with the answer, when the request may be sent again; no part of the body.
     pub key: Option<RequestKey>,
+    /// The span of the host that the request is part of; no part of the body.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 /// A decision on one tool call as a request states it.
@@ -119,6 +126,8 @@ pub struct RetryRequest {
     pub in_doubt: Vec<DoubtAnswer>,
     /// Kept with the answer, when the request may be sent again; no part of the body.
     pub key: Option<RequestKey>,
+    /// The span of the host that the request is part of; no part of the body.
+    pub trace: Option<Arc<TraceContext>>,
 }
 
 impl RunRequest {
@@ -179,6 +188,7 @@ impl ResumeRequest {
             decisions: decisions(&mut fields),
             cancel_on_disconnect: cancels(&mut fields),
             key: None,
+            trace: None,
         };
         problems.into_result().map(|()| request)
     }
@@ -194,6 +204,7 @@ impl RetryRequest {
             state: state(&mut fields, &[]),
             in_doubt: doubts(&mut fields),
             key: None,
+            trace: None,
         };
         problems.into_result().map(|()| request)
     }

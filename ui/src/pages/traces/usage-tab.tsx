@@ -1,14 +1,25 @@
 /** Owns the maths of a step's cost: tokens, price, result as the engine stored it. */
-import type { ReactElement } from 'react';
+import { Fragment, type ReactElement, type ReactNode } from 'react';
 import { useProviders } from '../../api/queries';
 import type { Span, Step } from '../../api/types';
 import { t } from '../../i18n';
 import { compact, count, duration, exact, money, percent, priceless, symbol } from '../../i18n/figures';
 
+/** What is known of one call of a model beside its tokens, as far as its span says it. */
+function told(span?: Span): [Parameters<typeof t>[0], ReactNode][] {
+  const rows: [Parameters<typeof t>[0], ReactNode][] = [
+    ['trace.firstpiece', span?.first_piece_ms === undefined ? '' : duration(span.first_piece_ms)],
+    ['trace.room', span?.waited_ms ? duration(span.waited_ms) : ''],
+    ['trace.finish', span?.finish],
+    ['trace.answeredby', span?.response_model === span?.model ? '' : span?.response_model],
+    ['trace.answerid', span?.response_id && <span className="mono">{span.response_id}</span>],
+  ];
+  return rows.filter(([, value]) => !!value);
+}
+
 export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans: Span[] }): ReactElement {
   const of = span?.total_tokens !== undefined ? span : step;
   const providers = useProviders().data;
-  const waited = (span as { waited_ms?: number } | undefined)?.waited_ms;
   const calls = spans.filter((s) => (s.type === 'llm' || s.type === 'embedding') && s.total_tokens !== undefined);
   return (
     <>
@@ -41,12 +52,12 @@ export function UsageTab({ step, span, spans }: { step: Step; span?: Span; spans
           )}
           <dt>{t('trace.duration')}</dt>
           <dd>{duration(span?.duration_ms ?? step.duration_ms)}</dd>
-          {!!waited && (
-            <>
-              <dt>{t('trace.room')}</dt>
-              <dd>{duration(waited)}</dd>
-            </>
-          )}
+          {told(span).map(([name, value]) => (
+            <Fragment key={name}>
+              <dt>{t(name)}</dt>
+              <dd>{value}</dd>
+            </Fragment>
+          ))}
           <dt>{t('usage.cost')}</dt>
           <dd>
             <b>{of.total_tokens === undefined ? '–' : of.unpriced ? t('usage.unpriced') : money(of.estimated_cost, of.currency)}</b>
