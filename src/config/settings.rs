@@ -160,6 +160,14 @@ impl Config {
             "openrouter" => "OPENROUTER_API_KEY",
             "azure-openai" => "AZURE_OPENAI_API_KEY",
             "voyage" => "VOYAGE_API_KEY",
+            "together" => "TOGETHER_API_KEY",
+            "fireworks" => "FIREWORKS_API_KEY",
+            "cerebras" => "CEREBRAS_API_KEY",
+            "perplexity" => "PERPLEXITY_API_KEY",
+            "huggingface" => "HF_TOKEN",
+            "moonshot" => "MOONSHOT_API_KEY",
+            "zai" => "ZAI_API_KEY",
+            "nvidia" => "NVIDIA_API_KEY",
             _ => return None,
         };
         Some(name.to_owned())

@@ -62,10 +62,13 @@ impl Family {
     }
 }
 
+/// The interface of Azure whose paths name no deployments.
+const AZURE_VERSION: &str = "v1";
+
 /// A provider that is known by itself: id, label, family, base URL.
 struct Known(&'static str, &'static str, Family, &'static str);
 
-const KNOWN: [Known; 15] = [
+const KNOWN: [Known; 25] = [
     Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
     Known("openai-responses", "OpenAI Responses", Family::Responses, "https://api.openai.com/v1"),
     Known("anthropic", "Anthropic", Family::Anthropic, "https://api.anthropic.com"),
@@ -78,6 +81,16 @@ const KNOWN: [Known; 15] = [
     Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
     Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
     Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("together", "Together AI", Family::OpenAi, "https://api.together.xyz/v1"),
+    Known("fireworks", "Fireworks AI", Family::OpenAi, "https://api.fireworks.ai/inference/v1"),
+    Known("cerebras", "Cerebras", Family::OpenAi, "https://api.cerebras.ai/v1"),
+    Known("perplexity", "Perplexity", Family::OpenAi, "https://api.perplexity.ai"),
+    Known("huggingface", "Hugging Face", Family::OpenAi, "https://router.huggingface.co/v1"),
+    Known("moonshot", "Moonshot AI", Family::OpenAi, "https://api.moonshot.ai/v1"),
+    Known("zai", "Z.ai", Family::OpenAi, "https://api.z.ai/api/paas/v4"),
+    Known("nvidia", "NVIDIA", Family::OpenAi, "https://integrate.api.nvidia.com/v1"),
+    Known("lmstudio", "LM Studio", Family::OpenAi, "http://127.0.0.1:1234/v1"),
+    Known("vllm", "vLLM", Family::OpenAi, "http://127.0.0.1:8000/v1"),
     Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
     Known("script", "Script", Family::Script, ""),
     Known("hash", "Hash", Family::Hash, ""),
@@ -435,7 +448,7 @@ impl Entry {
     fn dialect(&self) -> Dialect {
         let mut dialect = Dialect::of(&self.dialect).with(&self.settings.quirks);
         if let Some(azure) = &mut dialect.azure {
-            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
+            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| AZURE_VERSION.into());
             azure.deployments = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?))).collect();
         }
         dialect
