@@ -130,6 +130,7 @@ fn tokens(usage: &Value) -> Option<Tokens> {
         cached: count("cached_tokens").unwrap_or(0),
         cache_write: count("cache_write_tokens").unwrap_or(0),
         reasoning: count("reasoning_tokens").unwrap_or(0),
+        ..Tokens::default()
     })
 }
 

@@ -42,9 +42,9 @@ fn every_part_has_its_rate() {
     let table = table(
         &json!([{"provider": "p", "model": "m", "input": "1", "output": "10", "cached_input": "0.1", "cache_write": "2", "reasoning": "20"}]),
     );
-    let call = Tokens { prompt: 10, completion: 5, cached: 3, cache_write: 2, reasoning: 4 };
+    let call = Tokens { prompt: 10, completion: 5, cached: 3, cache_write: 2, reasoning: 4, ..Tokens::default() };
     assert_eq!(cost(&table, "p", "m", &call), "0.000099");
-    let odd = Tokens { prompt: 1, completion: 1, cached: 9, cache_write: 0, reasoning: 9 };
+    let odd = Tokens { prompt: 1, completion: 1, cached: 9, cache_write: 0, reasoning: 9, ..Tokens::default() };
     assert_eq!(table.lookup("p", "m", Timestamp(0)).unwrap().cost(&odd), Picos(180_900_000));
 }
 
@@ -156,7 +156,7 @@ fn the_bundled_rows_hold_those_of_the_contract() {
 #[test]
 fn the_bundled_file_is_small_whole_and_dated() {
     let text = include_str!("bundled.json");
-    assert!(text.len() < 150_000, "{} bytes", text.len());
+    assert!(text.len() < 180_000, "{} bytes", text.len());
     let file: Value = serde_json::from_str(text).unwrap();
     let (currency, rows) = reading::table(&file).unwrap();
     assert_eq!((currency.as_str(), rows.len()), ("USD", file["models"].as_array().unwrap().len()));
@@ -188,7 +188,7 @@ proptest! {
     #[test]
     fn any_table_and_any_count_is_safe(json in crate::model::sketch::any_json(), prompt: u64, completion: u64, cached: u64) {
         let _ = PriceTable::parse(&json);
-        let call = Tokens { prompt, completion, cached, cache_write: cached, reasoning: prompt };
+        let call = Tokens { prompt, completion, cached, cache_write: cached, reasoning: prompt, ..Tokens::default() };
         let dear = table(&json!([{"provider": "p", "model": "m", "input": "999999999", "output": "999999999"}]));
         prop_assert!(dear.lookup("p", "m", Timestamp(0)).unwrap().cost(&call).0 >= 0);
     }

@@ -23,7 +23,8 @@ impl Entry {
         match self.family {
             Family::Ollama => false,
             Family::Cohere => !matches!(choice, ToolChoice::Tool(_)),
-            Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Script | Family::Hash | Family::Host => true,
+            Family::Bedrock => !matches!(choice, ToolChoice::None),
+            Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Vertex | Family::Script | Family::Hash | Family::Host => true,
         }
     }
 
