@@ -170,6 +170,26 @@ fn the_bundled_file_is_small_whole_and_dated() {
 }
 
 #[test]
+fn what_is_kept_for_an_hour_costs_twice_the_input() {
+    let bundled = PriceTable::bundled();
+    let write = |hour: u64| Tokens { cache_write: 100_000, cache_write_1h: hour, ..tokens(100_000, 0) };
+    for (provider, model) in [
+        ("anthropic", "claude-sonnet-4-5"),
+        ("vertex", "claude-sonnet-4-5@20250929"),
+        ("bedrock", "global.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ] {
+        let costs = [0, 100_000, 40_000].map(|hour| cost(&bundled, provider, model, &write(hour)));
+        assert_eq!(costs, ["0.375000", "0.600000", "0.465000"], "{provider}");
+    }
+    assert_eq!(cost(&bundled, "bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", &tokens(100_000, 0)), "0.330000");
+    assert_eq!(cost(&bundled, "vertex", "gemini-2.5-flash", &tokens(100_000, 0)), "0.030000");
+    let own = table(&json!([{"provider": "p", "model": "m", "input": "1", "output": "1", "cache_write": "2", "cache_write_1h": "3"}]));
+    assert_eq!(cost(&own, "p", "m", &write(100_000)), "0.300000");
+    let plain = table(&json!([{"provider": "p", "model": "m", "input": "1", "output": "1"}]));
+    assert_eq!(cost(&plain, "p", "m", &write(100_000)), "0.100000");
+}
+
+#[test]
 fn another_door_to_the_same_models_has_their_prices() {
     let at = Timestamp(0);
     let bundled = PriceTable::bundled();

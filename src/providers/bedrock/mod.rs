@@ -19,7 +19,7 @@ use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, Provider, 
 use crate::model::event::FaultCode;
 
 /// The name of the wire family, in the blocks that it wants back.
-pub(super) const FAMILY: &str = "bedrock";
+pub(crate) const FAMILY: &str = "bedrock";
 /// The kind under which its models are known.
 const KIND: &str = "bedrock";
 /// The tool that a model calls to give an answer that has a form.
