@@ -58,7 +58,7 @@ impl Tokens {
     /// The account cannot be read, or there is no token for it.
     pub async fn get(&self, account: &Secret, url: Option<&str>, outbound: &Outbound) -> Result<(Secret, Secret), ProviderFailure> {
         let read = Account::read(&account.0).map_err(|why| unusable(&why))?;
-        let key = Secret(read.private_key.as_str().into());
+        let key = Secret(read.private_key.trim().into());
         let (asked, seat) = (Instant::now(), self.seat(account));
         let mut kept = seat.0.lock().await;
         let now = outbound.now();
@@ -101,7 +101,7 @@ async fn ask(account: &Account, secret: &Secret, url: Option<&str>, outbound: &O
     let url = account.token_url(url).map_err(|why| unusable(&why))?;
     let question = account.question(&url, now).map_err(|why| unusable(&why))?;
     let unavailable = |why: String| ProviderFailure::new(FaultCode::ProviderUnavailable, format!("no token for the service account: {why}"));
-    let masker = Masker::of(&[secret.clone(), Secret(account.private_key.as_str().into()), Secret(question.as_str().into())]);
+    let masker = Masker::of(&[secret.clone(), Secret(account.private_key.trim().into()), Secret(question.as_str().into())]);
     let (status, body) = outbound.form(&url, format!("grant_type={GRANT}&assertion={question}")).await.map_err(unavailable)?;
     if (200..300).contains(&status) {
         let granted: Granted = serde_json::from_slice(&body).map_err(|_| unavailable("the answer of the token server holds no `access_token`".into()))?;
