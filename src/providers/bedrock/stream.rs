@@ -112,14 +112,16 @@ impl Reading for Speech {
         let cut = matches!(finish, Finish::Length | Finish::ContentFilter);
         let last = self.slots.len().saturating_sub(1);
         // A thought that was cut has no signature, and is refused when it comes back.
-        let kept = self.slots.into_values().enumerate().filter(|(at, slot)| !(cut && *at == last && slot.thought.is_some() && slot.signature.is_empty()));
+        let unsigned = |slot: &Slot| slot.thought.is_some() && slot.signature.is_empty();
+        let kept = self.slots.into_values().enumerate().filter(|(at, slot)| !(cut && *at == last && unsigned(slot)));
         let (mut blocks, mut calls) = (Vec::new(), Vec::new());
         for (_, slot) in kept {
             let (block, call) = slot.finish(called);
             blocks.extend(block);
             calls.extend(call);
         }
-        let finish = if finish == Finish::ToolCalls && calls.is_empty() && blocks.iter().any(|block| block.get("text").is_some()) { Finish::Stop } else { finish };
+        let says = blocks.iter().any(|block| block.get("text").is_some());
+        let finish = if finish == Finish::ToolCalls && calls.is_empty() && says { Finish::Stop } else { finish };
         let said = blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
         let thoughts = blocks.iter().filter_map(thought).map(Part::reasoning).collect();
         let special = blocks.iter().any(|block| matches!(Blocks::sort(block), Sort::Own));

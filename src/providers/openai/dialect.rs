@@ -140,7 +140,8 @@ impl Dialect {
                 Self { structure: Structure::AnyJson, echo: Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))]), native_tools: false, ..PLAIN }
             }
             "moonshot" | "zai" => {
-                Self { structure: Structure::AnyJson, echo: Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))]), native_tools: kind == "zai", ..PLAIN }
+                let echo = Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))][..]);
+                Self { structure: Structure::AnyJson, echo, native_tools: kind == "zai", ..PLAIN }
             }
             "cerebras" => Self { max_tokens: completion, tools_or_structure: true, native_tools: false, ..PLAIN },
             "nvidia" => Self { structure: Structure::Words, native_tools: false, ..PLAIN },

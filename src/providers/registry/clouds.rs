@@ -11,47 +11,68 @@ use crate::providers::{ProviderFailure, bedrock, vertex};
 /// What is wrong with the settings of a provider of a cloud, and what to do; one that is not configured is not looked at.
 pub(super) fn problem(id: &str, family: Family, config: &Config) -> Option<String> {
     let settings = config.providers.get(id)?;
-    let is_set = |value: &Option<String>| value.as_ref().is_some_and(|text| !text.is_empty());
-    let odd = |value: &Option<String>| value.as_ref().is_some_and(|text| !text.chars().all(|sign| sign.is_ascii_alphanumeric() || "-.:".contains(sign)));
-    let signing = [&settings.access_key_id, &settings.secret_access_key, &settings.session_token].into_iter().any(Option::is_some);
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "-.:".contains(sign);
     let place = [("region", &settings.region), ("location", &settings.location), ("project", &settings.project)];
-    if let Some((key, _)) = place.iter().find(|(_, value)| odd(value)) {
+    let odd = place.iter().find(|(_, value)| value.as_ref().is_some_and(|text| !text.chars().all(plain)));
+    if let Some((key, _)) = odd {
         return Some(format!("providers.{id}.{key}: holds other signs than letters, digits, `-`, `.` and `:`"));
     }
-    let why = match family {
-        Family::Bedrock if !is_set(&settings.region) && (!is_set(&settings.base_url) || signing) => "region: is not set; name the region of the models, such as `us-east-1`",
-        Family::Bedrock if signing && (!is_set(&settings.access_key_id) || !is_set(&settings.secret_access_key)) => {
-            "access_key_id: requests are signed with `access_key_id` and `secret_access_key` together; set both, or a `credential` with an API key"
-        }
-        Family::Bedrock if signing && settings.credential.is_some() => "credential: an API key and keys that sign exclude each other; take one away",
-        Family::Bedrock if config.secrets_of(id).is_empty() => {
-            "credential: is not set; name the secret with an API key, or `access_key_id` and `secret_access_key`"
-        }
-        Family::Vertex if !is_set(&settings.project) => "project: is not set; name the Google Cloud project",
-        Family::Vertex if !is_set(&settings.location) => "location: is not set; name the location of the models, such as `us-east5` or `global`",
-        Family::Vertex if settings.credential.is_none() => "credential: is not set; name the secret that holds the JSON of a service account",
-        Family::Bedrock | Family::Vertex => return None,
-        _ if signing => "access_key_id: only providers of the kind `bedrock` sign their requests",
-        _ => return None,
+    let lacks = if family == Family::Bedrock {
+        bedrock_lacks(settings, config.secrets_of(id).is_empty())
+    } else if family == Family::Vertex {
+        vertex_lacks(settings)
+    } else {
+        signs(settings).then_some("access_key_id: only providers of the kind `bedrock` sign their requests")
     };
-    Some(format!("providers.{id}.{why}"))
+    lacks.map(|why| format!("providers.{id}.{why}"))
+}
+
+fn is_set(value: Option<&String>) -> bool {
+    value.is_some_and(|text| !text.is_empty())
+}
+
+fn signs(settings: &ProviderConfig) -> bool {
+    [&settings.access_key_id, &settings.secret_access_key, &settings.session_token].into_iter().any(Option::is_some)
+}
+
+fn bedrock_lacks(settings: &ProviderConfig, keyless: bool) -> Option<&'static str> {
+    let signing = signs(settings);
+    if !is_set(settings.region.as_ref()) && (signing || !is_set(settings.base_url.as_ref())) {
+        return Some("region: is not set; name the region of the models, such as `us-east-1`");
+    }
+    if signing && !(is_set(settings.access_key_id.as_ref()) && is_set(settings.secret_access_key.as_ref())) {
+        let text = "access_key_id: requests are signed with `access_key_id` and `secret_access_key` together; set both, or a `credential` with an API key";
+        return Some(text);
+    }
+    if signing && settings.credential.is_some() {
+        return Some("credential: an API key and keys that sign exclude each other; take one away");
+    }
+    keyless.then_some("credential: is not set; name the secret with an API key, or `access_key_id` and `secret_access_key`")
+}
+
+fn vertex_lacks(settings: &ProviderConfig) -> Option<&'static str> {
+    let needs = [
+        (is_set(settings.project.as_ref()), "project: is not set; name the Google Cloud project"),
+        (is_set(settings.location.as_ref()), "location: is not set; name the location of the models, such as `us-east5` or `global`"),
+        (settings.credential.is_some(), "credential: is not set; name the secret that holds the JSON of a service account"),
+    ];
+    needs.into_iter().find_map(|(given, why)| (!given).then_some(why))
 }
 
 /// Where the models are, by the place that is configured.
 pub(super) fn base_url(family: Family, settings: &ProviderConfig) -> Option<String> {
-    match family {
-        Family::Bedrock => settings.region.as_deref().map(bedrock::base_url),
-        Family::Vertex => settings.location.as_deref().map(vertex::base_url),
-        _ => None,
-    }
+    let region = settings.region.as_deref().filter(|_| family == Family::Bedrock).map(bedrock::base_url);
+    region.or_else(|| settings.location.as_deref().filter(|_| family == Family::Vertex).map(vertex::base_url))
 }
 
 /// The key that says where the models are.
-pub(super) const fn place_of(family: Family) -> &'static str {
-    match family {
-        Family::Bedrock => "region",
-        Family::Vertex => "location",
-        _ => "base_url",
+pub(super) fn place_of(family: Family) -> &'static str {
+    if family == Family::Bedrock {
+        "region"
+    } else if family == Family::Vertex {
+        "location"
+    } else {
+        "base_url"
     }
 }
 
@@ -73,11 +94,12 @@ impl Entry {
 
     /// Of models of Anthropic, whoever sells them: the version of the interface that the request is made under, when it is fixed.
     pub(super) fn version_of_anthropic(&self, model: &str, facts: &Facts) -> Option<Option<&str>> {
-        match self.family {
-            Family::Anthropic => Some(self.settings.api_version.as_deref()),
-            Family::Vertex => vertex::is_claude(model).then_some(Some(SAMPLING)),
-            Family::Bedrock => bedrock::request::is_claude(model, facts).then_some(Some(SAMPLING)),
-            _ => None,
+        let sold = (self.family == Family::Vertex && vertex::is_claude(model))
+            || (self.family == Family::Bedrock && bedrock::request::is_claude(model, facts));
+        match (self.family == Family::Anthropic, sold) {
+            (true, _) => Some(self.settings.api_version.as_deref()),
+            (false, true) => Some(Some(SAMPLING)),
+            (false, false) => None,
         }
     }
 }
