@@ -43,12 +43,12 @@ pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp
             (Some(piece), Some(frames)) => first_binary(frames, piece, &mut said),
             (None, Some(_)) => Frame::Answer,
             (piece, None) => match piece {
-            Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
-            Some(_) if is_json => Frame::Answer,
-            None if is_json => whole(&seen),
-            Some(piece) => first(&mut lines, piece, &mut said),
-            // The last line may lack its end.
-            None => first(&mut lines, b"\n", &mut said),
+                Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
+                Some(_) if is_json => Frame::Answer,
+                None if is_json => whole(&seen),
+                Some(piece) => first(&mut lines, piece, &mut said),
+                // The last line may lack its end.
+                None => first(&mut lines, b"\n", &mut said),
             },
         };
         if std::mem::take(&mut said) || (is_json && piece.as_ref().is_some_and(|piece| !piece.trim_ascii().is_empty())) {
