@@ -17,7 +17,7 @@ from importlib.metadata import version
 from genai_prices.data import providers
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "prices"))
-from make import MAKERS, OTHER_NAMES, SPOKEN, VENDORS  # noqa: E402
+from make import LISTED, MAKERS, OTHER_NAMES, REGIONS, SPOKEN, VENDORS, listed_names  # noqa: E402
 
 EFFORTS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 # What holds where neither the kind nor the model says anything else.
@@ -112,7 +112,20 @@ def xai(_, entry, facts):
     facts |= {"stop": not entry.get("supports_reasoning")}
 
 
-OWN = {"openai": openai, "anthropic": anthropic, "gemini": gemini, "mistral": mistral, "groq": groq, "cohere": cohere, "xai": xai}
+def bedrock(name, entry, facts):
+    if name.startswith("anthropic."):
+        anthropic(name, entry, facts)
+    else:
+        thinks = "gpt-oss" in name or "nova-2" in name
+        facts |= {"reasoning": "effort", "efforts": ["low", "medium", "high"]} if thinks else {"reasoning": "none", "efforts": []}
+        facts |= {"structured": "none", "cache": "marked" if "nova" in name and entry.get("supports_prompt_caching") else "none"}
+
+
+def plain(_, entry, facts):
+    facts |= {} if entry.get("supports_reasoning") else {"reasoning": "none", "efforts": []}
+
+
+OWN = {"bedrock": bedrock, "cerebras": plain, "perplexity": plain, "moonshot": plain, "zai": plain, "openai": openai, "anthropic": anthropic, "gemini": gemini, "mistral": mistral, "groq": groq, "cohere": cohere, "xai": xai}
 
 
 def kinds_of_files(kind, entry):
@@ -152,7 +165,10 @@ def labels(kind):
     return next((known for known in providers if known.id == theirs), None)
 
 
-def listed(kind, entries):
+def listed(kind, entries, date):
+    if kind in LISTED:
+        yield from ((name, entry) for name, entry in listed_names(kind, entries, date) if entry.get("mode") == "chat" and not REGIONS.match(name))
+        return
     _, keys, beginning = VENDORS[kind]
     for key, entry in entries.items():
         if entry.get("litellm_provider") in keys and entry.get("mode") in ("chat", "responses") and key.startswith(beginning):
@@ -169,11 +185,11 @@ def only_named(kind):
             yield model.id, {"context_window": model.context_window}
 
 
-def rows_of(kind, entries, facts):
+def rows_of(kind, entries, facts, date):
     defaults = {**DEFAULTS, **facts["kinds"].get(kind, {})}
     package = labels(kind)
     found = dict(only_named(kind)) if kind == "openrouter" else {}
-    found |= {name: of_list(kind, name, entry) for name, entry in listed(kind, entries)} if kind in VENDORS and kind not in OTHER_DOORS else {}
+    found |= {name: of_list(kind, name, entry) for name, entry in listed(kind, entries, date)} if kind in [*VENDORS, *LISTED] and kind not in OTHER_DOORS else {}
     for name, row in facts["models"].get(kind, {}).items():
         found[name] = {**found.get(name, {}), **row}
     for name, row in found.items():
@@ -197,7 +213,7 @@ def main():
         entries = json.load(file)
     facts = json.loads((pathlib.Path(__file__).parent / "facts.json").read_text(encoding="utf-8"))
     kinds = {kind: {key: value for key, value in told.items() if value != DEFAULTS[key]} for kind, told in facts["kinds"].items()}
-    rows = [row for kind in [*VENDORS, "ollama"] if kind != "voyage" for row in rows_of(kind, entries, facts)]
+    rows = [row for kind in [*VENDORS, *LISTED, "ollama"] if kind != "voyage" for row in rows_of(kind, entries, facts, date)]
     sources = f"genai-prices {version('genai-prices')}, LiteLLM's list of models; see ../prices/NOTICE"
     head = {"version": 1, "updated": date, "made_from": sources, "kinds": kinds, "sellers": facts["sellers"]}
     lines = json.dumps(head, separators=(",", ":"))[:-1] + ',"models":[\n'

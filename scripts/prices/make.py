@@ -32,6 +32,16 @@ VENDORS = {
     "azure-openai": ("azure", ("azure",), "azure/"),
     "voyage": ("voyageai", ("voyage",), "voyage/"),
 }
+# Vendors that are read from LiteLLM's list alone: the providers and the beginning of their keys there, and which of their names are models.
+LISTED = {
+    "bedrock": (("bedrock", "bedrock_converse"), "", r"(?!ai21|meta\.llama2|cohere\.command-(text|light))[a-z0-9-]+\.[^/]+"),
+    "cerebras": (("cerebras",), "cerebras/", r"[^/]+"),
+    "perplexity": (("perplexity",), "perplexity/", r"sonar.*"),
+    "moonshot": (("moonshot",), "moonshot/", r"[^/]+"),
+    "zai": (("zai",), "zai/", r"[^/]+"),
+}
+# What stands before a model of Bedrock that is asked in several regions.
+REGIONS = re.compile(r"(us-gov|us|eu|apac|au|jp|ca|global)\.")
 MODES = {"chat", "responses", "completion", "embedding"}
 # Answers that are no text.
 SPOKEN = re.compile(r"image|tts|live|audio|realtime|transcribe|whisper|speech|voice|dall-e|sora|veo|lyria|moderation|rerank|ocr|nano-banana|omni-")
@@ -181,6 +191,23 @@ def fits(provider, name):
     return (provider == "groq" or "/" not in name) and not (provider == "gemini" and "claude" in name)
 
 
+def listed_names(provider, listed, day):
+    """The models of a vendor that is known from the list alone and that still answer, with what the list says of them."""
+    keys, beginning, names = LISTED[provider]
+    for key, entry in listed.items():
+        name = key.removeprefix(beginning)
+        answers = entry.get("mode") in MODES and (entry.get("deprecation_date") or "9999") > day
+        theirs = entry.get("litellm_provider") in keys and key.startswith(beginning)
+        if theirs and answers and re.fullmatch(names, name) and not SPOKEN.search(name):
+            yield name, entry
+
+
+def vendor_of_list(provider, listed, today):
+    found = {name: of_list(entry) for name, entry in listed_names(provider, listed, today.date().isoformat())}
+    plain = {name: REGIONS.sub("", name, count=1) if provider == "bedrock" else name for name in found}
+    return {name: ((None, price),) for name, price in found.items() if price and (plain[name] == name or found.get(plain[name]) != price)}, {}
+
+
 def look_up(exact, prefixes, name):
     if name in exact:
         return exact[name]
@@ -242,7 +269,7 @@ def row(provider, model, start, price, fixed):
 
 
 def rows_of(provider, listed, today):
-    exact, prefixes = vendor(provider, listed, today)
+    exact, prefixes = vendor_of_list(provider, listed, today) if provider in LISTED else vendor(provider, listed, today)
     named = {**exact, **{name + "*": price for name, price in prefixes.items()}}
     for (theirs, model), rates in FIXED.items():
         if theirs == provider:
@@ -260,7 +287,7 @@ def main():
     today = datetime.fromisoformat(date).replace(tzinfo=timezone.utc)
     with open(list_path, encoding="utf-8") as file:
         listed = json.load(file, parse_float=str, parse_int=str)
-    rows = [row for provider in VENDORS for row in rows_of(provider, listed, today)]
+    rows = [row for provider in [*VENDORS, *LISTED] for row in rows_of(provider, listed, today)]
     rows += [{"provider": provider, "model": "*", "match": "prefix", "input": "0", "output": "0"} for provider in FREE]
     head = {"version": 1, "currency": "USD", "per_tokens": 1000000, "updated": date}
     sources = f"genai-prices {version('genai-prices')}, LiteLLM's list of models; see NOTICE"

@@ -32,6 +32,17 @@ pub struct ProviderConfig {
     pub limits: ProviderLimits,
     /// Of Azure OpenAI and Anthropic.
     pub api_version: Option<String>,
+    /// Of Bedrock: where its models are.
+    pub region: Option<String>,
+    /// Of Bedrock, `secret:NAME` each: what requests are signed with in place of an API key.
+    pub access_key_id: Option<String>,
+    pub secret_access_key: Option<String>,
+    pub session_token: Option<String>,
+    /// Of Vertex AI: who pays, and where the models are.
+    pub project: Option<String>,
+    pub location: Option<String>,
+    /// Of Vertex AI: where tokens come from when it is not Google's own server.
+    pub token_url: Option<String>,
     /// Of `script`: what each model answers.
     pub scripts: Map<String, Value>,
 }

@@ -139,7 +139,7 @@ impl Config {
 
     /// A provider takes its credential from this variable.
     fn names_secret(&self, variable: &str) -> bool {
-        self.providers.keys().any(|provider| self.credential_of(provider).as_deref() == Some(variable))
+        self.providers.keys().any(|provider| self.secrets_of(provider).iter().any(|name| name == variable))
     }
 
     /// The name of the secret that a provider uses.
@@ -147,6 +147,9 @@ impl Config {
     pub fn credential_of(&self, provider: &str) -> Option<String> {
         if let Some(configured) = self.providers.get(provider).and_then(|provider| provider.credential.as_deref()) {
             return configured.strip_prefix("secret:").map(str::to_owned);
+        }
+        if self.providers.get(provider).is_some_and(|provider| provider.access_key_id.is_some()) {
+            return None;
         }
         let name = match provider {
             "openai" | "openai-responses" => "OPENAI_API_KEY",
@@ -160,9 +163,27 @@ impl Config {
             "openrouter" => "OPENROUTER_API_KEY",
             "azure-openai" => "AZURE_OPENAI_API_KEY",
             "voyage" => "VOYAGE_API_KEY",
+            "bedrock" => "AWS_BEARER_TOKEN_BEDROCK",
+            "together" => "TOGETHER_API_KEY",
+            "fireworks" => "FIREWORKS_API_KEY",
+            "cerebras" => "CEREBRAS_API_KEY",
+            "perplexity" => "PERPLEXITY_API_KEY",
+            "huggingface" => "HF_TOKEN",
+            "moonshot" => "MOONSHOT_API_KEY",
+            "zai" => "ZAI_API_KEY",
+            "nvidia" => "NVIDIA_API_KEY",
             _ => return None,
         };
         Some(name.to_owned())
+    }
+
+    /// The names of all secrets that a provider uses: its credential, or what its requests are signed with.
+    #[must_use]
+    pub fn secrets_of(&self, provider: &str) -> Vec<String> {
+        let configured = self.providers.get(provider);
+        let signing = configured.into_iter().flat_map(|provider| [&provider.access_key_id, &provider.secret_access_key, &provider.session_token]);
+        let signing = signing.flatten().filter_map(|name| name.strip_prefix("secret:")).map(str::to_owned);
+        self.credential_of(provider).into_iter().chain(signing).collect()
     }
 
     /// Provider and model where none is given; `resolves` says whether a secret has a value, the host's answer included.
@@ -270,9 +291,11 @@ pub(super) fn check(tree: &Value, problems: &mut Vec<(String, String)>) {
         }
     }
     for (id, provider) in tree.pointer("/providers").and_then(Value::as_object).into_iter().flatten() {
-        let credential = provider.get("credential").and_then(Value::as_str);
-        if credential.is_some_and(|text| !text.strip_prefix("secret:").is_some_and(is_secret_name)) {
-            refuse(&format!("providers.{id}.credential"), "must be secret:NAME; the value itself belongs into `secrets`");
+        for key in ["credential", "access_key_id", "secret_access_key", "session_token"] {
+            let named = provider.get(key).and_then(Value::as_str);
+            if named.is_some_and(|text| !text.strip_prefix("secret:").is_some_and(is_secret_name)) {
+                refuse(&format!("providers.{id}.{key}"), "must be secret:NAME; the value itself belongs into `secrets`");
+            }
         }
     }
     for (slug, server) in tree.pointer("/mcp/servers").and_then(Value::as_object).into_iter().flatten() {

@@ -128,6 +128,11 @@ pub struct Attachment {
     pub size: Option<u64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Token counts as contract `usage` normalises them: the last three are parts of the first two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tokens {
@@ -141,6 +146,9 @@ pub struct Tokens {
     /// Written to one; part of `prompt`.
     #[serde(default)]
     pub cache_write: u64,
+    /// Written to be kept for an hour, which costs more; part of `cache_write`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_1h: u64,
     /// Spent on reasoning; part of `completion`.
     #[serde(default)]
     pub reasoning: u64,

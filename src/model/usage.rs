@@ -52,6 +52,7 @@ impl Usage {
         self.tokens.completion += other.tokens.completion;
         self.tokens.cached += other.tokens.cached;
         self.tokens.cache_write += other.tokens.cache_write;
+        self.tokens.cache_write_1h += other.tokens.cache_write_1h;
         self.tokens.reasoning += other.tokens.reasoning;
         let sum = self.cost.0.checked_add(other.cost.0);
         self.cost.0 = sum.unwrap_or(i64::MAX);

@@ -39,6 +39,9 @@ fn provider(kind: &str) -> &str {
         "azure-openai" => "azure.ai.openai",
         "mistral" => "mistral_ai",
         "xai" => "x_ai",
+        "bedrock" => "aws.bedrock",
+        "vertex" => "gcp.vertex_ai",
+        "moonshot" => "moonshot_ai",
         other => other,
     }
 }

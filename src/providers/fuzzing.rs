@@ -116,8 +116,8 @@ fn provider(family: &str, pieces: Vec<Bytes>) -> Box<dyn Provider> {
     };
     match family {
         "openai-responses" => Box::new(Responses { wire }),
-        "anthropic" => Box::new(Anthropic { wire, version: None }),
-        "gemini" => Box::new(Gemini { wire }),
+        "anthropic" => Box::new(Anthropic { wire, version: None, vertex: None }),
+        "gemini" => Box::new(Gemini { wire, vertex: None }),
         "ollama" => Box::new(Ollama { wire, windows: std::collections::BTreeMap::new() }),
         "cohere" => Box::new(Cohere { wire }),
         dialect => Box::new(OpenAi { wire, dialect: Dialect::of(dialect) }),

@@ -19,7 +19,7 @@ use crate::clock::SystemClock;
 use crate::model::chat::{Attachment, Message, Role, ToolCall};
 use crate::model::parts::Part;
 
-/// One answer: status, headers, pieces of the body; a piece `HANG` waits for ever, `WAIT` for 50 ms, `BREAK` breaks the connection.
+/// One answer: status, headers, pieces of the body; a piece `HANG` waits for ever, `WAIT` for 50 ms, `BREAK` breaks the connection; what follows `HEX:` are bytes.
 #[derive(Clone)]
 pub(super) struct Canned(pub(super) u16, pub(super) &'static [(&'static str, &'static str)], pub(super) Vec<String>);
 
@@ -30,7 +30,7 @@ pub(super) struct Mock {
     pub(super) seen: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
-const TOLD_HEADERS: [&str; 5] = ["authorization", "api-key", "x-api-key", "x-goog-api-key", "anthropic-version"];
+const TOLD_HEADERS: [&str; 6] = ["authorization", "x-amz-security-token", "api-key", "x-api-key", "x-goog-api-key", "anthropic-version"];
 
 async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -39,7 +39,7 @@ async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Res
         .iter()
         .filter_map(|name| parts.headers.get(*name))
         .fold(parts.uri.to_string(), |told, value| format!("{told} {}", value.to_str().expect("text")));
-    mock.seen.lock().expect("seen").push((told, serde_json::from_slice(&bytes).expect("JSON")));
+    mock.seen.lock().expect("seen").push((told, serde_json::from_slice(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into())));
     let Canned(status, headers, pieces) = mock.answers.lock().expect("answers").remove(0);
     let pieces = futures_util::stream::unfold(pieces.into_iter(), |mut pieces| async move {
         let piece = pieces.next()?;
@@ -51,7 +51,7 @@ async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Res
             }
             "HANG" => std::future::pending().await,
             "BREAK" => Err(std::io::Error::other("broken")),
-            text => Ok(Bytes::from(text.to_owned())),
+            text => Ok(text.strip_prefix("HEX:").map_or_else(|| Bytes::from(text.to_owned()), unhex)),
         };
         Some((piece, pieces))
     });
@@ -60,6 +60,16 @@ async fn serve(State(mock): State<Mock>, request: axum::extract::Request) -> Res
         answer = answer.header(*name, *value);
     }
     answer.body(Body::from_stream(pieces)).expect("an answer")
+}
+
+fn unhex(text: &str) -> Bytes {
+    text.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("text"), 16).expect("a byte")).collect()
+}
+
+/// Binary frames, cut into pieces of seven bytes.
+pub(super) fn binary(frames: &[Vec<u8>]) -> Canned {
+    let pieces = frames.concat().chunks(7).map(|piece| format!("HEX:{}", crate::model::hex::hex(piece))).collect();
+    Canned(200, &[("content-type", "application/vnd.amazon.eventstream")], pieces)
 }
 
 /// The way to a base URL with the credential `key` and little patience.

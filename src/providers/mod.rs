@@ -1,12 +1,14 @@
 //! Owns the seam to model providers: one request, deltas while they come, one reply.
 
 pub mod anthropic;
+pub mod bedrock;
 pub mod cohere;
 pub mod conversation;
 pub mod demo;
 pub mod echo;
 mod files;
 mod fitting;
+mod frames;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 pub mod gemini;
@@ -33,6 +35,7 @@ mod sources;
 mod subset;
 mod thoughts;
 mod vectors;
+pub mod vertex;
 pub mod wire;
 
 use std::sync::Arc;

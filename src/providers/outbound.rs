@@ -15,6 +15,7 @@ use super::{ProviderFailure, opening};
 use super::limits::Gate;
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
+use crate::model::Timestamp;
 use crate::model::event::FaultCode;
 
 /// What is read of an answer that tells an error.
@@ -129,6 +130,29 @@ impl Outbound {
         answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {url}: {}", error.without_url()))
     }
 
+    /// The wall clock.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Posts a form and reads a short answer: its status and its text.
+    ///
+    /// # Errors
+    /// Why nothing answered.
+    pub(super) async fn form(&self, url: &str, form: String) -> Result<(u16, Vec<u8>), String> {
+        let client = self.client().map_err(|failure| failure.fault.message)?;
+        let call = client.post(url).header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded").timeout(CONNECT).body(form);
+        let answer = call.send().await.map_err(|problem| cause(&problem))?;
+        let (status, mut pieces, mut read) = (answer.status().as_u16(), answer.bytes_stream(), Vec::new());
+        while let Some(piece) = pieces.next().await {
+            read.extend_from_slice(&piece.map_err(|problem| cause(&problem))?);
+            if read.len() > ERROR_LIMIT {
+                return Err(format!("its answer is larger than {ERROR_LIMIT} bytes"));
+            }
+        }
+        Ok((status, read))
+    }
+
     /// Sends a request and waits for the beginning of its answer, again when that may help and nothing of an answer came yet.
     ///
     /// # Errors
@@ -177,6 +201,7 @@ impl Outbound {
         let unanswered = |_| Refused::last(unanswered(patience, first_byte == until));
         let (status, headers, rest) = timeout_at(first_byte, self.head(request)).await.map_err(unanswered)??;
         let mut answer = Answer::new(rest, *patience, until, is_json(&headers));
+        answer.is_binary = is_of_kind(&headers, "application/vnd.amazon.eventstream");
         if !(200..300).contains(&status) {
             return Err(self.refusal(status, &headers, answer).await);
         }
@@ -220,11 +245,12 @@ pub struct Answer {
     silent_at: Instant,
     left: usize,
     is_json: bool,
+    is_binary: bool,
 }
 
 impl Answer {
     fn new(rest: Rest, patience: Patience, until: Instant, is_json: bool) -> Self {
-        Self { first: None, rest, patience, until, silent_at: after(patience.idle), left: patience.answer_bytes, is_json }
+        Self { first: None, rest, patience, until, silent_at: after(patience.idle), left: patience.answer_bytes, is_json, is_binary: false }
     }
 
     /// An answer of these bytes, without a connection.
@@ -253,12 +279,17 @@ impl Answer {
     /// It is one JSON value, whatever was asked for: it says so, or it begins like one.
     pub(super) fn is_one_value(&self) -> bool {
         let begins = |bytes: &Bytes| bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        self.is_json || self.first.as_ref().is_some_and(begins)
+        self.is_json || !self.is_binary && self.first.as_ref().is_some_and(begins)
     }
 
     /// It says that it is one JSON value, whatever was asked for.
     pub(super) const fn is_json(&self) -> bool {
         self.is_json
+    }
+
+    /// It comes as Amazon's binary frames.
+    pub(super) const fn is_binary(&self) -> bool {
+        self.is_binary
     }
 
     /// The next bytes; none at the end.
@@ -346,8 +377,12 @@ fn broken(cause: &str, retry: bool) -> Refused {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
+    is_of_kind(headers, "application/json")
+}
+
+fn is_of_kind(headers: &HeaderMap, wanted: &str) -> bool {
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    kind.and_then(|kind| kind.split(';').next()).is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+    kind.and_then(|kind| kind.split(';').next()).is_some_and(|kind| kind.trim().eq_ignore_ascii_case(wanted))
 }
 
 /// The innermost cause: it never names the URL, which may hold a key.

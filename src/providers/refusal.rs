@@ -122,7 +122,7 @@ const FILTER_MARKS: [&str; 8] = [
     "violates usage guidelines",
     "flagged as potentially violating",
 ];
-const CONTEXT_MARKS: [&str; 12] = [
+const CONTEXT_MARKS: [&str; 15] = [
     "context_length_exceeded",
     "exceed_context_size",
     "ContextWindowExceeded",
@@ -135,9 +135,12 @@ const CONTEXT_MARKS: [&str; 12] = [
     "too many tokens",
     "input token count",
     "exceed context limit",
+    "Input is too long",
+    "input is too long",
+    "exceeds maximum length",
 ];
 /// The names of errors that are told without a status, inside an answer.
-const NAMED: [(&str, u16); 15] = [
+const NAMED: [(&str, u16); 22] = [
     ("authentication_error", 401),
     ("permission_error", 403),
     ("rate_limit", 429),
@@ -153,6 +156,13 @@ const NAMED: [(&str, u16); 15] = [
     ("invalid_prompt", 400),
     ("not_found_error", 404),
     ("request_too_large", 413),
+    ("throttlingException", 429),
+    ("ThrottlingException", 429),
+    ("validationException", 400),
+    ("ValidationException", 400),
+    ("accessDeniedException", 403),
+    ("AccessDeniedException", 403),
+    ("resourceNotFoundException", 404),
 ];
 
 /// What the usual shapes of error bodies say.

@@ -49,6 +49,19 @@ impl Sources {
         }
     }
 
+    /// What a host names.
+    pub(super) fn told<'a>(parts: impl Iterator<Item = &'a Value>) -> Self {
+        let mut sources = Self::default();
+        for part in parts {
+            match text(part, "kind") {
+                "url" => sources.page(text(part, "url"), text(part, "title")),
+                "document" => sources.document(text(part, "document_id"), text(part, "title"), part.get("page").and_then(Value::as_u64)),
+                _ => {}
+            }
+        }
+        sources
+    }
+
     /// What Anthropic's search found and what its blocks cite.
     pub(super) fn of_blocks(blocks: &[Value]) -> Self {
         let mut sources = Self::default();

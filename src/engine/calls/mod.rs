@@ -26,7 +26,7 @@ use crate::model::run::{Call, Finished};
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 use crate::providers::conversation::Conversation;
-use crate::providers::{anthropic, responses};
+use crate::providers::{anthropic, bedrock, host, responses};
 use crate::providers::{ChatReply, ChatRequest, Delta, Finish, Provider as _, ProviderFailure};
 use crate::sync::Mutex;
 
@@ -412,7 +412,7 @@ fn leave_out_foreign(provider: &str, request: &mut ChatRequest) {
     let own = maker(provider, &request.model);
     for message in &mut request.messages {
         message.blocks.take_if(|blocks| {
-            let closed = blocks.family == responses::FAMILY || blocks.family == anthropic::FAMILY;
+            let closed = [responses::FAMILY, anthropic::FAMILY, bedrock::FAMILY, host::FAMILY].contains(&blocks.family.as_str());
             closed && blocks.by.as_ref().is_some_and(|by| *by != own)
         });
     }

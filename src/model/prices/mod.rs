@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::Timestamp;
 use super::chat::Tokens;
+use super::registry::without_region;
 use super::usage::{Picos, Usage};
 
 /// More tokens than any model takes or gives in one call: such a report is not believed.
@@ -60,6 +61,8 @@ struct Rates {
     output: u64,
     cached: u64,
     cache_write: u64,
+    /// Written to be kept for an hour.
+    cache_write_1h: u64,
     reasoning: u64,
 }
 
@@ -122,8 +125,9 @@ impl PriceTable {
     pub fn lookup(&self, provider: &str, model: &str, at: Timestamp) -> Option<Price<'_>> {
         let kind = self.kinds.get(provider).map_or(provider, String::as_str);
         let among = |rows, sellers: [Option<&str>; 3]| sellers.into_iter().flatten().find_map(|seller| best(rows, seller, model, at));
-        let bundled = || among(self.bundled.as_ref()?.get_or_init(bundled_rows), [Some(kind), seller(kind), None]);
-        among(&self.rows, [Some(provider), Some(kind), seller(kind)]).or_else(bundled).map(Price)
+        let seller = seller(kind, model);
+        let bundled = || among(self.bundled.as_ref()?.get_or_init(bundled_rows), [Some(kind), seller, None]);
+        among(&self.rows, [Some(provider), Some(kind), seller]).or_else(bundled).map(Price)
     }
 
     /// What a call took that began at a time: without a report that can be true, or without a price, it counts as unpriced.
@@ -139,12 +143,25 @@ impl PriceTable {
 }
 
 /// Whose prices hold at a provider that has none of its own: another door to the same models.
-fn seller(provider: &str) -> Option<&'static str> {
-    (provider == "openai-responses").then_some("openai")
+fn seller(provider: &str, model: &str) -> Option<&'static str> {
+    match provider {
+        "openai-responses" => Some("openai"),
+        "vertex" if model.contains("claude") => Some("anthropic"),
+        "vertex" => Some("gemini"),
+        _ => None,
+    }
 }
 
+/// The row of a name; of one that stands behind a path or a region, else that of the name alone.
 fn best<'r>(rows: &'r Rows, provider: &str, model: &str, at: Timestamp) -> Option<&'r Row> {
     let offers = rows.get(provider)?;
+    let dated = model.replace('@', "-");
+    let inner = dated.rsplit_once('/').map_or(&*dated, |(_, name)| name);
+    let names = [model, inner, if provider == "bedrock" { without_region(inner) } else { inner }];
+    names.into_iter().find_map(|name| row_of(offers, name, at))
+}
+
+fn row_of<'r>(offers: &'r Offers, model: &str, at: Timestamp) -> Option<&'r Row> {
     let named = offers.named.get(model).into_iter().flatten();
     let fitting = named.chain(offers.prefixes.iter().filter(|row| model.starts_with(&row.model)));
     fitting.filter(|row| row.from <= at).min_by_key(|row| (row.layer, row.is_prefix, Reverse((row.model.len(), row.from))))
@@ -180,7 +197,8 @@ impl Price<'_> {
         let parts = [
             (plain, rates.input),
             (tokens.cached, rates.cached),
-            (tokens.cache_write, rates.cache_write),
+            (tokens.cache_write.saturating_sub(tokens.cache_write_1h), rates.cache_write),
+            (tokens.cache_write_1h.min(tokens.cache_write), rates.cache_write_1h),
             (spoken, rates.output),
             (tokens.reasoning, rates.reasoning),
         ];

@@ -111,11 +111,13 @@ impl Reading<'_> {
     fn rates(&mut self, fields: &Map<String, Value>, row: Option<Rates>) -> Option<Rates> {
         let input = self.rate(fields, "input", row.map(|row| row.input))?;
         let output = self.rate(fields, "output", row.map(|row| row.output))?;
+        let cache_write = self.rate(fields, "cache_write", Some(input))?;
         Some(Rates {
             input,
             output,
+            cache_write,
+            cache_write_1h: self.rate(fields, "cache_write_1h", Some(for_an_hour(input, cache_write)))?,
             cached: self.rate(fields, "cached_input", Some(input))?,
-            cache_write: self.rate(fields, "cache_write", Some(input))?,
             reasoning: self.rate(fields, "reasoning", Some(output))?,
         })
     }
@@ -162,4 +164,9 @@ pub(super) fn micros(text: &str) -> Option<u64> {
         return None;
     }
     format!("{whole}{fraction:0<6}").parse().ok()
+}
+
+/// Where writing for five minutes costs a quarter more than the input, writing for an hour costs twice the input.
+const fn for_an_hour(input: u64, cache_write: u64) -> u64 {
+    if cache_write > input { cache_write / 5 * 8 } else { cache_write }
 }

@@ -42,9 +42,9 @@ fn every_part_has_its_rate() {
     let table = table(
         &json!([{"provider": "p", "model": "m", "input": "1", "output": "10", "cached_input": "0.1", "cache_write": "2", "reasoning": "20"}]),
     );
-    let call = Tokens { prompt: 10, completion: 5, cached: 3, cache_write: 2, reasoning: 4 };
+    let call = Tokens { prompt: 10, completion: 5, cached: 3, cache_write: 2, reasoning: 4, ..Tokens::default() };
     assert_eq!(cost(&table, "p", "m", &call), "0.000099");
-    let odd = Tokens { prompt: 1, completion: 1, cached: 9, cache_write: 0, reasoning: 9 };
+    let odd = Tokens { prompt: 1, completion: 1, cached: 9, cache_write: 0, reasoning: 9, ..Tokens::default() };
     assert_eq!(table.lookup("p", "m", Timestamp(0)).unwrap().cost(&odd), Picos(180_900_000));
 }
 
@@ -156,7 +156,7 @@ fn the_bundled_rows_hold_those_of_the_contract() {
 #[test]
 fn the_bundled_file_is_small_whole_and_dated() {
     let text = include_str!("bundled.json");
-    assert!(text.len() < 150_000, "{} bytes", text.len());
+    assert!(text.len() < 180_000, "{} bytes", text.len());
     let file: Value = serde_json::from_str(text).unwrap();
     let (currency, rows) = reading::table(&file).unwrap();
     assert_eq!((currency.as_str(), rows.len()), ("USD", file["models"].as_array().unwrap().len()));
@@ -167,6 +167,26 @@ fn the_bundled_file_is_small_whole_and_dated() {
     assert_eq!(names.len(), rows.len(), "no row is there twice");
     let free = ["hash", "ollama", "script"];
     assert!(rows.iter().all(|row| row.rates.input > 0 || free.contains(&row.provider.as_str())), "what is not priced by tokens has no row");
+}
+
+#[test]
+fn what_is_kept_for_an_hour_costs_twice_the_input() {
+    let bundled = PriceTable::bundled();
+    let write = |hour: u64| Tokens { cache_write: 100_000, cache_write_1h: hour, ..tokens(100_000, 0) };
+    for (provider, model) in [
+        ("anthropic", "claude-sonnet-4-5"),
+        ("vertex", "claude-sonnet-4-5@20250929"),
+        ("bedrock", "global.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+    ] {
+        let costs = [0, 100_000, 40_000].map(|hour| cost(&bundled, provider, model, &write(hour)));
+        assert_eq!(costs, ["0.375000", "0.600000", "0.465000"], "{provider}");
+    }
+    assert_eq!(cost(&bundled, "bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", &tokens(100_000, 0)), "0.330000");
+    assert_eq!(cost(&bundled, "vertex", "gemini-2.5-flash", &tokens(100_000, 0)), "0.030000");
+    let own = table(&json!([{"provider": "p", "model": "m", "input": "1", "output": "1", "cache_write": "2", "cache_write_1h": "3"}]));
+    assert_eq!(cost(&own, "p", "m", &write(100_000)), "0.300000");
+    let plain = table(&json!([{"provider": "p", "model": "m", "input": "1", "output": "1"}]));
+    assert_eq!(cost(&plain, "p", "m", &write(100_000)), "0.100000");
 }
 
 #[test]
@@ -188,7 +208,7 @@ proptest! {
     #[test]
     fn any_table_and_any_count_is_safe(json in crate::model::sketch::any_json(), prompt: u64, completion: u64, cached: u64) {
         let _ = PriceTable::parse(&json);
-        let call = Tokens { prompt, completion, cached, cache_write: cached, reasoning: prompt };
+        let call = Tokens { prompt, completion, cached, cache_write: cached, reasoning: prompt, ..Tokens::default() };
         let dear = table(&json!([{"provider": "p", "model": "m", "input": "999999999", "output": "999999999"}]));
         prop_assert!(dear.lookup("p", "m", Timestamp(0)).unwrap().cost(&call).0 >= 0);
     }

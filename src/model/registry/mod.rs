@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use self::table::Table;
+pub(in crate::model) use self::table::without_region;
 use super::Timestamp;
 
 /// A form in which something is told or shown.

@@ -31,7 +31,7 @@ pub(super) struct Kind {
 struct Written {
     updated: String,
     kinds: BTreeMap<String, Facts>,
-    sellers: BTreeMap<String, Seller>,
+    sellers: Vec<Seller>,
     models: Vec<Map<String, Value>>,
 }
 
@@ -39,6 +39,7 @@ struct Written {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Seller {
+    kind: String,
     of: String,
     /// What is different behind it.
     #[serde(default)]
@@ -59,6 +60,12 @@ fn row(mut members: Map<String, Value>) -> Option<(String, String, bool, Facts)>
     let is_family = members.remove("family").is_some();
     let facts = serde_json::from_value(Value::Object(members)).ok()?;
     Some((kind, id, is_family, facts))
+}
+
+/// A model of Bedrock that is asked in several regions has their name before its own: `us.anthropic.claude-sonnet-4-5-20250929-v1:0`.
+pub(in crate::model) fn without_region(name: &str) -> &str {
+    const REGIONS: [&str; 8] = ["us-gov", "us", "eu", "apac", "au", "jp", "ca", "global"];
+    name.split_once('.').filter(|(region, _)| REGIONS.contains(region)).map_or(name, |(_, plain)| plain)
 }
 
 /// Versions and dates are joined to a name by different signs in different places.
@@ -93,12 +100,12 @@ impl Table {
         let kind = |(name, common)| (name, Kind { common: Arc::new(common), ..Kind::default() });
         let mut kinds: BTreeMap<String, Kind> = written.kinds.into_iter().map(kind).collect();
         for (at, id, is_family, facts) in written.models.into_iter().filter_map(row) {
-            for (name, seller) in written.sellers.iter().filter(|(_, seller)| seller.of == at) {
+            for seller in written.sellers.iter().filter(|seller| seller.of == at) {
                 let mut facts = seller.with.over(&facts);
                 if !seller.dates {
                     (facts.deprecated_at, facts.retired_at, facts.replacement) = (None, None, None);
                 }
-                kinds.entry(name.clone()).or_default().add(&id, is_family, &facts);
+                kinds.entry(seller.kind.clone()).or_default().add(&id, is_family, &facts);
             }
             kinds.entry(at).or_default().add(&id, is_family, &facts);
         }
@@ -107,8 +114,9 @@ impl Table {
 
     pub(super) fn find(&self, kind: &str, model: &str) -> Found {
         let Some(kind) = self.kinds.get(kind) else { return Found { facts: Arc::default(), is_known: false } };
-        let names = [Some(model), model.rsplit_once('/').map(|(_, name)| name)];
-        match names.into_iter().flatten().find_map(|name| kind.row(name)) {
+        let inner = model.rsplit_once('/').map_or(model, |(_, name)| name);
+        let names = [model, inner, without_region(inner)];
+        match names.into_iter().find_map(|name| kind.row(name)) {
             Some(facts) => Found { facts: Arc::clone(facts), is_known: true },
             None => Found { facts: Arc::clone(&kind.common), is_known: false },
         }

@@ -32,6 +32,10 @@ fn a_name_is_found_exactly_or_by_its_longest_beginning() {
         ("azure-openai", "gpt-4o", Some(16_384)),
         ("openai-responses", "openai/gpt-5.2", Some(128_000)),
         ("openai-compatible", "gpt-4o", None),
+        ("bedrock", "us.anthropic.claude-opus-4-6-v1", Some(128_000)),
+        ("bedrock", "arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-sonnet-4-5-20250929-v1:0", Some(64_000)),
+        ("vertex", "claude-sonnet-4-5@20250929", Some(64_000)),
+        ("vertex", "gemini-2.5-pro", Some(65_536)),
         ("nobody", "gpt-4o", None),
     ] {
         assert_eq!(window(kind, model), wanted, "{kind} {model}");

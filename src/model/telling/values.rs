@@ -26,6 +26,9 @@ impl Frame {
             .plain("estimated_cost", &usage.cost.shown())
             .put("currency", &*self.facts().wire.currency)
             .flag("unpriced", usage.unpriced);
+        if tokens.cache_write_1h > 0 {
+            object.number("cache_write_1h_tokens", tokens.cache_write_1h);
+        }
     }
 
     /// Why the last answer ended, and what people should know; each only where there is something to tell.

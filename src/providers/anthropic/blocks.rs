@@ -33,7 +33,7 @@ impl Pieces for Blocks {
 }
 
 /// Ids of other providers may hold characters that are refused here.
-fn id(id: &str) -> String {
+pub(in crate::providers) fn id(id: &str) -> String {
     id.chars().map(|one| if one.is_ascii_alphanumeric() || one == '-' { one } else { '_' }).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Owns the family of Anthropic messages.
 
-mod blocks;
+pub(super) mod blocks;
 mod marks;
 mod model;
 pub(super) mod request;
@@ -9,7 +9,7 @@ mod stream;
 mod tests;
 
 use futures_util::future::BoxFuture;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, header};
 use serde_json::Value;
 
 use self::stream::Speech;
@@ -31,10 +31,23 @@ pub struct Anthropic {
     pub wire: Wire,
     /// The version of its interface; none: the one that the request needs.
     pub version: Option<String>,
+    /// Its models are asked below this URL of Vertex AI.
+    pub vertex: Option<String>,
 }
 
+/// The version of the interface behind Vertex AI; it is told in the body, as the model is told in the URL.
+const VERTEX_VERSION: &str = "vertex-2023-10-16";
+
 impl Anthropic {
-    async fn post(&self, version: &str, body: Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, version: &str, mut body: Value) -> Result<Answer, ProviderFailure> {
+        if let (Some(models), Some(members)) = (&self.vertex, body.as_object_mut()) {
+            let model = members.remove("model");
+            let name = wire::segment(model.as_ref().and_then(Value::as_str).unwrap_or_default());
+            let verb = if members.contains_key("stream") { "streamRawPredict" } else { "rawPredict" };
+            members.insert("anthropic_version".into(), VERTEX_VERSION.into());
+            let token = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
+            return self.wire.post(format!("{models}/{name}:{verb}"), token, body).await;
+        }
         let key = self.wire.authorization(HeaderName::from_static("x-api-key"), "")?;
         let version = HeaderValue::from_str(version)
             .map_err(|_| ProviderFailure::new(FaultCode::ProviderBadRequest, "the configured `api_version` is not valid"))?;
@@ -43,7 +56,8 @@ impl Anthropic {
     }
 
     async fn complete(&self, request: &ChatRequest, deltas: Deltas<'_>) -> Result<ChatReply, ProviderFailure> {
-        let version = request::version(self.version.as_deref(), request);
+        let configured = self.version.as_deref().or(self.vertex.as_ref().map(|_| request::SAMPLING));
+        let version = request::version(configured, request);
         let mut body = request::body(request, version);
         let mut speech = Speech::default();
         for pauses in 0.. {

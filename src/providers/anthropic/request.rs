@@ -77,23 +77,37 @@ fn add_sampling(body: &mut Map<String, Value>, request: &ChatRequest) {
     };
 }
 
-/// How long the answer may be, and how much the model thinks before; whether it thinks.
-fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Facts, format: Option<Value>) -> bool {
+/// How long an answer may be, and how much the model thinks before.
+pub(in crate::providers) struct Limits {
+    pub(in crate::providers) max_tokens: u64,
+    pub(in crate::providers) thinking: Option<Value>,
+    pub(in crate::providers) effort: Option<String>,
+}
+
+impl Limits {
+    /// The model thinks.
+    pub(in crate::providers) fn thinks(&self) -> bool {
+        self.thinking.as_ref().is_some_and(|thinking| thinking["type"] != "disabled")
+    }
+}
+
+/// The limits of a request; `may_think`: its last turn can be gone on with by thinking.
+pub(in crate::providers) fn limits(request: &ChatRequest, facts: &Facts, may_think: bool) -> Limits {
     let wanted = request.parameters.max_tokens;
     let mut max_tokens = wanted.unwrap_or_else(|| model::max_tokens(facts));
-    let mut output = Map::new();
+    let mut told = None;
     let thinking = request.parameters.reasoning_effort.as_deref().and_then(|effort| {
         let budget = model::budget(effort);
         match (model::thinking(facts), budget) {
             (Thinking::Never, _) => None,
             (_, None) => Some(json!({"type": "disabled"})),
             (Thinking::Effort, Some(_)) => {
-                output.insert("effort".into(), if effort == "minimal" { "low" } else { effort }.into());
+                told = Some(if effort == "minimal" { "low" } else { effort }.to_owned());
                 // Newer models do not show what they think unless they are asked to.
                 let shown = request.parameters.shows_reasoning();
                 Some(if shown { json!({"type": "adaptive", "display": "summarized"}) } else { json!({"type": "adaptive"}) })
             }
-            (Thinking::Budget, Some(_)) if !may_think(body.get("messages")) => None,
+            (Thinking::Budget, Some(_)) if !may_think => None,
             (Thinking::Budget, Some(budget)) => {
                 // The budget is part of the limit.
                 let (limit, budget) = model::with_budget(facts, wanted, budget);
@@ -102,10 +116,18 @@ fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Fact
             }
         }
     });
-    body.insert("max_tokens".into(), max_tokens.into());
-    let thinks = thinking.as_ref().is_some_and(|thinking| thinking["type"] != "disabled");
+    Limits { max_tokens, thinking, effort: told }
+}
+
+/// Puts the limits into a body; whether the model thinks.
+fn add_limits(body: &mut Map<String, Value>, request: &ChatRequest, facts: &Facts, format: Option<Value>) -> bool {
+    let limits = limits(request, facts, may_think(body.get("messages")));
+    let thinks = limits.thinks();
+    body.insert("max_tokens".into(), limits.max_tokens.into());
+    let mut output = Map::new();
+    output.extend(limits.effort.map(|effort| ("effort".to_owned(), effort.into())));
     output.extend(format.map(|format| ("format".to_owned(), format)));
-    body.extend(thinking.map(|thinking| ("thinking".to_owned(), thinking)));
+    body.extend(limits.thinking.map(|thinking| ("thinking".to_owned(), thinking)));
     if !output.is_empty() {
         body.insert("output_config".into(), output.into());
     }

@@ -98,12 +98,13 @@ impl Reading for Speech {
             return paused;
         }
         let cached = figure("cache_read_input_tokens").unwrap_or(0);
-        let by_life = || ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"].into_iter().filter_map(|life| part("cache_creation", life));
-        let cache_write = figure("cache_creation_input_tokens").unwrap_or_else(|| by_life().sum());
+        let life = |life: &str| part("cache_creation", life).unwrap_or(0);
+        let hour = life("ephemeral_1h_input_tokens");
+        let cache_write = figure("cache_creation_input_tokens").unwrap_or_else(|| life("ephemeral_5m_input_tokens") + hour);
         let completion = output.unwrap_or(0);
         let reasoning = part("output_tokens_details", "thinking_tokens").unwrap_or(0).min(completion);
         let prompt = input.unwrap_or(0) + cached + cache_write;
-        Some(sum(self.spent, Tokens { prompt, completion, cached, cache_write, reasoning }))
+        Some(sum(self.spent, Tokens { prompt, completion, cached, cache_write, cache_write_1h: hour.min(cache_write), reasoning }))
     }
 
     fn end(self, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
@@ -257,6 +258,7 @@ const fn sum(one: Tokens, other: Tokens) -> Tokens {
         completion: one.completion + other.completion,
         cached: one.cached + other.cached,
         cache_write: one.cache_write + other.cache_write,
+        cache_write_1h: one.cache_write_1h + other.cache_write_1h,
         reasoning: one.reasoning + other.reasoning,
     }
 }

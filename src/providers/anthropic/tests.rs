@@ -8,7 +8,7 @@ use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, sc
 
 async fn provider(answers: Vec<Canned>) -> (Anthropic, Mock) {
     let (wire, mock) = mock::start("", answers).await;
-    (Anthropic { wire, version: None }, mock)
+    (Anthropic { wire, version: None, vertex: None }, mock)
 }
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {

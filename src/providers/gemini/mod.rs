@@ -10,7 +10,7 @@ mod unsigned;
 mod tests;
 
 use futures_util::future::BoxFuture;
-use http::HeaderName;
+use http::{HeaderName, header};
 use serde_json::Value;
 
 use self::stream::Candidate;
@@ -25,10 +25,18 @@ const FAMILY: &str = "gemini";
 pub struct Gemini {
     /// The way to it.
     pub wire: Wire,
+    /// Its models are asked below this URL of Vertex AI.
+    pub vertex: Option<String>,
 }
 
 impl Gemini {
-    async fn post(&self, model: &str, verb: &str, body: Value) -> Result<Answer, ProviderFailure> {
+    async fn post(&self, model: &str, verb: &str, mut body: Value) -> Result<Answer, ProviderFailure> {
+        if let Some(models) = &self.vertex {
+            parts::without_ids(&mut body);
+            let name = wire::segment(model.rsplit_once('/').map_or(model, |(_, name)| name));
+            let token = self.wire.authorization(header::AUTHORIZATION, "Bearer ")?;
+            return self.wire.post(format!("{models}/{name}:{verb}"), token, body).await;
+        }
         let key = self.wire.authorization(HeaderName::from_static("x-goog-api-key"), "")?;
         let url = self.wire.url("v1beta", &format!("{}:{verb}", model::path(model)));
         self.wire.post(url, key, body).await

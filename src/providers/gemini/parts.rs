@@ -149,6 +149,18 @@ pub(super) fn join(parts: &mut Vec<Value>, more: &[Value]) {
     }
 }
 
+/// Takes the ids of calls away, which Vertex AI does not know: it finds a result by its name and its place.
+pub(super) fn without_ids(body: &mut Value) {
+    let contents = body.get_mut("contents").and_then(Value::as_array_mut).into_iter().flatten();
+    for part in contents.filter_map(|content| content.get_mut("parts")?.as_array_mut()).flatten() {
+        for key in ["functionCall", "functionResponse"] {
+            if let Some(told) = part.get_mut(key).and_then(Value::as_object_mut) {
+                told.shift_remove("id");
+            }
+        }
+    }
+}
+
 fn is_plain(part: &Value) -> bool {
     part.get("text").is_some_and(Value::is_string) && part.get("thoughtSignature").is_none()
 }

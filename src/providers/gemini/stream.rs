@@ -143,5 +143,5 @@ fn tokens(usage: &Value) -> Option<Tokens> {
     let reasoning = figure("thoughtsTokenCount").unwrap_or(0);
     let completion = figure("candidatesTokenCount").unwrap_or(0) + reasoning;
     let cached = figure("cachedContentTokenCount").unwrap_or(0).min(prompt);
-    Some(Tokens { prompt, completion, cached, cache_write: 0, reasoning })
+    Some(Tokens { prompt, completion, cached, cache_write: 0, reasoning, ..Tokens::default() })
 }

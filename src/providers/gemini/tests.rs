@@ -7,7 +7,7 @@ use crate::providers::mock::{self, Canned, Mock, events, hello, result, rich, sc
 
 async fn provider(answers: Vec<Canned>) -> (Gemini, Mock) {
     let (wire, mock) = mock::start("", answers).await;
-    (Gemini { wire }, mock)
+    (Gemini { wire, vertex: None }, mock)
 }
 
 async fn check(answer: Canned, streamed: bool, wanted: Expect) {

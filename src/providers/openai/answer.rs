@@ -142,5 +142,6 @@ pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
         cached,
         cache_write: count(&["prompt_tokens_details", "cache_write_tokens"]).unwrap_or(0).min(prompt - cached),
         reasoning: reasoning.min(completion),
+        ..Tokens::default()
     })
 }

@@ -93,6 +93,13 @@ pub struct Azure {
     pub api_version: String,
 }
 
+impl Azure {
+    /// The interface without a date, which takes what OpenAI's own takes: the base names it, or nothing else is configured.
+    pub(in crate::providers) fn is_current(&self, base_url: &str) -> bool {
+        self.api_version == "v1" || base_url.trim_end_matches('/').ends_with("/v1")
+    }
+}
+
 const PLAIN: Dialect = Dialect {
     kind: Cow::Borrowed("openai-compatible"),
     authorization: Authorization::Bearer,
@@ -132,6 +139,13 @@ impl Dialect {
             "deepseek" => {
                 Self { structure: Structure::AnyJson, echo: Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))]), native_tools: false, ..PLAIN }
             }
+            "moonshot" | "zai" => {
+                let echo = Cow::Borrowed(&[Echo::Text(Cow::Borrowed("reasoning_content"))][..]);
+                Self { structure: Structure::AnyJson, echo, native_tools: kind == "zai", ..PLAIN }
+            }
+            "cerebras" => Self { max_tokens: completion, tools_or_structure: true, native_tools: false, ..PLAIN },
+            "nvidia" => Self { structure: Structure::Words, native_tools: false, ..PLAIN },
+            "perplexity" | "huggingface" => Self { native_tools: false, ..PLAIN },
             "openrouter" => Self { echo: Cow::Borrowed(&[Echo::Details("reasoning_details")]), ..PLAIN },
             "mistral" => Self {
                 asks_usage: false,
@@ -191,17 +205,21 @@ impl Dialect {
         if self.short_ids { own::short_id(id).into() } else { id.into() }
     }
 
-    /// The URL of a path for a model. Azure names the deployment there, unless the base is its newer interface.
+    /// The URL of a path for a model. Azure's dated interfaces name the deployment there.
     #[must_use]
     pub fn url(&self, base_url: &str, path: &str, model: &str) -> String {
         let base = base_url.trim_end_matches('/');
         match &self.azure {
-            Some(azure) if !base.ends_with("/v1") => {
+            Some(azure) if azure.is_current(base) => {
+                let base = base.strip_suffix("/v1").unwrap_or(base);
+                format!("{}/openai/v1/{path}", base.strip_suffix("/openai").unwrap_or(base))
+            }
+            Some(azure) => {
                 let base = base.strip_suffix("/openai").unwrap_or(base);
                 let deployment = percent_encoding::utf8_percent_encode(self.name(model), percent_encoding::NON_ALPHANUMERIC);
                 format!("{base}/openai/deployments/{deployment}/{path}?api-version={}", azure.api_version)
             }
-            _ => format!("{base}/{path}"),
+            None => format!("{base}/{path}"),
         }
     }
 }
@@ -226,6 +244,10 @@ mod tests {
             azure.url("https://x.example/openai/", "chat/completions", "m"),
             "https://x.example/openai/deployments/m/chat/completions?api-version=2024-10-21"
         );
+        let current = Dialect { azure: Some(Azure { api_version: "v1".into(), ..Azure::default() }), ..Dialect::of("azure-openai") };
+        for base in ["https://x.example", "https://x.example/openai", "https://x.example/openai/v1/"] {
+            assert_eq!(current.url(base, "chat/completions", "m"), "https://x.example/openai/v1/chat/completions");
+        }
         assert_eq!((azure.name("gpt-4o"), azure.name("other")), ("my deployment", "other"));
     }
 }

@@ -4,6 +4,7 @@ use bytes::BytesMut;
 use http::HeaderMap;
 use serde_json::Value;
 
+use super::frames::Frames;
 use super::outbound::Answer;
 use super::refusal::{self, Refused};
 use super::sse::Lines;
@@ -34,17 +35,21 @@ enum Frame {
 /// It tells an error, or it broke off, before anything else.
 pub(super) async fn look(mut answer: Answer, headers: &HeaderMap, now: Timestamp) -> Result<Answer, Refused> {
     let (mut seen, mut lines, is_json) = (BytesMut::new(), Lines::new(LIMIT), answer.is_json());
-    let mut said = false;
+    let (mut said, mut frames) = (false, answer.is_binary().then(|| Frames::new(LIMIT)));
     loop {
         let piece = answer.next().await.map_err(Refused::last)?;
         seen.extend_from_slice(piece.as_deref().unwrap_or_default());
-        let frame = match &piece {
-            Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
-            Some(_) if is_json => Frame::Answer,
-            None if is_json => whole(&seen),
-            Some(piece) => first(&mut lines, piece, &mut said),
-            // The last line may lack its end.
-            None => first(&mut lines, b"\n", &mut said),
+        let frame = match (&piece, &mut frames) {
+            (Some(piece), Some(frames)) => first_binary(frames, piece, &mut said),
+            (None, Some(_)) => Frame::Answer,
+            (piece, None) => match piece {
+                Some(_) if is_json && seen.len() <= LIMIT => Frame::Quiet,
+                Some(_) if is_json => Frame::Answer,
+                None if is_json => whole(&seen),
+                Some(piece) => first(&mut lines, piece, &mut said),
+                // The last line may lack its end.
+                None => first(&mut lines, b"\n", &mut said),
+            },
         };
         if std::mem::take(&mut said) || (is_json && piece.as_ref().is_some_and(|piece| !piece.trim_ascii().is_empty())) {
             answer.said();
@@ -86,6 +91,18 @@ fn first(lines: &mut Lines, piece: &[u8], said: &mut bool) -> Frame {
         }
     }
     Frame::Quiet
+}
+
+/// The first binary frame; the beginning of one says nothing yet, and what is broken is told when it is read.
+fn first_binary(frames: &mut Frames, piece: &[u8], said: &mut bool) -> Frame {
+    let (found, broken) = frames.feed(piece);
+    *said |= !found.is_empty();
+    let first = found.first().and_then(|text| serde_json::from_str(text).ok());
+    match first.map(read) {
+        Some(frame) => frame,
+        None if broken.is_some() || !found.is_empty() => Frame::Answer,
+        None => Frame::Quiet,
+    }
 }
 
 fn read(frame: Value) -> Frame {

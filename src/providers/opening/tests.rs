@@ -27,7 +27,7 @@ async fn openai(first: Canned) -> (usize, String) {
 
 async fn anthropic(first: Canned) -> (usize, String) {
     let good = events(&[json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}), json!({"type": "message_stop"})]);
-    asked("", |wire| Anthropic { wire, version: None }, first, good).await
+    asked("", |wire| Anthropic { wire, version: None, vertex: None }, first, good).await
 }
 
 fn sse(text: &str) -> Canned {

@@ -1,6 +1,7 @@
 //! Owns the known providers: how an id becomes a provider, and the one door to all of them.
 
 mod asking;
+mod clouds;
 mod heard;
 mod options;
 
@@ -15,6 +16,8 @@ use serde_json::{Map, Value};
 use self::asking::{Silent, ask};
 use self::heard::{Held, without_secrets};
 use super::anthropic::Anthropic;
+use super::bedrock::Bedrock;
+use super::bedrock::sign::Keys;
 use super::cohere::Cohere;
 use super::conversation::Conversation;
 use super::gemini::Gemini;
@@ -28,6 +31,8 @@ use super::outbound::{Outbound, Patience};
 use super::responses::Responses;
 use super::script::Scripts;
 use super::strict::Mode;
+use super::vertex::Vertex;
+use super::vertex::token::Tokens;
 use super::wire::Wire;
 use super::{ChatReply, ChatRequest, Deltas, EmbedRequest, Embeddings, NativeTool, Provider, ProviderFailure, fitting, strict};
 use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, Secret};
@@ -48,6 +53,8 @@ enum Family {
     Gemini,
     Ollama,
     Cohere,
+    Bedrock,
+    Vertex,
     Script,
     Hash,
     Host,
@@ -57,28 +64,43 @@ impl Family {
     /// It is asked over HTTP.
     const fn is_wire(self) -> bool {
         match self {
-            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Gemini | Self::Ollama | Self::Cohere => true,
+            Self::OpenAi | Self::Responses | Self::Anthropic | Self::Gemini | Self::Ollama | Self::Cohere | Self::Bedrock | Self::Vertex => true,
             Self::Script | Self::Hash | Self::Host => false,
         }
     }
 }
 
+/// The interface of Azure whose paths name no deployments.
+const AZURE_VERSION: &str = "v1";
+
 /// A provider that is known by itself: id, label, family, base URL.
 struct Known(&'static str, &'static str, Family, &'static str);
 
-const KNOWN: [Known; 15] = [
+const KNOWN: [Known; 27] = [
     Known("openai", "OpenAI", Family::OpenAi, "https://api.openai.com/v1"),
     Known("openai-responses", "OpenAI Responses", Family::Responses, "https://api.openai.com/v1"),
     Known("anthropic", "Anthropic", Family::Anthropic, "https://api.anthropic.com"),
     Known("gemini", "Google Gemini", Family::Gemini, "https://generativelanguage.googleapis.com"),
     Known("ollama", "Ollama", Family::Ollama, "http://127.0.0.1:11434"),
     Known("cohere", "Cohere", Family::Cohere, "https://api.cohere.com"),
+    Known("bedrock", "Amazon Bedrock", Family::Bedrock, ""),
+    Known("vertex", "Google Vertex AI", Family::Vertex, ""),
     Known("azure-openai", "Azure OpenAI", Family::OpenAi, ""),
     Known("mistral", "Mistral", Family::OpenAi, "https://api.mistral.ai/v1"),
     Known("deepseek", "DeepSeek", Family::OpenAi, "https://api.deepseek.com/v1"),
     Known("xai", "xAI", Family::OpenAi, "https://api.x.ai/v1"),
     Known("groq", "Groq", Family::OpenAi, "https://api.groq.com/openai/v1"),
     Known("openrouter", "OpenRouter", Family::OpenAi, "https://openrouter.ai/api/v1"),
+    Known("together", "Together AI", Family::OpenAi, "https://api.together.xyz/v1"),
+    Known("fireworks", "Fireworks AI", Family::OpenAi, "https://api.fireworks.ai/inference/v1"),
+    Known("cerebras", "Cerebras", Family::OpenAi, "https://api.cerebras.ai/v1"),
+    Known("perplexity", "Perplexity", Family::OpenAi, "https://api.perplexity.ai"),
+    Known("huggingface", "Hugging Face", Family::OpenAi, "https://router.huggingface.co/v1"),
+    Known("moonshot", "Moonshot AI", Family::OpenAi, "https://api.moonshot.ai/v1"),
+    Known("zai", "Z.ai", Family::OpenAi, "https://api.z.ai/api/paas/v4"),
+    Known("nvidia", "NVIDIA", Family::OpenAi, "https://integrate.api.nvidia.com/v1"),
+    Known("lmstudio", "LM Studio", Family::OpenAi, "http://127.0.0.1:1234/v1"),
+    Known("vllm", "vLLM", Family::OpenAi, "http://127.0.0.1:8000/v1"),
     Known("voyage", "Voyage", Family::OpenAi, "https://api.voyageai.com/v1"),
     Known("script", "Script", Family::Script, ""),
     Known("hash", "Hash", Family::Hash, ""),
@@ -98,6 +120,8 @@ struct Entry {
     gate: Arc<Gate>,
     /// Models and keys that summaries of thoughts were refused to.
     silent: Silent,
+    /// Of Vertex AI: the tokens of its accounts.
+    tokens: Tokens,
     settings: ProviderConfig,
     /// What is known of the models that the configuration names.
     models: BTreeMap<String, Arc<Facts>>,
@@ -169,8 +193,8 @@ impl Providers {
         let Some(entry) = self.entries.get(provider) else { return Vec::new() };
         let facts = entry.facts(&request.model).facts;
         let mut warnings = fitting::fit(request, &facts, now);
-        if entry.family == Family::Anthropic {
-            fitting::fit_anthropic(request, &facts, entry.settings.api_version.as_deref(), &mut warnings);
+        if let Some(version) = entry.version_of_anthropic(&request.model, &facts) {
+            fitting::fit_anthropic(request, &facts, version, &mut warnings);
         }
         fitting::tool_choice(request, &facts, |choice| entry.takes_choice(choice), &mut warnings);
         if request.schema.is_some()
@@ -213,10 +237,12 @@ impl Providers {
         if entry.family.is_wire() && entry.base_url.is_empty() {
             return false;
         }
-        match &entry.credential {
-            Some(name) => self.secrets.find(name, tenant).await.is_some(),
-            None => true,
+        for name in self.config.secrets_of(provider) {
+            if self.secrets.find(&name, tenant).await.is_none() {
+                return false;
+            }
         }
+        entry.family != Family::Vertex || entry.credential.is_some()
     }
 
     /// Whether anything answers where a provider should: the status of its answer, or why there is none. None when it is no server.
@@ -255,6 +281,7 @@ impl Providers {
             found.credential = Some(self.secrets.get(name, tenant).await?);
         }
         found.secrets.extend(found.credential.clone());
+        self.find_in_cloud(entry, &mut found, tenant).await?;
         for (name, value) in &entry.settings.headers {
             let secret = if value.starts_with(PREFIX) { Some(self.secrets.get(value, tenant).await?) } else { None };
             found.headers.push(header(name, value, secret.as_ref())?);
@@ -270,6 +297,8 @@ struct Found {
     /// The key is the provider's own.
     shared: bool,
     credential: Option<Secret>,
+    /// What requests to Bedrock are signed with.
+    keys: Option<Keys>,
     headers: Vec<(HeaderName, HeaderValue)>,
     /// All secrets in it.
     secrets: Vec<Secret>,
@@ -309,10 +338,12 @@ impl Named<'_> {
         Ok(match entry.family {
             Family::OpenAi => Ready::owned(OpenAi { wire: self.wire(found)?, dialect: entry.dialect() }),
             Family::Responses => Ready::owned(Responses { wire: self.wire(found)? }),
-            Family::Anthropic => Ready::owned(Anthropic { wire: self.wire(found)?, version: entry.settings.api_version.clone() }),
-            Family::Gemini => Ready::owned(Gemini { wire: self.wire(found)? }),
+            Family::Anthropic => Ready::owned(Anthropic { wire: self.wire(found)?, version: entry.settings.api_version.clone(), vertex: None }),
+            Family::Gemini => Ready::owned(Gemini { wire: self.wire(found)?, vertex: None }),
             Family::Ollama => Ready::owned(Ollama { wire: self.wire(found)?, windows: entry.windows() }),
             Family::Cohere => Ready::owned(Cohere { wire: self.wire(found)? }),
+            Family::Bedrock => Ready::owned(Bedrock { wire: self.wire(found)?, region: entry.region(), keys: found.keys.clone() }),
+            Family::Vertex => Ready::owned(Vertex { wire: self.wire(found)?, project: entry.project(id)?, location: entry.location() }),
             Family::Script => Ready::Borrowed(&all.scripts),
             Family::Hash => Ready::Borrowed(&Hash),
             Family::Host => Ready::owned(HostModels { id: (*id).to_owned(), door: all.host.clone(), patience: entry.patience, passes_trace: all.passes_trace() }),
@@ -398,7 +429,11 @@ impl Entry {
             ("openai-compatible", None) => Family::OpenAi,
             (kind, None) => return Err(format!("providers.{id}.kind: `{kind}` is no kind of provider")),
         };
-        let base_url = settings.base_url.clone().or_else(|| known.map(|known| known.3.to_owned())).unwrap_or_default();
+        if let Some(problem) = clouds::problem(id, family, config) {
+            return Err(problem);
+        }
+        let usual = || clouds::base_url(family, &settings).or_else(|| known.map(|known| known.3.to_owned()));
+        let base_url = settings.base_url.clone().or_else(usual).unwrap_or_default();
         let patience = Patience {
             first_byte: Duration::from_millis(settings.timeout_ms.unwrap_or_else(|| config.model_first_byte_ms())),
             idle: Duration::from_millis(settings.timeout_ms.unwrap_or(config.timeouts.model_idle_ms)),
@@ -409,12 +444,13 @@ impl Entry {
         let known = |model: &ModelConfig| (model.id.clone(), Arc::new(model.facts.over(&models::find(&kind, &model.id).facts)));
         let models = settings.models.iter().map(known).collect();
         let (credential, gate) = (config.credential_of(id), Gate::new(id, settings.limits, config.limits.provider_wait_ms));
-        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, silent: Silent::default(), settings, models })
+        Ok(Self { family, dialect: kind, base_url, credential, patience, gate, silent: Silent::default(), tokens: Tokens::default(), settings, models })
     }
 
     fn base_url(&self, id: &str) -> Result<String, ProviderFailure> {
         if self.base_url.is_empty() {
-            let text = format!("`providers.{id}.base_url` is not set");
+            let key = clouds::place_of(self.family);
+            let text = format!("`providers.{id}.{key}` is not set");
             return Err(ProviderFailure::new(FaultCode::ProviderBadRequest, text));
         }
         Ok(self.base_url.clone())
@@ -433,7 +469,7 @@ impl Entry {
         match self.family {
             Family::OpenAi => (takes && self.dialect().structure == Structure::Schema).then_some(&strict::OPENAI),
             Family::Responses => takes.then_some(&strict::OPENAI),
-            Family::Anthropic => takes.then_some(&strict::ANTHROPIC),
+            Family::Anthropic | Family::Bedrock | Family::Vertex => takes.then_some(&strict::ANTHROPIC),
             Family::Gemini | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => None,
         }
     }
@@ -441,8 +477,8 @@ impl Entry {
     fn has_native_tools(&self) -> bool {
         match self.family {
             Family::OpenAi => self.dialect().native_tools,
-            Family::Responses | Family::Anthropic | Family::Gemini => true,
-            Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
+            Family::Responses | Family::Anthropic | Family::Gemini | Family::Vertex => true,
+            Family::Bedrock | Family::Ollama | Family::Cohere | Family::Script | Family::Hash | Family::Host => false,
         }
     }
 
@@ -453,7 +489,7 @@ impl Entry {
     fn dialect(&self) -> Dialect {
         let mut dialect = Dialect::of(&self.dialect).with(&self.settings.quirks);
         if let Some(azure) = &mut dialect.azure {
-            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| "2024-10-21".into());
+            azure.api_version = self.settings.api_version.clone().unwrap_or_else(|| AZURE_VERSION.into());
             azure.deployments = self.settings.models.iter().filter_map(|model| Some((model.id.clone(), model.deployment.clone()?))).collect();
         }
         dialect

@@ -23,15 +23,16 @@ impl Entry {
         match self.family {
             Family::Ollama => false,
             Family::Cohere => !matches!(choice, ToolChoice::Tool(_)),
-            Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Script | Family::Hash | Family::Host => true,
+            Family::Bedrock => !matches!(choice, ToolChoice::None),
+            Family::OpenAi | Family::Responses | Family::Anthropic | Family::Gemini | Family::Vertex | Family::Script | Family::Hash | Family::Host => true,
         }
     }
 
-    /// It finds the beginning of a prompt by a key. Azure's older interface refuses members that it does not know.
+    /// It finds the beginning of a prompt by a key. Azure's dated interfaces refuse members that they do not know.
     pub(super) fn takes_cache_key(&self) -> bool {
         match self.dialect.as_str() {
             "openai" | "openai-responses" => true,
-            "azure-openai" => self.base_url.trim_end_matches('/').ends_with("/v1"),
+            "azure-openai" => self.dialect().azure.is_some_and(|azure| azure.is_current(&self.base_url)),
             _ => false,
         }
     }

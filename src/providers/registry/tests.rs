@@ -135,3 +135,82 @@ async fn who_refuses_to_stream_is_asked_for_the_whole() {
     let seen = mock.seen.lock().expect("seen");
     assert_eq!((seen.len(), seen[0].1.get("stream"), seen[1].1.get("stream")), (2, Some(&json!(true)), None));
 }
+
+/// What a provider of a cloud answers a question, and what it was asked; secrets and the address of the server are filled in.
+async fn cloud(configured: serde_json::Value, secrets: serde_json::Value, answers: Vec<Canned>) -> (String, Vec<(String, serde_json::Value)>) {
+    let (wire, mock) = mock::start("", answers).await;
+    let text = configured.to_string().replace("SERVER", &wire.base_url);
+    let configured: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let config = Config::with(json!({"providers": {"cloud": configured}, "secrets": secrets})).expect("a configuration");
+    let outbound = Arc::new(Outbound::direct(Arc::new(SystemClock::default())));
+    let providers = Providers::new(&Arc::new(config), outbound, HostDoor::default()).unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert!(providers.is_configured("cloud", "").await);
+    let mut request = ChatRequest::new("claude-m", vec![Message::text(Role::User, "hi")]);
+    request.native_tools.clear();
+    let answer = providers.get("cloud").expect("a provider").chat(&request, &|_| {}).await;
+    let told = answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content);
+    let seen = mock.seen.lock().expect("seen").clone();
+    (told, seen)
+}
+
+#[tokio::test]
+async fn requests_to_bedrock_are_signed_or_carry_a_key() {
+    let good = || mock::whole(&json!({"output": {"message": {"content": [{"text": "Hi"}]}}, "stopReason": "end_turn"}));
+    let base = json!({"kind": "bedrock", "region": "us-east-1", "base_url": "SERVER", "max_retries": 0});
+    let with = |more: serde_json::Value| {
+        let mut all = base.clone();
+        all.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        all
+    };
+    let signing = with(json!({"access_key_id": "secret:ID", "secret_access_key": "secret:KEY", "session_token": "secret:SESSION"}));
+    let secrets = json!({"ID": "AKIDEXAMPLE", "KEY": "wJalrXUtnFEMI", "SESSION": "session-token"});
+    let (told, seen) = cloud(signing.clone(), secrets.clone(), vec![good()]).await;
+    let asked = &seen[0].0;
+    assert!(told == "Hi" && asked.starts_with("/model/claude-m/converse AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"), "{told} {asked}");
+    assert!(asked.contains("/us-east-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date;x-amz-security-token, Signature=") && asked.ends_with(" session-token"), "{asked}");
+    let (told, seen) = cloud(with(json!({"credential": "secret:KEY"})), secrets.clone(), vec![good()]).await;
+    assert_eq!((told.as_str(), seen[0].0.as_str()), ("Hi", "/model/claude-m/converse Bearer wJalrXUtnFEMI"));
+    let echo = Canned(403, &[], vec![json!({"message": "bad wJalrXUtnFEMI of AKIDEXAMPLE with session-token"}).to_string()]);
+    let (told, _) = cloud(signing, secrets, vec![echo]).await;
+    assert_eq!(told, "provider_auth: the provider answered 403: bad *** of *** with ***");
+}
+
+#[tokio::test]
+async fn a_service_account_becomes_a_token_and_neither_is_told() {
+    let key = include_str!("../vertex/test-key.pem");
+    let account = json!({"type": "service_account", "client_email": "robot@p", "private_key": key}).to_string();
+    let configured = json!({"kind": "vertex", "project": "p", "location": "global", "base_url": "SERVER", "token_url": "SERVER/token", "credential": "secret:ACCOUNT", "max_retries": 0});
+    let granted = || mock::whole(&json!({"access_token": "ya29.token", "expires_in": 3600}));
+    let good = mock::whole(&json!({"content": [{"type": "text", "text": "the token is ya29.token"}], "stop_reason": "end_turn"}));
+    let (told, seen) = cloud(configured.clone(), json!({"ACCOUNT": account}), vec![granted(), good]).await;
+    assert_eq!((told.as_str(), seen[1].0.as_str()), ("the token is ***", "/v1/projects/p/locations/global/publishers/anthropic/models/claude-m:rawPredict Bearer ya29.token"));
+    let echo = Canned(401, &[], vec![json!({"error": {"message": format!("bad ya29.token {key}")}}).to_string()]);
+    let (told, _) = cloud(configured, json!({"ACCOUNT": account}), vec![granted(), echo]).await;
+    assert!(told.starts_with("provider_auth: the provider answered 401: bad ***") && !told.contains("PRIVATE"), "{told}");
+}
+
+#[test]
+fn what_a_cloud_lacks_is_told_with_what_to_do() {
+    let told = |settings: serde_json::Value| providers(&json!({"c": settings})).err().map_or_else(String::new, |problems| problems.join("; "));
+    for (settings, wanted) in [
+        (json!({"kind": "bedrock"}), "providers.c.region: is not set; name the region of the models, such as `us-east-1`"),
+        (json!({"kind": "bedrock", "region": "us east"}), "providers.c.region: holds other signs than letters, digits, `-`, `.` and `:`"),
+        (json!({"kind": "bedrock", "region": "us-east-1"}), "providers.c.credential: is not set; name the secret with an API key, or `access_key_id` and `secret_access_key`"),
+        (
+            json!({"kind": "bedrock", "region": "us-east-1", "access_key_id": "secret:A"}),
+            "providers.c.access_key_id: requests are signed with `access_key_id` and `secret_access_key` together; set both, or a `credential` with an API key",
+        ),
+        (
+            json!({"kind": "bedrock", "region": "us-east-1", "access_key_id": "secret:A", "secret_access_key": "secret:B", "credential": "secret:C"}),
+            "providers.c.credential: an API key and keys that sign exclude each other; take one away",
+        ),
+        (json!({"kind": "vertex"}), "providers.c.project: is not set; name the Google Cloud project"),
+        (json!({"kind": "vertex", "project": "p"}), "providers.c.location: is not set; name the location of the models, such as `us-east5` or `global`"),
+        (json!({"kind": "vertex", "project": "p", "location": "global"}), "providers.c.credential: is not set; name the secret that holds the JSON of a service account"),
+        (json!({"kind": "openai", "access_key_id": "secret:A"}), "providers.c.access_key_id: only providers of the kind `bedrock` sign their requests"),
+    ] {
+        assert_eq!(told(settings), wanted);
+    }
+    let unset = providers(&json!({})).ok().expect("nothing is configured, nothing is wrong");
+    assert!(unset.list().any(|(id, _)| id == "bedrock") && unset.list().any(|(id, _)| id == "vertex"));
+}

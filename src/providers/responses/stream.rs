@@ -187,5 +187,5 @@ fn tokens(usage: &Value) -> Option<Tokens> {
     let cached = count(usage, &["input_tokens_details", "cached_tokens"]).unwrap_or(0).min(prompt);
     let cache_write = count(usage, &["input_tokens_details", "cache_write_tokens"]).unwrap_or(0).min(prompt - cached);
     let reasoning = count(usage, &["output_tokens_details", "reasoning_tokens"]).unwrap_or(0).min(completion);
-    Some(Tokens { prompt, completion, cached, cache_write, reasoning })
+    Some(Tokens { prompt, completion, cached, cache_write, reasoning, ..Tokens::default() })
 }

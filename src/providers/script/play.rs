@@ -171,6 +171,7 @@ fn tokens(usage: ToldUsage) -> Tokens {
         cached: count(usage.cached_tokens),
         cache_write: count(usage.cache_write_tokens),
         reasoning: count(usage.reasoning_tokens),
+        ..Tokens::default()
     }
 }
 

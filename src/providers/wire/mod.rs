@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use super::frames::Frames;
 use super::halves::Halves;
 use super::limits::Gate;
 use super::outbound::{Answer, Outbound, Patience, Request};
@@ -62,16 +63,26 @@ impl Wire {
     }
 
     /// Sends JSON, of which only the text is kept while the provider is waited for. Configured headers win over the family's own.
-    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, mut body: Value) -> Result<Answer, ProviderFailure> {
+    pub(super) async fn post(&self, url: String, own: impl IntoIterator<Item = Header>, body: Value) -> Result<Answer, ProviderFailure> {
+        let body = self.written(body)?;
+        self.send(url, own, body).await
+    }
+
+    /// Sends a body that was written before.
+    pub(super) async fn send(&self, url: String, own: impl IntoIterator<Item = Header>, body: Bytes) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
         headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
+        let request = Request { url, headers, body };
+        self.outbound.open(&request, &self.patience, self.until, (&self.gate, self.shared)).await
+    }
+
+    /// A body with its further members, as text.
+    pub(super) fn written(&self, mut body: Value) -> Result<Bytes, ProviderFailure> {
         for (name, value) in &self.options {
             merge(&mut body[name.as_str()], value);
         }
         let text = serde_json::to_vec(&body).map_err(|problem| ProviderFailure::new(FaultCode::Internal, format!("a request has no JSON form: {problem}")))?;
-        drop(body);
-        let request = Request { url, headers, body: Bytes::from(text) };
-        self.outbound.open(&request, &self.patience, self.until, (&self.gate, self.shared)).await
+        Ok(Bytes::from(text))
     }
 }
 
@@ -96,6 +107,8 @@ pub(super) enum Framing {
     Events,
     /// As lines of JSON.
     Lines,
+    /// As Amazon's binary frames.
+    Frames,
 }
 
 impl Framing {
@@ -154,6 +167,8 @@ pub(super) async fn read<R: Reading>(answer: Answer, framing: Framing, mut readi
         Framing::Events if answer.is_one_value() => whole(answer, &mut reading, deltas).await,
         Framing::Events => events(answer, &mut reading, deltas).await,
         Framing::Lines => lines(answer, &mut reading, deltas).await,
+        Framing::Frames if answer.is_one_value() => whole(answer, &mut reading, deltas).await,
+        Framing::Frames => frames(answer, &mut reading, deltas).await,
     };
     match outcome {
         Ok(()) => Ok(reading),
@@ -219,6 +234,23 @@ async fn lines<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'
     }
     if let Some(line) = lines.rest() {
         take(&line, &mut halves, reading, deltas)?;
+    }
+    ended(reading)
+}
+
+async fn frames<R: Reading>(mut answer: Answer, reading: &mut R, deltas: Deltas<'_>) -> Result<(), ProviderFailure> {
+    let (mut frames, mut halves) = (Frames::new(answer.limit()), Halves::default());
+    while !reading.over() {
+        let piece = answer.next().await;
+        let Some(piece) = complete_or(piece, reading)?.flatten() else {
+            let whole = if frames.is_between() || reading.may_end() { Ok(()) } else { Err(malformed("it ends inside a frame")) };
+            return whole.and_then(|()| ended(reading));
+        };
+        let (found, broken) = frames.feed(&piece);
+        take_all(found.iter().map(String::as_str), &mut answer, &mut halves, reading, deltas)?;
+        if let Some(problem) = broken {
+            return if reading.may_end() { Ok(()) } else { Err(malformed(&problem)) };
+        }
     }
     ended(reading)
 }

@@ -68,6 +68,7 @@ fn of_row(row: &Row<'_>) -> Result<DocumentRow, StoreError> {
         cached: row.count(12)?,
         cache_write: row.count(13)?,
         reasoning: row.count(14)?,
+        ..Tokens::default()
     };
     let status = match (row.opt_text(17)?, row.int(20)?, row.int(21)?) {
         (_, working, _) if working > 0 => "processing",

@@ -153,6 +153,7 @@ pub(super) fn usage_at(row: &Row<'_>, first: usize) -> Result<Usage, StoreError>
             cached: row.count(first + 2)?,
             cache_write: row.count(first + 3)?,
             reasoning: row.count(first + 4)?,
+            ..Tokens::default()
         },
         cost: Picos(row.int(first + 5)?),
         unpriced: row.truth(first + 6)?,

@@ -68,7 +68,7 @@ fn made() -> impl Strategy<Value = Made> {
 
 fn usage(tokens: u64, unpriced: bool) -> Usage {
     Usage {
-        tokens: Tokens { prompt: tokens, completion: tokens / 2, cached: 1, cache_write: 2, reasoning: 3 },
+        tokens: Tokens { prompt: tokens, completion: tokens / 2, cached: 1, cache_write: 2, reasoning: 3, ..Tokens::default() },
         cost: Picos(i64::try_from(tokens).unwrap() * 7),
         unpriced,
     }

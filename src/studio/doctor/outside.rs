@@ -85,7 +85,8 @@ pub(super) async fn credentials(studio: &Studio, found: &mut Diagnosis) {
     used.extend(config.rag.embeddings_provider.clone());
     used.insert(usual.clone());
     for provider in used {
-        let name = config.credential_of(&provider);
+        let names = config.secrets_of(&provider);
+        let name = (!names.is_empty()).then(|| names.join(", "));
         let present = world.providers.is_configured(&provider, "").await;
         match (present, name) {
             (true, Some(name)) => found.fine("credentials", format!("`{provider}`: {name} is set")),

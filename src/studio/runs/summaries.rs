@@ -168,7 +168,7 @@ mod tests {
             let error = RawValue::from_string(json!({"code": "x", "message": texts[2]}).to_string()).unwrap();
             let at = |millis: i64| Timestamp(1_795_219_200_000 + millis);
             let usage = Usage {
-                tokens: Tokens { prompt: numbers[0], completion: numbers[1], cached: numbers[2], cache_write: numbers[3], reasoning: 0 },
+                tokens: Tokens { prompt: numbers[0], completion: numbers[1], cached: numbers[2], cache_write: numbers[3], reasoning: 0, ..Tokens::default() },
                 cost: Picos(1_234_567_000),
                 unpriced: some,
             };

@@ -13,7 +13,7 @@ pub fn oracle() -> Value {
 
 fn tokens(amount: &Value) -> Tokens {
     let count = |at: usize| amount[at].as_u64().expect("a count");
-    Tokens { prompt: count(0), cached: count(1), cache_write: count(2), completion: count(3), reasoning: 0 }
+    Tokens { prompt: count(0), cached: count(1), cache_write: count(2), completion: count(3), reasoning: 0, ..Tokens::default() }
 }
 
 /// How far a cost may be off: nothing, or what rounding a rate to six digits makes of so many tokens.

@@ -231,7 +231,10 @@ impl Hosting {
         if state.shut {
             return Err(Fault::closed());
         }
-        if ok == 2 {
+        let is_partial = || data.as_object().is_some_and(|members| members.len() == 1 && members.contains_key("partial"));
+        let hears = || state.pending.get(&id).is_some_and(|pending| pending.chunks.is_some());
+        // A part of a model's answer is no result, whatever it is sent as.
+        if ok == 2 || (ok == 1 && is_partial() && hears()) {
             let chunks = state.pending.get(&id).ok_or_else(unknown)?.chunks.clone();
             // Nobody listens for chunks of this call: the result alone will do.
             return chunks.map_or(Ok(()), |chunks| chunks.send(data).map_err(|_| unknown()));

@@ -80,3 +80,24 @@ fn a_call_that_is_given_up_before_its_callback_begins_does_not_reach_the_host() 
         hosting.state.lock().pending.remove(&id);
     }
 }
+
+#[tokio::test]
+async fn a_part_of_an_answer_is_no_result_where_parts_are_heard() {
+    let hosting = Arc::new(Hosting::default());
+    let (sender, mut chunks) = tokio::sync::mpsc::unbounded_channel();
+    let part = || json!({"partial": {"type": "text", "text": "Hi"}});
+    let mut chat = Asked(Arc::clone(&hosting)).call(HostCall { op: HostOp::ProviderChat, payload: json!({}), chunks: Some(sender) });
+    let mut tool = Asked(Arc::clone(&hosting)).call(HostCall { op: HostOp::ToolCall, payload: json!({"call_id": "c"}), chunks: None });
+    assert!((&mut chat).now_or_never().is_none() && (&mut tool).now_or_never().is_none());
+    let mut numbers = Vec::new();
+    while let Some(text) = hosting.next(0).expect("open") {
+        numbers.push(serde_json::from_slice::<Value>(&text).expect("JSON")["call_id"].as_u64().expect("a number"));
+    }
+    hosting.complete(numbers[0], 1, part()).expect("a part");
+    hosting.complete(numbers[0], 2, part()).expect("a part");
+    assert_eq!((chunks.recv().await, chunks.recv().await), (Some(part()), Some(part())));
+    hosting.complete(numbers[0], 1, json!({"finish_reason": "stop"})).expect("the result");
+    assert_eq!(chat.await, Ok(json!({"finish_reason": "stop"})));
+    hosting.complete(numbers[1], 1, part()).expect("a tool may answer so");
+    assert_eq!(tool.await, Ok(part()));
+}

@@ -1,5 +1,7 @@
 //! Owns models that the host provides: one host call, chunks while they come.
 
+mod parts;
+
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,13 +11,15 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::outbound::Patience;
-use super::sources::Sources;
 use super::reply::{self, Parts, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
 use crate::model::chat::{Message, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::model::parts::NewFile;
+
+/// The name of the family, in the parts that a host wants back.
+pub(crate) const FAMILY: &str = "host";
 
 /// A provider of kind `host`.
 pub struct HostModels {
@@ -61,9 +65,9 @@ impl HostModels {
     fn payload(&self, request: &ChatRequest) -> Value {
         let tools =
             request.tools.iter().map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}));
-        let messages = request.messages.iter().map(|message| Message { blocks: None, parts: Vec::new(), ..message.clone() });
+        let messages = request.messages.iter().map(sent);
         let mut payload = json!({
-            "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<_>>(),
+            "provider": self.id, "model": request.model, "messages": messages.collect::<Vec<Value>>(),
             "tools": tools.collect::<Vec<_>>(), "parameters": request.parameters, "stream": request.stream,
         });
         if let Value::Object(fields) = &mut payload {
@@ -90,6 +94,15 @@ fn file(part: &Value) -> Option<NewFile> {
     NewFile::of_base64(text("name"), text("media_type").unwrap_or_default(), text("data")?)
 }
 
+/// A message; one that the host's own model wrote with the parts that it came in.
+fn sent(message: &Message) -> Value {
+    let mut sent = json!(Message { blocks: None, parts: Vec::new(), ..message.clone() });
+    if let (Some(parts), Some(members)) = (parts::of(message), sent.as_object_mut()) {
+        members.insert("parts".into(), parts.into());
+    }
+    sent
+}
+
 /// A file of the messages with its bytes.
 fn told(media: &Media) -> Value {
     json!({"storage_key": media.storage_key, "mime_type": media.mime_type, "name": media.name, "data": STANDARD.encode(&media.bytes)})
@@ -98,8 +111,7 @@ fn told(media: &Media) -> Value {
 /// What came in chunks.
 #[derive(Default)]
 struct Heard {
-    text: String,
-    calls: Vec<ToolCall>,
+    parts: parts::Heard,
     files: Vec<NewFile>,
     tokens: Option<Tokens>,
     said: bool,
@@ -109,33 +121,43 @@ impl Heard {
     fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
         self.said = true;
         if let Some(delta) = chunk.get("delta").and_then(Value::as_str).filter(|delta| !delta.is_empty()) {
-            self.text.push_str(delta);
-            deltas(Delta::Text(delta.to_owned()));
+            self.parts.take(&json!({"type": "text", "text": delta}), deltas);
         }
-        self.calls.extend(chunk.get("tool_call").map(tool_call));
-        self.files.extend(chunk.get("part").and_then(file));
+        if let Some(part) = chunk.get("partial") {
+            self.parts.take(part, deltas);
+            self.files.extend(file(part));
+        }
+        if let Some(call) = chunk.get("tool_call") {
+            self.parts.call(tool_call(call));
+        }
         if let Some(tokens) = chunk.get("usage").and_then(tokens) {
             self.tokens = Some(tokens);
             deltas(Delta::Spent(tokens));
         }
     }
 
-    /// The last answer wins over what came in chunks, except that text which was told stays told.
-    fn end(self, answer: &Value, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+    /// The last answer wins over what came in chunks, except that what was told stays told. It may have parts when no chunk had any.
+    fn end(mut self, answer: &Value, request: &ChatRequest) -> Result<ChatReply, ProviderFailure> {
+        if self.parts.is_empty()
+            && let Some(parts) = answer.pointer("/message/parts").and_then(Value::as_array)
+        {
+            parts.iter().for_each(|part| self.parts.take(part, &|_| {}));
+            self.files.extend(parts.iter().filter_map(file));
+        }
         let whole = answer.get("message").map(|message| message.get("content").unwrap_or(message));
-        let text = if self.text.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { self.text };
+        let said = self.parts.text();
+        let text = if said.is_empty() { whole.and_then(Value::as_str).unwrap_or("").to_owned() } else { said };
         let told = answer.get("tool_calls").and_then(Value::as_array);
-        let calls = told.map_or(self.calls, |calls| calls.iter().map(tool_call).collect());
-        let parts = answer.get("parts").and_then(Value::as_array);
-        let files = parts.map_or(self.files, |parts| parts.iter().filter_map(file).collect());
+        let (heard, thoughts, sources, own) = self.parts.end();
+        let calls = told.map_or(heard, |calls| calls.iter().map(tool_call).collect());
         let tokens = answer.get("usage").and_then(tokens).or(self.tokens);
         let finish = answer.get("finish_reason").and_then(Value::as_str).map_or(Finish::Stop, Finish::named);
         let mut named = Named::default();
         named.take(answer.get("response_id"), answer.get("response_model"));
         // A host may say this of an answer that needs no tool.
         let finish = if finish == Finish::ToolCalls && calls.is_empty() { Finish::Stop } else { finish };
-        let parts = Parts { text, calls, thoughts: Vec::new(), sources: Sources::default(), files, own: None, tokens, named, cost: None, finish, explanation: String::new() };
-        parts.into_reply("host", request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
+        let parts = Parts { text, calls, thoughts, sources, files: self.files, own, tokens, named, cost: None, finish, explanation: String::new() };
+        parts.into_reply(FAMILY, request).map_err(|failure| ProviderFailure { tokens, cut: true, ..failure })
     }
 }
 
@@ -152,6 +174,7 @@ fn tokens(usage: &Value) -> Option<Tokens> {
         completion: count("completion_tokens").unwrap_or(0),
         cached: count("cached_tokens").unwrap_or(0),
         cache_write: count("cache_write_tokens").unwrap_or(0),
+        cache_write_1h: count("cache_write_1h_tokens").unwrap_or(0),
         reasoning: count("reasoning_tokens").unwrap_or(0),
     })
 }
@@ -226,6 +249,52 @@ mod tests {
         assert_eq!(*told.lock(), [Delta::Text("Hel".into()), Delta::Text("lo".into())]);
         assert_eq!((reply.message.content.as_str(), reply.message.tool_calls.len()), ("Hello", 1));
         assert_eq!(reply.tokens.map(|tokens| (tokens.prompt, tokens.completion)), Some((3, 2)));
+    }
+
+    struct Thinker;
+
+    impl Host for Thinker {
+        fn call(&self, call: HostCall) -> BoxFuture<'static, Result<Value, HostFailure>> {
+            Box::pin(async move {
+                let chunks = call.chunks.ok_or_else(|| HostFailure("no way for chunks".into()))?;
+                for part in [
+                    json!({"type": "reasoning", "text": "H"}),
+                    json!({"type": "reasoning", "text": "m.", "provider_data": {"signature": "s"}}),
+                    json!({"type": "reasoning", "provider_data": {"redacted": "r"}}),
+                    json!({"type": "later", "text": "x"}),
+                    json!({"type": "text", "text": "Let me "}),
+                    json!({"type": "text", "text": "look."}),
+                    json!({"type": "source", "kind": "url", "url": "https://example.com/a", "title": "A"}),
+                    json!({"type": "call", "call_id": "1", "name": "t", "inputs": {"a": 1}, "provider_data": "c"}),
+                ] {
+                    chunks.send(json!({ "partial": part })).map_err(|_| HostFailure("gone".into()))?;
+                }
+                Ok(json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}, "finish_reason": "tool_calls"}))
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_in_parts_is_kept_with_the_hosts_own_data_and_goes_back_as_it_came() {
+        let door = HostDoor::default();
+        door.set(Arc::new(Thinker), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
+        let models = HostModels { id: "mine".into(), door, patience: patience(Duration::from_secs(1)) };
+        let told = crate::sync::Mutex::new(Vec::new());
+        let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
+        let mut message = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer").message;
+        let heard = [Delta::Reasoning("H".into()), Delta::Reasoning("m.".into()), Delta::Text("Let me ".into()), Delta::Text("look.".into())];
+        assert_eq!(*told.lock(), heard);
+        assert_eq!((message.content.as_str(), message.tool_calls.len(), message.parts.len(), message.sources().len()), ("Let me look.", 1, 3, 1));
+        message.tool_calls[0].arguments = json!({"a": 2});
+        request.messages.push(message);
+        let sent = &models.payload(&request)["messages"][1];
+        let wanted = json!([
+            {"type": "reasoning", "text": "Hm.", "provider_data": {"signature": "s"}}, {"type": "reasoning", "provider_data": {"redacted": "r"}, "text": ""},
+            {"type": "text", "text": "Let me look."}, {"type": "source", "kind": "url", "url": "https://example.com/a", "title": "A"},
+            {"type": "call", "call_id": "1", "name": "t", "inputs": {"a": 2}, "provider_data": "c"}]);
+        assert_eq!((&sent["parts"], sent.get("blocks")), (&wanted, None));
+        request.messages[1].blocks.take();
+        assert_eq!(models.payload(&request)["messages"][1].get("parts"), None, "without data of its own a message is text and calls");
     }
 
     #[tokio::test]

@@ -1,0 +1,119 @@
+//! Owns the parts of what a host's models say: taken as they come in pieces, kept with the host's own data, and given back as they came.
+
+use serde_json::{Map, Value, json};
+
+use super::FAMILY;
+use crate::model::chat::{Message, ToolCall};
+use crate::model::parts::Part;
+use crate::providers::own::{self, Pieces, Sort};
+use crate::providers::reply::{object, text, tool_call_of};
+use crate::providers::sources::Sources;
+use crate::providers::{Delta, Deltas};
+
+/// The member of a part that is the host's alone.
+const OWN: &str = "provider_data";
+/// Parts of one answer.
+const MOST: usize = 10_000;
+
+/// The parts of a message that the host's model wrote.
+struct Written;
+
+impl Pieces for Written {
+    const FAMILY: &'static str = FAMILY;
+
+    fn sort(part: &Value) -> Sort<'_> {
+        match text(part, "type") {
+            "text" => Sort::Text(text(part, "text").into()),
+            "call" => Sort::Call,
+            _ => Sort::Own,
+        }
+    }
+
+    fn text(text: &str, like: Option<&Value>) -> Value {
+        with_own(json!({"type": "text", "text": text}), like)
+    }
+
+    fn call(call: &ToolCall, like: Option<&Value>) -> Value {
+        with_own(json!({"type": "call", "call_id": call.id, "name": call.name, "inputs": object(call)}), like)
+    }
+}
+
+fn with_own(mut part: Value, like: Option<&Value>) -> Value {
+    if let Some(own) = like.and_then(|like| like.get(OWN)) {
+        part[OWN] = own.clone();
+    }
+    part
+}
+
+/// The parts of a message, when the host told more of it than its text and calls.
+pub(super) fn of(message: &Message) -> Option<Vec<Value>> {
+    message.blocks.as_ref().filter(|own| own.family == FAMILY)?;
+    Some(own::pieces::<Written>(message))
+}
+
+/// The parts of an answer as far as they came.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    parts: Vec<Value>,
+    /// A call of a chunk `tool_call`, or of the last answer, counts where no part is one.
+    calls: Vec<ToolCall>,
+}
+
+impl Heard {
+    /// Takes a part: text and thoughts are joined to those before, unless these have data of the host's own, which ends them.
+    pub(super) fn take(&mut self, part: &Value, deltas: Deltas<'_>) {
+        let (kind, said) = (text(part, "type"), text(part, "text"));
+        match kind {
+            "text" if !said.is_empty() => deltas(Delta::Text(said.to_owned())),
+            "reasoning" if !said.is_empty() => deltas(Delta::Reasoning(said.to_owned())),
+            "call" => self.calls.push(tool_call_of(text(part, "call_id"), text(part, "name"), part.get("inputs"))),
+            "text" | "reasoning" | "source" => {}
+            // What later versions may tell is not known here.
+            _ => return,
+        }
+        let joins = |last: &&mut Value| matches!(kind, "text" | "reasoning") && text(last, "type") == kind && last.get(OWN).is_none();
+        match self.parts.last_mut().filter(joins).and_then(Value::as_object_mut) {
+            Some(last) => {
+                if let Some(Value::String(before)) = last.get_mut("text") {
+                    before.push_str(said);
+                }
+                last.extend(part.get(OWN).map(|own| (OWN.to_owned(), own.clone())));
+            }
+            None if self.parts.len() < MOST => self.parts.push(kept(part, kind, said)),
+            None => {}
+        }
+    }
+
+    pub(super) fn call(&mut self, call: ToolCall) {
+        self.parts.push(Written::call(&call, None));
+        self.calls.push(call);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The text of all parts.
+    pub(super) fn text(&self) -> String {
+        self.parts.iter().filter(|part| text(part, "type") == "text").map(|part| text(part, "text")).collect()
+    }
+
+    /// Calls, thoughts, sources, and the parts themselves when there is more in them than text and calls.
+    pub(super) fn end(self) -> (Vec<ToolCall>, Vec<Part>, Sources, Option<Value>) {
+        let thoughts = self.parts.iter().filter(|part| text(part, "type") == "reasoning").map(|part| Part::reasoning(text(part, "text")));
+        let thoughts: Vec<Part> = thoughts.collect();
+        let sources = Sources::told(self.parts.iter().filter(|part| text(part, "type") == "source"));
+        let special = self.parts.iter().any(|part| part.get(OWN).is_some() || matches!(Written::sort(part), Sort::Own));
+        (self.calls, thoughts, sources, special.then_some(Value::Array(self.parts)))
+    }
+}
+
+/// Of a part what is known; a thought or a text has a text, if an empty one.
+fn kept(part: &Value, kind: &str, said: &str) -> Value {
+    let mut members: Map<String, Value> = part.as_object().cloned().unwrap_or_default();
+    if matches!(kind, "text" | "reasoning") {
+        members.retain(|name, _| name == OWN || name == "type");
+        members.insert("text".into(), said.into());
+    }
+    Value::Object(members)
+}

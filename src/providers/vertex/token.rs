@@ -1,0 +1,125 @@
+//! Owns the tokens of service accounts: asked for once, however many calls need one, kept, and asked for anew before they end.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::account::Account;
+use crate::config::Secret;
+use crate::model::Timestamp;
+use crate::model::event::FaultCode;
+use crate::providers::ProviderFailure;
+use crate::providers::outbound::Outbound;
+use crate::secrets::masking::Masker;
+use crate::sync::Mutex;
+
+/// How long before its end a token is replaced.
+const BEFORE_MS: i64 = 5 * 60 * 1000;
+/// Accounts whose tokens are kept.
+const MOST: usize = 1024;
+const GRANT: &str = "urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer";
+
+/// The tokens of a provider's accounts.
+#[derive(Default)]
+pub struct Tokens(Mutex<HashMap<[u8; 32], Arc<Seat>>>);
+
+/// The token of one account; who holds the lock asks, the others wait for what it is told.
+#[derive(Default)]
+struct Seat(tokio::sync::Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    token: Option<(Secret, Timestamp)>,
+    /// What the last question was refused with, and when.
+    refused: Option<(Instant, ProviderFailure)>,
+}
+
+/// What a token server answers.
+#[derive(Deserialize)]
+struct Granted {
+    access_token: String,
+    expires_in: u64,
+}
+
+#[derive(Deserialize)]
+struct Denied {
+    error: String,
+    #[serde(default)]
+    error_description: String,
+}
+
+impl Tokens {
+    /// The token of an account, and what is secret beside it. `url`: where the configuration says that tokens come from.
+    ///
+    /// # Errors
+    /// The account cannot be read, or there is no token for it.
+    pub async fn get(&self, account: &Secret, url: Option<&str>, outbound: &Outbound) -> Result<(Secret, Secret), ProviderFailure> {
+        let read = Account::read(&account.0).map_err(|why| unusable(&why))?;
+        let key = Secret(read.private_key.trim().into());
+        let (asked, seat) = (Instant::now(), self.seat(account));
+        let mut kept = seat.0.lock().await;
+        let now = outbound.now();
+        if let Some((token, _)) = kept.token.as_ref().filter(|(_, end)| end.0 - now.0 > BEFORE_MS) {
+            return Ok((token.clone(), key));
+        }
+        // Who waited while it was refused is refused with it: asking again would not be another answer.
+        if let Some((_, failure)) = kept.refused.as_ref().filter(|(at, _)| *at >= asked) {
+            return Err(failure.clone());
+        }
+        match ask(&read, account, url, outbound, now).await {
+            Ok((token, end)) => {
+                kept.token = Some((token.clone(), end));
+                Ok((token, key))
+            }
+            Err(failure) => {
+                kept.refused = Some((Instant::now(), failure.clone()));
+                // The old one still holds for a while.
+                let old = kept.token.as_ref().filter(|(_, end)| *end > now && failure.fault.code == FaultCode::ProviderUnavailable);
+                old.map(|(token, _)| (token.clone(), key)).ok_or(failure)
+            }
+        }
+    }
+
+    fn seat(&self, account: &Secret) -> Arc<Seat> {
+        let mut seats = self.0.lock();
+        if seats.len() >= MOST {
+            // Those that somebody waits for stay.
+            seats.retain(|_, seat| Arc::strong_count(seat) > 1);
+        }
+        Arc::clone(seats.entry(Sha256::digest(account.0.as_bytes()).into()).or_default())
+    }
+}
+
+fn unusable(why: &str) -> ProviderFailure {
+    ProviderFailure::new(FaultCode::ProviderAuth, format!("the credential of the provider cannot be used: {why}"))
+}
+
+async fn ask(account: &Account, secret: &Secret, url: Option<&str>, outbound: &Outbound, now: Timestamp) -> Result<(Secret, Timestamp), ProviderFailure> {
+    let url = account.token_url(url).map_err(|why| unusable(&why))?;
+    let question = account.question(&url, now).map_err(|why| unusable(&why))?;
+    let unavailable = |why: String| ProviderFailure::new(FaultCode::ProviderUnavailable, format!("no token for the service account: {why}"));
+    let masker = Masker::of(&[secret.clone(), Secret(account.private_key.trim().into()), Secret(question.as_str().into())]);
+    let (status, body) = outbound.form(&url, format!("grant_type={GRANT}&assertion={question}")).await.map_err(unavailable)?;
+    if (200..300).contains(&status) {
+        let granted: Granted = serde_json::from_slice(&body).map_err(|_| unavailable("the answer of the token server holds no `access_token`".into()))?;
+        let life = i64::try_from(granted.expires_in.min(24 * 3600)).unwrap_or(0) * 1000;
+        return Ok((Secret(granted.access_token.into()), Timestamp(now.0 + life)));
+    }
+    let mut text = match serde_json::from_slice::<Denied>(&body) {
+        Ok(denied) => format!("{}: {}", denied.error, denied.error_description),
+        Err(_) => String::new(),
+    };
+    masker.message(&mut text);
+    let text = text.trim_end_matches([':', ' ']);
+    let text = if text.is_empty() { format!("the token server answered {status}") } else { format!("the token server answered {status}: {text}") };
+    Err(match status {
+        400..=499 if status != 429 && status != 408 => {
+            let text = format!("{text}; check that the service account exists, that its key is current and that the clock of this machine is right");
+            ProviderFailure::new(FaultCode::ProviderAuth, text)
+        }
+        _ => unavailable(text),
+    })
+}
