@@ -295,6 +295,12 @@ export type Chunk = {
   source_type: string;
   source_name: string;
   position: number;
+  /** Of a PDF, the slide of a presentation. */
+  page?: number;
+  /** The headings above it, joined by ` > `. */
+  heading?: string;
+  /** Of a workbook. */
+  sheet?: string;
   metadata: Record<string, unknown>;
 };
 
@@ -392,7 +398,7 @@ export type Document = {
 export type DocumentBody = {
   name: string;
   text: string;
-  mime_type?: 'text/plain' | 'text/markdown' | 'text/html' | null;
+  mime_type?: 'text/plain' | 'text/markdown' | 'text/csv' | 'text/html' | null;
   metadata?: Record<string, unknown> | null;
 };
 
@@ -1603,6 +1609,9 @@ export type Step = {
     chunk_id: string | null;
     document_id: string | null;
     source_name: string | null;
+    page?: number;
+    heading?: string;
+    sheet?: string;
   }[];
 };
 
