@@ -49,7 +49,10 @@ impl RagTool {
 fn reply(question: &str, found: &Found) -> ToolReply {
     let sources = found.results.iter().enumerate();
     let source = |(at, chunk): (usize, &Chunk)| {
-        let mut source = Map::from_iter([("n".to_owned(), json!(at + 1)), ("source".to_owned(), json!(chunk.source_name)), ("score".to_owned(), json!(chunk.score))]);
+        let mut source = Map::new();
+        source.insert("n".into(), json!(at + 1));
+        source.insert("source".into(), json!(chunk.source_name));
+        source.insert("score".into(), json!(chunk.score));
         chunk.add_place(&mut source);
         Value::Object(source)
     };

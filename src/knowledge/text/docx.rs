@@ -113,7 +113,10 @@ impl Body {
                 self.outline.line();
                 self.first_cell = true;
             }
-            "tc" if !std::mem::take(&mut self.first_cell) => self.outline.push(" | "),
+            "tc" if !std::mem::take(&mut self.first_cell) => {
+                self.outline.text.truncate(self.outline.text.trim_end_matches(' ').len());
+                self.outline.push(" | ");
+            }
             _ => {}
         }
     }

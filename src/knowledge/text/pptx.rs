@@ -46,7 +46,7 @@ fn words(archive: &Archive<'_>, name: &str, outline: &mut Outline) -> Result<(),
             Piece::Open("br", _) => outline.line(),
             Piece::Open("txBody", _) => outline.paragraph(),
             Piece::Open("tc", _) if !outline.text.is_empty() && !outline.text.ends_with('\n') => outline.push(" | "),
-            Piece::Close("p") if twice == 0 => outline.push("\n"),
+            Piece::Close("p") if twice == 0 && !outline.text.ends_with("\n\n") => outline.push("\n"),
             Piece::Open(..) | Piece::Text(_) | Piece::Close(_) => {}
         }
         if outline.full { Err(archive.bounds().too_much()) } else { Ok(()) }

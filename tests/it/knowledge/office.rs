@@ -39,7 +39,7 @@ async fn a_word_file_is_found_by_its_headings() {
     ];
     let file = docx(&body.concat());
     let text = read(DocumentKind::Docx, file.clone()).await.expect("a text");
-    assert_eq!(text, "Refunds\n\nMoney comes back.\n\nCards & cash\n\nWithin thirty days\nalways.\n\nBox.\n\na  | b\n\nShipping\n\n- Parcels leave from Lisbon.");
+    assert_eq!(text, "Refunds\n\nMoney comes back.\n\nCards & cash\n\nWithin thirty days\nalways.\n\nBox.\n\na | b\n\nShipping\n\n- Parcels leave from Lisbon.");
     let (made, chunk) = found("faq.docx", &file, "thirty").await;
     assert_eq!(made["mime_type"], json!("application/vnd.openxmlformats-officedocument.wordprocessingml.document"));
     assert_eq!((&chunk["heading"], &chunk["page"]), (&json!("Refunds > Cards & cash"), &Value::Null), "{chunk}");
