@@ -22,7 +22,7 @@ pub(super) const STRETCH: u64 = 16 << 20;
 struct Entry {
     at: usize,
     packed: usize,
-    method: u16,
+    method: usize,
     protected: bool,
 }
 
