@@ -193,6 +193,8 @@ keys! {
     "rag.chunk_max_words" "STUDIO_RAG_CHUNK_MAX_WORDS" SMALL, always!(200);
     "rag.chunk_overlap_words" "STUDIO_RAG_CHUNK_OVERLAP_WORDS" Kind::Count(0, u32::MAX as u64), always!(20);
     "rag.max_document_kb" "STUDIO_RAG_MAX_DOCUMENT_KB" SOME, always!(20_480);
+    "rag.reader_seconds" "STUDIO_RAG_READER_SECONDS" Kind::Count(1, 3_600), always!(60);
+    "rag.reader_mb" "STUDIO_RAG_READER_MB" Kind::Count(1, 65_536), always!(512);
     "attachments.path" "STUDIO_ATTACHMENTS_PATH" Kind::Folder, none;
     "attachments.max_size_kb" "STUDIO_ATTACHMENTS_MAX_SIZE_KB" SOME, always!(10_240);
     "observability.native_tracing" "STUDIO_NATIVE_TRACING" Kind::Switch, always!(true), gates "spans in traces";

@@ -230,6 +230,8 @@ sections! {
         chunk_max_words: u32,
         chunk_overlap_words: u32,
         max_document_kb: u64,
+        reader_seconds: u64,
+        reader_mb: u64,
     }
     /// Uploaded files.
     Attachments { path: Option<String>, max_size_kb: u64, }

@@ -4,10 +4,15 @@ use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use super::text::{Mark, Text};
+use crate::store::knowledge::passages::{Passage, Place};
+
 /// A stretch of words that is kept together if it can be.
 struct Piece {
     words: Range<usize>,
     bytes: Range<usize>,
+    /// How many marks are before it.
+    marks: usize,
 }
 
 /// Where words and sentences are in a text.
@@ -15,6 +20,7 @@ struct Cutter<'t> {
     text: &'t str,
     words: Vec<Range<usize>>,
     pieces: Vec<Piece>,
+    marks: &'t [Mark],
 }
 
 /// Bytes of all passages of a text, or [`LARGER`] times the text where that is more.
@@ -35,8 +41,10 @@ pub enum TooMuch {
 ///
 /// # Errors
 /// There would be more than `passages` of them, or much more text than there is.
-pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) -> Result<Vec<String>, TooMuch> {
-    let (most_passages, mut room) = (passages, BYTES.max(text.len().saturating_mul(LARGER)));
+///
+/// No passage goes over the end of a page or a sheet; one that is half full ends before a heading.
+pub fn cut(text: &Text, max_words: usize, overlap_words: usize, passages: usize) -> Result<Vec<Passage>, TooMuch> {
+    let (most_passages, mut room) = (passages, BYTES.max(text.text.len().saturating_mul(LARGER)));
     let most = max_words.max(1);
     let overlap = overlap_words.min(most - 1);
     let cutter = Cutter::new(text, most - overlap);
@@ -45,7 +53,7 @@ pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) 
     while first < cutter.pieces.len() {
         let mut next = first + 1;
         let begin = head.max(cutter.pieces[first].words.end.saturating_sub(most));
-        while cutter.pieces.get(next).is_some_and(|piece| piece.words.end - begin <= most) {
+        while cutter.pieces.get(next).is_some_and(|piece| piece.words.end - begin <= most && !cutter.ends(begin, next, most)) {
             next += 1;
         }
         let passage = cutter.passage(begin, first, next - 1);
@@ -53,8 +61,9 @@ pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) 
         if passages.len() == most_passages {
             return Err(TooMuch::Passages);
         }
-        passages.push(passage.to_owned());
-        head = cutter.pieces[next - 1].words.end.saturating_sub(overlap).max(begin);
+        passages.push(Passage { text: passage.to_owned(), place: cutter.place(first) });
+        let end = cutter.pieces[next - 1].words.end;
+        head = if cutter.leaves(next) { end } else { end.saturating_sub(overlap).max(begin) };
         first = next;
     }
     Ok(passages)
@@ -62,10 +71,11 @@ pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) 
 
 impl<'t> Cutter<'t> {
     /// `long` is the most words of a piece: longer sentences become several.
-    fn new(text: &'t str, long: usize) -> Self {
+    fn new(text: &'t Text, long: usize) -> Self {
+        let (text, marks) = (text.text.as_str(), text.marks.as_slice());
         let flowing = flowing(text);
         let words: Vec<Range<usize>> = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).collect();
-        let mut cutter = Self { text, words, pieces: Vec::new() };
+        let mut cutter = Self { text, words, pieces: Vec::new(), marks };
         let (mut word, mut begin) = (0, 0);
         for (at, sentence) in flowing.split_sentence_bound_indices() {
             let end = at + sentence.len();
@@ -95,9 +105,32 @@ impl<'t> Cutter<'t> {
             let to = (from + long).min(words.end);
             let start = if from == words.start { bytes.start } else { self.words[from].start };
             let end = if to == words.end { bytes.end } else { self.words[to].start };
-            self.pieces.push(Piece { words: from..to, bytes: start..end });
+            let (at, before) = (self.words[from].start, self.pieces.last().map_or(0, |piece| piece.marks));
+            let marks = before + self.marks[before..].iter().take_while(|mark| mark.at <= at).count();
+            self.pieces.push(Piece { words: from..to, bytes: start..end, marks });
             from = to;
         }
+    }
+
+    /// The marks between a piece and the one before it.
+    fn between(&self, piece: usize) -> &[Mark] {
+        let marks = piece.checked_sub(1).and_then(|before| Some(self.pieces[before].marks..self.pieces.get(piece)?.marks));
+        marks.and_then(|marks| self.marks.get(marks)).unwrap_or_default()
+    }
+
+    /// Does a page or a sheet end before a piece?
+    fn leaves(&self, piece: usize) -> bool {
+        self.between(piece).iter().any(|mark| mark.ends)
+    }
+
+    /// Does a passage that begins with a word end before a piece, whatever room there is?
+    fn ends(&self, begin: usize, piece: usize, most: usize) -> bool {
+        let marks = self.between(piece);
+        marks.iter().any(|mark| mark.ends) || !marks.is_empty() && (self.pieces[piece].words.start - begin) * 2 >= most
+    }
+
+    fn place(&self, piece: usize) -> Place {
+        self.pieces[piece].marks.checked_sub(1).map_or_else(Place::default, |mark| self.marks[mark].place.clone())
     }
 
     /// The text from a word (or the head of the first piece, when the passage begins there) to the end of the last piece.
@@ -137,7 +170,8 @@ mod tests {
     use super::*;
 
     fn cut(text: &str, max_words: usize, overlap_words: usize) -> Vec<String> {
-        super::cut(text, max_words, overlap_words, 1_000).expect("passages")
+        let passages = super::cut(&text.to_owned().into(), max_words, overlap_words, 1_000).expect("passages");
+        passages.into_iter().map(|passage| passage.text).collect()
     }
 
     fn words(text: &str) -> Vec<String> {
@@ -169,12 +203,28 @@ mod tests {
     }
 
     #[test]
+    fn pages_end_passages_and_headings_end_those_that_are_half_full() {
+        let text = "A b c.\n\nd e f.\n\n# G\n\nh i.\n\nj k.";
+        let mark = |what: &str, page, heading: Option<&str>, ends| {
+            let at = text.find(what).expect("it is there");
+            Mark { at, place: Place { page: Some(page), heading: heading.map(Into::into), sheet: None }, ends }
+        };
+        let marks = vec![mark("A", 1, None, true), mark("d", 2, None, true), mark("# G", 2, Some("G"), false)];
+        let told = |most, overlap| {
+            let passages = super::cut(&Text { text: text.to_owned(), marks: marks.clone() }, most, overlap, 10).expect("passages");
+            passages.into_iter().map(|one| format!("{}{:?} {}", one.place.page.unwrap_or(0), one.place.heading, one.text)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(20, 2), ["1None A b c.", "2None d e f.\n\n# G\n\nh i.\n\nj k."]);
+        assert_eq!(told(6, 1), ["1None A b c.", "2None d e f.", "2Some(\"G\") f.\n\n# G\n\nh i.\n\nj k."]);
+    }
+
+    #[test]
     fn a_text_does_not_become_much_more_than_it_is() {
-        let text = "a ".repeat(100_000);
+        let text = Text::from("a ".repeat(100_000));
         assert_eq!(super::cut(&text, 10_000, 9_999, 200_000), Err(TooMuch::Bytes));
         assert_eq!(super::cut(&text, 1, 0, 99_999), Err(TooMuch::Passages));
         let halved = super::cut(&text, 10_000, 5_000, 200_000).expect("passages");
-        assert_eq!((halved.len(), halved.iter().map(String::len).sum::<usize>() / 100_000), (19, 3));
+        assert_eq!((halved.len(), halved.iter().map(|passage| passage.text.len()).sum::<usize>() / 100_000), (19, 3));
     }
 
     proptest! {

@@ -40,7 +40,8 @@ impl Knowledge {
     /// Works on this store with these providers.
     #[must_use]
     pub fn new(config: Arc<Config>, clock: Arc<dyn Clock>, store: Store, providers: Arc<Providers>, prices: Arc<PriceTable>) -> Self {
-        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts: text::Reader::default(), wake: Notify::new() }
+        let texts = text::Reader::new(config.rag.reader_seconds, config.rag.reader_mb);
+        Self { config, clock, store, providers, prices, vector_cache: Arc::default(), texts, wake: Notify::new() }
     }
 
     /// There may be a document to read.

@@ -16,6 +16,7 @@ use crate::model::filter::Filter;
 use crate::model::trace::TraceContext;
 use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
+use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::readings::LiveReading;
 use crate::store::knowledge::{editions, fulltext, passages};
 use crate::store::{StoreError, Tx};
@@ -301,8 +302,8 @@ impl Look<'_, '_> {
             }
             let (no, position) = passages::place(*key);
             let Some(reading) = wanted.get(&no) else { continue };
-            let Some(content) = passages::text(self.tx, *key)? else { continue };
-            chunks.push(chunk(reading, position, content, score));
+            let Some(passage) = passages::get(self.tx, *key)? else { continue };
+            chunks.push(chunk(reading, position, passage, score));
             if chunks.len() == self.question.top_k {
                 break;
             }
@@ -311,16 +312,19 @@ impl Look<'_, '_> {
     }
 }
 
-fn chunk(reading: &LiveReading, position: u64, content: String, score: f64) -> Chunk {
+fn chunk(reading: &LiveReading, position: u64, passage: Passage, score: f64) -> Chunk {
     let name = format!("{}:{position}", reading.no);
     Chunk {
         id: uuid::Uuid::new_v5(&reading.document.0, name.as_bytes()).to_string(),
         document_id: reading.document.to_string(),
-        content,
+        content: passage.text,
         score,
         source_type: reading.source_type.clone(),
         source_name: reading.name.clone(),
         position,
+        page: passage.place.page,
+        heading: passage.place.heading.as_deref().map(str::to_owned),
+        sheet: passage.place.sheet.as_deref().map(str::to_owned),
         metadata: match &reading.metadata {
             Value::Object(fields) => fields.clone(),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),

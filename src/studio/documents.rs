@@ -45,9 +45,9 @@ impl Incoming {
         let bytes = fields.required("text", usize::MAX).unwrap_or_default().as_bytes().to_vec();
         let kind = match fields.text("mime_type", 255).map(DocumentKind::of_mime) {
             None => DocumentKind::sniff(b"", None, &name).unwrap_or(DocumentKind::Plain),
-            Some(Some(kind)) if kind != DocumentKind::Pdf => kind,
+            Some(Some(kind)) if kind.is_text() => kind,
             Some(_) => {
-                fields.wrong("mime_type", "must be text/plain, text/markdown or text/html; send a PDF as a file");
+                fields.wrong("mime_type", "must be text/plain, text/markdown, text/csv or text/html; send other documents as a file");
                 DocumentKind::Plain
             }
         };

@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::search::{Found, SearchDoor, SearchError, SearchQuery, Searched};
+use super::search::{Chunk, Found, SearchDoor, SearchError, SearchQuery, Searched};
 use super::{Tool, ToolInvocation, ToolReply};
 
 /// A stored search.
@@ -49,7 +49,15 @@ impl RagTool {
 /// As a rag node tells it, without what a model does not read.
 fn reply(question: &str, found: &Found) -> ToolReply {
     let sources = found.results.iter().enumerate();
-    let sources: Vec<Value> = sources.map(|(at, chunk)| json!({"n": at + 1, "source": chunk.source_name, "score": chunk.score})).collect();
+    let source = |(at, chunk): (usize, &Chunk)| {
+        let mut source = Map::new();
+        source.insert("n".into(), json!(at + 1));
+        source.insert("source".into(), json!(chunk.source_name));
+        source.insert("score".into(), json!(chunk.score));
+        chunk.add_place(&mut source);
+        Value::Object(source)
+    };
+    let sources: Vec<Value> = sources.map(source).collect();
     ToolReply::value(&json!({"query": question, "context": found.context, "chunk_count": sources.len(), "sources": sources}))
 }
 
@@ -70,7 +78,7 @@ mod tests {
     use crate::model::chat::Tokens;
     use crate::sync::Mutex;
     use crate::tools::Spent;
-    use crate::tools::search::{Chunk, Search};
+    use crate::tools::search::Search;
 
     /// Finds one chunk in the base `docs` and remembers what it was asked.
     #[derive(Default)]
@@ -88,6 +96,9 @@ mod tests {
                 source_type: "file".into(),
                 source_name: "faq.md".into(),
                 position: 0,
+                page: Some(2),
+                heading: None,
+                sheet: None,
                 metadata: Map::new(),
             };
             let spent = vec![Spent { provider: "hash".into(), model: "hash-256".into(), tokens: Some(Tokens { prompt: 3, ..Tokens::default() }) }];
@@ -121,7 +132,7 @@ mod tests {
         let stored = json!({"knowledge_base_id": "docs", "top_k": 3, "threshold": 0.2, "filter": {"lang": "en"}});
         let tool = RagTool::read(&stored, &door);
         let reply = tool.call(call(json!({"query": " refunds? "}), json!({"top_k": 1, "knowledge_base_id": "other"}))).await;
-        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5}]}"#;
+        let told = r#"{"query":"refunds?","context":"[1] Refunds take 30 days.","chunk_count":1,"sources":[{"n":1,"source":"faq.md","score":0.5,"page":2}]}"#;
         assert_eq!((reply.text.as_str(), reply.is_error), (told, false));
         assert_eq!(reply.spent[0].provider, "hash");
         let (tenant, asked) = shelf.0.lock().pop().expect("a question");

@@ -39,7 +39,22 @@ pub struct Chunk {
     pub source_type: String,
     pub source_name: String,
     pub position: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heading: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sheet: Option<String>,
     pub metadata: Map<String, Value>,
+}
+
+impl Chunk {
+    /// Adds to a citation where the chunk stands: `page`, `heading`, `sheet`, as far as they are known.
+    pub fn add_place(&self, citation: &mut Map<String, Value>) {
+        citation.extend(self.page.map(|page| ("page".to_owned(), page.into())));
+        citation.extend(self.heading.clone().map(|heading| ("heading".to_owned(), heading.into())));
+        citation.extend(self.sheet.clone().map(|sheet| ("sheet".to_owned(), sheet.into())));
+    }
 }
 
 /// What a search found, best first.

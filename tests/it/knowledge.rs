@@ -1,8 +1,12 @@
 //! Knowledge bases: documents become chunks, questions find them, from nodes and over HTTP; offline, with the embeddings of `hash`.
 
+#[cfg(feature = "documents")]
+mod archive;
 mod documents;
 mod http;
 mod node;
+#[cfg(feature = "documents")]
+mod office;
 #[cfg(feature = "documents")]
 mod pdf;
 mod reindex;

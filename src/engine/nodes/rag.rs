@@ -130,7 +130,10 @@ async fn search(
 
 fn shown(query: &str, base: Option<&str>, found: &Found) -> Value {
     let cite = |(n, chunk): (usize, &Chunk)| {
-        json!({"n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name})
+        let told = json!({"n": n, "chunk_id": chunk.id, "document_id": chunk.document_id, "source_name": chunk.source_name});
+        let Value::Object(mut told) = told else { return Value::Null };
+        chunk.add_place(&mut told);
+        Value::Object(told)
     };
     let citations: Vec<Value> = (1..).zip(&found.results).map(cite).collect();
     // A whole number where there is nothing to tell.

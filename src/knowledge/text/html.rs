@@ -3,6 +3,8 @@
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{Token, Tokenizer};
 
+use super::outline::{Outline, Text};
+
 /// What is inside of these is not text.
 const HIDDEN: [&[u8]; 8] = [b"script", b"style", b"noscript", b"template", b"svg", b"math", b"iframe", b"object"];
 /// These begin a paragraph of their own.
@@ -13,10 +15,17 @@ const BLOCKS: [&[u8]; 39] = [
 ];
 
 /// The text of a page.
-pub(super) fn text(page: &str) -> String {
+pub(super) fn read(page: &str) -> Text {
+    let mut outline = Outline::default();
+    write(page, &mut outline);
+    outline.end()
+}
+
+/// Appends the text of a page.
+pub(super) fn write(page: &str, outline: &mut Outline) {
     let mut emitter = DefaultEmitter::<()>::default();
     emitter.naively_switch_states(true);
-    let mut words = Words::default();
+    let mut words = Words { outline, hidden: None, kept: 0, heading: None };
     for Ok(token) in Tokenizer::new_with_emitter(page, emitter) {
         match token {
             Token::StartTag(tag) => words.open(&tag.name, tag.self_closing),
@@ -25,19 +34,19 @@ pub(super) fn text(page: &str) -> String {
             Token::String(_) | Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
         }
     }
-    words.text.trim().to_owned()
 }
 
-#[derive(Default)]
-struct Words {
-    text: String,
+struct Words<'a> {
+    outline: &'a mut Outline,
     /// The hidden element that is open, and how often inside of itself.
     hidden: Option<(Vec<u8>, usize)>,
     /// Inside of text whose blanks count.
     kept: usize,
+    /// Where a heading begins that is open, and its level.
+    heading: Option<(usize, u8)>,
 }
 
-impl Words {
+impl Words<'_> {
     const fn shown(&self) -> bool {
         self.hidden.is_none()
     }
@@ -57,10 +66,14 @@ impl Words {
                 self.paragraph();
             }
             b"li" => {
-                self.line();
-                self.text.push_str("- ");
+                self.outline.line();
+                self.outline.push("- ");
             }
-            b"br" | b"tr" | b"dt" | b"dd" | b"option" => self.line(),
+            [b'h', level @ b'1'..=b'6'] => {
+                self.paragraph();
+                self.heading = Some((self.outline.text.len(), level - b'0'));
+            }
+            b"br" | b"tr" | b"dt" | b"dd" | b"option" => self.outline.line(),
             b"td" | b"th" => self.cell(),
             name if BLOCKS.contains(&name) => self.paragraph(),
             _ => {}
@@ -80,7 +93,13 @@ impl Words {
                 self.kept = self.kept.saturating_sub(1);
                 self.paragraph();
             }
-            b"li" | b"tr" => self.line(),
+            [b'h', b'1'..=b'6'] => {
+                if let Some((at, level)) = self.heading.take() {
+                    self.outline.heading(at, level);
+                }
+                self.paragraph();
+            }
+            b"li" | b"tr" => self.outline.line(),
             b"td" | b"th" | b"br" => {}
             name if BLOCKS.contains(&name) => self.paragraph(),
             _ => {}
@@ -90,41 +109,24 @@ impl Words {
     fn add(&mut self, text: &[u8]) {
         let text = String::from_utf8_lossy(text);
         if self.kept > 0 {
-            self.text.push_str(&text);
-            return;
-        }
-        for letter in text.chars() {
-            if !letter.is_whitespace() || letter == '\u{a0}' {
-                self.text.push(if letter == '\u{a0}' { ' ' } else { letter });
-            } else if !self.text.ends_with(char::is_whitespace) {
-                self.text.push(' ');
-            }
-        }
-    }
-
-    /// The next text begins a line.
-    fn line(&mut self) {
-        self.text.truncate(self.text.trim_end_matches(' ').len());
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.push('\n');
+            self.outline.push(&text);
+        } else {
+            self.outline.words(&text);
         }
     }
 
     /// The next text begins a paragraph.
     fn paragraph(&mut self) {
-        if self.text.ends_with("- ") {
-            return;
-        }
-        self.line();
-        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
-            self.text.push('\n');
+        if !self.outline.text.ends_with("- ") {
+            self.outline.paragraph();
         }
     }
 
     fn cell(&mut self) {
-        if !self.text.is_empty() && !self.text.ends_with('\n') {
-            self.text.truncate(self.text.trim_end_matches(' ').len());
-            self.text.push_str(" | ");
+        let text = &mut self.outline.text;
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.truncate(text.trim_end_matches(' ').len());
+            self.outline.push(" | ");
         }
     }
 }
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     fn check(page: &str, wanted: &Expect) {
-        wanted.assert_eq(&text(page));
+        wanted.assert_eq(&read(page).text);
     }
 
     #[test]

@@ -19,10 +19,10 @@ impl Stuck {
     pub(super) fn check(&self, tenant: &str) -> Result<(), String> {
         let threads = self.0.lock();
         if threads.get(tenant).is_some_and(|count| *count >= OF_TENANT) {
-            return Err("an earlier PDF file is still being read and does not end; delete it, restart the host, then reindex this document".to_owned());
+            return Err("an earlier document is still being read and does not end; delete it, restart the host, then reindex this document".to_owned());
         }
         if threads.values().sum::<usize>() >= OF_ALL {
-            return Err("the readers of PDF files are busy with files that do not end; restart the host, then reindex this document".to_owned());
+            return Err("the readers of documents are busy with files that do not end; restart the host, then reindex this document".to_owned());
         }
         Ok(())
     }

@@ -10,8 +10,6 @@ use super::names;
 
 /// The most that one part may become.
 const PART: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
-/// The most that all parts may become.
-const WHOLE: u64 = 512 << 20;
 /// Bytes that are looked at in one file, over and over: what begins in many places is read from each of them.
 const LOOKED_AT: u64 = if cfg!(test) { 64 << 20 } else if cfg!(debug_assertions) { 256 << 20 } else { 1 << 30 };
 /// Ways of packing inside each other.
@@ -26,8 +24,8 @@ pub(super) enum Unfit {
     Hidden,
 }
 
-/// Is the file fit to be opened?
-pub(super) fn check(file: &[u8]) -> Result<(), Unfit> {
+/// Is the file fit to be opened, when all its parts may become so many bytes?
+pub(super) fn check(file: &[u8], most: u64) -> Result<(), Unfit> {
     if names::is_encrypted(file) || names::asks_too_much(file) {
         return Err(Unfit::Hidden);
     }
@@ -43,7 +41,7 @@ pub(super) fn check(file: &[u8]) -> Result<(), Unfit> {
         let data = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n")).or_else(|| rest.strip_prefix(b"\r")).unwrap_or(rest);
         let part = heaviest(data, DEPTH, &mut left)?;
         whole += part;
-        if part > PART || whole >= WHOLE {
+        if part > PART || whole >= most {
             return Err(Unfit::Heavy);
         }
     }
@@ -215,20 +213,20 @@ mod tests {
     }
 
     fn heavy(file: &[u8]) -> bool {
-        check(file) == Err(Unfit::Heavy)
+        check(file, 512 << 20) == Err(Unfit::Heavy)
     }
 
     fn fit(file: &[u8]) -> bool {
-        check(file).is_ok()
+        check(file, 512 << 20).is_ok()
     }
 
     #[test]
     fn what_is_hidden_is_not_opened() {
         for part in ["<</Encrypt 9 0 R>>", "/Columns 99999999", "/Columns 7 0 R", "/Col#75mns 5", "/Columns%\n5"] {
-            assert_eq!(check(&[b"%PDF-1.4 ", part.as_bytes()].concat()), Err(Unfit::Hidden), "{part}");
+            assert_eq!(check(&[b"%PDF-1.4 ", part.as_bytes()].concat(), 512 << 20), Err(Unfit::Hidden), "{part}");
         }
         for part in ["[/JPXDecode]", "/Columns 1000000", "/CCF "] {
-            assert_eq!(check(&file(&packed(part.as_bytes()))), Err(Unfit::Hidden), "{part}");
+            assert_eq!(check(&file(&packed(part.as_bytes())), 512 << 20), Err(Unfit::Hidden), "{part}");
         }
         assert!(fit(b"%PDF-1.4 /Columns 5 /Predictor 12 /ColumnsX /Filter/JPXDecode"));
     }

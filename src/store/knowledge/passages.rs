@@ -1,6 +1,8 @@
 //! Owns passages: their texts, their vectors, and the small copies of vectors that a search looks through.
 
-use crate::store::db::{Tx, params};
+use std::sync::Arc;
+
+use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
 use crate::store::knowledge::fulltext;
 
@@ -22,6 +24,25 @@ pub const fn place(key: i64) -> (i64, u64) {
 /// The most passages of a reading: they are stored in one transaction, which others wait for.
 pub const MOST: usize = 200_000;
 
+/// Where a piece of a document stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// From 1.
+    pub page: Option<u32>,
+    /// The headings above it.
+    pub heading: Option<Arc<str>>,
+    /// The sheet of a workbook.
+    pub sheet: Option<Arc<str>>,
+}
+
+/// A piece of a text, and where it stands: where what is not repeated of the one before begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Passage {
+    pub text: String,
+    pub place: Place,
+}
+
 /// Vectors of passages that follow each other, with their small copies.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
@@ -35,11 +56,14 @@ pub struct Batch {
     pub codes: Vec<u8>,
 }
 
-/// Keeps the texts of a reading in place of those that it had.
-pub fn insert(tx: &mut Tx<'_>, reading: i64, texts: &[String]) -> Result<(), StoreError> {
+/// Keeps the passages of a reading in place of those that it had.
+pub fn insert(tx: &mut Tx<'_>, reading: i64, passages: &[Passage]) -> Result<(), StoreError> {
     while remove_some(tx, reading, 10_000)? {}
-    for (position, text) in (0..).zip(texts) {
-        tx.send("INSERT INTO #passages (key, content) VALUES ($1, $2)", params![key(reading, position), text])?;
+    for (position, Passage { text, place }) in (0..).zip(passages) {
+        tx.send(
+            "INSERT INTO #passages (key, content, page, heading, sheet) VALUES ($1, $2, $3, $4, $5)",
+            params![key(reading, position), text, place.page, place.heading.as_deref(), place.sheet.as_deref()],
+        )?;
     }
     Ok(())
 }
@@ -53,9 +77,15 @@ pub fn texts(tx: &mut Tx<'_>, reading: i64, first: u64, limit: usize) -> Result<
     )
 }
 
-/// The text of a passage.
-pub fn text(tx: &mut Tx<'_>, key: i64) -> Result<Option<String>, StoreError> {
-    tx.query_one("SELECT content FROM #passages WHERE key = $1", params![key], |row| Ok(row.text(0)?.to_owned()))
+fn of_row(row: &Row<'_>) -> Result<Passage, StoreError> {
+    let page = row.opt_int(1)?.and_then(|page| u32::try_from(page).ok());
+    let place = Place { page, heading: row.opt_text(2)?.map(Into::into), sheet: row.opt_text(3)?.map(Into::into) };
+    Ok(Passage { text: row.text(0)?.to_owned(), place })
+}
+
+/// A passage.
+pub fn get(tx: &mut Tx<'_>, key: i64) -> Result<Option<Passage>, StoreError> {
+    tx.query_one("SELECT content, page, heading, sheet FROM #passages WHERE key = $1", params![key], of_row)
 }
 
 /// Keeps vectors; their passages can be found by their words too.

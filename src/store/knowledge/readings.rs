@@ -4,6 +4,7 @@ use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 use crate::store::db::{Row, Tx, params};
 use crate::store::error::StoreError;
+use crate::store::knowledge::passages::Passage;
 use crate::store::knowledge::{documents, editions, passages};
 
 /// A document that is read into an edition.
@@ -147,7 +148,7 @@ pub fn renew(tx: &mut Tx<'_>, reading: &ReadingRow, until: Timestamp) -> Result<
 }
 
 /// Keeps the passages of the cut text.
-pub fn cut(tx: &mut Tx<'_>, reading: &ReadingRow, texts: &[String]) -> Result<(), StoreError> {
+pub fn cut(tx: &mut Tx<'_>, reading: &ReadingRow, texts: &[Passage]) -> Result<(), StoreError> {
     let changed = tx.execute(
         "UPDATE #readings SET chunks = $1, done = 0 WHERE no = $2 AND fence = $3 AND state = 'working'",
         params![texts.len() as u64, reading.no, reading.fence],

@@ -61,7 +61,7 @@ fn compressed() -> Vec<u8> {
 }
 
 async fn read(file: Vec<u8>) -> Result<String, String> {
-    Reader::default().read(DocumentKind::Pdf, file, "t").await
+    Reader::default().read(DocumentKind::Pdf, file, "t").await.map(|text| text.text)
 }
 
 #[tokio::test]

@@ -306,6 +306,12 @@ export type Chunk = {
   source_type: string;
   source_name: string;
   position: number;
+  /** Of a PDF, the slide of a presentation. */
+  page?: number;
+  /** The headings above it, joined by ` > `. */
+  heading?: string;
+  /** Of a workbook. */
+  sheet?: string;
   metadata: Record<string, unknown>;
 };
 
@@ -403,7 +409,7 @@ export type Document = {
 export type DocumentBody = {
   name: string;
   text: string;
-  mime_type?: 'text/plain' | 'text/markdown' | 'text/html' | null;
+  mime_type?: 'text/plain' | 'text/markdown' | 'text/csv' | 'text/html' | null;
   metadata?: Record<string, unknown> | null;
 };
 
@@ -1652,6 +1658,9 @@ export type Step = {
     chunk_id: string | null;
     document_id: string | null;
     source_name: string | null;
+    page?: number;
+    heading?: string;
+    sheet?: string;
   }[];
 };
 

@@ -50,7 +50,7 @@ export function Documents({ id }: { id: string }): ReactElement {
         type="file"
         multiple
         hidden
-        accept=".txt,.md,.html,.pdf,text/plain,text/markdown,text/html,application/pdf"
+        accept=".txt,.md,.html,.pdf,.csv,.tsv,.docx,.pptx,.xlsx,.epub,text/plain,text/markdown,text/html,text/csv,application/pdf,application/epub+zip"
         aria-label={t('kb.upload')}
         onChange={(e) => {
           if (e.target.files) void send([...e.target.files]);

@@ -8,6 +8,7 @@ import { JsonField } from '../../editor/json-field';
 import { tag, t } from '../../i18n';
 import { Button } from '../../parts/button';
 import { ChoiceField, NumberField, TextField } from '../../parts/form';
+import { placeOf } from '../../parts/place';
 import { textOf } from '../../parts/toast';
 
 export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
@@ -101,7 +102,7 @@ export function Tester({ base }: { base: KnowledgeBase }): ReactElement {
               <span className="trunc" style={{ fontWeight: 560 }}>
                 {chunk.source_name}
               </span>
-              <span className="mut">#{chunk.position}</span>
+              <span className="mut trunc">{placeOf(chunk) || `#${chunk.position}`}</span>
               <span className="sp" />
               <span className="meter" aria-hidden="true">
                 <i style={{ width: `${Math.max(0, Math.min(1, chunk.score)) * 100}%` }} />
