@@ -10,6 +10,7 @@ use super::authorization::TOKENS;
 use super::server::Address;
 use super::web::{self, Trouble};
 use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use crate::json;
 use crate::providers::sse::Events;
 use crate::tools::guard::Guard;
 
@@ -90,7 +91,7 @@ async fn read(response: reqwest::Response, url: Url, place: watch::Sender<Option
                     Some(target) => drop(place.send(Some(target))),
                     None => return,
                 }
-            } else if let Ok(message) = serde_json::from_str(&event.data)
+            } else if let Ok(message) = json::read(event.data.as_bytes())
                 && incoming.send(message).await.is_err()
             {
                 return;

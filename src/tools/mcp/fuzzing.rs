@@ -1,0 +1,59 @@
+//! Owns the doors by which fuzzing and hostile trials reach what MCP servers say, and how they are defined.
+
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
+use serde_json::Value;
+
+use super::program::Line;
+use super::server::Server;
+use super::server_call::{self, Form};
+use super::{content, wire};
+use crate::config::{Config, ConfigSources};
+use crate::providers::sse::Events;
+use crate::tools::schema;
+
+fn heard(messages: &[ServerJsonRpcMessage]) {
+    for message in messages {
+        let JsonRpcMessage::Response(response) = message else { continue };
+        if let ServerResult::CallToolResult(result) = &response.result {
+            let _text = content::text_of(result);
+        }
+        if let ServerResult::InputRequiredResult(wanted) = &response.result {
+            for (_, params) in server_call::wanted(wanted).unwrap_or_default() {
+                if let Some(form) = Form::of(params).filter(Form::fits) {
+                    let _filled = schema::filled(&form.schema, serde_json::Map::new());
+                }
+            }
+        }
+    }
+}
+
+/// What a program writes, line by line and in pieces.
+///
+/// # Panics
+/// What is read depends on the pieces.
+pub fn lines(bytes: &[u8], piece: usize) {
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let (mut whole, mut cut) = (Line::default(), Line::default());
+        whole.add(line);
+        line.chunks(piece.max(1)).for_each(|piece| cut.add(piece));
+        let messages = whole.take();
+        heard(&messages);
+        assert_eq!(format!("{messages:?}"), format!("{:?}", cut.take()), "what is read does not depend on the pieces");
+    }
+}
+
+/// What a server sends as events.
+pub fn events(bytes: &[u8]) {
+    let Ok(found) = Events::new(wire::MESSAGE_LIMIT).feed(bytes) else { return };
+    let messages: Vec<ServerJsonRpcMessage> = found.iter().filter_map(|event| crate::json::read(event.data.as_bytes()).ok()).collect();
+    heard(&messages);
+    let _ours: Vec<ClientJsonRpcMessage> = found.iter().filter_map(|event| crate::json::read(event.data.as_bytes()).ok()).collect();
+}
+
+/// The definition of a server: its command, arguments, environment, headers.
+pub fn definition(body: &Value) {
+    let Ok(config) = Config::load(ConfigSources { json: Some(serde_json::json!({"environment": "local"})), ..ConfigSources::default() }) else { return };
+    if let Ok(server) = Server::read(&config, body) {
+        let _may = (server.may_start(&config).is_ok(), server.lends("a"));
+    }
+}
