@@ -31,7 +31,7 @@ pub mod fuzzing {
     pub use crate::http::fuzzing::{adapter, form, form_once, query};
     pub use crate::providers::fuzzing::{FAMILIES, arguments, read};
     #[cfg(feature = "mcp")]
-    pub use crate::tools::mcp::fuzzing::{definition, events, lines};
+    pub use crate::tools::mcp::fuzzing::{definition, events, lines, lines_once};
     #[cfg(feature = "script")]
     pub use crate::tools::builder::fuzzing::script;
 

@@ -1,5 +1,6 @@
 //! Owns cutting a text into passages: whole sentences packed together, the end of each passage repeated at the head of the next.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -10,11 +11,27 @@ struct Piece {
     bytes: Range<usize>,
 }
 
-/// Where words and sentences are in a text.
-struct Cutter<'t> {
+/// The last piece of a passage: behind which word and byte it ends.
+struct Last {
+    words: usize,
+    bytes: usize,
+}
+
+/// Packs pieces into passages as they come: of the words of a long text only those are held that the next passage may begin with.
+struct Packer<'t> {
     text: &'t str,
-    words: Vec<Range<usize>>,
-    pieces: Vec<Piece>,
+    most: usize,
+    overlap: usize,
+    /// Where words are, from the one with this number on.
+    words: VecDeque<Range<usize>>,
+    first: usize,
+    /// The passage that is filled: the word that it begins with, its first piece, where its last one ends.
+    open: Option<(usize, Piece, Last)>,
+    /// The word that the next passage may begin with.
+    head: usize,
+    passages: Vec<String>,
+    most_passages: usize,
+    room: usize,
 }
 
 /// Bytes of all passages of a text, or [`LARGER`] times the text where that is more.
@@ -36,75 +53,79 @@ pub enum TooMuch {
 /// # Errors
 /// There would be more than `passages` of them, or much more text than there is.
 pub fn cut(text: &str, max_words: usize, overlap_words: usize, passages: usize) -> Result<Vec<String>, TooMuch> {
-    let (most_passages, mut room) = (passages, BYTES.max(text.len().saturating_mul(LARGER)));
     let most = max_words.max(1);
     let overlap = overlap_words.min(most - 1);
-    let cutter = Cutter::new(text, most - overlap);
-    let mut passages = Vec::new();
-    let (mut first, mut head) = (0, 0);
-    while first < cutter.pieces.len() {
-        let mut next = first + 1;
-        let begin = head.max(cutter.pieces[first].words.end.saturating_sub(most));
-        while cutter.pieces.get(next).is_some_and(|piece| piece.words.end - begin <= most) {
-            next += 1;
+    let room = BYTES.max(text.len().saturating_mul(LARGER));
+    let (words, open) = (VecDeque::new(), None);
+    let mut packer = Packer { text, most, overlap, words, first: 0, open, head: 0, passages: Vec::new(), most_passages: passages, room };
+    let flowing = flowing(text);
+    let mut words = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).peekable();
+    // Longer sentences become several pieces.
+    let (long, mut word, mut begin) = (most - overlap, 0, 0);
+    for (at, sentence) in flowing.split_sentence_bound_indices() {
+        let mut end = at + sentence.len();
+        let mut piece = Piece { words: word..word, bytes: begin..begin };
+        while let Some(next) = words.next_if(|next| next.start < at + sentence.len()) {
+            if piece.words.len() == long {
+                piece.bytes.end = next.start;
+                let rest = Piece { words: word..word, bytes: next.start..next.start };
+                packer.add(std::mem::replace(&mut piece, rest))?;
+            }
+            word += 1;
+            piece.words.end = word;
+            // A word that goes over the end of its sentence stays whole.
+            end = end.max(next.end);
+            packer.words.push_back(next);
         }
-        let passage = cutter.passage(begin, first, next - 1);
-        room = room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
-        if passages.len() == most_passages {
-            return Err(TooMuch::Passages);
+        piece.bytes.end = end;
+        begin = end;
+        if piece.words.is_empty() {
+            packer.lengthen(end);
+        } else {
+            packer.add(piece)?;
         }
-        passages.push(passage.to_owned());
-        head = cutter.pieces[next - 1].words.end.saturating_sub(overlap).max(begin);
-        first = next;
     }
-    Ok(passages)
+    packer.close()?;
+    Ok(packer.passages)
 }
 
-impl<'t> Cutter<'t> {
-    /// `long` is the most words of a piece: longer sentences become several.
-    fn new(text: &'t str, long: usize) -> Self {
-        let flowing = flowing(text);
-        let words: Vec<Range<usize>> = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).collect();
-        let mut cutter = Self { text, words, pieces: Vec::new() };
-        let (mut word, mut begin) = (0, 0);
-        for (at, sentence) in flowing.split_sentence_bound_indices() {
-            let end = at + sentence.len();
-            let first = word;
-            while cutter.words.get(word).is_some_and(|found| found.start < end) {
-                word += 1;
-            }
-            // A word that goes over the end of its sentence stays whole.
-            let last = cutter.words[first..word].last().map_or(begin, |last| last.end);
-            let end = end.max(last);
-            cutter.add(first..word, begin..end, long);
-            begin = end;
-        }
-        cutter
-    }
-
-    /// Adds a sentence. What has no words belongs to the piece before it.
-    fn add(&mut self, words: Range<usize>, bytes: Range<usize>, long: usize) {
-        if words.is_empty() {
-            if let Some(before) = self.pieces.last_mut() {
-                before.bytes.end = bytes.end;
-            }
-            return;
-        }
-        let mut from = words.start;
-        while from < words.end {
-            let to = (from + long).min(words.end);
-            let start = if from == words.start { bytes.start } else { self.words[from].start };
-            let end = if to == words.end { bytes.end } else { self.words[to].start };
-            self.pieces.push(Piece { words: from..to, bytes: start..end });
-            from = to;
+impl Packer<'_> {
+    /// What has no words belongs to the piece before it.
+    fn lengthen(&mut self, end: usize) {
+        if let Some((_, _, last)) = &mut self.open {
+            last.bytes = end;
         }
     }
 
-    /// The text from a word (or the head of the first piece, when the passage begins there) to the end of the last piece.
-    fn passage(&self, begin: usize, first: usize, last: usize) -> &'t str {
-        let own = begin == self.pieces[first].words.start;
-        let start = if own { self.pieces[first].bytes.start } else { self.words[begin].start };
-        self.text[start..self.pieces[last].bytes.end].trim()
+    /// Adds a piece to the open passage, or to a new one.
+    fn add(&mut self, piece: Piece) -> Result<(), TooMuch> {
+        if let Some((begin, _, last)) = &mut self.open
+            && piece.words.end - *begin <= self.most
+        {
+            *last = Last { words: piece.words.end, bytes: piece.bytes.end };
+            return Ok(());
+        }
+        self.close()?;
+        let begin = self.head.max(piece.words.end.saturating_sub(self.most));
+        self.words.drain(..begin.saturating_sub(self.first).min(self.words.len()));
+        self.first = self.first.max(begin);
+        let last = Last { words: piece.words.end, bytes: piece.bytes.end };
+        self.open = Some((begin, piece, last));
+        Ok(())
+    }
+
+    /// Ends the open passage.
+    fn close(&mut self) -> Result<(), TooMuch> {
+        let Some((begin, piece, last)) = self.open.take() else { return Ok(()) };
+        let start = if begin == piece.words.start { piece.bytes.start } else { self.words[begin - self.first].start };
+        let passage = self.text[start..last.bytes].trim();
+        self.room = self.room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
+        if self.passages.len() == self.most_passages {
+            return Err(TooMuch::Passages);
+        }
+        self.passages.push(passage.to_owned());
+        self.head = last.words.saturating_sub(self.overlap).max(begin);
+        Ok(())
     }
 }
 

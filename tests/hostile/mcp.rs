@@ -1,7 +1,7 @@
 //! What MCP servers write and send, and how they are defined.
 
 use serde_json::json;
-use wfstudio::fuzzing::{definition, events, lines};
+use wfstudio::fuzzing::{definition, events, lines_once};
 
 use crate::trial::trial;
 
@@ -32,7 +32,7 @@ fn messages_of_very_many_values_are_not_read() {
     trial("mcp::messages_of_very_many_values_are_not_read", STACK, || {
         for piece in ["0,", "[],", "{},", "{\"\":0},", "{\"type\":\"text\",\"text\":\"\"},", "{\"name\":\"\",\"inputSchema\":{}},", "{\"jsonrpc\":\"2.0\",\"method\":\"x\"},"] {
             for message in messages(piece) {
-                lines(message.as_bytes(), 64 << 10);
+                lines_once(message.as_bytes());
             }
         }
     });
@@ -44,7 +44,7 @@ fn the_most_values_that_are_read_fit() {
         for (piece, count) in [("0,", 600_000), ("[],", 300_000), ("{},", 180_000), ("{\"\":0},", 120_000), ("{\"type\":\"text\",\"text\":\"\"},", 70_000), ("\"\",", 600_000)] {
             let many = format!("[{}0]", piece.repeat(count));
             for body in [format!("\"content\":[],\"structuredContent\":{many}"), format!("\"content\":{many}"), format!("\"x\":{many}")] {
-                lines(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{body}}}}}").as_bytes(), 64 << 10);
+                lines_once(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{{{body}}}}}").as_bytes());
             }
         }
     });
@@ -54,7 +54,7 @@ fn the_most_values_that_are_read_fit() {
 fn very_many_lines_that_are_no_messages_are_left_out() {
     trial("mcp::very_many_lines_that_are_no_messages_are_left_out", STACK, || {
         for piece in ["\n", "x\n", "{\n", "{}\n", "[\n", "[]\n", "1\n", "\"a\"\n", " \r\n"] {
-            lines(full_of(piece, 64 << 10).as_bytes(), 4096);
+            lines_once(full_of(piece, 64 << 10).as_bytes());
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Owns the doors by which fuzzing and hostile trials reach what MCP servers say, and how they are defined.
 
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
+use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use serde_json::Value;
 
 use super::program::Line;
@@ -42,12 +42,24 @@ pub fn lines(bytes: &[u8], piece: usize) {
     }
 }
 
-/// What a server sends as events.
+/// What a program writes, read once.
+pub fn lines_once(bytes: &[u8]) {
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let mut whole = Line::default();
+        whole.add(line);
+        heard(&whole.take());
+    }
+}
+
+/// What a server sends as events, as it comes.
 pub fn events(bytes: &[u8]) {
-    let Ok(found) = Events::new(wire::MESSAGE_LIMIT).feed(bytes) else { return };
-    let messages: Vec<ServerJsonRpcMessage> = found.iter().filter_map(|event| crate::json::read(event.data.as_bytes()).ok()).collect();
-    heard(&messages);
-    let _ours: Vec<ClientJsonRpcMessage> = found.iter().filter_map(|event| crate::json::read(event.data.as_bytes()).ok()).collect();
+    let mut events = Events::new(wire::MESSAGE_LIMIT);
+    for piece in bytes.chunks(64 << 10) {
+        let Ok(found) = events.feed(piece) else { return };
+        for event in found {
+            heard(&crate::json::read(event.data.as_bytes()).into_iter().collect::<Vec<_>>());
+        }
+    }
 }
 
 /// The definition of a server: its command, arguments, environment, headers.
