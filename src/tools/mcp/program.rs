@@ -1,10 +1,10 @@
 //! Owns speaking with a program over its pipes: one message a line; what it says beside that is drained and its end kept.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ErrorData, ServerJsonRpcMessage};
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe;
@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::process::Process;
 use super::server::Program;
-use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use super::wire::{self, Broken, EDGE, Ends, MESSAGE_LIMIT, Outgoing, Wire};
 use crate::json;
 use crate::secrets::masking;
 use crate::sync::Mutex;
@@ -22,8 +22,6 @@ use crate::sync::Mutex;
 const WORDS: usize = 2048;
 const KEPT: usize = 4 * WORDS;
 const WORDS_COME: Duration = Duration::from_secs(1);
-/// The beginning and the end of a message that is too long, where its id is looked for.
-const EDGE: usize = 256;
 /// Messages of one line.
 const BATCH: usize = 1024;
 
@@ -180,14 +178,14 @@ impl Line {
         if long {
             let text = format!("the answer is longer than {} MiB and was not read", MESSAGE_LIMIT >> 20);
             let error = |id| ServerJsonRpcMessage::error(ErrorData::internal_error(text.clone(), None), Some(id));
-            return id_at_edge(&bytes, &tail).map(error).into_iter().collect();
+            return wire::id_at_edge(&bytes, &tail).map(error).into_iter().collect();
         }
         let line = bytes.trim_ascii();
         match line.first() {
             Some(b'[') => batch(line),
             Some(b'{') => match json::read(line) {
                 Ok(message) => vec![message],
-                Err(problem) => unreadable(line, &problem).into_iter().collect(),
+                Err(problem) => wire::unreadable(line, &problem).into_iter().collect(),
             },
             Some(_) | None => Vec::new(),
         }
@@ -206,34 +204,10 @@ fn batch(line: &[u8]) -> Vec<ServerJsonRpcMessage> {
     several.into_iter().map(|one| serde_json::from_str(one.get())).collect::<Result<_, _>>().unwrap_or_default()
 }
 
-/// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
-fn unreadable(line: &[u8], problem: &json::Unread) -> Option<ServerJsonRpcMessage> {
-    let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
-    let text = format!("the answer could not be read: {problem}");
-    Some(ServerJsonRpcMessage::error(ErrorData::internal_error(text, None), Some(id)))
-}
-
-/// The id of an answer whose middle was not kept.
-fn id_at_edge(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    static PATTERNS: LazyLock<[Option<regex::Regex>; 3]> = LazyLock::new(|| {
-        let version = r#""jsonrpc"\s*:\s*"2\.0""#;
-        [
-            format!(r#"^\s*\{{\s*(?:{version}\s*,\s*)?"id"\s*:\s*(\d+)\s*,"#),
-            format!(r#","id"\s*:\s*(\d+)\s*(?:,\s*{version}\s*)?\}}\s*$"#),
-            format!(r#",{version}\s*,\s*"id"\s*:\s*(\d+)\s*\}}\s*$"#),
-        ]
-        .map(|pattern| regex::Regex::new(&pattern).ok())
-    });
-    let number = |pattern: &Option<regex::Regex>, bytes: &[u8]| -> Option<RequestId> {
-        let found = pattern.as_ref()?.captures(&String::from_utf8_lossy(bytes))?.get(1)?.as_str().parse().ok()?;
-        Some(RequestId::Number(found))
-    };
-    let [first, last, last_behind] = &*PATTERNS;
-    number(first, head).or_else(|| number(last, tail)).or_else(|| number(last_behind, tail))
-}
-
 #[cfg(test)]
 mod tests {
+    use rmcp::model::RequestId;
+
     use super::*;
 
     fn taken(line: &str) -> Vec<ServerJsonRpcMessage> {
