@@ -153,10 +153,10 @@ fn light<E>(events: impl Stream<Item = Result<Sse, E>>) -> impl Stream<Item = Re
 
 /// The same for the events of an answer.
 fn lightened(answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
-    match answer {
-        StreamableHttpPostResponse::Sse(events, session) => StreamableHttpPostResponse::Sse(light(events).boxed(), session),
-        answer => answer,
+    if let StreamableHttpPostResponse::Sse(events, session) = answer {
+        return StreamableHttpPostResponse::Sse(light(events).boxed(), session);
     }
+    answer
 }
 
 /// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it.
