@@ -33,7 +33,11 @@ fn read(boundary: &str, pieces: Vec<Bytes>) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let read = runtime.map(|runtime| runtime.block_on(Form::read(request, Room::of_file(ROOM))));
     match read {
-        Ok(Ok(form)) => format!("{} {:?}", form.names(), form.must_have_file().map(|file| (file.name, file.mime_type, hash(&file.bytes))).map_err(|error| error.to_string())),
+        Ok(Ok(form)) => {
+            let (names, file) = (form.names(), form.must_have_file());
+            let file = file.map(|file| (file.name, file.mime_type, hash(&file.bytes))).map_err(|error| error.to_string());
+            format!("{names} {file:?}")
+        }
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     }

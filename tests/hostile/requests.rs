@@ -93,7 +93,9 @@ fn messages_of_very_many_parts_are_read_in_their_number() {
 #[test]
 fn positions_filters_and_cursors_of_any_length_are_read() {
     trial("requests::positions_filters_and_cursors_of_any_length_are_read", STACK, || {
-        for piece in ["9", "L", "0", "bytes=", "bytes=1-", "-", ",", "a,", "q=", "q=a&", "cursor=", "include=a,&", "=1+", "\t", "\"\"", ".", "2026-01-01", "2026-01-01T", "W/\"tag\","] {
+        for piece in [
+            "9", "L", "0", "bytes=", "bytes=1-", "-", ",", "a,", "q=", "q=a&", "cursor=", "include=a,&", "=1+", "\t", "\"\"", ".", "2026-01-01", "2026-01-01T", "W/\"tag\",",
+        ] {
             query(&full_of(piece, 64 << 10));
             query(&format!("L{}", full_of(piece, 64 << 10)));
             query(&format!("cursor={}", full_of(piece, 64 << 10)));

@@ -1,5 +1,7 @@
 //! Owns the doors by which fuzzing and hostile trials reach what MCP servers say, and how they are defined.
 
+use std::sync::LazyLock;
+
 use rmcp::model::{JsonRpcMessage, ServerJsonRpcMessage, ServerResult};
 use serde_json::Value;
 
@@ -64,8 +66,12 @@ pub fn events(bytes: &[u8]) {
 
 /// The definition of a server: its command, arguments, environment, headers.
 pub fn definition(body: &Value) {
-    let Ok(config) = Config::load(ConfigSources { json: Some(serde_json::json!({"environment": "local"})), ..ConfigSources::default() }) else { return };
-    if let Ok(server) = Server::read(&config, body) {
-        let _may = (server.may_start(&config).is_ok(), server.lends("a"));
+    static CONFIG: LazyLock<Option<Config>> = LazyLock::new(|| {
+        let local = Some(serde_json::json!({"environment": "local"}));
+        Config::load(ConfigSources { json: local, ..ConfigSources::default() }).ok()
+    });
+    let Some(config) = &*CONFIG else { return };
+    if let Ok(server) = Server::read(config, body) {
+        let _may = (server.may_start(config).is_ok(), server.lends("a"));
     }
 }
