@@ -85,7 +85,7 @@ test-hostile:
 test-codegen:
 	@scripts/test-codegen.sh
 
-# Hostile input for five minutes each: answers of providers, streams, graphs, conditions, templates. Needs a nightly compiler.
+# Hostile input for five minutes each: all that people, models, servers and files give to read (`fuzz/fuzz_targets`).
 fuzz:
 	@scripts/fuzz.sh
 

@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=(--release)
 [ "${1:-}" = debug ] && kind=()
-"${CARGO:-cargo}" test "${kind[@]}" --test hostile
+"${CARGO:-cargo}" test "${kind[@]}" --features fuzzing --test hostile

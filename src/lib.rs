@@ -10,6 +10,7 @@ pub mod error;
 pub mod ffi;
 pub mod host;
 pub mod http;
+mod json;
 pub mod knowledge;
 pub mod model;
 pub mod observe;
@@ -27,7 +28,26 @@ pub mod tools;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing {
-    pub use crate::providers::fuzzing::{FAMILIES, read};
+    pub use crate::http::fuzzing::{adapter, form, form_once, query};
+    pub use crate::providers::fuzzing::{FAMILIES, arguments, read};
+    #[cfg(feature = "mcp")]
+    pub use crate::tools::mcp::fuzzing::{definition, events, lines, lines_once};
+    #[cfg(feature = "script")]
+    pub use crate::tools::builder::fuzzing::script;
+
+    /// A text without these secrets.
+    #[must_use]
+    pub fn masked(text: &str, secrets: &[&str]) -> String {
+        crate::secrets::masking::masked(text, secrets.iter().copied())
+    }
+
+    /// Reads JSON of others within the bound of what its values take.
+    ///
+    /// # Errors
+    /// Why it was not read.
+    pub fn json(text: &[u8]) -> Result<serde_json::Value, String> {
+        crate::json::read(text).map_err(|problem| problem.to_string())
+    }
 }
 
 pub use classes::{StudioAgent, StudioTool, StudioWorkflow, serde_json};

@@ -15,6 +15,7 @@ use super::room::Room;
 use super::table::{Reads, Route};
 use crate::error::{Error, Kind, Result};
 use crate::model::trace::TraceContext;
+use crate::json;
 use crate::studio::lists::ListQuery;
 use crate::studio::{Scope, Studio};
 
@@ -146,7 +147,7 @@ fn not_json() -> Error {
     Error::new(Kind::UnsupportedMediaType, "the body must be sent with `Content-Type: application/json`")
 }
 
-async fn read(body: Body, room: Room) -> Result<Bytes> {
+pub(super) async fn read(body: Body, room: Room) -> Result<Bytes> {
     let limit = usize::try_from(room.bytes()).unwrap_or(usize::MAX);
     match Limited::new(body, limit).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
@@ -155,31 +156,17 @@ async fn read(body: Body, room: Room) -> Result<Bytes> {
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<Value> {
-    if depth(bytes) > DEPTH {
+/// The JSON of a body.
+pub(super) fn parse(bytes: &[u8]) -> Result<Value> {
+    let found = json::measure(bytes);
+    if found.depth > DEPTH {
         let told = format!("the body has more than {DEPTH} objects and arrays inside each other");
         return Err(Error::new(Kind::MalformedJson, told));
     }
-    serde_json::from_slice(bytes).map_err(|error| Error::new(Kind::MalformedJson, format!("the body is not JSON: {error}")))
-}
-
-/// How deep brackets go, outside of strings.
-fn depth(bytes: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut text, mut escaped) = (0_usize, 0, false, false);
-    for byte in bytes {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if text => escaped = true,
-            b'"' => text = !text,
-            b'{' | b'[' if !text => {
-                depth += 1;
-                deepest = deepest.max(depth);
-            }
-            b'}' | b']' if !text => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+    if found.bytes > json::MOST {
+        return Err(Error::new(Kind::BodyTooLarge, "the body has too many values; nothing of it was read; send it in several parts"));
     }
-    deepest
+    serde_json::from_slice(bytes).map_err(|error| Error::new(Kind::MalformedJson, format!("the body is not JSON: {error}")))
 }
 
 #[cfg(test)]
@@ -187,22 +174,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brackets_in_strings_do_not_count() {
-        for (text, wanted) in [
-            ("1", 0),
-            ("[]", 1),
-            (r#"{"a":[{}],"b":[]}"#, 3),
-            (r#"["[[[[","\"[[","\\"]"#, 1),
-            ("]]][", 1),
-        ] {
-            assert_eq!(depth(text.as_bytes()), wanted, "{text}");
-        }
-    }
-
-    #[test]
     fn sixty_four_levels_are_read_and_one_more_is_not() {
         let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(parse(nested(64).as_bytes()).is_ok());
         assert_eq!(parse(nested(65).as_bytes()).map_err(|error| error.kind), Err(Kind::MalformedJson));
+    }
+
+    #[test]
+    fn a_body_of_very_many_values_is_not_read() {
+        let told = |text: String| parse(text.as_bytes()).map_err(|error| error.kind);
+        assert_eq!(told(format!("[{}0]", "0,".repeat(1 << 20))), Err(Kind::BodyTooLarge));
+        assert!(told(format!("[{}0]", "0,".repeat(1 << 18))).is_ok());
     }
 }

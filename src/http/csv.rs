@@ -48,9 +48,9 @@ pub(super) fn usage(report: &WindowUsage, group_by: Option<GroupBy>) -> String {
 }
 
 /// Text never becomes a formula, nor another cell.
-fn cell(value: &Value) -> String {
+pub(super) fn cell(value: &Value) -> String {
     let Value::String(text) = value else { return if value.is_null() { String::new() } else { value.to_string() } };
-    let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     if text.contains([',', '"', '\r', '\n']) {
         return format!("\"{guard}{}\"", text.replace('"', "\"\""));
     }
@@ -70,6 +70,7 @@ mod tests {
             (json!("+a"), "'+a"),
             (json!("-a,b"), "\"'-a,b\""),
             (json!("@a\r\nb"), "\"'@a\r\nb\""),
+            (json!("\t=1"), "'\t=1"),
             (json!("a=b"), "a=b"),
             (json!(""), ""),
             (json!(null), ""),

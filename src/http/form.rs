@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use axum::body::Body;
-use axum::extract::multipart::{Field, Multipart, MultipartError};
+use axum::extract::multipart::{Field, Multipart};
 use axum::extract::{DefaultBodyLimit, FromRequest as _};
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::Request;
 use serde_json::{Map, Value};
 
 use super::call;
@@ -16,6 +16,8 @@ use crate::studio::Upload;
 
 /// Bytes of a text beside the file.
 const TEXT: usize = 64 * 1024;
+/// Parts of a form; each takes time, also one that nobody asks for.
+const PARTS: usize = 64;
 
 /// A form that was read.
 pub(super) struct Form {
@@ -30,11 +32,20 @@ impl Form {
             let told = "an upload must be sent with `Content-Type: multipart/form-data`";
             return Err(Error::new(Kind::UnsupportedMediaType, told));
         }
-        DefaultBodyLimit::max(usize::try_from(room.bytes()).unwrap_or(usize::MAX)).apply(&mut request);
+        room.check(request.headers())?;
+        // Whole: of a body that comes in small pieces, what came so far would be searched again with each of them.
+        let whole = call::read(std::mem::take(request.body_mut()), room).await.map_err(|error| if error.kind == room.kind() { error } else { unreadable() })?;
+        *request.body_mut() = Body::from(whole);
+        DefaultBodyLimit::disable().apply(&mut request);
         let limit = Limit { room, bytes: usize::try_from(room.kb.saturating_mul(1024)).unwrap_or(usize::MAX) };
         let mut fields = Multipart::from_request(request, &()).await.map_err(|_| unreadable())?;
         let mut form = Self { file: None, texts: BTreeMap::new() };
-        while let Some(field) = fields.next_field().await.map_err(|error| limit.broken(&error))? {
+        let mut parts = 0;
+        while let Some(field) = fields.next_field().await.map_err(|_| unreadable())? {
+            parts += 1;
+            if parts > PARTS {
+                return Err(Error::field("file", format!("the form must have at most {PARTS} parts")));
+            }
             match field.name().map(str::to_owned).as_deref() {
                 Some("file") => form.file = Some(limit.file(field).await?),
                 Some(name) if form.texts.len() < 8 => {
@@ -82,17 +93,13 @@ impl Limit {
 
     async fn bytes(self, mut field: Field<'_>) -> Result<Bytes> {
         let mut bytes = Vec::new();
-        while let Some(chunk) = field.chunk().await.map_err(|error| self.broken(&error))? {
+        while let Some(chunk) = field.chunk().await.map_err(|_| unreadable())? {
             if bytes.len() + chunk.len() > self.bytes {
                 return Err(self.room.too_large());
             }
             bytes.extend_from_slice(&chunk);
         }
         Ok(bytes.into())
-    }
-
-    fn broken(self, error: &MultipartError) -> Error {
-        if error.status() == StatusCode::PAYLOAD_TOO_LARGE { self.room.too_large() } else { unreadable() }
     }
 }
 

@@ -21,6 +21,8 @@ mod details;
 mod door;
 mod export;
 mod form;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gate;
 mod idempotency;
 mod ignored;

@@ -22,7 +22,7 @@ impl Position {
         Self::parse(given, call.query("order"))
     }
 
-    fn parse(given: Option<(&str, &str)>, order: Option<&str>) -> Result<Self> {
+    pub(super) fn parse(given: Option<(&str, &str)>, order: Option<&str>) -> Result<Self> {
         let order = match order {
             None => None,
             Some("ordered") => Some(Order::Ordered),

@@ -52,6 +52,17 @@ impl Room {
         }
     }
 
+    /// For a file, as fuzzing sends it.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) const fn of_file(kb: u64) -> Self {
+        Self { kb, whole_kb: kb + FORM_KB, of_file: true, kind: Kind::AttachmentTooLarge }
+    }
+
+    /// Which refusal is that of a body that is too large.
+    pub(super) const fn kind(self) -> Kind {
+        self.kind
+    }
+
     /// Bytes of the whole body.
     pub(super) const fn bytes(self) -> u64 {
         self.whole_kb.saturating_mul(1024)

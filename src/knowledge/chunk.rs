@@ -1,5 +1,6 @@
 //! Owns cutting a text into passages: whole sentences packed together, the end of each passage repeated at the head of the next.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -11,16 +12,35 @@ use crate::store::knowledge::passages::{Passage, Place};
 struct Piece {
     words: Range<usize>,
     bytes: Range<usize>,
-    /// How many marks are before it.
+}
+
+/// What is open: where it begins, and behind which word, byte and mark it ends.
+struct Open {
+    /// The word that it begins with, which may be one of the passage before.
+    begin: usize,
+    first: Piece,
+    place: Place,
+    words: usize,
+    bytes: usize,
     marks: usize,
 }
 
-/// Where words and sentences are in a text.
-struct Cutter<'t> {
+/// Packs pieces into passages as they come: of the words of a long text only those are held that the next passage may begin with.
+struct Packer<'t> {
     text: &'t str,
-    words: Vec<Range<usize>>,
-    pieces: Vec<Piece>,
+    most: usize,
+    overlap: usize,
+    /// Where words are, from the one with this number on.
+    words: VecDeque<Range<usize>>,
+    first: usize,
+    /// The passage that is filled.
+    open: Option<Open>,
+    /// The word that the next passage may begin with.
+    head: usize,
     marks: &'t [Mark],
+    passages: Vec<Passage>,
+    most_passages: usize,
+    room: usize,
 }
 
 /// Bytes of all passages of a text, or [`LARGER`] times the text where that is more.
@@ -44,100 +64,89 @@ pub enum TooMuch {
 ///
 /// No passage goes over the end of a page or a sheet; one that is half full ends before a heading.
 pub fn cut(text: &Text, max_words: usize, overlap_words: usize, passages: usize) -> Result<Vec<Passage>, TooMuch> {
-    let (most_passages, mut room) = (passages, BYTES.max(text.text.len().saturating_mul(LARGER)));
+    let (text, marks) = (text.text.as_str(), text.marks.as_slice());
     let most = max_words.max(1);
     let overlap = overlap_words.min(most - 1);
-    let cutter = Cutter::new(text, most - overlap);
-    let mut passages = Vec::new();
-    let (mut first, mut head) = (0, 0);
-    while first < cutter.pieces.len() {
-        let mut next = first + 1;
-        let begin = head.max(cutter.pieces[first].words.end.saturating_sub(most));
-        while cutter.pieces.get(next).is_some_and(|piece| piece.words.end - begin <= most && !cutter.ends(begin, next, most)) {
-            next += 1;
+    let room = BYTES.max(text.len().saturating_mul(LARGER));
+    let (words, open) = (VecDeque::new(), None);
+    let mut packer = Packer { text, most, overlap, words, first: 0, open, head: 0, marks, passages: Vec::new(), most_passages: passages, room };
+    let flowing = flowing(text);
+    let mut words = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).peekable();
+    // Longer sentences become several pieces.
+    let (long, mut word, mut begin) = (most - overlap, 0, 0);
+    for (at, sentence) in flowing.split_sentence_bound_indices() {
+        let mut end = at + sentence.len();
+        let mut piece = Piece { words: word..word, bytes: begin..begin };
+        while let Some(next) = words.next_if(|next| next.start < at + sentence.len()) {
+            if piece.words.len() == long {
+                piece.bytes.end = next.start;
+                let rest = Piece { words: word..word, bytes: next.start..next.start };
+                packer.add(std::mem::replace(&mut piece, rest))?;
+            }
+            word += 1;
+            piece.words.end = word;
+            // A word that goes over the end of its sentence stays whole.
+            end = end.max(next.end);
+            packer.words.push_back(next);
         }
-        let passage = cutter.passage(begin, first, next - 1);
-        room = room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
-        if passages.len() == most_passages {
-            return Err(TooMuch::Passages);
+        piece.bytes.end = end;
+        begin = end;
+        if piece.words.is_empty() {
+            packer.lengthen(end);
+        } else {
+            packer.add(piece)?;
         }
-        passages.push(Passage { text: passage.to_owned(), place: cutter.place(first) });
-        let end = cutter.pieces[next - 1].words.end;
-        head = if cutter.leaves(next) { end } else { end.saturating_sub(overlap).max(begin) };
-        first = next;
     }
-    Ok(passages)
+    packer.close()?;
+    Ok(packer.passages)
 }
 
-impl<'t> Cutter<'t> {
-    /// `long` is the most words of a piece: longer sentences become several.
-    fn new(text: &'t Text, long: usize) -> Self {
-        let (text, marks) = (text.text.as_str(), text.marks.as_slice());
-        let flowing = flowing(text);
-        let words: Vec<Range<usize>> = flowing.unicode_word_indices().map(|(at, word)| at..at + word.len()).collect();
-        let mut cutter = Self { text, words, pieces: Vec::new(), marks };
-        let (mut word, mut begin) = (0, 0);
-        for (at, sentence) in flowing.split_sentence_bound_indices() {
-            let end = at + sentence.len();
-            let first = word;
-            while cutter.words.get(word).is_some_and(|found| found.start < end) {
-                word += 1;
+impl Packer<'_> {
+    /// What has no words belongs to the piece before it.
+    fn lengthen(&mut self, end: usize) {
+        if let Some(open) = &mut self.open {
+            open.bytes = end;
+        }
+    }
+
+    /// Adds a piece to the open passage, or to a new one.
+    fn add(&mut self, piece: Piece) -> Result<(), TooMuch> {
+        let at = self.words[piece.words.start - self.first].start;
+        let before = self.open.as_ref().map_or(0, |open| open.marks);
+        let marks = before + self.marks[before..].iter().take_while(|mark| mark.at <= at).count();
+        let between = &self.marks[if self.open.is_some() { before } else { marks }..marks];
+        let leaves = between.iter().any(|mark| mark.ends);
+        if let Some(open) = &mut self.open {
+            let full = !between.is_empty() && (piece.words.start - open.begin) * 2 >= self.most;
+            if piece.words.end - open.begin <= self.most && !leaves && !full {
+                (open.words, open.bytes, open.marks) = (piece.words.end, piece.bytes.end, marks);
+                return Ok(());
             }
-            // A word that goes over the end of its sentence stays whole.
-            let last = cutter.words[first..word].last().map_or(begin, |last| last.end);
-            let end = end.max(last);
-            cutter.add(first..word, begin..end, long);
-            begin = end;
         }
-        cutter
-    }
-
-    /// Adds a sentence. What has no words belongs to the piece before it.
-    fn add(&mut self, words: Range<usize>, bytes: Range<usize>, long: usize) {
-        if words.is_empty() {
-            if let Some(before) = self.pieces.last_mut() {
-                before.bytes.end = bytes.end;
-            }
-            return;
+        self.close()?;
+        if leaves {
+            self.head = self.head.max(piece.words.start);
         }
-        let mut from = words.start;
-        while from < words.end {
-            let to = (from + long).min(words.end);
-            let start = if from == words.start { bytes.start } else { self.words[from].start };
-            let end = if to == words.end { bytes.end } else { self.words[to].start };
-            let (at, before) = (self.words[from].start, self.pieces.last().map_or(0, |piece| piece.marks));
-            let marks = before + self.marks[before..].iter().take_while(|mark| mark.at <= at).count();
-            self.pieces.push(Piece { words: from..to, bytes: start..end, marks });
-            from = to;
+        let begin = self.head.max(piece.words.end.saturating_sub(self.most));
+        self.words.drain(..begin.saturating_sub(self.first).min(self.words.len()));
+        self.first = self.first.max(begin);
+        let place = marks.checked_sub(1).map_or_else(Place::default, |mark| self.marks[mark].place.clone());
+        self.open = Some(Open { begin, words: piece.words.end, bytes: piece.bytes.end, marks, place, first: piece });
+        Ok(())
+    }
+
+    /// Ends the open passage.
+    fn close(&mut self) -> Result<(), TooMuch> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let start = if open.begin == open.first.words.start { open.first.bytes.start } else { self.words[open.begin - self.first].start };
+        let passage = self.text[start..open.bytes].trim();
+        self.room = self.room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
+        if self.passages.len() == self.most_passages {
+            return Err(TooMuch::Passages);
         }
-    }
-
-    /// The marks between a piece and the one before it.
-    fn between(&self, piece: usize) -> &[Mark] {
-        let marks = piece.checked_sub(1).and_then(|before| Some(self.pieces[before].marks..self.pieces.get(piece)?.marks));
-        marks.and_then(|marks| self.marks.get(marks)).unwrap_or_default()
-    }
-
-    /// Does a page or a sheet end before a piece?
-    fn leaves(&self, piece: usize) -> bool {
-        self.between(piece).iter().any(|mark| mark.ends)
-    }
-
-    /// Does a passage that begins with a word end before a piece, whatever room there is?
-    fn ends(&self, begin: usize, piece: usize, most: usize) -> bool {
-        let marks = self.between(piece);
-        marks.iter().any(|mark| mark.ends) || !marks.is_empty() && (self.pieces[piece].words.start - begin) * 2 >= most
-    }
-
-    fn place(&self, piece: usize) -> Place {
-        self.pieces[piece].marks.checked_sub(1).map_or_else(Place::default, |mark| self.marks[mark].place.clone())
-    }
-
-    /// The text from a word (or the head of the first piece, when the passage begins there) to the end of the last piece.
-    fn passage(&self, begin: usize, first: usize, last: usize) -> &'t str {
-        let own = begin == self.pieces[first].words.start;
-        let start = if own { self.pieces[first].bytes.start } else { self.words[begin].start };
-        self.text[start..self.pieces[last].bytes.end].trim()
+        self.passages.push(Passage { text: passage.to_owned(), place: open.place });
+        self.head = open.words.saturating_sub(self.overlap).max(open.begin);
+        Ok(())
     }
 }
 

@@ -50,6 +50,16 @@ pub fn read(family: &str, stream: bool, bytes: &[u8], piece: usize) {
     }
 }
 
+/// Reads arguments as models write them.
+///
+/// # Panics
+/// Something does not hold that must.
+pub fn arguments(text: &str) {
+    let call = super::reply::tool_call("c".to_owned(), "t".to_owned(), text);
+    assert_eq!(call.arguments.is_object(), call.invalid.is_none(), "{call:?}");
+    assert!(call.invalid.is_none() || call.arguments == text, "what cannot be read stays as it was");
+}
+
 fn check_tokens(family: &str, tokens: Tokens) {
     assert!(tokens.cached + tokens.cache_write <= tokens.prompt, "{family}: {tokens:?}");
     assert!(tokens.reasoning <= tokens.completion, "{family}: {tokens:?}");

@@ -6,6 +6,7 @@ use super::halves::Halves;
 use super::sources::Sources;
 use super::wire::malformed;
 use super::{ChatReply, ChatRequest, Finish, Named, ProviderFailure};
+use crate::json::{self, Unread};
 use crate::model::chat::{Message, ProviderBlocks, Role, Tokens, ToolCall};
 use crate::model::event::FaultCode;
 use crate::model::parts::{NewFile, Part};
@@ -80,14 +81,15 @@ pub(super) fn tool_call(id: String, name: String, arguments: &str) -> ToolCall {
     let (arguments, invalid) = match parsed {
         Ok(object @ Value::Object(_)) => (object, None),
         Ok(_) => (Value::String(arguments.to_owned()), Some("the arguments are not a JSON object".to_owned())),
-        Err(problem) => (Value::String(arguments.to_owned()), Some(format!("the arguments are not valid JSON: {problem}"))),
+        Err(Unread::Heavy) => (Value::String(arguments.to_owned()), Some("the arguments have too many values".to_owned())),
+        Err(problem @ Unread::Wrong(_)) => (Value::String(arguments.to_owned()), Some(format!("the arguments are not valid JSON: {problem}"))),
     };
     ToolCall { id, name, arguments, invalid }
 }
 
-fn parse(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(text).or_else(|problem| match Halves::default().mend(text) {
-        Some(mended) => serde_json::from_str(&mended),
+fn parse(text: &str) -> Result<Value, Unread> {
+    json::read(text.as_bytes()).or_else(|problem| match Halves::default().mend(text) {
+        Some(mended) => json::read(mended.as_bytes()),
         None => Err(problem),
     })
 }

@@ -1,6 +1,9 @@
 //! Owns the studio itself: what it is opened with, its runtime, its end.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
@@ -16,6 +19,7 @@ use crate::config::Config;
 use crate::engine::{AppendHook, Parts, World};
 use crate::error::{Error, Kind, Result};
 use crate::host::{Host, HostDeclaration, HostDoor};
+use crate::json;
 use crate::knowledge::Knowledge;
 use crate::model::prices::PriceTable;
 use crate::model::texts::Locale;
@@ -86,6 +90,22 @@ pub struct Options {
     pub on_append: Option<AppendHook>,
 }
 
+/// Bytes of a file of prices.
+const PRICES: u64 = 16 << 20;
+
+/// What a file of prices holds.
+///
+/// # Errors
+/// Why it cannot be read.
+pub(super) fn price_file(path: &Path) -> std::result::Result<Value, String> {
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(PRICES + 1).read_to_end(&mut text)).map_err(|error| error.to_string())?;
+    if read as u64 > PRICES {
+        return Err(format!("it has more than {} MiB", PRICES >> 20));
+    }
+    json::read(&text).map_err(|problem| problem.to_string())
+}
+
 /// Own prices win over those of a file, those over the bundled ones.
 fn prices(config: &Config) -> Result<PriceTable> {
     let wrong = |key: &str, problems: Vec<String>| Error::fields(problems.into_iter().map(|problem| (key.to_owned(), problem)));
@@ -94,9 +114,7 @@ fn prices(config: &Config) -> Result<PriceTable> {
         tables.push(PriceTable::parse(own).map_err(|problems| wrong("usage.prices", problems))?);
     }
     if let Some(path) = &config.usage.prices_path {
-        let unreadable = |why: String| wrong("usage.prices_path", vec![format!("`{}` cannot be read: {why}", path.display())]);
-        let text = std::fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
-        let json = serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+        let json = price_file(path).map_err(|why| wrong("usage.prices_path", vec![format!("`{}` cannot be read: {why}", path.display())]))?;
         tables.push(PriceTable::parse(&json).map_err(|problems| wrong("usage.prices_path", problems))?);
     }
     tables.push(PriceTable::bundled());

@@ -37,3 +37,35 @@ fn a_page_of_any_shape_is_read_in_its_length() {
         }
     });
 }
+
+/// Bytes of the largest document.
+const DOCUMENT: usize = 20 << 20;
+
+#[test]
+fn a_tag_of_very_many_attributes_takes_little_memory() {
+    trial("documents::a_tag_of_very_many_attributes_takes_little_memory", STACK, || {
+        let bytes = if cfg!(debug_assertions) { DOCUMENT / 4 } else { DOCUMENT };
+        let mut page = "<p ".to_owned();
+        for n in 0_u64.. {
+            page.push_str(&format!("{n:x} "));
+            if page.len() > bytes {
+                break;
+            }
+        }
+        page.push_str(">text</p>");
+        assert!(read(DocumentKind::Html, page.into_bytes()) < Duration::from_secs(60));
+    });
+}
+
+#[test]
+fn the_largest_text_is_cut_in_little_memory() {
+    trial("documents::the_largest_text_is_cut_in_little_memory", STACK, || {
+        for piece in ["a ", "a. ", "\u{4f60}\u{3002}", ". ", "\n\n", "a\n", "1.", "\u{1f468}\u{200d}", "'"] {
+            let bytes = if cfg!(debug_assertions) { DOCUMENT / 8 } else { DOCUMENT };
+            for most in [1, 400, 10_000] {
+                let text = piece.repeat(bytes / piece.len());
+                let _passages = wfstudio::knowledge::chunk::cut(&text, most, most / 2, 200_000);
+            }
+        }
+    });
+}

@@ -16,6 +16,12 @@ pub const STACK: usize = 256 << 10;
 
 /// Runs `work` in a child process on a thread with a stack of this size; the child survives, and keeps to its bounds. `name` is the test's own.
 pub fn trial(name: &str, stack: usize, work: impl FnOnce() + Send + 'static) {
+    let of = name.to_owned();
+    trials(name, stack, move || each(&of, work));
+}
+
+/// The same for many works, each of which is done with [`each`].
+pub fn trials(name: &str, stack: usize, work: impl FnOnce() + Send + 'static) {
     match std::env::var(CHILD) {
         Ok(child) if child == name => bounded(stack, work),
         Ok(_) => {}
@@ -49,14 +55,17 @@ fn watched(name: &str) {
 
 fn bounded(stack: usize, work: impl FnOnce() + Send + 'static) {
     limit_memory();
-    let thread = std::thread::Builder::new().stack_size(stack).spawn(move || {
-        let before = processor_time();
-        work();
-        processor_time() - before
-    });
-    let taken = thread.expect("a thread").join().expect("the work does not panic");
-    println!("took {taken:?}");
-    assert!(taken < TIME, "took {taken:?} of a core");
+    let thread = std::thread::Builder::new().stack_size(stack).spawn(work);
+    thread.expect("a thread").join().expect("the work does not panic");
+}
+
+/// One work on this thread, within the bound of time.
+pub fn each(name: &str, work: impl FnOnce()) {
+    let before = processor_time();
+    work();
+    let taken = processor_time() - before;
+    println!("{name} took {taken:?}");
+    assert!(taken < TIME, "{name} took {taken:?} of a core");
 }
 
 fn limit_memory() {

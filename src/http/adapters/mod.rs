@@ -46,6 +46,19 @@ impl Protocol {
     }
 }
 
+/// Reads a body as both protocols do.
+#[cfg(feature = "fuzzing")]
+pub(super) fn read_any(body: &Value) {
+    for protocol in [Protocol::Vercel, Protocol::AgUi] {
+        if let Ok(ask) = protocol.read(body) {
+            assert!(ask.chat.as_ref().is_none_or(|chat| !chat.is_empty()));
+            ask.said.files.iter().for_each(|file| files::read_any(&file.url));
+            let told = ask.native.clone().or_else(|| Some(serde_json::json!({"message": ask.said.text})));
+            let _refused = told.map(|native| accept::resume_request(native, ask.on_disconnect.as_ref()).is_err());
+        }
+    }
+}
+
 /// How a stream ended, as far as its events told.
 #[derive(Debug)]
 enum End {

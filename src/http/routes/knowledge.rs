@@ -54,7 +54,7 @@ async fn add(mut call: Call) -> Result<Response> {
 }
 
 fn parse_metadata(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(|_| Error::field("metadata", "metadata must be a JSON object"))
+    call::parse(text.as_bytes()).map_err(|_| Error::field("metadata", "metadata must be a JSON object"))
 }
 
 async fn get(call: Call) -> Result<Response> {

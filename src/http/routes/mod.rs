@@ -18,6 +18,8 @@ use super::openapi;
 use super::table::Route;
 
 pub(crate) use runs::LIST as RUN_FILTERS;
+#[cfg(feature = "fuzzing")]
+pub(super) use runs_query::read_any;
 
 /// All of them below the export prefix.
 pub(super) fn exported() -> Vec<Route> {

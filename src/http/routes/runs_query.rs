@@ -96,6 +96,16 @@ fn bound(name: &str, text: &str, zone: &TimeZone, last: bool) -> Result<Timestam
     Ok(Timestamp(start.timestamp().as_millisecond() - i64::from(last)))
 }
 
+/// Reads a text as everything that a list may be asked.
+#[cfg(feature = "fuzzing")]
+pub(in crate::http) fn read_any(text: &str) {
+    for zone in [TimeZone::UTC, TimeZone::fixed(jiff::tz::offset(-3))] {
+        let (first, last) = (bound("from", text, &zone, false), bound("to", text, &zone, true));
+        assert!(first.ok().zip(last.ok()).is_none_or(|(first, last)| first <= last), "{text}");
+    }
+    let _refused = (revision(text).is_err(), cost(text).is_err(), number("page", Some(text), 1).is_err(), statuses(Some(text)).is_err());
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,9 @@
 //! Owns the text of HTML pages: what a reader would see, paragraph by paragraph.
 
-use html5gum::emitters::default::DefaultEmitter;
-use html5gum::{Token, Tokenizer};
+use std::convert::Infallible;
+
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
 
 use super::outline::{Outline, Text};
 
@@ -21,19 +23,30 @@ pub(super) fn read(page: &str) -> Text {
     outline.end()
 }
 
-/// Appends the text of a page.
+/// Appends the text of a page. Attributes go by one at a time: a tag may have millions of them.
 pub(super) fn write(page: &str, outline: &mut Outline) {
-    let mut emitter = DefaultEmitter::<()>::default();
-    emitter.naively_switch_states(true);
-    let mut words = Words { outline, hidden: None, kept: 0, heading: None };
-    for Ok(token) in Tokenizer::new_with_emitter(page, emitter) {
-        match token {
-            Token::StartTag(tag) => words.open(&tag.name, tag.self_closing),
-            Token::EndTag(tag) => words.close(&tag.name),
-            Token::String(text) if words.shown() => words.add(&text),
-            Token::String(_) | Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+    let (mut words, mut tag) = (Words { outline, hidden: None, kept: 0, heading: None }, Vec::new());
+    let mut hear = |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                tag.clear();
+                tag.extend_from_slice(name);
+            }
+            CallbackEvent::CloseStartTag { self_closing } => words.open(&tag, self_closing),
+            CallbackEvent::EndTag { name } => words.close(name),
+            CallbackEvent::String { value } if words.shown() => words.add(value),
+            CallbackEvent::String { .. }
+            | CallbackEvent::AttributeName { .. }
+            | CallbackEvent::AttributeValue { .. }
+            | CallbackEvent::Comment { .. }
+            | CallbackEvent::Doctype { .. }
+            | CallbackEvent::Error(_) => {}
         }
-    }
+        None
+    };
+    let mut emitter = CallbackEmitter::new(&mut hear);
+    emitter.naively_switch_states(true);
+    Tokenizer::new_with_emitter(page, emitter).for_each(drop);
 }
 
 struct Words<'a> {

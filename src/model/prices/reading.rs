@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 use super::super::Timestamp;
 use super::{Rates, Row};
 
+/// So many problems of a table are told at once.
+const MOST_WRONG: usize = 100;
+
 /// The currency and the rows of a table.
 pub(super) fn table(table: &Value) -> Result<(String, Vec<Row>), Vec<String>> {
     let mut wrong = Vec::new();
@@ -30,6 +33,10 @@ pub(super) fn table(table: &Value) -> Result<(String, Vec<Row>), Vec<String>> {
             for (n, model) in models.iter().enumerate() {
                 let mut at = Reading { wrong: &mut wrong, at: format!("models.{n}"), per_tokens };
                 rows.extend(at.row(model));
+                if wrong.len() >= MOST_WRONG {
+                    wrong.push("what comes behind that was not looked at".into());
+                    break;
+                }
             }
         }
     }
@@ -145,6 +152,9 @@ impl Reading<'_> {
         let outer = self.at.clone();
         let mut read = Vec::with_capacity(tiers.len());
         for (n, tier) in tiers.iter().enumerate() {
+            if self.wrong.len() >= MOST_WRONG {
+                break;
+            }
             self.at = format!("{outer}.tiers.{n}");
             let above = tier.get("above_prompt_tokens").and_then(Value::as_u64);
             let above = above.or_else(|| self.refuse("above_prompt_tokens", "a whole number"));

@@ -15,6 +15,7 @@ use super::outbound::{Answer, Outbound, Patience, Request};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
+use crate::json;
 use crate::model::chat::Tokens;
 use crate::model::event::FaultCode;
 
@@ -315,6 +316,9 @@ fn take_frame<R: Reading>(frame: &R::Frame<'_>, reading: &mut R, deltas: Deltas<
 
 fn object<'t, F: Frame<'t>>(text: &'t str) -> Result<F, ProviderFailure> {
     let broken = |problem: serde_json::Error| malformed(&problem.to_string());
+    if json::measure(text.as_bytes()).bytes > json::MOST {
+        return Err(malformed("it has too many values"));
+    }
     if !text.trim_ascii_start().starts_with('{') {
         serde_json::from_str::<IgnoredAny>(text).map_err(broken)?;
         return Err(malformed("it is no JSON object"));

@@ -1,5 +1,6 @@
 //! Owns what comes in as code: the definition of a class or a JSON file, in one form, with the place that problems are told of.
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
 use crate::codegen::{ClassKind, FoundClass, ReadError, Target, unknown};
@@ -11,6 +12,9 @@ const DEPTH: usize = 64;
 
 /// What a JSON file with `meta` may have beside it.
 const MEMBERS: [&str; 6] = ["meta", "graph", "agents", "definition", "state_schema", "metadata"];
+
+/// So many agents come along with a workflow: all of them are written at once.
+const MOST_AGENTS: usize = 500;
 
 /// So many unknown keys are told of at once.
 const MOST_TOLD: usize = 20;
@@ -116,6 +120,7 @@ impl Incoming {
         }
         match self.definition.get("agents") {
             None | Some(Value::Null) => {}
+            Some(Value::Object(agents)) if agents.len() > MOST_AGENTS => problems.push(format!("it has more than {MOST_AGENTS} agents")),
             Some(Value::Object(agents)) if agents.values().all(Value::is_object) => {}
             Some(_) => problems.push("agents must map slugs to objects".to_owned()),
         }
@@ -141,13 +146,8 @@ impl Incoming {
     pub(super) fn needed(&self) -> Vec<String> {
         let brought = self.definition.get("agents").and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned();
         let referred = self.definition.get("graph").into_iter().flat_map(references).map(str::to_owned);
-        let mut slugs: Vec<String> = Vec::new();
-        for slug in self.named.iter().cloned().chain(brought).chain(referred) {
-            if !slugs.contains(&slug) {
-                slugs.push(slug);
-            }
-        }
-        slugs
+        let slugs: IndexSet<String> = self.named.iter().cloned().chain(brought).chain(referred).collect();
+        slugs.into_iter().collect()
     }
 
     /// What is stored of it, without its slug.

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::model::prices::PriceTable;
 use crate::model::secret;
 use crate::secrets::Secrets;
+use crate::studio::facade::price_file;
 use crate::store::upkeep::health;
 
 /// Definitions that are read at once.
@@ -58,7 +59,7 @@ fn templates(config: &Config, found: &mut Diagnosis) {
 /// A table of prices in another currency counts for nothing.
 pub(super) fn prices(studio: &Studio, found: &mut Diagnosis) {
     let usage = &studio.config().usage;
-    let file = usage.prices_path.as_ref().and_then(|path| std::fs::read_to_string(path).ok()).and_then(|text| serde_json::from_str(&text).ok());
+    let file = usage.prices_path.as_ref().and_then(|path| price_file(path).ok());
     let own = [("usage.prices", usage.prices.clone()), ("usage.prices_path", file)];
     let mut other = false;
     for (key, table) in own.iter().filter_map(|(key, table)| Some((key, PriceTable::parse(table.as_ref()?).ok()?))) {

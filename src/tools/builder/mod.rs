@@ -1,5 +1,7 @@
 //! Owns the builder tool: a JavaScript function that people write, run apart from everything else.
 
+#[cfg(all(feature = "fuzzing", feature = "script"))]
+pub mod fuzzing;
 #[cfg(feature = "script")]
 mod places;
 #[cfg(feature = "script")]

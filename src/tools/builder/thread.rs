@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::places::{Place, Places, Watch};
 use super::sandbox::{self, Failed, Limit};
+use crate::json::{self, Unread};
 use crate::tools::{Tool, ToolInvocation, ToolReply};
 
 /// How long a call waits for a place.
@@ -61,7 +62,7 @@ impl Script {
         let Ok(answer) = tokio::time::timeout(self.limit + GRACE, &mut work.answer).await else { return self.late() };
         work.watch = None;
         match answer {
-            Ok(Ok(json)) => serde_json::from_str(&json).map_or_else(|_| unreadable(), |value: Value| ToolReply::value(&value)),
+            Ok(Ok(json)) => reply(&json),
             Ok(Err(Failed::Late)) => self.late(),
             Ok(Err(Failed::Threw(text))) => ToolReply::error(text),
             Err(_) => ToolReply::error("the script was stopped by a fault of the studio"),
@@ -87,8 +88,13 @@ impl Script {
     }
 }
 
-fn unreadable() -> ToolReply {
-    ToolReply::error("the result is nested too deeply to be read")
+/// The answer that a script's JSON is.
+pub(super) fn reply(json: &str) -> ToolReply {
+    match json::read::<Value>(json.as_bytes()) {
+        Ok(value) => ToolReply::value(&value),
+        Err(Unread::Heavy) => ToolReply::error("the result has too many values; return fewer of them, or one text"),
+        Err(Unread::Wrong(_)) => ToolReply::error("the result is nested too deeply to be read"),
+    }
 }
 
 impl Tool for Script {

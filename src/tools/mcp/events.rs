@@ -9,7 +9,8 @@ use tokio::sync::{mpsc, watch};
 use super::authorization::TOKENS;
 use super::server::Address;
 use super::web::{self, Trouble};
-use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use super::wire::{self, Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use crate::json;
 use crate::providers::sse::Events;
 use crate::tools::guard::Guard;
 
@@ -90,7 +91,11 @@ async fn read(response: reqwest::Response, url: Url, place: watch::Sender<Option
                     Some(target) => drop(place.send(Some(target))),
                     None => return,
                 }
-            } else if let Ok(message) = serde_json::from_str(&event.data)
+                continue;
+            }
+            let read = json::read(event.data.as_bytes());
+            let message = read.map_or_else(|problem| wire::unreadable(event.data.as_bytes(), &problem), Some);
+            if let Some(message) = message
                 && incoming.send(message).await.is_err()
             {
                 return;

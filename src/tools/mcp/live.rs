@@ -184,7 +184,7 @@ impl Live {
                 CallError::Unreached(text) | CallError::Forgotten(text) | CallError::Lost(text) | CallError::Refused(text) => text,
             })?;
             ttl = page.ttl_ms.map(Duration::from_millis);
-            tools.extend(page.tools.into_iter().map(|tool| lent(tool, |text| self.ready.masked(text))));
+            tools.extend(page.tools.into_iter().take(TOOLS).map(|tool| lent(tool, |text| self.ready.masked(text))));
             cursor = page.next_cursor.filter(|_| tools.len() < TOOLS);
             if cursor.is_none() {
                 break;

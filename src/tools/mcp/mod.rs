@@ -8,6 +8,8 @@ mod elicitation;
 #[cfg(not(unix))]
 mod elsewhere;
 mod events;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod link;
 mod links;
 mod live;

@@ -4,24 +4,26 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ErrorData, ServerJsonRpcMessage};
+use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, watch};
 
 use super::process::Process;
 use super::server::Program;
-use super::wire::{Broken, Ends, MESSAGE_LIMIT, Outgoing, Wire};
-use crate::sync::Mutex;
+use super::wire::{self, Broken, EDGE, Ends, MESSAGE_LIMIT, Outgoing, Wire};
+use crate::json;
 use crate::secrets::masking;
+use crate::sync::Mutex;
 
 /// How much of a program's last words is told, how much is kept until secrets are masked in it, and how long they are waited for
 /// once it has ended.
 const WORDS: usize = 2048;
 const KEPT: usize = 4 * WORDS;
 const WORDS_COME: Duration = Duration::from_secs(1);
-/// The beginning and the end of a message that is too long, where its id is looked for.
-const EDGE: usize = 256;
+/// Messages of one line.
+const BATCH: usize = 1024;
 
 /// The end of what a program wrote to its error channel.
 #[derive(Clone, Debug)]
@@ -142,19 +144,21 @@ async fn read(output: pipe::Receiver, incoming: mpsc::Sender<ServerJsonRpcMessag
                 return;
             }
         }
+        // A buffer may hold very many lines that are no messages.
+        tokio::task::consume_budget().await;
     }
 }
 
 /// A line while it comes. Of one that is too long only the edges are kept.
 #[derive(Default)]
-struct Line {
+pub(super) struct Line {
     bytes: Vec<u8>,
     tail: Vec<u8>,
     long: bool,
 }
 
 impl Line {
-    fn add(&mut self, bytes: &[u8]) {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
         if !self.long && self.bytes.len() + bytes.len() <= MESSAGE_LIMIT {
             return self.bytes.extend_from_slice(bytes);
         }
@@ -169,45 +173,41 @@ impl Line {
     }
 
     /// The messages of the line; what is no message is nothing.
-    fn take(&mut self) -> Vec<ServerJsonRpcMessage> {
+    pub(super) fn take(&mut self) -> Vec<ServerJsonRpcMessage> {
         let Self { bytes, tail, long } = std::mem::take(self);
         if long {
             let text = format!("the answer is longer than {} MiB and was not read", MESSAGE_LIMIT >> 20);
             let error = |id| ServerJsonRpcMessage::error(ErrorData::internal_error(text.clone(), None), Some(id));
-            return id_at_edge(&bytes, &tail).map(error).into_iter().collect();
+            return wire::id_at_edge(&bytes, &tail).map(error).into_iter().collect();
         }
         let line = bytes.trim_ascii();
-        if line.starts_with(b"[") {
-            return serde_json::from_slice(line).unwrap_or_default();
-        }
-        match serde_json::from_slice(line) {
-            Ok(message) => vec![message],
-            Err(problem) => unreadable(line, &problem).into_iter().collect(),
+        match line.first() {
+            Some(b'[') => batch(line),
+            Some(b'{') => match json::read(line) {
+                Ok(message) => vec![message],
+                Err(problem) => wire::unreadable(line, &problem).into_iter().collect(),
+            },
+            Some(_) | None => Vec::new(),
         }
     }
 }
 
-/// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
-fn unreadable(line: &[u8], problem: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
-    let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
-    let text = format!("the answer could not be read: {problem}");
-    Some(ServerJsonRpcMessage::error(ErrorData::internal_error(text, None), Some(id)))
-}
-
-/// The id of an answer whose middle was not kept.
-fn id_at_edge(head: &[u8], tail: &[u8]) -> Option<RequestId> {
-    let number = |pattern: &str, bytes: &[u8]| -> Option<RequestId> {
-        let found = regex::Regex::new(pattern).ok()?.captures(&String::from_utf8_lossy(bytes))?.get(1)?.as_str().parse().ok()?;
-        Some(RequestId::Number(found))
-    };
-    let version = r#""jsonrpc"\s*:\s*"2\.0""#;
-    number(&format!(r#"^\s*\{{\s*(?:{version}\s*,\s*)?"id"\s*:\s*(\d+)\s*,"#), head)
-        .or_else(|| number(&format!(r#","id"\s*:\s*(\d+)\s*(?:,\s*{version}\s*)?\}}\s*$"#), tail))
-        .or_else(|| number(&format!(r#",{version}\s*,\s*"id"\s*:\s*(\d+)\s*\}}\s*$"#), tail))
+/// The messages of a batch; one of which any is no message, or that has too many, is nothing.
+fn batch(line: &[u8]) -> Vec<ServerJsonRpcMessage> {
+    if json::measure(line).bytes > json::MOST {
+        return Vec::new();
+    }
+    let several: Vec<&RawValue> = serde_json::from_slice(line).unwrap_or_default();
+    if several.len() > BATCH {
+        return Vec::new();
+    }
+    several.into_iter().map(|one| serde_json::from_str(one.get())).collect::<Result<_, _>>().unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::RequestId;
+
     use super::*;
 
     fn taken(line: &str) -> Vec<ServerJsonRpcMessage> {
@@ -233,6 +233,29 @@ mod tests {
         let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
         assert_eq!(taken(&format!("[{answer},{answer}]")).len(), 2);
         assert_eq!(taken(&format!("{answer}\r")).len(), 1);
+    }
+
+    #[test]
+    fn an_answer_of_too_many_values_fails_its_own_call() {
+        let many = "0,".repeat(2 << 20);
+        assert_eq!(error_id(&format!(r#"{{"jsonrpc":"2.0","id":7,"result":{{"a":[{many}0]}}}}"#)), Some(RequestId::Number(7)));
+        let message = r#"{"jsonrpc":"2.0","method":"x"}"#;
+        assert!(taken(&format!("[{}{message}]", format!("{message},").repeat(BATCH))).is_empty());
+        assert!(taken(&format!("[{}]", "0,".repeat(4 << 20))).is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_lines_that_are_no_messages_keeps_nobody_waiting() {
+        let (sender, receiver) = pipe::pipe().expect("a pipe");
+        let (incoming, _messages) = mpsc::channel(1);
+        let flood = tokio::task::spawn_blocking(move || {
+            let mut out = std::fs::File::from(sender.into_blocking_fd().expect("a pipe"));
+            ["\n", "x\n", "{\n"].iter().for_each(|line| drop(std::io::Write::write_all(&mut out, line.repeat(200_000).as_bytes())));
+        });
+        let begun = std::time::Instant::now();
+        read(receiver, incoming).await;
+        flood.await.expect("no panic");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     #[test]

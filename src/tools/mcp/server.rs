@@ -162,7 +162,7 @@ impl Server {
         Ok(Ready { slug: self.slug.clone(), way, print, tenant, timeout, hidden: lookup.hidden, elicitation })
     }
 
-    fn may_start(&self, config: &Config) -> Result<(), Fault> {
+    pub(super) fn may_start(&self, config: &Config) -> Result<(), Fault> {
         if !self.own && !config.mcp.stdio_allowlist.contains(&self.command) {
             let text = format!("may not start `{}`: it is not on the list `mcp.stdio_allowlist`", self.command);
             return Err(unavailable(&self.slug, &text));

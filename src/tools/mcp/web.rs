@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt as _};
 use http::{HeaderName, HeaderValue};
 use reqwest::Url;
 use reqwest::redirect::{Attempt, Policy};
@@ -20,7 +21,8 @@ use super::authorization::{Authorization, TOKENS};
 use super::elicitation::Elicitation;
 use super::server::Address;
 use super::server_call;
-use super::wire::{Broken, MESSAGE_LIMIT};
+use super::wire::{self, Broken, MESSAGE_LIMIT};
+use crate::json;
 use crate::providers::outbound;
 use crate::tools::guard::{self, Guard};
 
@@ -136,6 +138,27 @@ fn failure(problem: StreamableHttpError<reqwest::Error>) -> Failure {
     }
 }
 
+/// Events of which none has more values than are read.
+fn light<E>(events: impl Stream<Item = Result<Sse, E>>) -> impl Stream<Item = Result<Sse, E>> {
+    events.map(|event| {
+        event.map(|mut event| {
+            if let Some(data) = event.data.take_if(|data| json::measure(data.as_bytes()).bytes > json::MOST) {
+                let told = wire::unreadable(data.as_bytes(), &json::Unread::Heavy);
+                event.data = told.and_then(|told| serde_json::to_string(&told).ok());
+            }
+            event
+        })
+    })
+}
+
+/// The same for the events of an answer.
+fn lightened(answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
+    if let StreamableHttpPostResponse::Sse(events, session) = answer {
+        return StreamableHttpPostResponse::Sse(light(events).boxed(), session);
+    }
+    answer
+}
+
 /// A refusal that names no request, such as that of a session from before a restart, is the answer to the request that brought it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is the protocol library's, which adds to it")]
 fn answering(asked: Option<RequestId>, answer: StreamableHttpPostResponse) -> StreamableHttpPostResponse {
@@ -212,7 +235,7 @@ impl StreamableHttpClient for Fetch {
             let (uri, message, session, headers) = (Arc::clone(&uri), message.clone(), session.clone(), headers.clone());
             self.client.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit)
         });
-        posted.await.map(|answer| self.elicitation.watched(call, answering(asked, answer)))
+        posted.await.map(|answer| self.elicitation.watched(call, lightened(answering(asked, answer))))
     }
 
     async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Result<(), Failure> {
@@ -244,7 +267,7 @@ impl StreamableHttpClient for Fetch {
             let (uri, session, last, headers) = (Arc::clone(&uri), session.clone(), last.clone(), headers.clone());
             self.client.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit)
         });
-        opened.await
+        opened.await.map(|events| light(events).boxed())
     }
 }
 

@@ -1,14 +1,20 @@
 //! Owns the wire between the protocol and whatever carries it: whole messages out, whole messages in, an end.
 
+use std::sync::LazyLock;
+
 use futures_util::future::BoxFuture;
 use rmcp::RoleClient;
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::json;
+
 /// One message may measure this much.
 pub(super) const MESSAGE_LIMIT: usize = 8 << 20;
+/// The beginning and the end of a message that was not read, where its id is looked for.
+pub(super) const EDGE: usize = 256;
 /// Messages that wait for a reader.
 const WAITING: usize = 32;
 
@@ -87,4 +93,30 @@ impl Transport<RoleClient> for Wire {
         self.tasks.shutdown().await;
         Ok(())
     }
+}
+
+/// What the caller of an answer that cannot be read is told, such as one that is nested too deeply, instead of being left waiting.
+pub(super) fn unreadable(line: &[u8], problem: &json::Unread) -> Option<ServerJsonRpcMessage> {
+    let id = id_at_edge(&line[..line.len().min(EDGE)], &line[line.len().saturating_sub(EDGE)..])?;
+    let text = format!("the answer could not be read: {problem}");
+    Some(ServerJsonRpcMessage::error(ErrorData::internal_error(text, None), Some(id)))
+}
+
+/// The id of an answer whose middle was not kept.
+pub(super) fn id_at_edge(head: &[u8], tail: &[u8]) -> Option<RequestId> {
+    static PATTERNS: LazyLock<[Option<regex::Regex>; 3]> = LazyLock::new(|| {
+        let version = r#""jsonrpc"\s*:\s*"2\.0""#;
+        [
+            format!(r#"^\s*\{{\s*(?:{version}\s*,\s*)?"id"\s*:\s*(\d+)\s*,"#),
+            format!(r#","id"\s*:\s*(\d+)\s*(?:,\s*{version}\s*)?\}}\s*$"#),
+            format!(r#",{version}\s*,\s*"id"\s*:\s*(\d+)\s*\}}\s*$"#),
+        ]
+        .map(|pattern| regex::Regex::new(&pattern).ok())
+    });
+    let number = |pattern: &Option<regex::Regex>, bytes: &[u8]| -> Option<RequestId> {
+        let found = pattern.as_ref()?.captures(&String::from_utf8_lossy(bytes))?.get(1)?.as_str().parse().ok()?;
+        Some(RequestId::Number(found))
+    };
+    let [first, last, last_behind] = &*PATTERNS;
+    number(first, head).or_else(|| number(last, tail)).or_else(|| number(last_behind, tail))
 }

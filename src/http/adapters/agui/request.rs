@@ -1,5 +1,7 @@
 //! Owns what an AG-UI client posts: `RunAgentInput`, or a resume body of the studio's own routes.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
@@ -49,7 +51,8 @@ fn interrupts(body: &Map<String, Value>) -> Result<Vec<Interrupt>> {
         Ok(Interrupt { pause: pause.to_owned(), payload })
     };
     let found: Vec<Interrupt> = objects(body, "resume")?.into_iter().enumerate().map(read).collect::<Result<_>>()?;
-    let twice = found.iter().enumerate().find(|(at, one)| found[..*at].iter().any(|other| other.pause == one.pause));
+    let mut seen = HashSet::with_capacity(found.len());
+    let twice = found.iter().enumerate().find(|(_, one)| !seen.insert(one.pause.as_str()));
     match twice {
         Some((at, _)) => Err(Error::field(&format!("resume.{at}.interruptId"), format!("resume.{at}.interruptId is listed twice"))),
         None => Ok(found),
