@@ -21,6 +21,8 @@ const PAUSE = 800;
 const AGAIN = 4000;
 /** A page of this tab that was just left may still send its last change. */
 const LEAVING = 400;
+/** How many texts are told from another hand's when the line takes every answer. */
+const UNHEARD = 8;
 
 const passing = (status: number): boolean => status === 0 || [401, 419, 429, 502, 503, 504].includes(status);
 const unsent = (s: EditorState): boolean => s.save === 'dirty' || s.save === 'failed';
@@ -32,6 +34,8 @@ export class DocumentSession {
   private writer: Writer | null = null;
   private writing = false;
   private kept = true;
+  /** What was sent since an answer was heard last. */
+  private unheard: Graph[] = [];
   private timer = 0;
   private historyTimer = 0;
   /** The state as it was left; from then on this session's own. */
@@ -203,6 +207,7 @@ export class DocumentSession {
     const known =
       journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
     const { selection, edgeSelection } = this.state();
+    this.unheard = mine?.unheard ?? [];
     const graph = tidy(mine ? mine.graph : (draft?.graph ?? workflow.graph));
     this.put({
       workflow,
@@ -260,6 +265,7 @@ export class DocumentSession {
     const { workflow, draftRevision } = this.state();
     if (!workflow) return true;
     this.put({ save: 'saving' });
+    this.unheard = [...this.unheard.filter((g) => g !== graph), graph].slice(-UNHEARD);
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
@@ -267,6 +273,7 @@ export class DocumentSession {
       return true;
     } catch (error) {
       const met = await this.met(error, graph);
+      if (met === 'older') return this.store(graph);
       if (met) return met === 'agreed';
       this.put({ save: 'failed' });
       if (isProblem(error) && passing(error.status) && this.here) this.schedule(Math.max(error.retryAfter ?? 0, AGAIN));
@@ -276,6 +283,7 @@ export class DocumentSession {
 
   /** The server has this graph as the draft. */
   private stored(draft: Pick<Draft, 'draft_revision' | 'based_on_revision'>, graph: Graph): void {
+    this.unheard = [];
     const moved = this.state().graph !== graph;
     this.put({
       draftRevision: draft.draft_revision,
@@ -322,15 +330,16 @@ export class DocumentSession {
   }
 
   /** Shows what another hand made of the draft beside one's own; nothing when something else was refused. */
-  private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'refused' | null> {
+  private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'older' | 'refused' | null> {
     const { workflow, draftRevision } = this.state();
     if (!workflow || !isConflict(error)) return null;
     const theirs = await leftBy(workflow.id, error, { draft: draftRevision, version: workflow.revision });
     const revision = theirs?.draft_revision ?? null;
-    // The same text came before, from a tab that could not hear the answer any more.
-    if (sent && theirs && revision !== null && revision !== draftRevision && same(theirs.graph, sent)) {
-      this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, sent);
-      return 'agreed';
+    // It came before, and the answer was not heard: this text, or one that was sent earlier.
+    if (sent && theirs && revision !== null && revision !== draftRevision) {
+      const mine = [sent, ...this.unheard].find((g) => same(theirs.graph, g));
+      if (mine) this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, mine);
+      if (mine) return mine === sent ? 'agreed' : 'older';
     }
     if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });
     else {
@@ -346,7 +355,7 @@ export class DocumentSession {
     clearTimeout(this.historyTimer);
     if (this.here) this.historyTimer = window.setTimeout(() => this.keepHistory(), PAUSE);
     const { graph, draftRevision, basedOn } = s;
-    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow }).then((kept) => {
+    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow, unheard: this.unheard }).then((kept) => {
       this.kept = kept;
     });
     if (!this.here) void this.journal.writeHistory(s.history);

@@ -132,7 +132,7 @@ async function reopened(walk, context) {
   for (const flow of walk.world.flows.filter((f) => f.touched)) {
     const tab = { n: 'new', page: await context.newPage() };
     tab.page.setDefaultTimeout(2000);
-    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`);
+    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { waitUntil: 'commit', timeout: 60_000 });
     const wrong = await soon(async () => {
       const now = await shown(tab);
       if (!now.ready) return `${flow.mark} does not open`;

@@ -11,6 +11,7 @@ import { plan, play, shrink } from './walk.mjs';
 
 const { env } = process;
 const program = env.PROGRAM ?? new URL('../../../target/debug/examples/axum', import.meta.url).pathname;
+process.setMaxListeners(0);
 const LENGTH = Number(env.LENGTH ?? 100);
 const most = env.STEPS ? Number(env.STEPS) : Infinity;
 const until = Date.now() + (env.SECONDS ? Number(env.SECONDS) : env.STEPS ? 1e9 : env.SEED ? 0 : 180) * 1000;
