@@ -265,7 +265,7 @@ export class DocumentSession {
     const { workflow, draftRevision } = this.state();
     if (!workflow) return true;
     this.put({ save: 'saving' });
-    this.unheard = [...this.unheard.filter((g) => g !== graph), graph].slice(-UNHEARD);
+    this.sends(graph);
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
@@ -279,6 +279,10 @@ export class DocumentSession {
       if (isProblem(error) && passing(error.status) && this.here) this.schedule(Math.max(error.retryAfter ?? 0, AGAIN));
       throw error;
     }
+  }
+
+  private sends(graph: Graph): void {
+    this.unheard = [...this.unheard.filter((g) => g !== graph), graph].slice(-UNHEARD);
   }
 
   /** The server has this graph as the draft. */
@@ -305,28 +309,37 @@ export class DocumentSession {
 
   private async version(workflow: Workflow, graph: Graph): Promise<Saved> {
     const { draftRevision, seen } = this.state();
+    this.sends(graph);
     try {
       const answer = await saveDraft(workflow.id, draftRevision, seen);
-      const moved = this.state().graph !== graph;
-      this.put({
-        workflow: { ...workflow, ...answer },
-        draftRevision: null,
-        seen: null,
-        basedOn: answer.revision,
-        hasDraft: false,
-        save: moved ? 'dirty' : 'clean',
-        savedAt: null,
-      });
-      this.keep(moved);
-      if (moved && this.here) this.schedule(PAUSE);
-      refresh('/api/workflows');
+      this.versioned({ ...workflow, ...answer }, graph);
       return { ok: true };
     } catch (error) {
-      if (await this.met(error)) return { ok: false, conflict: true };
+      const met = await this.met(error);
+      if (met === 'refused') return { ok: false, conflict: true };
+      if (met) return { ok: true };
       if (isProblem(error) && error.code === 'graph_invalid')
         return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
       throw error;
     }
+  }
+
+  /** The server has this graph as the newest version, and no draft. */
+  private versioned(workflow: Workflow, graph: Graph): void {
+    const moved = this.state().graph !== graph;
+    this.unheard = [];
+    this.put({
+      workflow,
+      draftRevision: null,
+      seen: null,
+      basedOn: workflow.revision,
+      hasDraft: false,
+      save: moved ? 'dirty' : 'clean',
+      savedAt: null,
+    });
+    this.keep(moved);
+    if (moved && this.here) this.schedule(PAUSE);
+    refresh('/api/workflows');
   }
 
   /** Shows what another hand made of the draft beside one's own; nothing when something else was refused. */
@@ -335,6 +348,12 @@ export class DocumentSession {
     if (!workflow || !isConflict(error)) return null;
     const theirs = await leftBy(workflow.id, error, { draft: draftRevision, version: workflow.revision });
     const revision = theirs?.draft_revision ?? null;
+    const saved = theirs && revision === null && this.unheard.find((g) => same(theirs.graph, g));
+    if (saved) {
+      const { graph, updated_at } = theirs;
+      this.versioned({ ...workflow, graph, updated_at, revision: theirs.based_on_revision }, saved);
+      return this.state().save === 'clean' ? 'agreed' : 'older';
+    }
     // It came before, and the answer was not heard: this text, or one that was sent earlier.
     if (sent && theirs && revision !== null && revision !== draftRevision) {
       const mine = [sent, ...this.unheard].find((g) => same(theirs.graph, g));
