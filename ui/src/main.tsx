@@ -11,11 +11,13 @@ import { queries } from './api/queries';
 import { mount } from './api/root';
 import { chosenLocale, loadLocale } from './i18n';
 import { startSignIn } from './api/sign-in';
-import { leave } from './parts/unsaved';
+import { askOnBack, leave } from './parts/unsaved';
 import { startTheme } from './shell/theme';
 
 startTheme();
 startSignIn();
+// Before the router listens.
+askOnBack();
 // A tab that was open over an update asks for parts that are gone.
 window.addEventListener('vite:preloadError', () => tellConnection({ updated: true }));
 // The page's address changes while the page stays, and with it what a relative address means.

@@ -8,6 +8,8 @@ export interface Kept {
   draftRevision: number | null;
   basedOn: number;
   unsent: boolean;
+  /** Sent, and the answer not heard: the server may have it as the draft all the same. */
+  unheard?: Graph[];
   at: number;
 }
 /** The history is of exactly one graph; of another it would take back what was never done. */

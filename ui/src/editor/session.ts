@@ -21,6 +21,8 @@ const PAUSE = 800;
 const AGAIN = 4000;
 /** A page of this tab that was just left may still send its last change. */
 const LEAVING = 400;
+/** How many texts are told from another hand's when the line takes every answer. */
+const UNHEARD = 8;
 
 const passing = (status: number): boolean => status === 0 || [401, 419, 429, 502, 503, 504].includes(status);
 const unsent = (s: EditorState): boolean => s.save === 'dirty' || s.save === 'failed';
@@ -32,6 +34,8 @@ export class DocumentSession {
   private writer: Writer | null = null;
   private writing = false;
   private kept = true;
+  /** What was sent since an answer was heard last. */
+  private unheard: Graph[] = [];
   private timer = 0;
   private historyTimer = 0;
   /** The state as it was left; from then on this session's own. */
@@ -203,6 +207,7 @@ export class DocumentSession {
     const known =
       journal && !journal.unsent && journal.draftRevision === (draft?.draft_revision ?? null) && journal.basedOn === workflow.revision;
     const { selection, edgeSelection } = this.state();
+    this.unheard = mine?.unheard ?? [];
     const graph = tidy(mine ? mine.graph : (draft?.graph ?? workflow.graph));
     this.put({
       workflow,
@@ -260,6 +265,7 @@ export class DocumentSession {
     const { workflow, draftRevision } = this.state();
     if (!workflow) return true;
     this.put({ save: 'saving' });
+    this.sends(graph);
     try {
       const answer = await storeDraft(workflow.id, graph, draftRevision);
       if (draftRevision === null) await this.begun(workflow, answer.based_on_revision);
@@ -267,6 +273,7 @@ export class DocumentSession {
       return true;
     } catch (error) {
       const met = await this.met(error, graph);
+      if (met === 'older') return this.store(graph);
       if (met) return met === 'agreed';
       this.put({ save: 'failed' });
       if (isProblem(error) && passing(error.status) && this.here) this.schedule(Math.max(error.retryAfter ?? 0, AGAIN));
@@ -274,8 +281,13 @@ export class DocumentSession {
     }
   }
 
+  private sends(graph: Graph): void {
+    this.unheard = [...this.unheard.filter((g) => g !== graph), graph].slice(-UNHEARD);
+  }
+
   /** The server has this graph as the draft. */
   private stored(draft: Pick<Draft, 'draft_revision' | 'based_on_revision'>, graph: Graph): void {
+    this.unheard = [];
     const moved = this.state().graph !== graph;
     this.put({
       draftRevision: draft.draft_revision,
@@ -297,40 +309,56 @@ export class DocumentSession {
 
   private async version(workflow: Workflow, graph: Graph): Promise<Saved> {
     const { draftRevision, seen } = this.state();
+    this.sends(graph);
     try {
       const answer = await saveDraft(workflow.id, draftRevision, seen);
-      const moved = this.state().graph !== graph;
-      this.put({
-        workflow: { ...workflow, ...answer },
-        draftRevision: null,
-        seen: null,
-        basedOn: answer.revision,
-        hasDraft: false,
-        save: moved ? 'dirty' : 'clean',
-        savedAt: null,
-      });
-      this.keep(moved);
-      if (moved && this.here) this.schedule(PAUSE);
-      refresh('/api/workflows');
+      this.versioned({ ...workflow, ...answer }, graph);
       return { ok: true };
     } catch (error) {
-      if (await this.met(error)) return { ok: false, conflict: true };
+      const met = await this.met(error);
+      if (met === 'refused') return { ok: false, conflict: true };
+      if (met) return { ok: true };
       if (isProblem(error) && error.code === 'graph_invalid')
         return { ok: false, issues: (error.body.issues as Issue[]) ?? [], message: error.message };
       throw error;
     }
   }
 
+  /** The server has this graph as the newest version, and no draft. */
+  private versioned(workflow: Workflow, graph: Graph): void {
+    const moved = this.state().graph !== graph;
+    this.unheard = [];
+    this.put({
+      workflow,
+      draftRevision: null,
+      seen: null,
+      basedOn: workflow.revision,
+      hasDraft: false,
+      save: moved ? 'dirty' : 'clean',
+      savedAt: null,
+    });
+    this.keep(moved);
+    if (moved && this.here) this.schedule(PAUSE);
+    refresh('/api/workflows');
+  }
+
   /** Shows what another hand made of the draft beside one's own; nothing when something else was refused. */
-  private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'refused' | null> {
+  private async met(error: unknown, sent?: Graph): Promise<'agreed' | 'older' | 'refused' | null> {
     const { workflow, draftRevision } = this.state();
     if (!workflow || !isConflict(error)) return null;
     const theirs = await leftBy(workflow.id, error, { draft: draftRevision, version: workflow.revision });
     const revision = theirs?.draft_revision ?? null;
-    // The same text came before, from a tab that could not hear the answer any more.
-    if (sent && theirs && revision !== null && revision !== draftRevision && same(theirs.graph, sent)) {
-      this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, sent);
-      return 'agreed';
+    const saved = theirs && revision === null && this.unheard.find((g) => same(theirs.graph, g));
+    if (saved) {
+      const { graph, updated_at } = theirs;
+      this.versioned({ ...workflow, graph, updated_at, revision: theirs.based_on_revision }, saved);
+      return this.state().save === 'clean' ? 'agreed' : 'older';
+    }
+    // It came before, and the answer was not heard: this text, or one that was sent earlier.
+    if (sent && theirs && revision !== null && revision !== draftRevision) {
+      const mine = [sent, ...this.unheard].find((g) => same(theirs.graph, g));
+      if (mine) this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, mine);
+      if (mine) return mine === sent ? 'agreed' : 'older';
     }
     if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });
     else {
@@ -346,7 +374,7 @@ export class DocumentSession {
     clearTimeout(this.historyTimer);
     if (this.here) this.historyTimer = window.setTimeout(() => this.keepHistory(), PAUSE);
     const { graph, draftRevision, basedOn } = s;
-    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow }).then((kept) => {
+    void this.journal.write({ graph, draftRevision, basedOn, unsent: unsentNow, unheard: this.unheard }).then((kept) => {
       this.kept = kept;
     });
     if (!this.here) void this.journal.writeHistory(s.history);

@@ -30,3 +30,38 @@ export function leave(go: () => void): void {
   if (useLeaving.getState().shown.some((dirty) => dirty())) useLeaving.setState({ go });
   else go();
 }
+
+/** The browser's own Back and Forward ask as links do: the page is returned to, then asked, then left by as many entries. */
+export function askOnBack(): void {
+  // Where a browser does not tell the entry it is at, nothing is asked; what is typed is there again when one comes back.
+  const here = (): { path: string; entry: number } => ({ path: location.pathname, entry: window.navigation?.currentEntry?.index ?? 0 });
+  let at = here();
+  let wanted: number | null = null;
+  let going = false;
+  const moved = (): void => {
+    at = here();
+  };
+  window.addEventListener('pushState', moved);
+  window.addEventListener('replaceState', moved);
+  window.addEventListener('popstate', (event) => {
+    const to = here();
+    const by = to.entry - at.entry;
+    const asks = !going && by !== 0 && to.path !== at.path && useLeaving.getState().shown.some((dirty) => dirty());
+    if (wanted === null && !asks) {
+      going = false;
+      at = to;
+      return;
+    }
+    // The pages do not hear that they were away.
+    event.stopImmediatePropagation();
+    const far = (wanted ??= by);
+    if (by !== 0) return history.go(-by);
+    wanted = null;
+    useLeaving.setState({
+      go: () => {
+        going = true;
+        history.go(far);
+      },
+    });
+  });
+}

@@ -251,6 +251,54 @@ describe('the document of a page', () => {
     expect([conflict, save, draftRevision]).toEqual([null, 'saved', 4]);
   });
 
+  it.each(['open', 'opened again'])('does not conflict with an earlier text of its own whose answer was not heard (%s)', async (how) => {
+    const session = await open('A');
+    const inner = server as unknown as { answer(a: Asked): Promise<Response> };
+    let deaf = true;
+    server.on('PUT', /draft/, async (asked) => {
+      const answer = await inner.answer(asked);
+      return deaf ? offline() : answer;
+    });
+    move(10);
+    await pass(900);
+    expect([useEditor.getState().save, at(server.all.A?.draft?.graph)]).toEqual(['failed', 10]);
+    move(20);
+    deaf = false;
+    if (how === 'opened again') {
+      server.on('PUT', /draft/, offline);
+      session.dispose();
+      await pass(10);
+      server.on('PUT', /draft/, (asked) => inner.answer(asked));
+      await open('A');
+    }
+    await pass(5000);
+    const { conflict, save } = useEditor.getState();
+    expect([shown(), conflict, save, at(server.all.A?.draft?.graph)]).toEqual([20, null, 'saved', 20]);
+  });
+
+  it.each(['saved again', 'edited'])('does not conflict with its own version whose answer was not heard (%s)', async (how) => {
+    const session = await open('A');
+    const inner = server as unknown as { answer(a: Asked): Promise<Response> };
+    let deaf = true;
+    server.on('POST', /save/, async (asked) => {
+      const answer = await inner.answer(asked);
+      return deaf ? offline() : answer;
+    });
+    move(10);
+    await expect(session.saveVersion()).rejects.toBeDefined();
+    deaf = false;
+    expect([at(server.all.A?.workflow.graph), server.all.A?.draft]).toEqual([10, null]);
+    if (how === 'edited') {
+      move(20);
+      await pass(2000);
+      expect(at(server.all.A?.draft?.graph)).toBe(20);
+    }
+    expect(await session.saveVersion()).toEqual({ ok: true });
+    const { conflict, save, workflow } = useEditor.getState();
+    expect([shown(), conflict, save, at(server.all.A?.workflow.graph)]).toEqual([how === 'edited' ? 20 : 10, null, 'clean', shown()]);
+    expect(workflow?.revision).toBe(how === 'edited' ? 3 : 2);
+  });
+
   it('that was begun on an older version does not go over a newer one unseen', async () => {
     const session = await open('A');
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };

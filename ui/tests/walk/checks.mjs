@@ -132,7 +132,13 @@ async function reopened(walk, context) {
   for (const flow of walk.world.flows.filter((f) => f.touched)) {
     const tab = { n: 'new', page: await context.newPage() };
     tab.page.setDefaultTimeout(2000);
-    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`);
+    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { timeout: 60_000 });
+    // How long that takes is the machine's matter; a page that cannot is told of below.
+    await tab.page
+      .locator('.react-flow__node, dialog[open]')
+      .first()
+      .waitFor({ timeout: 30_000 })
+      .catch(() => undefined);
     const wrong = await soon(async () => {
       const now = await shown(tab);
       if (!now.ready) return `${flow.mark} does not open`;

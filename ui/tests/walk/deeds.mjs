@@ -223,8 +223,10 @@ async function type(walk, tab, [a]) {
   const field = formField(tab, at.kind);
   at.form.dirty = true;
   if (a < 0.5) {
-    at.form.may = [value + word];
+    // On a slow machine it may come to nothing.
+    at.form.may = [value, value + word];
     await field.fill(value + word);
+    at.form.may = [value + word];
   } else {
     await field.focus();
     await tab.page.keyboard.press('Control+End');
@@ -249,6 +251,7 @@ async function theirs(walk, tab, [a]) {
   const key = kind === 'agents' ? 'instructions' : 'description';
   if (!form.dirty) form.may = [...form.may, value];
   form.theirs = value;
+  form.theirsAt = Date.now();
   await walk.world.api(`/api/${kind}/${form.id}`, { method: 'PATCH', body: JSON.stringify({ [key]: value }) });
   return `${kind} changed by somebody else`;
 }

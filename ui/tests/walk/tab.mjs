@@ -85,7 +85,11 @@ async function answered(tab, world, response, finding) {
     const value = put[1] === 'agents' ? sent.instructions : sent.description;
     if (form) {
       form.stored = value;
-      if (form.may.length === 1 && form.may[0] === value) form.dirty = false;
+      if (form.may.length === 1 && form.may[0] === value) {
+        form.dirty = false;
+        // Somebody else saved after this was stored, and before its answer was heard.
+        if (form.theirsAt > request.timing().startTime) form.may = [...form.may, form.theirs];
+      }
     }
   }
 }

@@ -87,7 +87,7 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
   if (walk.hostDown) await host.up();
   await context.close().catch(() => undefined);
   await tidyWorld(world);
-  return { findings: walk.findings, done: walk.done, notes: walk.notes, did };
+  return { findings: walk.findings, done: walk.done, notes: walk.notes, told: line.told, did };
 }
 
 /** Drops steps for as long as something of the same kind is found. */
