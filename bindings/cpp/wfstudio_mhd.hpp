@@ -30,6 +30,9 @@ inline std::string header(const Request &request, const char *name) {
     return {};
 }
 
+// The largest body of a request for the host's own paths; the engine says how large those of the studio may be.
+constexpr std::uint64_t own_body_limit = 16 * 1024 * 1024;
+
 // Listens on 127.0.0.1 until it is destroyed; close the engine first, so that no connection waits for more.
 class Server {
 public:
@@ -99,7 +102,10 @@ private:
         if (path != std::string::npos) request.query = exchange.target.substr(path + 1);
         MHD_get_connection_values(connection, MHD_HEADER_KIND, pair, &request);
         for (std::string_view prefix : prefixes) exchange.studio = exchange.studio || request.path == prefix || request.path.rfind(std::string(prefix) + "/", 0) == 0;
-        if (!exchange.studio) return;
+        if (!exchange.studio) {
+            exchange.limit = own_body_limit;
+            return;
+        }
         if (marks_) marks_(request);
         if (header(request, "content-length").empty() && header(request, "transfer-encoding").empty()) return;
         Response first = engine_.may_send(request);
@@ -108,8 +114,10 @@ private:
     }
 
     MHD_Result finish(Exchange &exchange, MHD_Connection *connection) {
+        if (exchange.too_long && !exchange.refused) {
+            return reply(connection, problem(413, "the body is longer than " + std::to_string(exchange.limit) + " bytes; nothing was done"));
+        }
         if (!exchange.studio) return reply(connection, own_ ? own_(exchange.request) : problem(404, "there is no such page"));
-        if (exchange.too_long) return reply(connection, problem(413, "the body is longer than " + std::to_string(exchange.limit) + " bytes; nothing was done"));
         auto body = std::make_unique<Body>(Body{exchange.refused ? std::move(*exchange.refused) : engine_.http(exchange.request), {}});
         int status = body->response.status;
         Headers headers = body->response.headers;

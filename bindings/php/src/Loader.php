@@ -132,6 +132,6 @@ final class Loader
     {
         $places = implode("\n", array_map(fn (string $place): string => "  $place", $this->tried));
         return new UnsupportedPlatform("the library of wfstudio cannot be loaded on $this->target:\n$places\n"
-            . 'Run `vendor/bin/wfstudio fetch`, or set WFSTUDIO_LIBRARY to the path of libwfstudio.');
+            . 'Run `vendor/bin/wfstudio fetch FILE` with the library of the release, or set WFSTUDIO_LIBRARY to the path of libwfstudio.');
     }
 }

@@ -82,4 +82,26 @@ final class RequestTest extends TestCase
         self::assertSame("\r\nContent-Disposition: form-data; name=\"file\"; filename=\"na%22me%0D%0A.png\"\r\nContent-Type: image/pngX: y\r\n\r\n\x00\xFF\r\n\r\n", $parts[4]);
         self::assertSame("--\r\n", $parts[5]);
     }
+
+    public function testABodyThatDoesNotSayItsLengthIsReadUpToTheLimit(): void
+    {
+        require_once '/usr/share/php/Nyholm/Psr7/autoload.php';
+        interface_exists(Psr\Http\Server\RequestHandlerInterface::class) || require_once __DIR__ . '/psr15.php';
+        $body = fn (int $limit, string $sent): array => (new ReflectionMethod(Studio\Psr\Handler::class, 'body'))->invoke(null, self::chunked($sent), $limit);
+        self::assertSame([null, str_repeat('a', 70_000)], $body(70_000, str_repeat('a', 70_000)));
+        self::assertSame([null, null], $body(69_999, str_repeat('a', 70_000)));
+        $hasBody = new ReflectionMethod(Studio\Psr\Handler::class, 'hasBody');
+        self::assertTrue($hasBody->invoke(null, self::chunked('{}')));
+        self::assertTrue($hasBody->invoke(null, new Nyholm\Psr7\ServerRequest('POST', '/studio', [], '{}')));
+        self::assertFalse($hasBody->invoke(null, new Nyholm\Psr7\ServerRequest('POST', '/studio')));
+    }
+
+    /** A request in chunks, whose body knows no size and cannot be rewound. */
+    private static function chunked(string $sent): Nyholm\Psr7\ServerRequest
+    {
+        [$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+        fwrite($far, $sent);
+        fclose($far);
+        return new Nyholm\Psr7\ServerRequest('POST', '/studio', ['Transfer-Encoding' => 'chunked'], Nyholm\Psr7\Stream::create($near));
+    }
 }

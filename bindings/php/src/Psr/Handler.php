@@ -9,6 +9,7 @@ namespace Studio\Psr;
 use Psr\Http\Message\ResponseFactoryInterface;
 use Psr\Http\Message\ResponseInterface;
 use Psr\Http\Message\ServerRequestInterface;
+use Psr\Http\Message\StreamInterface;
 use Psr\Http\Message\UploadedFileInterface;
 use Psr\Http\Server\MiddlewareInterface;
 use Psr\Http\Server\RequestHandlerInterface;
@@ -78,7 +79,8 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
 
     private static function hasBody(ServerRequestInterface $request): bool
     {
-        return (int) $request->getHeaderLine('Content-Length') > 0 || $request->hasHeader('Transfer-Encoding');
+        // A server that decodes chunks may have removed both headers.
+        return (int) $request->getHeaderLine('Content-Length') > 0 || $request->hasHeader('Transfer-Encoding') || $request->getBody()->getSize() > 0;
     }
 
     /** @return array{?string, ?string} */
@@ -89,12 +91,29 @@ final class Handler implements RequestHandlerInterface, MiddlewareInterface
         if ($length > $limit || $body->getSize() > $limit) {
             return [null, null];
         }
-        $raw = (string) $body;
+        $raw = self::read($body, $limit);
         if ($raw === '' && str_starts_with(strtolower($request->getHeaderLine('Content-Type')), 'multipart/form-data')) {
             $fields = $request->getParsedBody();
             return Multipart::from(is_array($fields) ? $fields : [], self::files($request->getUploadedFiles()));
         }
         return [null, strlen($raw) > $limit || ($raw === '' && $length > 0) ? null : $raw];
+    }
+
+    /** At most one byte more than the limit: a chunked body does not say how long it is. */
+    private static function read(StreamInterface $body, int $limit): string
+    {
+        if ($body->isSeekable()) {
+            $body->rewind();
+        }
+        $raw = '';
+        while (strlen($raw) <= $limit && !$body->eof()) {
+            $piece = $body->read(min(65536, $limit + 1 - strlen($raw)));
+            if ($piece === '') {
+                break;
+            }
+            $raw .= $piece;
+        }
+        return $raw;
     }
 
     /**

@@ -65,8 +65,7 @@ module WfStudio
       end
     end
 
+    # Rails itself loads `lib/tasks/studio.rake`; loaded twice, the command would run twice, one after the other.
     endpoint Endpoint
-
-    rake_tasks { load File.expand_path("../tasks/studio.rake", __dir__) }
   end
 end
