@@ -144,6 +144,8 @@ export type ChatEventDone = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -561,6 +563,8 @@ export type EventStepCompleted = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -591,6 +595,8 @@ export type EventStepFailed = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -707,6 +713,8 @@ export type EventTraceCancelled = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -727,6 +735,8 @@ export type EventTraceCompleted = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -745,6 +755,8 @@ export type EventTraceFailed = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -940,6 +952,7 @@ export type HostMcpElicit = {
 export type HostProviderChat = {
   provider: string;
   model: string;
+  /** Messages that this model wrote in parts have them as `parts`, with what the host told as `provider_data`. */
   messages: unknown[];
   tools: unknown[];
   parameters: unknown;
@@ -1452,6 +1465,8 @@ export type RunSummary = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -1548,6 +1563,8 @@ export type Span = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -1584,6 +1601,8 @@ export type Step = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
