@@ -144,6 +144,8 @@ export type ChatEventDone = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -591,6 +593,8 @@ export type EventStepCompleted = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -621,6 +625,8 @@ export type EventStepFailed = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -739,6 +745,8 @@ export type EventTraceCancelled = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -759,6 +767,8 @@ export type EventTraceCompleted = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -777,6 +787,8 @@ export type EventTraceFailed = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -974,6 +986,7 @@ export type HostMcpElicit = {
 export type HostProviderChat = {
   provider: string;
   model: string;
+  /** Messages that this model wrote in parts have them as `parts`, with what the host told as `provider_data`. */
   messages: unknown[];
   tools: unknown[];
   parameters: unknown;
@@ -1493,6 +1506,8 @@ export type RunSummary = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
@@ -1603,6 +1618,8 @@ export type Span = {
   total_tokens?: number;
   cached_tokens?: number;
   cache_write_tokens?: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens?: number;
   estimated_cost?: string;
   currency?: string;
@@ -1639,6 +1656,8 @@ export type Step = {
   total_tokens: number;
   cached_tokens: number;
   cache_write_tokens: number;
+  /** Of these, kept for an hour; absent when there are none. */
+  cache_write_1h_tokens?: number;
   reasoning_tokens: number;
   estimated_cost: string;
   currency: string;
