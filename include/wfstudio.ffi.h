@@ -80,14 +80,15 @@ int32_t studio_call(struct studio_engine *engine,
                     struct studio_buf *out);
 
 /* Runs a workflow (`{"workflow", "message", "state", "tenant", "user", …}`) or an agent's chat turn (`{"agent", …}`). The
- stream gives its events as server-sent events. */
+ stream gives its events as server-sent events. `"traceparent"` and `"tracestate"` name the span of the host that it is part of. */
 int32_t studio_run(struct studio_engine *engine,
                    const uint8_t *request,
                    size_t len,
                    struct studio_stream **out,
                    struct studio_buf *err);
 
-/* Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`); the stream gives the events that follow. */
+/* Answers a pause (`{"trace_id", "message" or "approval", "tenant", "user", …}`); the stream gives the events that follow.
+ `"traceparent"` and `"tracestate"` as in `studio_run`. */
 int32_t studio_resume(struct studio_engine *engine,
                       const uint8_t *request,
                       size_t len,

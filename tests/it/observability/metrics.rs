@@ -12,19 +12,18 @@ use crate::support::story::Story;
 async fn tokens_and_times_are_measured_over_all_runs_without_ids() {
     let collector = Collector::start(Manner::Takes).await;
     let replies = json!([
-        {"text": "Fine.", "usage": {"prompt_tokens": 20, "completion_tokens": 5}},
-        {"text": "Well.", "usage": {"prompt_tokens": 30, "completion_tokens": 7}},
-        {"error": "provider_auth"}]);
+        {"match": {"contains": "bad"}, "error": "provider_auth", "times": 0},
+        {"text": "Fine.", "usage": {"prompt_tokens": 20, "completion_tokens": 5}, "times": 0}]);
     let story = watched(&collector, json!({}), replies).await;
-    for _ in 0..3 {
-        story.run("start -> llm_1{provider: script, model: m} -> stop").await;
+    for message in ["hi", "bad", "hi"] {
+        story.run_with("start -> llm_1{provider: script, model: m} -> stop", json!({ "message": message })).await;
     }
     closed(&story).await;
     expect![[r#"
         gen_ai.client.operation.duration s count=1 error.type="provider_auth" gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m"
         gen_ai.client.operation.duration s count=2 gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m"
-        gen_ai.client.token.usage {token} count=2 sum=12 gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.token.type="output"
-        gen_ai.client.token.usage {token} count=2 sum=50 gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.token.type="input"
+        gen_ai.client.token.usage {token} count=2 sum=10 gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.token.type="output"
+        gen_ai.client.token.usage {token} count=2 sum=40 gen_ai.operation.name="chat" gen_ai.provider.name="script" gen_ai.request.model="m" gen_ai.token.type="input"
         studio.run.duration s count=1 studio.entity.type="workflow" studio.run.status="failed"
         studio.run.duration s count=2 studio.entity.type="workflow" studio.run.status="completed"
     "#]]
