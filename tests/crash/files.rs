@@ -30,7 +30,11 @@ impl Painter {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let painter = Self { url: format!("http://{}/v1", listener.local_addr().expect("an address")), asked: Arc::default() };
         let serving = painter.clone();
-        std::thread::spawn(move || listener.incoming().flatten().for_each(|connection| drop(serving.serve(connection))));
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let _it_may_be_gone = serving.serve(connection);
+            }
+        });
         painter
     }
 
@@ -97,11 +101,11 @@ async fn go_on(folder: &Path, painter: &Painter, what: &str) {
     let path = folder.join("studio.sqlite");
     if path.exists() {
         let database = rusqlite::Connection::open(path).expect("a database");
-        let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, usize>(0)).expect("a number");
+        let count = |sql: &str| database.query_row(sql, [], |row| row.get::<_, i64>(0)).expect("a number");
         assert_eq!(count("SELECT COUNT(*) FROM studio_attachments"), 1, "{what}");
         assert_eq!(count("SELECT COUNT(*) FROM studio_attachments WHERE used = 1"), 1, "{what}");
         let noted = count("SELECT COUNT(*) FROM studio_files_to_remove");
-        assert!(lying(&folder.join("attachments")) <= 1 + noted, "{what}: bytes lie where nobody finds them");
+        assert!(i64::try_from(lying(&folder.join("attachments"))).expect("a few") <= 1 + noted, "{what}: bytes lie where nobody finds them");
     }
     bench.studio.delete_run(&bench.scope, &run.to_string()).await.expect("deleted");
     assert!(bench.studio.attachment(&bench.scope, key).await.is_err(), "{what}: it goes with its run");
