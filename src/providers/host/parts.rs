@@ -72,6 +72,7 @@ impl Heard {
             _ => return,
         }
         let joins = |last: &&mut Value| matches!(kind, "text" | "reasoning") && text(last, "type") == kind && last.get(OWN).is_none();
+        let has_room = self.parts.len() < MOST;
         match self.parts.last_mut().filter(joins).and_then(Value::as_object_mut) {
             Some(last) => {
                 if let Some(Value::String(before)) = last.get_mut("text") {
@@ -79,7 +80,7 @@ impl Heard {
                 }
                 last.extend(part.get(OWN).map(|own| (OWN.to_owned(), own.clone())));
             }
-            None if self.parts.len() < MOST => self.parts.push(kept(part, kind, said)),
+            None if has_room => self.parts.push(kept(part, kind, said)),
             None => {}
         }
     }
