@@ -278,7 +278,7 @@ mod tests {
     async fn an_answer_in_parts_is_kept_with_the_hosts_own_data_and_goes_back_as_it_came() {
         let door = HostDoor::default();
         door.set(Arc::new(Thinker), HostDeclaration { ops: vec![HostOp::ProviderChat], ..HostDeclaration::default() });
-        let models = HostModels { id: "mine".into(), door, patience: patience(Duration::from_secs(1)) };
+        let models = HostModels { id: "mine".into(), door, patience: patience(Duration::from_secs(1)), passes_trace: true };
         let told = crate::sync::Mutex::new(Vec::new());
         let mut request = ChatRequest::new("m", vec![Message::text(Role::User, "hi")]);
         let mut message = models.chat(&request, &|delta| told.lock().push(delta)).await.expect("an answer").message;
