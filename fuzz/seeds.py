@@ -64,7 +64,7 @@ seeds("form", ["\x07b\n" + file + part.format("type", "") + "--b--\r\n", "\x01b\
 
 # What models, tools and servers say.
 seeds("arguments", [text for text in strings("src/providers/**/*.rs") if text.startswith(("{", "["))])
-seeds("script", ["{}\n" + text for text in strings("src/tools/builder/sandbox/tests.rs", "tests/hostile/scripts.rs") if len(text) > 3])
+seeds("script", ["{}\n" + text for text in strings("src/tools/builder/sandbox/tests.rs") if len(text) > 3])
 mcp = [text for text in strings("src/tools/mcp/*.rs", "tests/it/mcp/*.rs") if text.startswith(("{", "["))] + [
     '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a"},{"type":"image","data":"AA","mimeType":"a/b"}],"structuredContent":{"a":1}}}',
     '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","description":"b","inputSchema":{"type":"object"}}],"nextCursor":"c"}}',

@@ -228,7 +228,7 @@ fn all_problems_are_listed_at_once() {
         "providers": {"openai": {"key": "sk-1"}}, "async_runs_enabled": "yes"
     }));
     expect![[r#"
-        the configuration is refused: `queu` is not a known key; `limits.body_kb` must be an integer of at least 1; `limits.nope` is not a known key; `queue_tries` must be an integer from 1 to 4294967295; `runs` must be an object; `rag.mode` must be one of hybrid, vector, text; `providers` of `openai`: unknown field `key`, expected one of `kind`, `label`, `base_url`, `credential`, `headers`, `models`, `embeddings`, `timeout_ms`, `quirks`, `cache`, `max_retries`, `limits`, `api_version`, `scripts`; `async_runs_enabled` must be true or false"#]]
+        the configuration is refused: `queu` is not a known key; `limits.body_kb` must be an integer of at least 1; `limits.nope` is not a known key; `queue_tries` must be an integer from 1 to 4294967295; `runs` must be an object; `rag.mode` must be one of hybrid, vector, text; `providers` of `openai`: unknown field `key`, expected one of `kind`, `label`, `base_url`, `credential`, `headers`, `models`, `embeddings`, `timeout_ms`, `quirks`, `cache`, `max_retries`, `limits`, `api_version`, `region`, `access_key_id`, `secret_access_key`, `session_token`, `project`, `location`, `token_url`, `scripts`; `async_runs_enabled` must be true or false"#]]
     .assert_eq(&shown.replace("\n", ""));
 }
 

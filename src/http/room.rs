@@ -53,7 +53,7 @@ impl Room {
     }
 
     /// For a file, as fuzzing sends it.
-    #[cfg(any(test, feature = "fuzzing"))]
+    #[cfg(feature = "fuzzing")]
     pub(super) const fn of_file(kb: u64) -> Self {
         Self { kb, whole_kb: kb + FORM_KB, of_file: true, kind: Kind::AttachmentTooLarge }
     }

@@ -22,7 +22,7 @@ const LAYERS: [(&str, &[&str]); 14] = [
     ("command", &["model", "store", "host", "observe", "engine", "codegen", "studio", "http"]),
     ("ffi", &["model", "store", "host", "engine", "studio", "http", "command"]),
 ];
-const SHARED: [&str; 5] = ["error", "Error", "clock", "config", "sync"];
+const SHARED: [&str; 6] = ["error", "Error", "clock", "config", "json", "sync"];
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

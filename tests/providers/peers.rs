@@ -33,7 +33,7 @@ impl Peer {
         // `local` stands for a speaker of OpenAI's without a name of its own.
         let kind = if self.0 == "local" { "openai-compatible" } else { self.0 };
         json!({
-            "providers": {self.0: {"kind": kind, "base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY"}},
+            "providers": {self.0: {"kind": kind, "base_url": format!("{address}{}", self.2), "credential": "secret:PEER_KEY", "api_version": (self.0 == "azure-openai").then_some("2024-10-21")}},
             "secrets": {"PEER_KEY": "sk-of-the-providers-suite-0123456789"},
         })
     }

@@ -117,6 +117,17 @@ async fn a_write_from_another_site_does_nothing() {
 }
 
 #[tokio::test]
+async fn below_the_export_prefix_a_write_from_another_site_needs_json() {
+    let studio = studio(json!({"stream_adapters": {"enabled": true}}));
+    let asked = || with(request("POST", "/api/studio/agents/none/stream/vercel", r#"{"messages":[]}"#), "sec-fetch-site", "cross-site");
+    let marks = || HostMarks { authorized: true, ..HostMarks::default() };
+    let mut untyped = asked();
+    untyped.headers_mut().remove("content-type");
+    assert_eq!(ask_as(&studio, untyped, marks()).await.code(), "cross_origin");
+    assert_ne!(ask_as(&studio, asked(), marks()).await.code(), "cross_origin");
+}
+
+#[tokio::test]
 async fn a_refusal_is_a_problem_document() {
     let answer = ask(&studio(json!({})), request("POST", "/studio/api/agents", "{}")).await;
     assert_eq!(answer.header("content-type"), "application/problem+json");

@@ -1,15 +1,14 @@
 // @vitest-environment jsdom
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { askOnBack, useLeaving, watchLeaving } from '../../src/parts/unsaved';
 
-const arrived = (): Promise<void> =>
-  new Promise((done) => {
-    setTimeout(done, 40);
-  });
+const until = (look: () => boolean): Promise<void> => vi.waitFor(() => expect(look()).toBe(true), { timeout: 10_000, interval: 10 });
 const push = (to: string): void => {
   history.pushState({ n: ((history.state as { n: number } | null)?.n ?? 0) + 1 }, '', to);
   window.dispatchEvent(new Event('pushState'));
 };
+
+let asks = false;
 
 describe('the Back of the browser', () => {
   let dirty = true;
@@ -27,7 +26,8 @@ describe('the Back of the browser', () => {
       },
     });
     push('/agents');
-    askOnBack();
+    if (!asks) askOnBack();
+    asks = true;
     window.addEventListener('popstate', hear);
     push('/agents/a');
     dirty = true;
@@ -44,14 +44,14 @@ describe('the Back of the browser', () => {
 
   it('asks before a form with something unsaved is left, and goes once that is wanted', async () => {
     history.back();
-    await arrived();
+    await until(() => useLeaving.getState().go !== null);
     expect(location.pathname).toBe('/agents/a');
     expect(heard).toEqual([]);
     const { go } = useLeaving.getState();
     expect(go).not.toBeNull();
     useLeaving.setState({ go: null });
     go?.();
-    await arrived();
+    await until(() => heard.length > 0);
     expect(location.pathname).toBe('/agents');
     expect(heard).toEqual(['/agents']);
     expect(useLeaving.getState().go).toBeNull();
@@ -60,7 +60,7 @@ describe('the Back of the browser', () => {
   it('asks nothing where nothing is unsaved', async () => {
     dirty = false;
     history.back();
-    await arrived();
+    await until(() => location.pathname === '/agents');
     expect(location.pathname).toBe('/agents');
     expect(useLeaving.getState().go).toBeNull();
   });
@@ -68,7 +68,7 @@ describe('the Back of the browser', () => {
   it('asks nothing where only the view of the same page changes', async () => {
     push('/agents/a?tab=tools');
     history.back();
-    await arrived();
+    await until(() => location.search === '');
     expect(location.search).toBe('');
     expect(useLeaving.getState().go).toBeNull();
   });
