@@ -64,7 +64,7 @@ fn the_largest_text_is_cut_in_little_memory() {
         for piece in ["a ", "a. ", "\u{4f60}\u{3002}", ". ", "\n\n", "a\n", "1.", "\u{1f468}\u{200d}", "'"] {
             let bytes = if cfg!(debug_assertions) { DOCUMENT / 8 } else { DOCUMENT };
             for most in [1, 400, 10_000] {
-                let text = piece.repeat(bytes / piece.len());
+                let text = wfstudio::knowledge::text::Text::from(piece.repeat(bytes / piece.len()));
                 let begun = Instant::now();
                 let _passages = wfstudio::knowledge::chunk::cut(&text, most, most / 2, 200_000);
                 assert!(begun.elapsed() < Duration::from_secs(20), "{piece}: {:?}", begun.elapsed());
