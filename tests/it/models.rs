@@ -25,7 +25,7 @@ impl Server {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let server = Self { url, usage, seen: Arc::default() };
-        let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(server.clone());
+        let router = Router::new().route("/v1/chat/completions", post(answer)).route("/openai/v1/chat/completions", post(answer)).with_state(server.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         server
     }

@@ -326,22 +326,10 @@ impl StepContext {
         let (began, waited_ms) = (around.began, around.heard.waited_ms.load(Ordering::Relaxed));
         let instead = |fault: &Fault| around.turn.filter(|_| !around.heard.told.load(Ordering::Relaxed))?.next(fault);
         let finished = |outcome, usage| CallFinished {
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage,
-            duration_ms: millis(around.took).saturating_sub(waited_ms),
-            reply_index: None,
-            structured: None,
-            finish: None,
             warnings: around.warnings.clone(),
-            cost_source: None,
             waited_ms: (waited_ms > 0).then_some(waited_ms),
-            sources: Vec::new(),
-            files: Vec::new(),
-            response_id: None,
-            response_model: None,
             first_piece_ms: around.heard.first_piece_ms.get().copied(),
+            ..CallFinished::new(self.step(), key, outcome, usage, millis(around.took).saturating_sub(waited_ms))
         };
         let (provider, model) = (&asked.provider, &asked.request.model);
         match result {

@@ -240,24 +240,7 @@ impl StepContext {
     }
 
     fn call_ended(&self, key: &str, outcome: CallOutcome, took: Duration) -> Result<(), Fault> {
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            cost_source: None,
-            waited_ms: None,
-            sources: Vec::new(),
-            files: Vec::new(),
-            response_id: None,
-            response_model: None,
-            first_piece_ms: None,
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage: None,
-            duration_ms: millis(took),
-            reply_index: None,
-            structured: None,
-            finish: None,
-            warnings: Vec::new(),
-        })))
+        self.record(Event::CallFinished(Box::new(CallFinished::new(self.step(), key, outcome, None, millis(took)))))
     }
 }
 

@@ -75,24 +75,7 @@ impl StepContext {
                 (CallOutcome::Failed(failure.fault.clone()), usage, Err(failure.fault))
             }
         };
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            cost_source: None,
-            waited_ms: None,
-            sources: Vec::new(),
-            files: Vec::new(),
-            response_id: None,
-            response_model: None,
-            first_piece_ms: None,
-            step: self.step(),
-            key: key.to_owned(),
-            outcome,
-            usage,
-            duration_ms: millis(started.elapsed()),
-            reply_index: None,
-            structured: None,
-            finish: None,
-            warnings: Vec::new(),
-        })))?;
+        self.record(Event::CallFinished(Box::new(CallFinished::new(self.step(), key, outcome, usage, millis(started.elapsed())))))?;
         result
     }
 
@@ -119,24 +102,7 @@ impl StepContext {
             parameters: None,
             asker: None,
         })))?;
-        self.record(Event::CallFinished(Box::new(CallFinished {
-            sources: Vec::new(),
-            files: Vec::new(),
-            response_id: None,
-            response_model: None,
-            first_piece_ms: None,
-            cost_source: None,
-            waited_ms: None,
-            step,
-            key: key.to_owned(),
-            outcome: CallOutcome::Value(Value::Null),
-            usage: Some(self.meter(provider, model, tokens, self.world().clock.now())),
-            duration_ms: 0,
-            reply_index: None,
-            structured: None,
-            finish: None,
-            warnings: Vec::new(),
-        })))
+        self.record(Event::CallFinished(Box::new(CallFinished::new(step, key, CallOutcome::Value(Value::Null), Some(self.meter(provider, model, tokens, self.world().clock.now())), 0))))
     }
 
     /// Records a measured piece that is no call, once for each key; nothing when spans are switched off.

@@ -130,6 +130,31 @@ pub struct CallFinished {
     pub first_piece_ms: Option<u64>,
 }
 
+impl CallFinished {
+    /// A call that ended so, with nothing else to say of it.
+    #[must_use]
+    pub fn new(step: Id, key: &str, outcome: CallOutcome, usage: Option<Usage>, duration_ms: u64) -> Self {
+        Self {
+            step,
+            key: key.to_owned(),
+            outcome,
+            usage,
+            duration_ms,
+            reply_index: None,
+            structured: None,
+            finish: None,
+            warnings: Vec::new(),
+            cost_source: None,
+            waited_ms: None,
+            sources: Vec::new(),
+            files: Vec::new(),
+            response_id: None,
+            response_model: None,
+            first_piece_ms: None,
+        }
+    }
+}
+
 /// The settings of a request to a model, as far as it has any.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AskedWith {

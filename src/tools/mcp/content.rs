@@ -9,14 +9,12 @@ pub(super) fn files_of(result: &CallToolResult) -> Vec<NewFile> {
     let files = result.content.iter().filter_map(|block| match block {
         ContentBlock::Image(image) => NewFile::of_base64(None, &image.mime_type, &image.data),
         ContentBlock::Audio(audio) => NewFile::of_base64(None, &audio.mime_type, &audio.data),
-        ContentBlock::Resource(embedded) => match &embedded.resource {
-            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                let name = uri.rsplit('/').next().filter(|name| !name.is_empty());
-                NewFile::of_base64(name, mime_type.as_deref().unwrap_or_default(), blob)
-            }
-            _ => None,
-        },
-        _ => None,
+        ContentBlock::Resource(embedded) => {
+            let ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } = &embedded.resource else { return None };
+            let name = uri.rsplit('/').next().filter(|name| !name.is_empty());
+            NewFile::of_base64(name, mime_type.as_deref().unwrap_or_default(), blob)
+        }
+        ContentBlock::Text(_) | ContentBlock::ResourceLink(_) | _ => None,
     });
     files.filter(|file| sniff(&file.bytes, Some(&file.media_type), file.name.as_deref()).is_some()).collect()
 }
