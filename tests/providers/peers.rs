@@ -101,7 +101,7 @@ impl Talk {
     /// Shows a file with the last question.
     pub fn show(mut self, mime: &str, bytes: &'static [u8]) -> Self {
         let (kind, key) = (mime.split('/').next().unwrap_or_default().to_owned(), format!("file-{}", self.request.media.len()));
-        let file = Attachment { kind, mime_type: mime.into(), storage_key: key.clone(), name: None };
+        let file = Attachment { kind, mime_type: mime.into(), storage_key: key.clone(), name: None, size: None };
         self.request.messages.last_mut().expect("a question").attachments.push(file);
         self.request.media.push(Media { storage_key: key, mime_type: mime.into(), name: None, bytes: Bytes::from_static(bytes), refused: false });
         self
