@@ -140,7 +140,8 @@ impl Packer<'_> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let start = if open.begin == open.first.words.start { open.first.bytes.start } else { self.words[open.begin - self.first].start };
         let passage = self.text[start..open.bytes].trim();
-        self.room = self.room.checked_sub(passage.len()).ok_or(TooMuch::Bytes)?;
+        let size = passage.len() + open.place.heading.as_ref().map_or(0, |heading| heading.len());
+        self.room = self.room.checked_sub(size).ok_or(TooMuch::Bytes)?;
         if self.passages.len() == self.most_passages {
             return Err(TooMuch::Passages);
         }
@@ -159,7 +160,30 @@ fn flowing(text: &str) -> String {
             flowing[at] = b' ';
         }
     }
+    break_runs(text, &mut flowing);
     String::from_utf8(flowing).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Blanks and brackets without an end: whether a sentence ends before them is looked for behind them, from each of them.
+const RUN: usize = 64;
+
+/// Puts ends of paragraphs into long runs of what is no letter and no digit.
+fn break_runs(text: &str, flowing: &mut [u8]) {
+    let mut run = 0;
+    for (at, letter) in text.char_indices() {
+        // Marks that belong to the letter before them do not end a run.
+        if letter.is_ascii_alphanumeric() || letter.is_lowercase() || letter.is_uppercase() || letter.is_numeric() {
+            run = 0;
+            continue;
+        }
+        run += usize::from(!letter.is_alphanumeric());
+        if run >= RUN && !letter.is_alphanumeric() {
+            let end = at + letter.len_utf8();
+            flowing[at..end].fill(b' ');
+            flowing[end - 1] = b'\n';
+            run = 0;
+        }
+    }
 }
 
 /// Does a line go on with the sentence before it? Headings, list items, table rows, quotes and empty lines do not.
@@ -181,6 +205,17 @@ mod tests {
     fn cut(text: &str, max_words: usize, overlap_words: usize) -> Vec<String> {
         let passages = super::cut(&text.to_owned().into(), max_words, overlap_words, 1_000).expect("passages");
         passages.into_iter().map(|passage| passage.text).collect()
+    }
+
+    #[test]
+    fn a_long_run_of_blanks_is_looked_at_once() {
+        let begun = std::time::Instant::now();
+        for run in [" ", ")", "\u{2003}", "\u{301} "] {
+            let text = format!("a.{}1 The end.", run.repeat(200_000));
+            let passages = cut(&text, 400, 0);
+            assert_eq!(passages.join(" ").split_whitespace().rev().take(2).collect::<Vec<_>>(), ["end.", "The"]);
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
     }
 
     fn words(text: &str) -> Vec<String> {

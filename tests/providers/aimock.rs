@@ -161,7 +161,7 @@ async fn cached_tokens_are_counted() {
         &router,
         "Count the cached tokens",
         hold,
-        expect!["Some(Tokens { prompt: 100, completion: 9, cached: 80, cache_write: 4, reasoning: 3 })"],
+        expect!["Some(Tokens { prompt: 100, completion: 9, cached: 80, cache_write: 4, cache_write_1h: 0, reasoning: 3 })"],
     )
     .await;
 }

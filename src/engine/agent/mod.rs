@@ -66,6 +66,6 @@ fn left(context: &StepContext, node: &AgentNode, answer: Answer, history: Option
     let turn = history.map(|history| NewTurn { history: history.name, messages: answer.messages, in_memory: history.in_memory, summary });
     let value = answer.value.unwrap_or(Value::String(answer.text));
     let written = (Arc::clone(&node.output_key), Arc::new(value));
-    let change = Change::from_iter(std::iter::once(written).chain(made));
+    let change = Change::from_iter(made.into_iter().chain(std::iter::once(written)));
     StepEnd::Left { handle, change, turn, attachment_count: u32::try_from(attachment_count).unwrap_or(u32::MAX) }
 }

@@ -52,7 +52,11 @@ impl StepContext {
                 }
             });
         }
-        if let Err(why) = self.lay_down(&mut ready).await {
+        let mut laid = self.lay_down(&mut ready).await;
+        if laid.is_ok() {
+            laid = self.keep_now(&mut ready).await;
+        }
+        if let Err(why) = laid {
             reply.warnings.push(dropped(&why));
             (ready, keys) = (Ready::default(), Vec::new());
         }
@@ -77,6 +81,7 @@ impl StepContext {
             self.add(&mut ready, file, found);
         }
         self.lay_down(&mut ready).await?;
+        self.keep_now(&mut ready).await?;
         Ok(ready)
     }
 
@@ -141,6 +146,16 @@ impl StepContext {
             put.try_for_each(|put| put.map_err(|error| StoreError::Fault(error.to_string())))
         });
         put.await.map_err(|error| unwritten(&error))
+    }
+
+    /// Where runs are not stored, files are like uploads that nothing refers to: they go after a day.
+    async fn keep_now(&self, ready: &mut Ready) -> Result<(), String> {
+        if !self.world().keeps_nothing() || ready.kept.is_empty() {
+            return Ok(());
+        }
+        let (tenant, kept) = (Arc::clone(&self.run().tenant), std::mem::take(&mut ready.kept));
+        let stored = self.world().store.write(move |tx| kept.iter().try_for_each(|file| attachments::insert(tx, &tenant, &file.row, file.content.as_deref())));
+        stored.await.map_err(|error| unwritten(&error))
     }
 }
 

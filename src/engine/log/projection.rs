@@ -72,17 +72,8 @@ pub(in crate::engine) fn before(world: &World, core: &mut Core, entry: &Entry) {
         core.pending.append.files.extend(call.made().iter().map(|file| Arc::from(file.storage_key.as_str())));
         call_span(world, core, entry, call);
     } else if let Event::StepCompleted(done) = &entry.event {
-        if done.checkpoint_hit {
-            core.pending.append.files.extend(done.change.values().flat_map(|value| listed(value)));
-        }
         turns(core, entry, done);
     }
-}
-
-/// The keys of files that a value lists: of those that another run made, this one is a user too.
-fn listed(value: &Value) -> impl Iterator<Item = Arc<str>> {
-    let lists = value.as_array().into_iter().chain(value.get("files").and_then(Value::as_array)).flatten();
-    lists.filter_map(|file| file.get("storage_key")?.as_str().map(Arc::from))
 }
 
 /// The child run that an entry changes.

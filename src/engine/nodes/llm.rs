@@ -31,7 +31,7 @@ pub async fn run(context: &StepContext, node: &LlmNode) -> StepResult {
             let made = node.files_key.as_ref().map(|key| (Arc::clone(key), Arc::new(File::listed(&File::made_in(&answer.messages)))));
             let value = answer.value.unwrap_or(Value::String(answer.text));
             let written = (Arc::clone(&node.output_key), Arc::new(value));
-            let change = Change::from_iter(std::iter::once(written).chain(made));
+            let change = Change::from_iter(made.into_iter().chain(std::iter::once(written)));
             let attachment_count = u32::try_from(attachment_count).unwrap_or(u32::MAX);
             Ok(StepEnd::Left { handle: "default", change, turn: None, attachment_count })
         }

@@ -8,6 +8,8 @@ pub(super) const TEXT: usize = 32 << 20;
 const MARKS: usize = 100_000;
 /// The most characters of a heading in a path.
 const TITLE: usize = 120;
+/// Bytes of the headings above a passage.
+const PATH: usize = 400;
 /// Between the headings of a path.
 const BETWEEN: &str = " > ";
 
@@ -123,7 +125,9 @@ impl Outline {
         self.headings.retain(|(above, _)| *above < level);
         self.headings.push((level, title));
         let path: Vec<&str> = self.headings.iter().map(|(_, title)| title.as_str()).collect();
-        self.place.heading = Some(path.join(BETWEEN).into());
+        let mut path = path.join(BETWEEN);
+        path.truncate(path.floor_char_boundary(PATH));
+        self.place.heading = Some(path.into());
         self.mark(at, false);
     }
 

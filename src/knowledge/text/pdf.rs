@@ -40,6 +40,9 @@ pub(super) fn read(mut file: Vec<u8>, bounds: &Bounds) -> Result<Text, String> {
         let ended = catch_unwind(AssertUnwindSafe(|| interpret_page(page, &mut context, &mut writer)));
         outline.page(Some(number));
         outline.push(writer.text.trim_end());
+        if outline.full {
+            return Err(bounds.too_much());
+        }
         // A page that cannot be drawn may still have given most of its text.
         if ended.is_err_and(|thrown| thrown.is::<Enough>()) {
             bounds.check()?;

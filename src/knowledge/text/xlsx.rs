@@ -30,7 +30,7 @@ pub(super) fn read(archive: &Archive<'_>) -> Result<Text, String> {
         let wanted = |relation: &&Relation| Some(&relation.id) == id.as_ref() && relation.kind == "worksheet";
         let Some(sheet) = relations.iter().find(wanted) else { continue };
         outline.sheet(&name);
-        Rows { shared: &shared, dates: &dates, outline: &mut outline, table: Table::default(), cells: Vec::new(), cell: Cell::default() }
+        Rows { shared: &shared, dates: &dates, outline: &mut outline, table: Table::default(), cells: Vec::new(), cell: Cell::default(), next: 0 }
             .read(archive, &sheet.part)?;
     }
     Ok(outline.end())
@@ -86,6 +86,8 @@ struct Rows<'a> {
     table: Table,
     cells: Vec<String>,
     cell: Cell,
+    /// The column of a cell that does not name its own.
+    next: usize,
 }
 
 impl Rows<'_> {
@@ -97,12 +99,18 @@ impl Rows<'_> {
             match piece {
                 Piece::Open("row", _) => {
                     self.cells.clear();
+                    self.next = 0;
                     room = super::outline::TEXT;
                 }
                 Piece::Open("c", element) => self.begin(element),
                 Piece::Open("v" | "t", _) => self.cell.shown = true,
                 Piece::Close("v" | "t") => self.cell.shown = false,
-                Piece::Text(text) if self.cell.shown => self.cell.value.push_str(text),
+                Piece::Text(text) if self.cell.shown => {
+                    if self.cell.value.len() + text.len() > super::outline::TEXT {
+                        return Err(archive.bounds().too_much());
+                    }
+                    self.cell.value.push_str(text);
+                }
                 Piece::Close("c") => {
                     let text = self.text();
                     room = room.checked_sub(text.len()).ok_or_else(|| archive.bounds().too_much())?;
@@ -120,8 +128,10 @@ impl Rows<'_> {
 
     fn begin(&mut self, element: &Element<'_>) {
         let named = element.get("r").and_then(|name| column(&name));
+        let column = named.unwrap_or(self.next);
+        self.next = column.saturating_add(1);
         self.cell = Cell {
-            column: named.unwrap_or(self.cells.len()),
+            column,
             kind: element.get("t").unwrap_or_default(),
             style: element.get("s").and_then(|style| style.parse().ok()).unwrap_or(0),
             ..Cell::default()

@@ -164,8 +164,8 @@ impl Installation {
         Ok(Checked { agents, wanted })
     }
 
-    /// Stores everything; none when others came between, so that what was checked is not so any more.
-    fn write(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Option<Installed>, Refusal> {
+    /// Stores everything. When others came between, so that what was checked is not so any more, it is refused as a whole.
+    fn write(&self, tx: &mut Tx<'_>, checked: &Checked) -> Result<Installed, Refusal> {
         let writer = &self.writer;
         table::hold(tx, &writer.tenant)?;
         let mut agents = Vec::with_capacity(self.needed.len());
@@ -178,13 +178,13 @@ impl Installation {
                     settle_again(tx, writer, Resource::Agent, &mut written)?;
                     agents.push(Present { agent: writer.insert(tx, Resource::Agent, needed.id, written, origin)?, reused: false });
                 }
-                _ => return Ok(None),
+                _ => return Err(restless().into()),
             }
         }
-        let Some((wanted, (written, warnings))) = self.wanted.as_ref().zip(checked.wanted.as_ref()) else { return Ok(Some(Installed { agents, made: None })) };
+        let Some((wanted, (written, warnings))) = self.wanted.as_ref().zip(checked.wanted.as_ref()) else { return Ok(Installed { agents, made: None }) };
         let mut written = written.clone();
         if !settle_again(tx, writer, wanted.resource, &mut written)? {
-            return Ok(None);
+            return Err(restless().into());
         }
         if let Some(slug) = &wanted.slug {
             written.slug = Some(writer.free_slug(tx, wanted.resource, slug)?);
@@ -192,8 +192,13 @@ impl Installation {
         let used = written.body.get("graph").map(|graph| workflows::agents_of(tx, &writer.tenant, graph)).transpose()?;
         let seen = Seen { warnings: warnings.clone(), agents: used.unwrap_or_default() };
         let made = writer.insert(tx, wanted.resource, wanted.id, written, &wanted.origin)?;
-        Ok(Some(Installed { agents, made: Some((made, seen)) }))
+        Ok(Installed { agents, made: Some((made, seen)) })
     }
+}
+
+/// Others came between; what was written is undone with the transaction.
+fn restless() -> Error {
+    Error::new(Kind::RevisionConflict, RESTLESS)
 }
 
 impl Wanted {
@@ -216,10 +221,11 @@ impl Studio {
             let one = Arc::clone(&installation);
             let checked = self.reading(move |tx| one.check(tx)).await?;
             let one = Arc::clone(&installation);
-            if let Some(installed) = self.writing(move |tx| one.write(tx, &checked)).await? {
-                return Ok(installed);
+            match self.writing(move |tx| one.write(tx, &checked)).await {
+                Err(error) if error.kind == Kind::RevisionConflict => {}
+                done => return done,
             }
         }
-        Err(Error::new(Kind::RevisionConflict, RESTLESS))
+        Err(restless())
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn reply(answer: &Answer) -> ToolReply {
     let text = String::from_utf8_lossy(&answer.body);
     let text = text.trim_start_matches('\u{feff}');
     if parts::begins(text.as_bytes()) {
-        match serde_json::from_str(text) {
+        match crate::json::read::<serde_json::Value>(text.as_bytes()) {
             Ok(value) => {
                 if let Some(reply) = parts::read(&value) {
                     return reply;
