@@ -180,7 +180,8 @@ async fn files_go_with_the_last_who_names_them() {
     let (thread, messages) = parts_of(&bench, &agent, &run).await;
     let key = messages[1]["attachments"][0]["storage_key"].as_str().expect("a key").to_owned();
     let lying = || walk(&files);
-    assert_eq!(lying(), 1, "the bytes lie in the folder");
+    let in_a_folder = usize::from(crate::support::place::on_server("").is_none());
+    assert_eq!(lying(), in_a_folder, "the bytes lie in the folder, or in the database of a server");
     assert_eq!(bench.studio.delete_attachment(&bench.scope, &key).await.map_err(|error| error.kind.code()), Err("in_use"));
     bench.studio.delete_run(&bench.scope, &run).await.expect("deleted");
     assert!(bench.studio.attachment(&bench.scope, &key).await.is_ok(), "the thread still names it");
