@@ -59,6 +59,11 @@ impl Call {
         Ok(Self { studio, scope, base, visit, headers, body, upload, parameters, query })
     }
 
+    /// Where the studio's own routes are, also for a request under the prefix of the export.
+    pub(super) fn of_studio(&self) -> String {
+        format!("{}{}", self.visit.outside(), super::settings::studio_prefix(self.studio.config()))
+    }
+
     /// A part of the path that the route names. The router of a host may have named parts before it: the innermost counts.
     pub(super) fn part(&self, name: &str) -> &str {
         let found = self.parameters.iter().rev().find(|(known, _)| known == name);

@@ -184,6 +184,10 @@ impl Piece {
     #[must_use]
     pub fn failure(&self, content: bool) -> Option<(&str, &str)> {
         let End::Failed { code, message } = &self.end else { return None };
+        // The words of such a failure are those of a tool.
+        if !content && matches!(code.as_str(), "tool_failed" | "mcp_unavailable") {
+            return Some((code, "it failed; its words are content, which is not sent"));
+        }
         let said = match &self.said {
             Some(Said::Values { output: Some(Value::String(text)), .. }) if content && code == TOOL_ERROR => Some(text.as_str()),
             Some(Said::Chat { .. } | Said::Values { .. }) | None => None,

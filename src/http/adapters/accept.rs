@@ -105,7 +105,7 @@ pub(super) async fn post(call: Call, target: Target) -> Result<Response> {
     let run = accepted.text("trace_id");
     let from = From { after: accepted.after(), ..From::default() };
     let translator = match protocol {
-        Protocol::Vercel => of_vercel(&accepted, no_approvals, &call.base),
+        Protocol::Vercel => of_vercel(&accepted, no_approvals, &call.of_studio()),
         Protocol::AgUi => Box::pin(of_agui(&call.studio, &call.scope, &accepted)).await?,
     };
     let events = call.studio.events(&call.scope, &run, from, Follow::Answer).await?;
@@ -318,7 +318,7 @@ pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let from = From { after: standing.newest_part, ..From::default() };
     let Some(events) = call.studio.events(&call.scope, &run, from, Follow::Tail).await? else { return Ok(answer::nothing()) };
     let (message_id, thread) = (message_id(&run, standing.newest_part), standing.thread.to_string());
-    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5")).at(&call.base);
+    let translator = vercel::Translator::new(run.clone(), thread, Some(message_id), call.query("ui") == Some("5")).at(&call.of_studio());
     let translator = Translator::Vercel(Box::new(translator));
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
     course::answer(course, Protocol::Vercel, slot, None)
