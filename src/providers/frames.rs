@@ -132,7 +132,7 @@ impl Head {
         match self.message.as_str() {
             "error" => Ok(json!({"error": {"type": self.code, "message": self.text}}).to_string()),
             "exception" => {
-                let told: Value = serde_json::from_str(payload).unwrap_or(Value::Null);
+                let told: Value = crate::json::read(payload.as_bytes()).unwrap_or(Value::Null);
                 let text = ["message", "Message", "originalMessage"].into_iter().find_map(|name| told.get(name)?.as_str());
                 Ok(json!({"error": {"type": self.exception, "message": text.unwrap_or(payload)}}).to_string())
             }

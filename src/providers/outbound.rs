@@ -361,7 +361,7 @@ fn too_long(patience: &Patience) -> ProviderFailure {
     ProviderFailure::cut(FaultCode::ProviderTimeout, text)
 }
 
-fn too_much(limit: usize) -> ProviderFailure {
+pub(super) fn too_much(limit: usize) -> ProviderFailure {
     let text = format!("the provider's answer is larger than {limit} bytes (`limits.answer_kb`)");
     ProviderFailure::cut(FaultCode::ProviderProtocol, text)
 }

@@ -92,6 +92,9 @@ fn code(status: u16, told: &Said) -> FaultCode {
     }
     match status {
         401 | 403 => FaultCode::ProviderAuth,
+        408 => FaultCode::ProviderTimeout,
+        // Amazon Bedrock: the model erred.
+        424 => FaultCode::ProviderUnavailable,
         429 => FaultCode::ProviderRateLimited,
         500.. => FaultCode::ProviderUnavailable,
         _ => FaultCode::ProviderBadRequest,

@@ -51,7 +51,7 @@ impl Parts {
             finish @ (Finish::Stop | Finish::ToolCalls | Finish::Length | Finish::ContentFilter | Finish::Other) => finish,
         };
         sound_names(&mut self.calls, request);
-        let structured = request.schema.as_ref().and_then(|_| serde_json::from_str(&self.text).ok());
+        let structured = request.schema.as_ref().and_then(|_| crate::json::read(self.text.as_bytes()).ok());
         let blocks = self.own.map(|value| ProviderBlocks { family: family.into(), by: None, value });
         let shows = request.parameters.shows_reasoning();
         let thoughts = self.thoughts.into_iter().map(|part| if shows { part } else { part.unseen() });

@@ -3,6 +3,7 @@
 //! `SEED` begins with that seed, `DEEDS` is how many deeds a seed has, `SECONDS` how long seeds are tried, `ONLY` which deeds of `SEED` are done,
 //! `IGNORE` names rules that are not looked at. A failure prints the few deeds that break the rule, and how to play them again.
 
+mod accidents;
 mod acts;
 mod chance;
 mod check;

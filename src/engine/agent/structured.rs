@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::profile::Profile;
 use super::turns::Speaker;
 use crate::engine::calls::ModelAnswer;
+use crate::json;
 use crate::engine::drive::context::StepContext;
 use crate::model::chat::{Message, Role};
 use crate::model::event::{Fault, FaultCode};
@@ -93,13 +94,13 @@ fn written(message: Message, value: &Value) -> Message {
 /// JSON in a text: the whole of it, a fenced block, or from the first bracket to the last.
 fn parse(text: &str) -> Result<Value, String> {
     let text = text.trim();
-    let whole = serde_json::from_str(text);
+    let whole = json::read(text.as_bytes());
     let problem = match whole {
         Ok(value) => return Ok(value),
         Err(problem) => problem,
     };
     let inside = [fenced(text), between(text, '{', '}'), between(text, '[', ']')];
-    let found = inside.into_iter().flatten().find_map(|part| serde_json::from_str(part).ok());
+    let found = inside.into_iter().flatten().find_map(|part| json::read(part.as_bytes()).ok());
     found.ok_or_else(|| format!("the answer is not JSON: {problem}"))
 }
 

@@ -17,6 +17,8 @@ use crate::providers::ChatReply;
 use crate::store::StoreError;
 use crate::store::files::attachments::{self, AttachmentRow, KeptFile};
 
+/// Files that are not kept and have a warning each.
+const MOST_NAMED: usize = 5;
 /// Files that come with one answer or result.
 const MOST_FILES: usize = 20;
 /// Bytes of the files of one result.
@@ -38,6 +40,7 @@ impl StepContext {
     pub(super) async fn keep_made(&self, reply: &mut ChatReply) -> Ready {
         let mut ready = Ready::default();
         let mut keys = Vec::with_capacity(reply.files.len());
+        let mut left_out = 0;
         for file in std::mem::take(&mut reply.files) {
             let file = file.playable();
             let admitted = match ready.files.len() {
@@ -47,10 +50,16 @@ impl StepContext {
             keys.push(match admitted {
                 Ok(found) => Some(self.add(&mut ready, file, found)),
                 Err(why) => {
-                    reply.warnings.push(dropped(&why));
+                    left_out += 1;
+                    if left_out <= MOST_NAMED {
+                        reply.warnings.push(dropped(&why));
+                    }
                     None
                 }
             });
+        }
+        if left_out > MOST_NAMED {
+            reply.warnings.push(Warning::new("attachment_dropped", format!("{} more files that the model made are not kept", left_out - MOST_NAMED)));
         }
         let mut laid = self.lay_down(&mut ready).await;
         if laid.is_ok() {

@@ -73,14 +73,17 @@ pub(super) struct EndedCall {
     pub(super) sources: Vec<usize>,
 }
 
+/// Warnings of a step that are told.
+const WARNINGS: usize = 100;
+
 impl StepFacts {
     /// Why a model's answer ended, and what people should know of it.
     fn hear(&mut self, call: &CallFinished) {
         if call.is_own_answer() && call.finish.is_some() {
             self.finish.clone_from(&call.finish);
         }
-        for warning in &call.warnings {
-            if !self.warnings.contains(warning) {
+        for warning in call.warnings.iter().take(WARNINGS) {
+            if self.warnings.len() < WARNINGS && !self.warnings.contains(warning) {
                 self.warnings.push(warning.clone());
             }
         }

@@ -10,6 +10,7 @@ use crate::model::agent::{CacheTtl, ToolChoice};
 use crate::model::chat::{Message, Role};
 use crate::model::registry::{Facts, Reasoning, Structured};
 use crate::providers::anthropic::request::{Limits, limits};
+use crate::providers::files::{self, Takes};
 use crate::providers::{ChatRequest, instruct, strict};
 
 /// Messages whose ends are marked, as for Anthropic's own interface.
@@ -46,7 +47,7 @@ pub(super) fn body(request: &ChatRequest) -> Value {
         body.insert("system".into(), json!([{ "text": system }]));
     }
     let taken = Taken { facts: &facts, status: claude || request.model.contains("nova") };
-    body.insert("messages".into(), blocks::turns(&request.messages, &request.media, taken).into());
+    body.insert("messages".into(), blocks::turns(&files::carried(&request.messages, Takes::default()), &request.media, taken).into());
     let config = inference(request, limits.as_ref(), thinks);
     if !config.is_empty() {
         body.insert("inferenceConfig".into(), config.into());

@@ -40,7 +40,9 @@ struct Slot {
 impl Speech {
     /// Nothing came yet.
     pub(super) fn new(request: &ChatRequest) -> Self {
-        Self { called: request.schema.is_some(), ..Self::default() }
+        // A tool of that name that is the user's own is called like any other.
+        let own = request.tools.iter().any(|tool| tool.name == ANSWER);
+        Self { called: request.schema.is_some() && !own, ..Self::default() }
     }
 }
 
@@ -90,7 +92,7 @@ impl Reading for Speech {
         let cached = figure("cacheReadInputTokens").unwrap_or(0);
         let cache_write = figure("cacheWriteInputTokens").unwrap_or(0);
         let details = usage.get("cacheDetails").and_then(Value::as_array).into_iter().flatten();
-        let hour: u64 = details.filter(|detail| text(detail, "ttl") == "1h").filter_map(|detail| count(detail, &["inputTokens"])).take(8).sum();
+        let hour: u64 = details.take(8).filter(|detail| text(detail, "ttl") == "1h").filter_map(|detail| count(detail, &["inputTokens"])).sum();
         let prompt = input.unwrap_or(0) + cached + cache_write;
         let completion = output.unwrap_or(0);
         Some(Tokens { prompt, completion, cached, cache_write, cache_write_1h: hour.min(cache_write), reasoning: 0 })

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::model::agent::{CacheTtl, ToolChoice};
-use crate::model::chat::{Message, Role};
-use crate::providers::ToolOffer;
+use crate::model::chat::{Message, Role, ToolCall};
+use crate::providers::{Media, ToolOffer};
 use crate::providers::frames::frame;
 use crate::providers::mock::{self, Canned, Mock, binary, hello, rich, schema, told, whole};
 
@@ -169,7 +169,7 @@ async fn refusals_are_read() {
     for (status, text, wanted) in [
         (403, "User is not authorized", "provider_auth: the provider answered 403: User is not authorized None"),
         (400, "Input is too long for requested model.", "context_overflow: the provider answered 400: Input is too long for requested model. None"),
-        (424, "The model failed", "provider_bad_request: the provider answered 424: The model failed None"),
+        (424, "The model failed", "provider_unavailable: the provider answered 424: The model failed None"),
     ] {
         let answer = Canned(status, &[("content-type", "application/json")], vec![json!({ "message": text }).to_string()]);
         let (provider, _) = provider(vec![answer]).await;
@@ -379,6 +379,25 @@ async fn the_call_that_gives_the_answer_is_the_answer() {
     let told = told(&provider, &request).await;
     assert_eq!(told, "\"{\\\"a\\\":\" \"\\\"b\\\"}\" \n\"{\\\"a\\\":\\\"b\\\"}\" Stop Some((330, 12, 100, 200, 0))\nstructured {\"a\":\"b\"}");
     assert!(mock.seen.lock().expect("seen")[0].1["toolConfig"].is_object());
+    // A tool of the user's own may have that name.
+    let own = ToolOffer { name: ANSWER.into(), description: String::new(), input_schema: json!({"type": "object"}) };
+    let (provider, _) = self::provider(vec![frames(&[])]).await;
+    let answer = provider.chat(&ChatRequest { tools: vec![own], ..request }, &|_| {}).await.expect("an answer");
+    assert_eq!((answer.message.tool_calls.len(), answer.structured), (1, None));
+}
+
+#[tokio::test]
+async fn files_of_results_follow_in_the_turn_of_the_user() {
+    let mut request = hello(true);
+    let file = serde_json::from_value(json!({"type": "image", "mime_type": "image/png", "storage_key": "k"})).expect("a file");
+    let call = ToolCall { id: "1".into(), name: "t".into(), arguments: json!({}), invalid: None };
+    request.messages.push(Message { tool_calls: vec![call], ..Message::text(Role::Assistant, "") });
+    request.messages.push(Message { tool_call_id: Some("1".into()), attachments: vec![file], ..Message::text(Role::Tool, "") });
+    request.media = vec![Media { storage_key: "k".into(), mime_type: "image/png".into(), name: None, bytes: "png".into(), refused: false }];
+    request.model = CLAUDE.into();
+    let body = request::body(&request);
+    let content = &body["messages"][2]["content"];
+    assert_eq!((&content[1]["image"]["source"]["bytes"], &content[2]["text"]), (&json!("cG5n"), &json!("Files of the messages above:")), "{body}");
 }
 
 #[tokio::test]

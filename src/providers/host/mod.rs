@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::outbound::Patience;
+use super::outbound::{Patience, too_much};
 use super::reply::{self, Parts, tool_call_of};
 use super::{ChatReply, ChatRequest, Delta, Deltas, EmbedRequest, Embeddings, Finish, Media, Named, Provider, ProviderFailure};
 use crate::host::{HostDoor, HostFailure, HostOp, within};
@@ -46,6 +46,9 @@ impl HostModels {
                 Some(chunk) = chunks.recv() => {
                     limit = self.patience.idle;
                     heard.take(&chunk, deltas);
+                    if heard.bytes > self.patience.answer_bytes {
+                        return Err(ProviderFailure { tokens: heard.tokens, cut: true, ..too_much(self.patience.answer_bytes) });
+                    }
                 }
                 answer = &mut asked => {
                     while let Ok(chunk) = chunks.try_recv() {
@@ -115,11 +118,24 @@ struct Heard {
     files: Vec<NewFile>,
     tokens: Option<Tokens>,
     said: bool,
+    /// About how large the chunks were.
+    bytes: usize,
+}
+
+/// About how large a value is.
+fn weight(value: &Value) -> usize {
+    16 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => members.iter().map(|(name, value)| name.len() + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
 }
 
 impl Heard {
     fn take(&mut self, chunk: &Value, deltas: Deltas<'_>) {
         self.said = true;
+        self.bytes = self.bytes.saturating_add(weight(chunk));
         if let Some(delta) = chunk.get("delta").and_then(Value::as_str).filter(|delta| !delta.is_empty()) {
             self.parts.take(&json!({"type": "text", "text": delta}), deltas);
         }

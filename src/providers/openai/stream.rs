@@ -161,6 +161,9 @@ impl Reading for Speech<'_> {
     }
 }
 
+/// Pictures of one answer that are looked at; fewer are kept.
+const PICTURES: usize = 64;
+
 impl<'a> Speech<'a> {
     pub(super) fn new(dialect: &'a Dialect) -> Self {
         let (own, calls) = (Map::new(), Fragments::default());
@@ -191,7 +194,10 @@ impl<'a> Speech<'a> {
     /// Pictures come whole, in a message or in a piece of one; the same one may come again at the end.
     fn add_pictures(&mut self, message: &Value) {
         let images = message.get("images").and_then(Value::as_array).into_iter().flatten();
-        for url in images.filter_map(|image| reply::at(image, &["image_url", "url"])?.as_str()) {
+        for url in images.filter_map(|image| reply::at(image, &["image_url", "url"])?.as_str()).take(PICTURES) {
+            if self.files.len() >= PICTURES {
+                break;
+            }
             if let Some(file) = NewFile::of_data_url(url).filter(|file| !self.files.contains(file)) {
                 self.files.push(file);
             }

@@ -100,6 +100,25 @@ async fn a_hundred_calls_ask_for_one_token_and_it_is_renewed_before_its_end() {
 }
 
 #[tokio::test]
+async fn while_no_token_is_to_be_had_all_calls_take_the_old_one() {
+    let away = || Canned(503, &[], vec!["away".into()]);
+    let (wire, _) = mock::start("", vec![granted("one"), away(), away(), away(), away()]).await;
+    let (clock, outbound) = outbound();
+    let (tokens, account, url) = (Tokens::default(), account(|_| {}), format!("{}/token", wire.base_url));
+    let get = || async { tokens.get(&account, Some(&url), &outbound).await.map(|(token, _)| token.0.to_string()) };
+    assert_eq!(get().await.ok().as_deref(), Some("one"));
+    *clock.0.lock() += (3599 - 200) * 1000;
+    let all = futures_util::future::join_all((0..20).map(|_| get())).await;
+    assert!(all.iter().all(|token| token.as_ref().is_ok_and(|token| token == "one")), "{} failed", all.iter().filter(|token| token.is_err()).count());
+    let brief = || whole(&json!({"access_token": "brief", "expires_in": 60}));
+    let (wire, mock) = mock::start("", vec![brief(), brief()]).await;
+    let (tokens, url) = (Tokens::default(), format!("{}/token", wire.base_url));
+    let all = futures_util::future::join_all((0..20).map(|_| tokens.get(&account, Some(&url), &outbound))).await;
+    assert!(all.iter().all(Result::is_ok));
+    assert_eq!(mock.seen.lock().expect("seen").len(), 1, "one that lives briefly is asked for once, too");
+}
+
+#[tokio::test]
 async fn a_refusal_is_told_to_all_who_waited_and_names_no_secret() {
     let echo = |assertion: &str| json!({"error": "invalid_grant", "error_description": format!("Invalid JWT {assertion} {KEY}")});
     let question = Account::read(&account(|_| {}).0).expect("an account").question("x", Timestamp(0)).expect("a question");

@@ -32,10 +32,28 @@ struct Seat(tokio::sync::Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    token: Option<(Secret, Timestamp)>,
+    token: Option<Held>,
     /// What the last question was refused with, and when.
     refused: Option<(Instant, ProviderFailure)>,
 }
+
+/// A token, when it ends, and when it came.
+struct Held {
+    token: Secret,
+    end: Timestamp,
+    came: Instant,
+}
+
+impl Kept {
+    /// The old token where no new one could be had: it still holds for a while.
+    fn old(&self, now: Timestamp, failure: &ProviderFailure) -> Option<Secret> {
+        let held = self.token.as_ref().filter(|held| held.end > now && failure.fault.code == FaultCode::ProviderUnavailable);
+        held.map(|held| held.token.clone())
+    }
+}
+
+/// Letters of what a token server says that are passed on.
+const TEXT: usize = 600;
 
 /// What a token server answers.
 #[derive(Deserialize)]
@@ -62,23 +80,23 @@ impl Tokens {
         let (asked, seat) = (Instant::now(), self.seat(account));
         let mut kept = seat.0.lock().await;
         let now = outbound.now();
-        if let Some((token, _)) = kept.token.as_ref().filter(|(_, end)| end.0 - now.0 > BEFORE_MS) {
-            return Ok((token.clone(), key));
+        // One that came while this call waited is taken however short it lives.
+        let fresh = |held: &&Held| held.end.0 - now.0 > BEFORE_MS || (held.came >= asked && held.end > now);
+        if let Some(held) = kept.token.as_ref().filter(fresh) {
+            return Ok((held.token.clone(), key));
         }
         // Who waited while it was refused is refused with it: asking again would not be another answer.
         if let Some((_, failure)) = kept.refused.as_ref().filter(|(at, _)| *at >= asked) {
-            return Err(failure.clone());
+            return kept.old(now, failure).map(|token| (token, key)).ok_or_else(|| failure.clone());
         }
         match ask(&read, account, url, outbound, now).await {
             Ok((token, end)) => {
-                kept.token = Some((token.clone(), end));
+                kept.token = Some(Held { token: token.clone(), end, came: Instant::now() });
                 Ok((token, key))
             }
             Err(failure) => {
                 kept.refused = Some((Instant::now(), failure.clone()));
-                // The old one still holds for a while.
-                let old = kept.token.as_ref().filter(|(_, end)| *end > now && failure.fault.code == FaultCode::ProviderUnavailable);
-                old.map(|(token, _)| (token.clone(), key)).ok_or(failure)
+                kept.old(now, &failure).map(|token| (token, key)).ok_or(failure)
             }
         }
     }
@@ -113,6 +131,7 @@ async fn ask(account: &Account, secret: &Secret, url: Option<&str>, outbound: &O
         Err(_) => String::new(),
     };
     masker.message(&mut text);
+    let text: String = text.chars().take(TEXT).collect();
     let text = text.trim_end_matches([':', ' ']);
     let text = if text.is_empty() { format!("the token server answered {status}") } else { format!("the token server answered {status}: {text}") };
     Err(match status {

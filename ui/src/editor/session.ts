@@ -132,9 +132,14 @@ export class DocumentSession {
   discard(): Promise<void> {
     clearTimeout(this.timer);
     return this.queue.add(async () => {
-      const { workflow: known, draftRevision } = this.state();
+      const { workflow: known, draftRevision, graph } = this.state();
       if (!known) return;
-      const theirs = await dropDraft(known.id, draftRevision);
+      let theirs = await dropDraft(known.id, draftRevision);
+      // One's own text whose answer was not heard is discarded, too.
+      const left = theirs;
+      const own = left && left.draft_revision !== null && [graph, ...this.unheard].some((g) => same(left.graph, g));
+      if (own) theirs = await dropDraft(known.id, left.draft_revision);
+      if (!theirs) this.unheard = [];
       if (theirs) return this.put({ save: 'dirty', conflict: theirs, asking: true });
       const workflow = await readWorkflow(known.id);
       this.put({
@@ -357,7 +362,13 @@ export class DocumentSession {
     // It came before, and the answer was not heard: this text, or one that was sent earlier.
     if (sent && theirs && revision !== null && revision !== draftRevision) {
       const mine = [sent, ...this.unheard].find((g) => same(theirs.graph, g));
-      if (mine) this.stored({ draft_revision: revision, based_on_revision: theirs.based_on_revision }, mine);
+      if (mine) {
+        // A first draft may have begun from a version that nobody saw here.
+        const first = draftRevision === null;
+        if (first) await this.begun(workflow, theirs.based_on_revision);
+        const on = first ? this.state().basedOn : theirs.based_on_revision;
+        this.stored({ draft_revision: revision, based_on_revision: on }, mine);
+      }
       if (mine) return mine === sent ? 'agreed' : 'older';
     }
     if (theirs) this.put({ save: 'dirty', conflict: theirs, asking: true });

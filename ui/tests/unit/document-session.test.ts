@@ -40,6 +40,10 @@ class Documents extends Server {
     const known = asked.body.draft_revision as number | undefined;
     if (known !== undefined && known !== (one.draft?.draft_revision ?? 0))
       return json({ status: 409, code: 'revision_conflict', title: 'c', detail: 'c', current: one.draft }, 409);
+    if (asked.method === 'DELETE') {
+      one.draft = null;
+      return json(null, 204);
+    }
     if (asked.method === 'PUT') {
       one.count += 1;
       one.draft = {
@@ -299,11 +303,34 @@ describe('the document of a page', () => {
     expect(workflow?.revision).toBe(how === 'edited' ? 3 : 2);
   });
 
-  it('that was begun on an older version does not go over a newer one unseen', async () => {
+  it('is discarded although its answer was not heard', async () => {
     const session = await open('A');
+    const inner = server as unknown as { answer(a: Asked): Promise<Response> };
+    server.on('PUT', /draft/, async (asked) => {
+      await inner.answer(asked);
+      return offline();
+    });
+    move(10);
+    await pass(900);
+    expect(at(server.all.A?.draft?.graph)).toBe(10);
+    await session.discard();
+    const { conflict, save } = useEditor.getState();
+    expect([shown(), conflict, save, server.all.A?.draft]).toEqual([0, null, 'clean', null]);
+  });
+
+  it.each(['heard', 'lost'])('that was begun on an older version does not go over a newer one unseen (answer %s)', async (how) => {
+    const session = await open('A');
+    const inner = server as unknown as { answer(a: Asked): Promise<Response> };
+    let deaf = how === 'lost';
+    server.on('PUT', /draft/, async (asked) => {
+      const answer = await inner.answer(asked);
+      return deaf ? offline() : answer;
+    });
     server.all.A!.workflow = { ...server.all.A!.workflow, revision: 2, graph: graph(42) };
     move(10);
     await pass(900);
+    deaf = false;
+    await pass(5000);
     void session.saveVersion();
     await pass(10);
     expect(server.of('POST', /save/)[0]?.body.revision).toBe(1);
