@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::model::chat::{Message, ToolCall};
+use crate::model::chat::{Message, Role, ToolCall};
 
 /// What a piece of a provider's message is to us.
 pub(super) enum Sort<'a> {
@@ -61,6 +61,25 @@ fn text_of<P: Pieces>(piece: &Value) -> Option<Cow<'_, str>> {
         Sort::Text(text) => Some(text),
         Sort::Call | Sort::File | Sort::Own => None,
     }
+}
+
+/// The turns of a conversation of blocks: what one side says in several messages is one turn, as are all results of a model's calls.
+pub(super) fn turns(messages: &[Message], mut blocks_of: impl FnMut(&Message) -> Vec<Value>) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let role = match message.role {
+            Role::System => continue,
+            Role::User | Role::Tool => "user",
+            Role::Assistant => "assistant",
+        };
+        let blocks = blocks_of(message);
+        match turns.last_mut().filter(|last| last.0 == role) {
+            Some(last) => last.1.extend(blocks),
+            None if blocks.is_empty() => {}
+            None => turns.push((role, blocks)),
+        }
+    }
+    turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": blocks})).collect()
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl StepContext {
 
     /// A reply with its files ready to be stored. One whose files are not taken is a failure, with its text.
     async fn with_files(&self, mut reply: ToolReply) -> (ToolReply, Ready) {
-        // What is to be masked in its text is so in the names of its files.
+        // Masking learns from its text which values must not stand in the names of its files.
         self.journal().masking().mask(|masks| masks.text(&mut reply.text.clone()));
         match self.keep_given(std::mem::take(&mut reply.files)).await {
             Ok(ready) => (reply, ready),

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::lamp::{self, Lamp};
 use super::news::Notification;
@@ -151,12 +151,6 @@ impl Wake for Bell {
     }
 }
 
-/// When a wait of `timeout_ms` ends: zero does not wait, negative waits for ever (`None`).
-pub(super) fn deadline(timeout_ms: i32) -> Option<Instant> {
-    let wait = u64::try_from(timeout_ms).ok()?;
-    Some(Instant::now() + Duration::from_millis(wait))
-}
-
 /// Runs a future on the calling thread. Unlike a runtime's own, it may be called anywhere.
 pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     let (bell, waker) = Bell::new();
@@ -176,6 +170,7 @@ mod tests {
     use std::io::Read as _;
     use std::os::fd::FromRawFd as _;
 
+    use super::super::deadline::deadline;
     use super::*;
 
     /// The bell's own descriptor, not to be closed.

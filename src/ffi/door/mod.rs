@@ -5,6 +5,7 @@ mod accepted;
 mod bell;
 mod callback;
 mod course;
+mod deadline;
 mod engine;
 mod hosting;
 mod http;

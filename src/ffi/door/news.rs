@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::bell::deadline;
+use super::deadline::deadline;
 use super::lamp::{self, Lamp};
 use super::super::fault::{Code, Fault};
 use crate::sync::{Condvar, Mutex};

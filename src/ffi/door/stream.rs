@@ -6,7 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use super::super::fault::{Code, Fault};
 use super::super::fork;
-use super::bell::{Bell, deadline};
+use super::bell::Bell;
+use super::deadline::deadline;
 use super::callback::may_wait;
 use super::course::{Behind, Course, Leaving};
 use super::engine::Engine;

@@ -8,7 +8,6 @@ use http::{HeaderValue, header};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::accept::resume_request;
 use super::decide::Answer;
 use super::told::Told;
 use super::{Protocol, Translator};
@@ -17,6 +16,7 @@ use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::http::settings;
 use crate::http::sse::{self, Cut};
+use crate::studio::runs::requests::ResumeRequest;
 use crate::studio::{ListQuery, Scope, Standing, StreamSlot, Studio};
 
 /// Messages of a page of a thread.
@@ -160,7 +160,7 @@ async fn give(studio: &Studio, scope: &Scope, run: &str, from: From, answer: Ans
     match answer {
         Answer::Given => Ok(behind),
         Answer::Cancel => studio.cancel(scope, run).await.map(|_| behind),
-        Answer::Resume(body) => match studio.resume(scope, run, resume_request(body, None)?, false).await {
+        Answer::Resume(body) => match studio.resume(scope, run, ResumeRequest::parse(&body)?, false).await {
             Ok(started) => Ok(From { after: started.after, ..From::default() }),
             Err(error) if error.kind == Kind::AlreadyResumed => Ok(behind),
             Err(error) => Err(error),

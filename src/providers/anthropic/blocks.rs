@@ -37,23 +37,14 @@ pub(in crate::providers) fn id(id: &str) -> String {
     id.chars().map(|one| if one.is_ascii_alphanumeric() || one == '-' { one } else { '_' }).collect()
 }
 
-/// The turns of a conversation: what one side says in several messages is one turn, as are all results of a model's calls.
+/// The turns of a conversation.
 pub(super) fn turns(messages: &[Message], media: &[Media]) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, blocks) = match message.role {
-            Role::System => continue,
-            Role::User => ("user", user(message, media)),
-            Role::Assistant => ("assistant", said(message)),
-            Role::Tool => ("user", vec![result(message, media)]),
-        };
-        match turns.last_mut().filter(|last| last.0 == role) {
-            Some(last) => last.1.extend(blocks),
-            None if blocks.is_empty() => {}
-            None => turns.push((role, blocks)),
-        }
-    }
-    turns.into_iter().map(|(role, blocks)| json!({"role": role, "content": blocks})).collect()
+    own::turns(messages, |message| match message.role {
+        Role::System => Vec::new(),
+        Role::User => user(message, media),
+        Role::Assistant => said(message),
+        Role::Tool => vec![result(message, media)],
+    })
 }
 
 /// Blank texts are refused, also those that the provider wrote.

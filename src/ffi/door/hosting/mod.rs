@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::accepted::{Accepted, OnItsWay};
-use super::bell::{Bell, deadline};
+use super::bell::Bell;
+use super::deadline::deadline;
 use super::callback::{PATIENCE, awaited, within};
 use super::news::{HOST, Notification};
 use super::super::fault::{Code, Fault};
