@@ -13,7 +13,7 @@ use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
 use crate::http::cancel_on_drop::CancelOnDrop;
 use crate::model::event::EntityKind;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 use crate::studio::{Scope, Started, Studio};

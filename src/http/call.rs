@@ -14,7 +14,7 @@ use super::door::Visit;
 use super::room::Room;
 use super::table::{Reads, Route};
 use crate::error::{Error, Kind, Result};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::json;
 use crate::studio::lists::ListQuery;
 use crate::studio::{Scope, Studio};

@@ -13,7 +13,7 @@ use super::rank::{self, Best};
 use crate::knowledge::vector_cache::VectorCache;
 use crate::model::chat::Tokens;
 use crate::model::filter::Filter;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::providers::{EmbedRequest, Provider as _, ProviderFailure};
 use crate::store::knowledge::editions::{Edition, Embedder};
 use crate::store::knowledge::passages::Passage;

@@ -33,6 +33,7 @@ pub mod telling;
 pub mod template_text;
 pub mod texts;
 pub mod trace;
+pub mod trace_context;
 pub mod usage;
 pub mod variable;
 mod wiring;

@@ -47,7 +47,7 @@ pub(super) mod messages {
 
     use crate::model::Timestamp;
     use crate::observe::conventions::{self, Attribute};
-    use crate::model::trace::TraceContext;
+    use crate::model::trace_context::TraceContext;
     use crate::observe::piece::{Piece, Work};
 
     const INTERNAL: i32 = 1;

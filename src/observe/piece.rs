@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::model::chat::Message;
 use crate::model::event::{AskedWith, EntityKind};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::model::{Id, Timestamp};
 

@@ -48,7 +48,7 @@ use crate::model::chat::{Message, Tokens};
 use crate::model::event::{Fault, FaultCode, Warning};
 use crate::model::parts::NewFile;
 use crate::model::registry::{self as registry_of_models, Facts};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::model::usage::Picos;
 use crate::model::state::{MAX_DEPTH, is_too_deep};
 

@@ -33,7 +33,7 @@ use crate::model::agent::{Definitions, ToolRef};
 use crate::model::chat::{Tokens, ToolCall};
 use crate::model::event::{Asked, Fault, FaultCode};
 use crate::model::parts::{File, NewFile};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::providers::ToolOffer;
 use crate::secrets::Secrets;
 use guard::{Guard, GuardedClient};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Spent;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq)]

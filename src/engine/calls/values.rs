@@ -11,7 +11,7 @@ use crate::engine::log::journal::Lost;
 use crate::model::budget::Cut;
 use crate::model::chat::Tokens;
 use crate::model::event::{CallFinished, CallKind, CallOutcome, CallStarted, Event, Fault, Measured};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::model::usage::Usage;
 use crate::providers::ProviderFailure;
 

@@ -19,7 +19,7 @@ use crate::model::plan::{NodeIndex, Plan};
 use crate::model::run::At;
 use crate::model::state::State;
 use crate::model::template_text::System;
-use crate::model::trace::{SAMPLED, TraceContext};
+use crate::model::trace_context::{SAMPLED, TraceContext};
 use crate::observe::span_id;
 
 /// How a node's work ended.

@@ -16,7 +16,7 @@ use crate::model::Id;
 use crate::model::chat::{Attachment, ToolCall};
 use crate::model::event::{Answer, Decision, DoubtAnswer, EntityKind, Event, FaultCode, Pause, PauseReason, Resumed, Retried};
 use crate::model::run::{Run, Status};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::tools::schema::argument_problems;
 

@@ -19,7 +19,7 @@ use crate::model::chat::{Attachment, Message, Role};
 use crate::model::event::{Created, EntityKind, Entry, Event, PartHash};
 use crate::model::run::{Run, Status};
 use crate::model::telling::Telling;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::store::log::{self, Append, Made};
 use crate::store::runs::{RunRow, RunUpdate};
 use crate::store::threads::MessageRow;

@@ -13,7 +13,7 @@ use crate::engine::{From, Order};
 use crate::error::Error;
 use crate::http::sse;
 use crate::model::event::EntityKind;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::studio::runs::requests::{ResumeRequest, RunRequest};
 use crate::studio::{Scope, Started, StreamSlot, Studio};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 
 /// Characters of a client's name for a chat.
 const CHAT: usize = 191;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{LaneId, Said};
 use crate::model::Id;
 use crate::model::chat::Attachment;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 
 /// A pause was answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use super::PartHash;
 use crate::model::Id;
 use crate::model::agent::Parameters;
 use crate::model::chat::Attachment;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 
 /// What a run is a run of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,7 +20,7 @@ pub use rewind::Spot;
 use super::event::{Created, Entry, Event, Fault, LaneId, Pause, PauseReason, Seq};
 use super::plan::Plan;
 use super::state::State;
-use super::trace::TraceContext;
+use super::trace_context::TraceContext;
 use super::usage::Usage;
 use super::working::WorkingTime;
 use super::{Id, Timestamp};

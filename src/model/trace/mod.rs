@@ -1,6 +1,5 @@
 //! Owns a run as people read it: its steps and spans, made from its log.
 
-mod context;
 mod paused;
 mod span;
 mod step;
@@ -10,7 +9,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-pub use context::{SAMPLED, TraceContext};
 pub use paused::{checkpoint, pauses};
 pub use span::Span;
 use step::Moment;

@@ -41,7 +41,7 @@ use crate::config::{CacheMode, Config, ModelConfig, Propagate, ProviderConfig, S
 use crate::host::HostDoor;
 use crate::model::Timestamp;
 use crate::model::event::{FaultCode, Warning};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::model::registry::{self as models, Cache, Facts, Structured};
 use crate::secrets::masking::Masker;
 use crate::secrets::{PREFIX, Secrets};

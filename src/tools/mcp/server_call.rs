@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::elicitation::Asker;
 use super::live::CallError;
 use crate::model::event::{Asked, Question};
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::tools::Asking;
 
 /// What names a repeated call, for servers that look at it.

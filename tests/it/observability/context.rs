@@ -6,7 +6,7 @@ use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use wfstudio::http::HostMarks;
 use wfstudio::model::event::EntityKind;
-use wfstudio::model::trace::TraceContext;
+use wfstudio::model::trace_context::TraceContext;
 use wfstudio::studio::runs::requests::{ResumeRequest, RetryRequest, RunRequest};
 
 use super::collector::{Collector, Manner, attribute};

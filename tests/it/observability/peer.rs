@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message as _;
 use serde_json::{Value, json};
 use wfstudio::model::event::EntityKind;
-use wfstudio::model::trace::TraceContext;
+use wfstudio::model::trace_context::TraceContext;
 use wfstudio::studio::runs::requests::RunRequest;
 
 use super::closed;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::model::Id;
 use crate::model::agent::Parameters;
-use crate::model::trace::TraceContext;
+use crate::model::trace_context::TraceContext;
 use crate::model::event::{DoubtAction, DoubtAnswer, EntityKind};
 use crate::store::upkeep::idempotency::RequestKey;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
