@@ -4,21 +4,20 @@ use std::sync::Arc;
 
 use super::conventions::Attribute;
 use super::piece::{Piece, Request};
-use super::target::Place;
 
 /// The requests that tell of these pieces; `more` gives attributes besides the conventions.
 #[cfg(feature = "otlp")]
-pub(super) fn requests(pieces: &[Arc<Piece>], place: &Place, more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
+pub(super) fn requests(pieces: &[Arc<Piece>], (environment, content): (&str, bool), more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
     use prost::Message as _;
 
-    let spans = pieces.iter().map(|piece| messages::span(piece, place.content, more(piece))).collect();
-    let body = messages::export(spans, &place.environment).encode_to_vec();
+    let spans = pieces.iter().map(|piece| messages::span(piece, content, more(piece))).collect();
+    let body = messages::export(spans, environment).encode_to_vec();
     vec![Request { body: body.into(), pieces: pieces.len() as u64 }]
 }
 
 /// This build has no OpenTelemetry: requests are empty, and collectors refuse them.
 #[cfg(not(feature = "otlp"))]
-pub(super) fn requests(pieces: &[Arc<Piece>], _place: &Place, _more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
+pub(super) fn requests(pieces: &[Arc<Piece>], _about: (&str, bool), _more: impl Fn(&Piece) -> Vec<Attribute>) -> Vec<Request> {
     vec![Request { body: bytes::Bytes::new(), pieces: pieces.len() as u64 }]
 }
 

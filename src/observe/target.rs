@@ -173,9 +173,10 @@ impl Target {
 
     /// The requests that tell of these pieces.
     pub(super) fn requests(&self, pieces: &[Arc<Piece>]) -> Vec<Request> {
+        let about = (self.place.environment.as_str(), self.place.content);
         match self.place.language {
-            Language::Otlp => otlp::requests(pieces, &self.place, |_| Vec::new()),
-            Language::Langfuse => otlp::requests(pieces, &self.place, |piece| langfuse::attributes(piece, self.place.content)),
+            Language::Otlp => otlp::requests(pieces, about, |_| Vec::new()),
+            Language::Langfuse => otlp::requests(pieces, about, |piece| langfuse::attributes(piece, self.place.content)),
             Language::Inspector => inspector::requests(pieces, self.place.content),
         }
     }
