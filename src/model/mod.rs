@@ -13,6 +13,7 @@ pub mod filter;
 pub mod graph;
 pub mod hex;
 pub mod ids;
+pub mod mcp_environment;
 pub mod memory;
 pub mod node;
 pub mod palette;
@@ -35,9 +36,7 @@ pub mod texts;
 pub mod trace;
 pub mod trace_context;
 pub mod usage;
-pub mod variable;
 mod wiring;
-pub mod working;
 
 pub use ids::{Id, Timestamp};
 pub(crate) use ids::IdText;

@@ -1,11 +1,10 @@
-//! Owns writing definitions: their slugs, their rows, the revisions of workflows.
+//! Owns writing definitions: their rows, the revisions of workflows.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::reach::Refusal;
-use crate::error::{Error, Kind};
 use crate::model::{Id, Timestamp};
 use crate::store::definitions::{self as table, Changed, DefinitionRow, RevisionRow};
 use crate::store::{StoreError, Tx};
@@ -39,34 +38,6 @@ impl Origin {
 }
 
 impl Writer {
-    /// Is a slug in use, by the configuration, by a path of the studio's or by a definition other than `own`?
-    fn taken(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str, own: Option<Id>) -> Result<bool, StoreError> {
-        if self.catalog.find(resource, slug).or_else(|| self.catalog.of_class(resource, slug)).is_some_and(|found| Some(found.id) != own) {
-            return Ok(true);
-        }
-        let found = table::by_slug(tx, &self.tenant, resource.kind(), slug)?;
-        let word_of_a_path = resource == Resource::Workflow && slugs::WORDS_OF_PATHS.contains(&slug);
-        Ok(found.map_or(word_of_a_path, |row| Some(row.id) != own))
-    }
-
-    /// The slug that was asked for when it is free, else the first free one of the name.
-    fn slug(&self, tx: &mut Tx<'_>, resource: Resource, written: &Written, own: Option<Id>) -> Result<String, Refusal> {
-        table::hold(tx, &self.tenant)?;
-        if let Some(slug) = &written.slug {
-            if self.taken(tx, resource, slug, own)? {
-                return Err(slug_taken(slug).into());
-            }
-            return Ok(slug.clone());
-        }
-        Ok(slugs::first_free(&written.usual_slug(resource), |slug| self.taken(tx, resource, slug, own))?)
-    }
-
-    /// The slug, or the first one after it that is free.
-    pub(super) fn free_slug(&self, tx: &mut Tx<'_>, resource: Resource, slug: &str) -> Result<String, Refusal> {
-        table::hold(tx, &self.tenant)?;
-        Ok(slugs::first_free(slug, |slug| self.taken(tx, resource, slug, None))?)
-    }
-
     /// Stores a new definition.
     pub(super) fn insert(
         &self,
@@ -76,7 +47,7 @@ impl Writer {
         written: Written,
         origin: &Origin,
     ) -> Result<Definition, Refusal> {
-        let slug = self.slug(tx, resource, &written, None)?;
+        let slug = slugs::of_written(tx, &self.tenant, &self.catalog, resource, &written, None)?;
         let mut body = written.body;
         for key in resource.kept() {
             let value = match *key {
@@ -110,7 +81,7 @@ impl Writer {
         before: &Definition,
         written: Written,
     ) -> Result<Option<Definition>, Refusal> {
-        let slug = self.slug(tx, resource, &written, Some(before.id))?;
+        let slug = slugs::of_written(tx, &self.tenant, &self.catalog, resource, &written, Some(before.id))?;
         let after = Definition {
             slug,
             name: written.name,
@@ -121,7 +92,7 @@ impl Writer {
         };
         match table::update(tx, &self.tenant, resource.kind(), before.revision, &row(&after))? {
             Changed::Done => {}
-            Changed::SlugTaken => return Err(slug_taken(&after.slug).into()),
+            Changed::SlugTaken => return Err(slugs::in_use(&after.slug).into()),
             Changed::Stale(_) => return Ok(None),
         }
         self.keep_revision(tx, resource, &after)?;
@@ -141,10 +112,6 @@ impl Writer {
         let kept = RevisionRow { revision: saved.revision, created_at: self.now, user_id: self.user.clone(), node_count };
         table::keep_revision(tx, &self.tenant, &saved.id, &kept, &Value::Object(body))
     }
-}
-
-fn slug_taken(slug: &str) -> Error {
-    Error::new(Kind::SlugTaken, format!("the slug `{slug}` is in use; choose another one"))
 }
 
 fn row(definition: &Definition) -> DefinitionRow {

@@ -123,6 +123,25 @@ async fn what_is_claimed_after_the_time_to_close_is_given_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_closes_ends_no_run_that_others_died_with() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let held = Held::open(folder.path());
+    let run = held.queue("start -> stop").await;
+    let store = held.bench.studio.world().store.clone();
+    store.write(|tx| tx.execute("UPDATE #runs SET takeovers = 9", &[])).await.expect("a run that nine owners died with");
+    let step = held.step();
+    let studio = held.bench.studio.clone();
+    let closing = tokio::spawn(async move { studio.shutdown(LONG).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    drop(held.go_on);
+    closing.await.expect("a closed engine");
+    assert_eq!(step.await.expect("an end").expect_err("it took no run").kind, Kind::ShuttingDown);
+    let next = Bench::on_disk(settings(), folder.path());
+    let left = row(&next, run).await;
+    assert_eq!((left.status.as_str(), left.owner.as_deref(), left.error), ("queued", None, None));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_claim_that_comes_after_the_close_began_is_not_made() {
     let folder = tempfile::tempdir().expect("a folder");
     let held = Held::open(folder.path());

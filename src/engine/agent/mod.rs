@@ -4,7 +4,7 @@ mod approval;
 mod binding;
 mod compaction;
 mod ids;
-mod inside;
+mod inside_turn;
 mod limit;
 mod media;
 mod memory;

@@ -5,7 +5,7 @@ use futures_util::{StreamExt, stream};
 use super::approval::{self, CallDecision, Planned};
 use super::binding::{Bound, ToolTable};
 use super::ids::CallIds;
-use super::inside::Room;
+use super::inside_turn::Room;
 use super::limit::ANSWER_NOW;
 use super::media::{self, Files};
 use super::profile::Profile;

@@ -174,7 +174,7 @@ impl Drive {
             }
             ready.push_back(lane);
         }
-        let closing = self.journal.with(|run| closable(run, parent));
+        let closing = self.journal.with(|run| run.fork_to_join(parent));
         if let Some(step) = closing {
             let done = StepCompleted {
                 step,
@@ -392,12 +392,6 @@ fn waits(run: &Run, lane: LaneId) -> bool {
         }
     }
     any
-}
-
-fn closable(run: &Run, parent: LaneId) -> Option<Id> {
-    let step = run.lanes.get(&parent)?.step.as_deref()?;
-    let fork = step.fork.as_deref()?;
-    fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
 }
 
 /// Whether the node of a lane does nothing but calls, which wait for the log by themselves.

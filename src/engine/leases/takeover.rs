@@ -138,7 +138,9 @@ impl World {
     /// A claimed run cannot be gone on with. It ends when nobody ever can; else somebody tries again.
     async fn put_down(self: &Arc<Self>, held: Held, taken_over: bool, error: Error) {
         let Held { run, tenant, fence, takeovers } = held;
-        if unreadable::is_lasting(&error) || takeovers > self.config.runs.max_takeovers {
+        // What passes says nothing about the run, however often it was taken over.
+        let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
+        if unreadable::is_lasting(&error) || (!passes && takeovers > self.config.runs.max_takeovers) {
             tracing::error!(%run, %error, "a run cannot be read; it ends here");
             let fault = Fault::new(FaultCode::Internal, error.to_string());
             if let Err(error) = unreadable::end(self, &tenant, run, Some(fault)).await {
@@ -146,7 +148,6 @@ impl World {
             }
             return;
         }
-        let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
         if !passes {
             tracing::error!(%run, %error, "a claimed run cannot be gone on with; it is tried again when its lease ends");
             return;

@@ -1,4 +1,4 @@
-//! Owns how forks open into lanes and close again.
+//! Owns how forks open into lanes, when their branches can be joined, and how they close again.
 
 use std::sync::Arc;
 
@@ -8,6 +8,13 @@ use super::Run;
 use super::lane::{At, Branch, BranchDone, BranchState, Lane};
 
 impl Run {
+    /// The fork step of a lane whose branches have all ended, so that they can be joined.
+    pub(crate) fn fork_to_join(&self, parent: LaneId) -> Option<Id> {
+        let step = self.lanes.get(&parent)?.step.as_deref()?;
+        let fork = step.fork.as_deref()?;
+        fork.branches.iter().all(|branch| matches!(branch, BranchState::Done(_))).then_some(step.id)
+    }
+
     pub(super) fn branch_started(&mut self, id: LaneId, fork: Id, parent: LaneId, at: Timestamp) {
         let plan = Arc::clone(&self.plan);
         self.next_lane = id + 1;

@@ -7,6 +7,7 @@ mod branches;
 mod fallbacks;
 mod lane;
 mod rewind;
+pub mod working_time;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -22,8 +23,8 @@ use super::plan::Plan;
 use super::state::State;
 use super::trace_context::TraceContext;
 use super::usage::Usage;
-use super::working::WorkingTime;
 use super::{Id, Timestamp};
+use working_time::WorkingTime;
 
 /// Spans of the host that are remembered of one attempt.
 const MOST_LINKS: usize = 32;

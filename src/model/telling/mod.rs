@@ -22,7 +22,7 @@ use super::graph::NodeKind;
 use super::plan::Plan;
 use super::run::Status;
 use super::usage::Usage;
-use super::working::WorkingTime;
+use super::run::working_time::WorkingTime;
 use super::{Id, Timestamp};
 
 /// Numbers left free for tokens that a crash may have taken back after they were told.

@@ -7,7 +7,8 @@ use crate::model::Id;
 use crate::store::Tx;
 use crate::store::definitions::{self as table, DraftRow};
 use crate::studio::definitions::catalog::Catalog;
-use crate::studio::definitions::edits::{Edit, must_be_open};
+use crate::studio::definitions::conflicts::{must_be_current_draft, must_be_open, stale_draft};
+use crate::studio::definitions::edits::Edit;
 use crate::studio::definitions::fields::{Fields, Problems, object_of};
 use crate::studio::definitions::resource::{Definition, Resource, expected_revision};
 use crate::studio::definitions::{must_find, workflows};
@@ -50,26 +51,12 @@ fn read_graph(body: &Value, catalog: &Catalog) -> Result<Value> {
     problems.into_result().map(|()| graph)
 }
 
-/// Refuses what began from another draft than the one that there is. The refusal does not show that one: see [`Studio::with_draft`].
-fn must_be_current(draft: Option<&DraftRow>, expected: Option<i64>) -> Result<()> {
-    let found = draft.map_or(0, |draft| draft.draft_revision);
-    if expected.is_none_or(|expected| expected == found) { Ok(()) } else { Err(stale(draft)) }
-}
-
-fn stale(draft: Option<&DraftRow>) -> Error {
-    let text = match draft {
-        Some(draft) => format!("the draft was changed meanwhile; it has revision {}", draft.draft_revision),
-        None => "the draft was saved or deleted meanwhile".to_owned(),
-    };
-    Error::new(Kind::RevisionConflict, text)
-}
-
 /// Removes a draft of this revision; refused when another hand went on with it meanwhile.
 pub(in crate::studio) fn must_drop(tx: &mut Tx<'_>, writer: &Writer, workflow: &Definition, revision: i64) -> Result<(), Refusal> {
     if table::delete_draft(tx, &writer.tenant, &workflow.id, Some(revision))? {
         return Ok(());
     }
-    Err(stale(writer.draft(tx, workflow)?.as_ref()).into())
+    Err(stale_draft(writer.draft(tx, workflow)?.as_ref()).into())
 }
 
 impl Writer {
@@ -134,10 +121,10 @@ impl Studio {
             let workflow = writer.workflow(tx, &id)?;
             must_be_open(&workflow)?;
             let before = writer.draft(tx, &workflow)?;
-            must_be_current(before.as_ref(), expected)?;
+            must_be_current_draft(before.as_ref(), expected)?;
             if table::put_draft(tx, &writer.tenant, &workflow.id, &graph, expected, Some(workflow.revision), writer.now)?.is_none() {
                 let now = writer.draft(tx, &workflow)?;
-                return Err(stale(now.as_ref()).into());
+                return Err(stale_draft(now.as_ref()).into());
             }
             let draft = writer.draft(tx, &workflow)?.ok_or_else(|| no_draft(&id))?;
             Ok((workflow, draft))
@@ -173,7 +160,7 @@ impl Studio {
         let found = self.reading(move |tx| {
             let workflow = reader.workflow(tx, &id)?;
             let draft = reader.draft(tx, &workflow)?;
-            must_be_current(draft.as_ref(), of_draft)?;
+            must_be_current_draft(draft.as_ref(), of_draft)?;
             let draft = draft.ok_or_else(|| no_draft(&id))?;
             let base = base_of(tx, &reader.tenant, &workflow, &draft)?;
             Ok((draft, base))

@@ -13,7 +13,7 @@ use crate::studio::definitions::fields::Problems;
 use crate::studio::definitions::resource::{Definition, Resource, Written};
 use crate::studio::definitions::settle::{settle, settle_again};
 use crate::studio::definitions::workflows::{self, Seen};
-use crate::studio::definitions::{ATTEMPTS, RESTLESS};
+use crate::studio::definitions::{ATTEMPTS, RESTLESS, slugs};
 use crate::studio::reach::Refusal;
 use crate::studio::writing::{Origin, Writer};
 
@@ -187,7 +187,7 @@ impl Installation {
             return Err(restless().into());
         }
         if let Some(slug) = &wanted.slug {
-            written.slug = Some(writer.free_slug(tx, wanted.resource, slug)?);
+            written.slug = Some(slugs::free(tx, &writer.tenant, &writer.catalog, wanted.resource, slug)?);
         }
         let used = written.body.get("graph").map(|graph| workflows::agents_of(tx, &writer.tenant, graph)).transpose()?;
         let seen = Seen { warnings: warnings.clone(), agents: used.unwrap_or_default() };

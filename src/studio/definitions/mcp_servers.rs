@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::model::address::{HIDDEN, without_credentials};
-use crate::model::{secret, variable};
+use crate::model::{mcp_environment, secret};
 use crate::studio::definitions::catalog::Catalog;
 use crate::studio::definitions::fields::{Fields, Problems};
 use crate::studio::definitions::{must_find, secrets, tools};
@@ -34,9 +34,9 @@ pub(in crate::studio) fn read(fields: &mut Fields<'_>, catalog: &Catalog) -> Map
         fields.wrong("command", &format!("`{command}` is not on the list `mcp.stdio_allowlist` of commands that may be started"));
     }
     for name in body.get("env").and_then(Value::as_object).into_iter().flat_map(|env| env.keys()) {
-        if !variable::is_name(name) {
+        if !mcp_environment::is_name(name) {
             fields.wrong(&format!("env.{name}"), "is no name of a variable");
-        } else if !variable::may_be_set(name, &catalog.config().mcp.env_allowlist) {
+        } else if !mcp_environment::may_be_set(name, &catalog.config().mcp.env_allowlist) {
             fields.wrong(&format!("env.{name}"), "is not on the list `mcp.env_allowlist` of variables that may be set");
         }
     }

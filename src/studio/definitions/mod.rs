@@ -2,6 +2,7 @@
 
 pub(in crate::studio) mod agents;
 pub mod catalog;
+pub(in crate::studio) mod conflicts;
 pub(in crate::studio) mod drafts;
 pub(in crate::studio) mod edits;
 pub(in crate::studio) mod fields;
@@ -32,7 +33,8 @@ use super::{Scope, Studio, documents};
 use crate::error::{Error, Kind, Result};
 use crate::store::{StoreError, Tx, definitions as table};
 use crate::studio::definitions::catalog::Catalog;
-use crate::studio::definitions::edits::{Edit, must_be_current, must_be_open, must_be_unused, prepared, prepared_again};
+use crate::studio::definitions::conflicts::{must_be_current, must_be_open, must_be_unused};
+use crate::studio::definitions::edits::{Edit, prepared, prepared_again};
 use crate::studio::definitions::fields::object_of;
 use crate::studio::definitions::resource::{Definition, Resource, Written, expected_revision};
 use crate::studio::definitions::settle::{settle, settle_again};

@@ -1,4 +1,12 @@
-//! Owns slugs: how a name becomes one, which are allowed, what follows on a collision.
+//! Owns slugs: how a name becomes one, which are allowed and free, what follows on a collision.
+
+use super::catalog::Catalog;
+use super::resource::{Resource, Written};
+use crate::error::{Error, Kind};
+use crate::model::Id;
+use crate::store::definitions as table;
+use crate::store::{StoreError, Tx};
+use crate::studio::reach::Refusal;
 
 /// Words that follow `/workflows/` in paths of the studio's own: no workflow may be named by them.
 pub(crate) const WORDS_OF_PATHS: [&str; 3] = ["preview", "runs", "traces"];
@@ -62,6 +70,46 @@ pub fn first_free<E>(slug: &str, mut taken: impl FnMut(&str) -> Result<bool, E>)
         }
     }
     Ok(numbered(free))
+}
+
+/// Is a slug in use, by the configuration, by a path of the studio's or by a definition other than `own`?
+fn taken(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, resource: Resource, slug: &str, own: Option<Id>) -> Result<bool, StoreError> {
+    if catalog.find(resource, slug).or_else(|| catalog.of_class(resource, slug)).is_some_and(|found| Some(found.id) != own) {
+        return Ok(true);
+    }
+    let found = table::by_slug(tx, tenant, resource.kind(), slug)?;
+    let word_of_a_path = resource == Resource::Workflow && WORDS_OF_PATHS.contains(&slug);
+    Ok(found.map_or(word_of_a_path, |row| Some(row.id) != own))
+}
+
+/// The slug that was asked for when it is free, else the first free one of the name.
+pub(in crate::studio) fn of_written(
+    tx: &mut Tx<'_>,
+    tenant: &str,
+    catalog: &Catalog,
+    resource: Resource,
+    written: &Written,
+    own: Option<Id>,
+) -> Result<String, Refusal> {
+    table::hold(tx, tenant)?;
+    if let Some(slug) = &written.slug {
+        if taken(tx, tenant, catalog, resource, slug, own)? {
+            return Err(in_use(slug).into());
+        }
+        return Ok(slug.clone());
+    }
+    Ok(first_free(&written.usual_slug(resource), |slug| taken(tx, tenant, catalog, resource, slug, own))?)
+}
+
+/// The slug, or the first one after it that is free.
+pub(in crate::studio) fn free(tx: &mut Tx<'_>, tenant: &str, catalog: &Catalog, resource: Resource, slug: &str) -> Result<String, Refusal> {
+    table::hold(tx, tenant)?;
+    Ok(first_free(slug, |slug| taken(tx, tenant, catalog, resource, slug, None))?)
+}
+
+/// The refusal of a slug that another definition has.
+pub(in crate::studio) fn in_use(slug: &str) -> Error {
+    Error::new(Kind::SlugTaken, format!("the slug `{slug}` is in use; choose another one"))
 }
 
 /// Letters with marks, without them.

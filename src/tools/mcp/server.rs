@@ -12,7 +12,7 @@ use super::elicitation::Elicitation;
 use crate::config::Config;
 use crate::host::HostDoor;
 use crate::model::event::{Fault, FaultCode};
-use crate::model::{secret, variable};
+use crate::model::{mcp_environment, secret};
 use crate::secrets::Secrets;
 use crate::secrets::masking;
 
@@ -167,7 +167,7 @@ impl Server {
             let text = format!("may not start `{}`: it is not on the list `mcp.stdio_allowlist`", self.command);
             return Err(unavailable(&self.slug, &text));
         }
-        match self.env.keys().find(|name| !self.own && !variable::may_be_set(name, &config.mcp.env_allowlist)) {
+        match self.env.keys().find(|name| !self.own && !mcp_environment::may_be_set(name, &config.mcp.env_allowlist)) {
             Some(name) => Err(unavailable(&self.slug, &format!("may not set the variable {name}: it is not on the list `mcp.env_allowlist`"))),
             None => Ok(()),
         }

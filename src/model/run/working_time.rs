@@ -1,6 +1,6 @@
 //! Owns how long a run was at work: the time in which somebody drove it, as its log tells it.
 
-use super::Timestamp;
+use crate::model::Timestamp;
 
 /// Working time of one run, followed entry by entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
