@@ -101,7 +101,13 @@ impl World {
             let asked = self.book.tick();
             self.facts[at].cancels.push(Asked { at: asked, sure: false, what });
         }
-        let after = self.row(at).await.map(|row| row.status);
+        // Another engine may have taken it just now, and be about to end it.
+        let asked = Moment::now();
+        let mut after = self.row(at).await.map(|row| row.status);
+        while after.as_deref() == Some("running") && asked.elapsed() < Duration::from_secs(2) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            after = self.row(at).await.map(|row| row.status);
+        }
         if after.as_deref() == Some("running") {
             let told = cancelled.map_or_else(|error| error.message, |(_, status)| status.as_str().to_owned());
             return self.fault("unreadable", format!("{} cannot be read, stays running, and a cancel is answered: {told}", self.facts[at].marker));

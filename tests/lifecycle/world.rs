@@ -155,20 +155,21 @@ impl World {
     /// Takes an engine out, with all that is asked of it; what it drives goes on until it is closed, dead or dropped.
     pub async fn take_out(&mut self, at: usize) -> Engine {
         let engine = self.engines.remove(at);
-        // A store that was closed tells nothing.
-        let rows = match self.read_by(&engine.studio).await {
-            Some(rows) => rows,
-            None => self.rows().await,
-        };
-        // A process that dies at a write may have given its run back as lost by then.
-        let dead = engine.life.is_over();
-        let held = |row: &RunRow| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner);
-        for (fact, row) in self.facts.iter_mut().zip(rows) {
-            fact.deaths += u32::from(row.is_some_and(|row| held(&row)));
-        }
+        let before = self.rows_seen_by(&engine.studio).await;
         for step in self.steps.extract_if(.., |step| step.engine == engine.no) {
             step.task.abort();
             let _aborted = step.task.await;
+        }
+        // A step may take a run until it is aborted: what it asked for is written by now, and looked at once more.
+        let _written = tokio::time::timeout(Duration::from_secs(1), engine.studio.world().store.write(|_| Ok(()))).await;
+        let after = self.rows_seen_by(&engine.studio).await;
+        // A process that dies at a write may have given its run back as lost by then.
+        let dead = engine.life.is_over();
+        let held = |row: &Option<RunRow>| {
+            row.as_ref().is_some_and(|row| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner))
+        };
+        for (fact, (before, after)) in self.facts.iter_mut().zip(before.iter().zip(&after)) {
+            fact.deaths += u32::from(held(before) || held(after));
         }
         for reader in self.readers.iter().filter(|reader| reader.engine == engine.no) {
             reader.task.abort();
@@ -226,6 +227,14 @@ impl World {
 
     async fn rows_by(&self, studio: &Studio) -> Vec<Option<RunRow>> {
         self.read_by(studio).await.unwrap_or_else(|| vec![None; self.facts.len()])
+    }
+
+    /// The runs as an engine that ends sees them; a store that was closed tells nothing, so another engine is asked.
+    async fn rows_seen_by(&mut self, studio: &Studio) -> Vec<Option<RunRow>> {
+        match self.read_by(studio).await {
+            Some(rows) => rows,
+            None => self.rows().await,
+        }
     }
 
     async fn read_by(&self, studio: &Studio) -> Option<Vec<Option<RunRow>>> {
