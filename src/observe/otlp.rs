@@ -58,17 +58,17 @@ pub(super) mod messages {
 
     pub(super) fn export(spans: Vec<Span>, environment: &str) -> ExportTraceServiceRequest {
         let scope_spans = vec![ScopeSpans { scope: Some(scope()), spans, ..Default::default() }];
-        ExportTraceServiceRequest { resource_spans: vec![ResourceSpans { resource: Some(resource(environment)), scope_spans, ..Default::default() }] }
+        ExportTraceServiceRequest { resource_spans: vec![ResourceSpans { resource: Some(resource(environment, None)), scope_spans, ..Default::default() }] }
     }
 
     /// Who tells.
-    pub(in crate::observe) fn resource(environment: &str) -> Resource {
+    pub(in crate::observe) fn resource(environment: &str, instance: Option<&str>) -> Resource {
         let about = [
             ("service.name", "workflow-studio"),
             ("service.version", env!("CARGO_PKG_VERSION")),
             ("deployment.environment.name", environment),
         ];
-        let about = about.into_iter().map(|(name, text)| attribute(name, &Value::String(text.into()))).collect();
+        let about = about.into_iter().chain(instance.map(|instance| ("service.instance.id", instance))).map(|(name, text)| attribute(name, &Value::String(text.into()))).collect();
         Resource { attributes: about, ..Default::default() }
     }
 

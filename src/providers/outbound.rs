@@ -62,15 +62,19 @@ fn after(wait: Duration) -> Instant {
     Instant::now() + wait.min(FAR)
 }
 
+/// Signs an attempt at sending these bytes: the headers that say so. A signature holds for minutes only, so each attempt has its own.
+pub(super) type Sign<'a> = &'a (dyn Fn(&[u8]) -> Result<Vec<(HeaderName, HeaderValue)>, ProviderFailure> + Send + Sync);
+
 /// One request to a provider: always a POST of JSON.
-#[derive(Debug)]
-pub struct Request {
+pub struct Request<'a> {
     /// The whole URL.
     pub url: String,
     /// Besides the content type.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// The JSON.
     pub body: Bytes,
+    /// Where attempts are signed.
+    pub(super) sign: Option<Sign<'a>>,
 }
 
 /// The HTTP client for configured providers. It is made at its first call, so that a process may fork before.
@@ -157,7 +161,7 @@ impl Outbound {
     ///
     /// # Errors
     /// The provider refused, could not be reached or kept silent.
-    pub async fn open(&self, request: &Request, patience: &Patience, until: Instant, (gate, shared): (&Gate, bool)) -> Result<Answer, ProviderFailure> {
+    pub async fn open(&self, request: &Request<'_>, patience: &Patience, until: Instant, (gate, shared): (&Gate, bool)) -> Result<Answer, ProviderFailure> {
         #[cfg(any(test, feature = "fuzzing"))]
         if let Some(pieces) = &self.canned {
             return Ok(Answer::of(pieces.clone(), *patience, until));
@@ -196,7 +200,7 @@ impl Outbound {
         Some(wait.mul_f32(0.75 + f32::from(random[0]) / 512.0))
     }
 
-    async fn once(&self, request: &Request, patience: &Patience, until: Instant) -> Result<Answer, Refused> {
+    async fn once(&self, request: &Request<'_>, patience: &Patience, until: Instant) -> Result<Answer, Refused> {
         let first_byte = after(patience.first_byte).min(until);
         let unanswered = |_| Refused::last(unanswered(patience, first_byte == until));
         let (status, headers, rest) = timeout_at(first_byte, self.head(request)).await.map_err(unanswered)??;
@@ -210,10 +214,14 @@ impl Outbound {
         opening::look(answer, &headers, self.clock.now()).await
     }
 
-    async fn head(&self, request: &Request) -> Result<(u16, HeaderMap, Rest), Refused> {
+    async fn head(&self, request: &Request<'_>) -> Result<(u16, HeaderMap, Rest), Refused> {
         let client = self.client().map_err(Refused::last)?;
         let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
         for (name, value) in &request.headers {
+            call = call.header(name, value);
+        }
+        let signed = request.sign.map(|sign| sign(&request.body)).transpose().map_err(Refused::last)?.unwrap_or_default();
+        for (name, value) in signed.iter().filter(|signed| !request.headers.iter().any(|header| header.0 == signed.0)) {
             call = call.header(name, value);
         }
         let response = call.body(request.body.clone()).send().await.map_err(|problem| broken(&cause(&problem), !problem.is_builder()))?;

@@ -32,7 +32,7 @@ mod messages {
     pub(super) fn export(measured: &Measured, environment: &str) -> ExportMetricsServiceRequest {
         let metrics = Instrument::ALL.into_iter().filter_map(|instrument| metric(measured, instrument)).collect();
         let scope_metrics = vec![ScopeMetrics { scope: Some(scope()), metrics, ..Default::default() }];
-        let resource_metrics = vec![ResourceMetrics { resource: Some(resource(environment)), scope_metrics, ..Default::default() }];
+        let resource_metrics = vec![ResourceMetrics { resource: Some(resource(environment, Some(&measured.instance))), scope_metrics, ..Default::default() }];
         ExportMetricsServiceRequest { resource_metrics }
     }
 

@@ -83,8 +83,9 @@ impl Histogram {
     }
 }
 
-#[derive(Default)]
 struct Measured {
+    /// Sums of several processes are sums of their own: each engine has a name by chance.
+    instance: String,
     series: HashMap<(Instrument, Attributes), Histogram>,
     since: Option<Timestamp>,
     until: Timestamp,
@@ -93,8 +94,14 @@ struct Measured {
 }
 
 /// All histograms, from the beginning on: a request that is lost takes nothing with it.
-#[derive(Default)]
 pub(super) struct Metrics(Mutex<Measured>);
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let instance = uuid::Uuid::new_v4().to_string();
+        Self(Mutex::new(Measured { instance, series: HashMap::new(), since: None, until: Timestamp::default(), news: false }))
+    }
+}
 
 impl Metrics {
     /// Measures a piece that ended.
@@ -154,8 +161,8 @@ impl Measured {
     }
 
     fn add(&mut self, instrument: Instrument, about: Attributes, value: f64, piece: &Piece) {
-        let since = self.since.get_or_insert(piece.started);
-        *since = (*since).min(piece.started);
+        // Where a sum begins never changes: collectors take another beginning for a process that began anew.
+        self.since.get_or_insert(piece.started);
         self.until = self.until.max(piece.ended);
         self.news = true;
         let known = self.series.len() < SERIES || self.series.contains_key(&(instrument, about.clone()));
@@ -172,15 +179,19 @@ fn seconds(piece: &Piece) -> f64 {
 
 /// Tells what is measured, until the target closes.
 pub(super) async fn work(target: Arc<Target>, metrics: Arc<Metrics>) {
-    while !target.closing.is_cancelled() {
+    loop {
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
             () = target.closing.cancelled() => {}
         }
+        let last = target.closing.is_cancelled();
         if let Some(request) = metrics.request(&target.place.environment)
             && !delivery::tell(&target, request).await
         {
             metrics.again();
+        }
+        if last {
+            break;
         }
     }
     target.over.cancel();

@@ -48,11 +48,13 @@ impl Bedrock {
         let model = percent_encoding::utf8_percent_encode(&request.model, &SEGMENT);
         let url = format!("{}/model/{model}/{verb}", self.wire.base_url.trim_end_matches('/'));
         let body = self.wire.written(request::body(request))?;
-        let own: Vec<Header> = match &self.keys {
-            Some(keys) if self.wire.credential.is_none() => self.signed(keys, &url, &body)?,
-            Some(_) | None => self.wire.authorization(header::AUTHORIZATION, "Bearer ")?.into_iter().collect(),
-        };
-        self.wire.send(url, own, body).await
+        match &self.keys {
+            Some(keys) if self.wire.credential.is_none() => {
+                let to = url.clone();
+                self.wire.send_signed(url, &|body| self.signed(keys, &to, body), body).await
+            }
+            Some(_) | None => self.wire.send(url, self.wire.authorization(header::AUTHORIZATION, "Bearer ")?, body).await,
+        }
     }
 
     fn signed(&self, keys: &Keys, url: &str, body: &[u8]) -> Result<Vec<Header>, ProviderFailure> {

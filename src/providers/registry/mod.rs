@@ -320,6 +320,11 @@ impl Provider for Named<'_> {
             let held = Held::default();
             let answer = pass.noting(ask(ready.provider(), request, &|delta| held.hear(&masker, delta, deltas), silent).await);
             held.end(deltas);
+            if let (Family::Vertex, Err(failure), Some(token)) = (self.entry.family, &answer, &found.credential)
+                && failure.fault.code == FaultCode::ProviderAuth
+            {
+                self.entry.tokens.forget(token).await;
+            }
             match answer {
                 Ok(reply) => Ok(without_secrets(reply, &masker)),
                 Err(failure) => Err(told(failure, &masker)),

@@ -138,6 +138,12 @@ async fn who_refuses_to_stream_is_asked_for_the_whole() {
 
 /// What a provider of a cloud answers a question, and what it was asked; secrets and the address of the server are filled in.
 async fn cloud(configured: serde_json::Value, secrets: serde_json::Value, answers: Vec<Canned>) -> (String, Vec<(String, serde_json::Value)>) {
+    let (mut told, seen) = asked_of_cloud(1, configured, secrets, answers).await;
+    (told.remove(0), seen)
+}
+
+/// What so many calls in turn are told.
+async fn asked_of_cloud(calls: usize, configured: serde_json::Value, secrets: serde_json::Value, answers: Vec<Canned>) -> (Vec<String>, Vec<(String, serde_json::Value)>) {
     let (wire, mock) = mock::start("", answers).await;
     let text = configured.to_string().replace("SERVER", &wire.base_url);
     let configured: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -147,8 +153,11 @@ async fn cloud(configured: serde_json::Value, secrets: serde_json::Value, answer
     assert!(providers.is_configured("cloud", "").await);
     let mut request = ChatRequest::new("claude-m", vec![Message::text(Role::User, "hi")]);
     request.native_tools.clear();
-    let answer = providers.get("cloud").expect("a provider").chat(&request, &|_| {}).await;
-    let told = answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content);
+    let mut told = Vec::new();
+    for _ in 0..calls {
+        let answer = providers.get("cloud").expect("a provider").chat(&request, &|_| {}).await;
+        told.push(answer.map_or_else(|failure| format!("{}: {}", failure.fault.code.as_str(), failure.fault.message), |reply| reply.message.content));
+    }
     let seen = mock.seen.lock().expect("seen").clone();
     (told, seen)
 }
@@ -170,6 +179,10 @@ async fn requests_to_bedrock_are_signed_or_carry_a_key() {
     assert!(asked.contains("/us-east-1/bedrock/aws4_request, SignedHeaders=host;x-amz-date;x-amz-security-token, Signature=") && asked.ends_with(" session-token"), "{asked}");
     let (told, seen) = cloud(with(json!({"credential": "secret:KEY"})), secrets.clone(), vec![good()]).await;
     assert_eq!((told.as_str(), seen[0].0.as_str()), ("Hi", "/model/claude-m/converse Bearer wJalrXUtnFEMI"));
+    let busy = Canned(503, &[("retry-after-ms", "1100")], vec!["busy".into()]);
+    let retried = with(json!({"access_key_id": "secret:ID", "secret_access_key": "secret:KEY", "max_retries": 1}));
+    let (told, seen) = cloud(retried, secrets.clone(), vec![busy, good()]).await;
+    assert_eq!((told.as_str(), seen.len(), seen[0].0 == seen[1].0), ("Hi", 2, false), "a signature holds for minutes only: each attempt has its own");
     let echo = Canned(403, &[], vec![json!({"message": "bad wJalrXUtnFEMI of AKIDEXAMPLE with session-token"}).to_string()]);
     let (told, _) = cloud(signing, secrets, vec![echo]).await;
     assert_eq!(told, "provider_auth: the provider answered 403: bad *** of *** with ***");
@@ -185,8 +198,10 @@ async fn a_service_account_becomes_a_token_and_neither_is_told() {
     let (told, seen) = cloud(configured.clone(), json!({"ACCOUNT": account}), vec![granted(), good]).await;
     assert_eq!((told.as_str(), seen[1].0.as_str()), ("the token is ***", "/v1/projects/p/locations/global/publishers/anthropic/models/claude-m:rawPredict Bearer ya29.token"));
     let echo = Canned(401, &[], vec![json!({"error": {"message": format!("bad ya29.token {key}")}}).to_string()]);
-    let (told, _) = cloud(configured, json!({"ACCOUNT": account}), vec![granted(), echo]).await;
-    assert!(told.starts_with("provider_auth: the provider answered 401: bad ***") && !told.contains("PRIVATE"), "{told}");
+    let good = mock::whole(&json!({"content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn"}));
+    let (told, _) = asked_of_cloud(2, configured, json!({"ACCOUNT": account}), vec![granted(), echo, granted(), good]).await;
+    assert!(told[0].starts_with("provider_auth: the provider answered 401: bad ***") && !told[0].contains("PRIVATE"), "{told:?}");
+    assert_eq!(told[1], "Hi", "a token that was refused is not used again");
 }
 
 #[test]

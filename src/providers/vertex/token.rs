@@ -101,6 +101,17 @@ impl Tokens {
         }
     }
 
+    /// A token that was refused is not used again: the next call asks for another one.
+    pub async fn forget(&self, token: &Secret) {
+        let seats: Vec<Arc<Seat>> = self.0.lock().values().cloned().collect();
+        for seat in seats {
+            let mut kept = seat.0.lock().await;
+            if kept.token.as_ref().is_some_and(|held| held.token.0 == token.0) {
+                kept.token = None;
+            }
+        }
+    }
+
     fn seat(&self, account: &Secret) -> Arc<Seat> {
         let mut seats = self.0.lock();
         if seats.len() >= MOST {

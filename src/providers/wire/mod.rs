@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::frames::Frames;
 use super::halves::Halves;
 use super::limits::Gate;
-use super::outbound::{Answer, Outbound, Patience, Request};
+use super::outbound::{Answer, Outbound, Patience, Request, Sign};
 use super::sse::{Events, Lines};
 use super::{ChatReply, ChatRequest, Delta, Deltas, ProviderFailure};
 use crate::config::Secret;
@@ -73,7 +73,15 @@ impl Wire {
     pub(super) async fn send(&self, url: String, own: impl IntoIterator<Item = Header>, body: Bytes) -> Result<Answer, ProviderFailure> {
         let mut headers = self.headers.clone();
         headers.extend(own.into_iter().filter(|own| !self.headers.iter().any(|configured| configured.0 == own.0)));
-        let request = Request { url, headers, body };
+        self.open(Request { url, headers, body, sign: None }).await
+    }
+
+    /// Sends a body that is signed anew for each attempt; headers of the configuration win.
+    pub(super) async fn send_signed(&self, url: String, sign: Sign<'_>, body: Bytes) -> Result<Answer, ProviderFailure> {
+        self.open(Request { url, headers: self.headers.clone(), body, sign: Some(sign) }).await
+    }
+
+    async fn open(&self, request: Request<'_>) -> Result<Answer, ProviderFailure> {
         self.outbound.open(&request, &self.patience, self.until, (&self.gate, self.shared)).await
     }
 

@@ -90,6 +90,14 @@ impl Collector {
         lines.concat()
     }
 
+    /// The engines whose metrics it was told.
+    pub fn instances(&self) -> Vec<String> {
+        let measured = self.seen.measured.lock().expect("a lock");
+        let requests = measured.iter().map(|sent| ExportMetricsServiceRequest::decode(sent.body.clone()).expect("a request"));
+        let resources = requests.flat_map(|request| request.resource_metrics).filter_map(|metrics| metrics.resource);
+        resources.filter_map(|resource| resource.attributes.iter().find(|said| said.key == "service.instance.id").map(|said| format!("{:?}", said.value))).collect()
+    }
+
     /// Requests with metrics.
     pub fn measured(&self) -> Vec<Sent> {
         self.seen.measured.lock().expect("a lock").clone()

@@ -35,6 +35,18 @@ async fn tokens_and_times_are_measured_over_all_runs_without_ids() {
 }
 
 #[tokio::test]
+async fn sums_of_two_engines_are_told_apart() {
+    let collector = Collector::start(Manner::Takes).await;
+    for _ in 0..2 {
+        let story = watched(&collector, json!({}), json!([{"text": "Fine."}])).await;
+        story.run("start -> llm_1{provider: script, model: m} -> stop").await;
+        closed(&story).await;
+    }
+    let instances = collector.instances();
+    assert!(instances.len() == 2 && instances[0] != instances[1], "{instances:?}");
+}
+
+#[tokio::test]
 async fn a_dead_collector_keeps_neither_runs_nor_the_close() {
     let collector = Collector::start(Manner::Hangs).await;
     let story = watched(&collector, json!({}), json!([{"times": 0, "text": "Fine."}])).await;
