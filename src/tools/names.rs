@@ -1,4 +1,6 @@
-//! Owns the names under which models see tools of servers: what providers accept, at most 64 letters.
+//! Owns the names under which models see tools of servers: what providers accept, at most 64 letters, each name once.
+
+use std::collections::HashSet;
 
 use sha2::{Digest, Sha256};
 
@@ -19,6 +21,18 @@ pub fn accepted(name: &str) -> String {
     let letters = name.chars().map(|letter| if fits(letter) { letter } else { '_' });
     let kept: String = first.chars().chain(letters).take(LONGEST - MARK - 1).collect();
     format!("{kept}_{}", mark(name))
+}
+
+/// Names that more than one tool has: those of servers get their server's slug before them, by [`of_server`].
+pub fn several<'a>(names: impl Iterator<Item = &'a str>) -> HashSet<String> {
+    let mut seen = HashSet::new();
+    names.filter(|name| !seen.insert(*name)).map(str::to_owned).collect()
+}
+
+/// The name of a server's tool where another tool has its name too.
+#[must_use]
+pub fn of_server(server: &str, name: &str) -> String {
+    accepted(&format!("{server}__{name}"))
 }
 
 fn mark(name: &str) -> String {

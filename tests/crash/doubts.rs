@@ -11,7 +11,7 @@ use crate::record::record;
 use crate::support::{Bench, folder, marks, single};
 
 const SOON: Duration = Duration::from_secs(10);
-const LAPSED: Lapsed = Lapsed { now: Timestamp(2), far: Timestamp(i64::MAX), sync: true, most: 9 };
+const LAPSED: Lapsed = Lapsed { now: Timestamp(2), far: Timestamp(i64::MAX), sync: 9, most: 9, own: true };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_in_doubt_is_asked_about_however_many_owners_the_run_lost() {

@@ -157,7 +157,7 @@ fn folders_stay_small() {
 /// Inside the layers, too, arrows point down: each folder names what it must not use.
 const WALLS: [(&str, &[&str]); 5] = [
     ("src/store/db/", &["store::runs", "store::threads", "store::knowledge", "store::files", "store::usage", "store::upkeep", "store::definitions"]),
-    ("src/store/log/", &["store::knowledge", "store::definitions", "store::usage", "store::upkeep::purge"]),
+    ("src/store/log/", &["store::knowledge", "store::definitions", "store::usage", "store::upkeep::retention"]),
     ("src/store/usage/", &["store::threads", "store::knowledge", "store::upkeep", "store::definitions"]),
     ("src/engine/feed/", &["engine::drive", "engine::leases", "engine::calls", "engine::nodes", "engine::agent"]),
     ("src/engine/log/", &["engine::drive", "engine::calls", "engine::nodes", "engine::agent"]),

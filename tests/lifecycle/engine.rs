@@ -96,9 +96,10 @@ impl Engine {
     pub fn open(no: usize, place: &Path, limits: &Limits, time: &Arc<Time>, book: &Arc<Book>) -> Self {
         let life = Arc::new(Life::new(no));
         let hooked = Arc::clone(&life);
-        let hook = move |boundary: Boundary, _, _| {
+        let hook = move |boundary: Boundary, run: Id, _| {
             hooked.spend(&hooked.writes);
             if hooked.is_over() && boundary == Boundary::Before {
+                hooked.cut.lock().expect("a lock").push(run);
                 // A dead process writes nothing; no message is printed.
                 std::panic::resume_unwind(Box::new("the process is dead"));
             }

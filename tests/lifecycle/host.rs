@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use wfstudio::host::{Host, HostCall, HostDeclaration, HostFailure, HostOp, HostTool};
+use wfstudio::model::Id;
 use tokio::sync::{mpsc, oneshot};
 
 use super::chance::number_of;
@@ -30,11 +31,13 @@ pub struct Life {
     pub writes: AtomicI64,
     /// Calls until its process dies in one.
     pub calls: AtomicI64,
+    /// Runs that it died in a write of: somebody else may have them before its death is seen.
+    pub cut: Mutex<Vec<Id>>,
 }
 
 impl Life {
     pub const fn new(no: usize) -> Self {
-        Self { no, dead: AtomicBool::new(false), writes: AtomicI64::new(-1), calls: AtomicI64::new(-1) }
+        Self { no, dead: AtomicBool::new(false), writes: AtomicI64::new(-1), calls: AtomicI64::new(-1), cut: Mutex::new(Vec::new()) }
     }
 
     pub fn is_over(&self) -> bool {

@@ -47,7 +47,9 @@ impl World {
             self.look().await?;
             let rows = self.rows().await;
             let last = self.engines.len() as u64 - 1;
-            let wanted = |at: &usize| !(self.facts[*at].spoiled && self.ignored.0.contains("unreadable"));
+            // Nobody can retry a failed run whose log cannot be read.
+            let failed = |at: &usize| rows[*at].as_ref().is_some_and(|row| row.status == "failed");
+            let wanted = |at: &usize| !(self.facts[*at].spoiled && (self.ignored.0.contains("unreadable") || failed(at)));
             let is_open = |at: &usize| rows[*at].as_ref().is_some_and(|row| !is_over(&row.status, row.error.as_ref()));
             let open: Vec<usize> = (0..rows.len()).filter(wanted).filter(is_open).collect();
             if open.is_empty() && self.steps.is_empty() {

@@ -168,8 +168,9 @@ impl World {
         let held = |row: &Option<RunRow>| {
             row.as_ref().is_some_and(|row| row.status == "running" && row.owner.as_deref().map_or(dead, |owner| owner == &*engine.owner))
         };
+        let cut = engine.life.cut.lock().expect("a lock").clone();
         for (fact, (before, after)) in self.facts.iter_mut().zip(before.iter().zip(&after)) {
-            fact.deaths += u32::from(held(before) || held(after));
+            fact.deaths += u32::from(held(before) || held(after) || cut.contains(&fact.id));
         }
         for reader in self.readers.iter().filter(|reader| reader.engine == engine.no) {
             reader.task.abort();

@@ -1,6 +1,6 @@
 //! Owns the tools of one agent: those of its references, of `tools` edges, and the specialists of Tool Mode.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -13,8 +13,7 @@ use crate::model::event::{Fault, FaultCode};
 use crate::model::node::{McpNode, Node, ToolNode};
 use crate::model::plan::NodeIndex;
 use crate::providers::{NativeTool, ToolOffer};
-use crate::tools::names::accepted;
-use crate::tools::{BoundTool, NATIVE};
+use crate::tools::{BoundTool, NATIVE, names};
 
 /// What a tool name stands for.
 pub(super) enum Bound<'a> {
@@ -107,15 +106,11 @@ impl<'a> ToolTable<'a> {
 
     /// Two tools of one name: those of MCP servers get their server's slug before it; of others the first stays.
     fn take(&mut self, found: Vec<(BoundTool, bool)>) {
-        let mut names: HashMap<String, u32> = HashMap::new();
-        let taken = self.bound.iter().map(|bound| bound.offer().name.clone());
-        for name in taken.chain(found.iter().map(|(tool, _)| tool.offer.name.clone())) {
-            *names.entry(name).or_default() += 1;
-        }
+        let taken = self.bound.iter().map(|bound| bound.offer().name.as_str());
+        let several = names::several(taken.chain(found.iter().map(|(tool, _)| tool.offer.name.as_str())));
         for (mut tool, always) in found {
-            let clashes = names.get(&tool.offer.name).is_some_and(|count| *count > 1);
-            if let Some(origin) = tool.tool.origin().filter(|_| clashes) {
-                tool.offer.name = accepted(&format!("{}__{}", origin.server, tool.offer.name));
+            if let Some(origin) = tool.tool.origin().filter(|_| several.contains(&tool.offer.name)) {
+                tool.offer.name = names::of_server(&origin.server, &tool.offer.name);
             }
             if self.find(&tool.offer.name).is_none() {
                 if always {

@@ -4,6 +4,7 @@ pub(in crate::engine) mod advance;
 pub(in crate::engine) mod context;
 pub(in crate::engine) mod pure;
 pub(in crate::engine) mod question;
+mod queue_retry;
 pub(in crate::engine) mod reuse;
 pub(in crate::engine) mod step;
 
@@ -292,8 +293,7 @@ impl Drive {
     /// Calls in doubt are named with whatever the run failed of: a retry may decide on them at once.
     async fn fail(&self, mut fault: Fault, node: Option<Arc<str>>) -> Drove {
         fault.calls = self.journal.with(Run::in_doubt);
-        if self.tries_left > 0 && fault.code.is_retryable() && fault.calls.is_empty() {
-            let delay_ms = self.world.config.queue_backoff * 1000;
+        if let Some(delay_ms) = queue_retry::delay(&fault, self.tries_left, self.world.config.queue_backoff) {
             return match self.close(Event::Requeued { fault, delay_ms }).await {
                 Drove::Rested(_) => Drove::Requeued,
                 other @ (Drove::Requeued | Drove::Interrupted | Drove::Lost) => other,

@@ -35,10 +35,15 @@ fn began(process: u32) -> Option<Option<String>> {
     let (_, rest) = status.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
+    // A process whose first thread ended shows as a zombie while others of its threads live.
+    if matches!(state, "Z" | "X") && !has_other_threads(process) {
         return Some(None);
     }
     fields.nth(18).map(|began| Some(began.to_owned()))
+}
+
+fn has_other_threads(process: u32) -> bool {
+    std::fs::read_dir(format!("/proc/{process}/task")).is_ok_and(|threads| threads.count() > 1)
 }
 
 /// No process has this number, whoever it belongs to.

@@ -28,6 +28,8 @@ struct Held {
     tenant: Arc<str>,
     fence: i64,
     takeovers: u32,
+    /// Somebody was told that it will be cancelled.
+    cancelled: bool,
 }
 
 impl World {
@@ -75,18 +77,17 @@ impl World {
             return Ok(Vec::new());
         }
         // A clock that jumped, or a process that stood still: what is driven here is not abandoned.
-        if !self.renew_all().await? {
-            return Ok(Vec::new());
-        }
+        let own = self.renew_all().await?;
         let sync = usize::try_from(self.config.limits.runs).unwrap_or(usize::MAX).saturating_sub(self.sync_runs());
-        let lapsed = Lapsed { now, far, sync: sync > 0, most: if sync > 0 { most.min(sync) } else { most } };
+        let lapsed = Lapsed { now, far, sync: sync.min(most), most, own };
         let (world, owner) = (Arc::clone(self), Arc::clone(&self.owner));
         let claimed = self.store.write(move |tx| {
             if world.stopping.is_cancelled() {
                 return Ok(Vec::new());
             }
             gone.iter().try_for_each(|owner| queue::expire(tx, owner))?;
-            let rows = queue::claim_expired(tx, &owner, until, lapsed)?;
+            // A write may wait for long: its lease begins when it is made.
+            let rows = queue::claim_expired(tx, &owner, lease(&world).unwrap_or_default(), lapsed)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }
@@ -101,7 +102,7 @@ impl World {
 
     /// Goes on with runs that this engine has just claimed, each in a place of its own. What is wrong with one stops no other.
     pub(super) async fn go_on_with(self: &Arc<Self>, claimed: Vec<RunRow>, places: &mut Vec<Place>, taken_over: bool) {
-        let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers };
+        let hold = |row: &RunRow| Held { run: row.id, tenant: Arc::clone(&row.tenant), fence: row.fence, takeovers: row.takeovers, cancelled: row.cancel_requested };
         let mut loaded = Vec::new().into_iter();
         for (at, row) in claimed.iter().enumerate() {
             let (held, place) = (hold(row), places.pop());
@@ -137,13 +138,13 @@ impl World {
 
     /// A claimed run cannot be gone on with. It ends when nobody ever can; else somebody tries again.
     async fn put_down(self: &Arc<Self>, held: Held, taken_over: bool, error: Error) {
-        let Held { run, tenant, fence, takeovers } = held;
+        let Held { run, tenant, fence, takeovers, cancelled } = held;
         // What passes says nothing about the run, however often it was taken over.
         let passes = matches!(error.kind, Kind::StoreUnavailable | Kind::ShuttingDown);
         if unreadable::is_lasting(&error) || (!passes && takeovers > self.config.runs.max_takeovers) {
             tracing::error!(%run, %error, "a run cannot be read; it ends here");
-            let fault = Fault::new(FaultCode::Internal, error.to_string());
-            if let Err(error) = unreadable::end(self, &tenant, run, Some(fault)).await {
+            let fault = (!cancelled).then(|| Fault::new(FaultCode::Internal, error.to_string()));
+            if let Err(error) = unreadable::end(self, &tenant, run, fault).await {
                 tracing::error!(%run, %error, "a run that cannot be read could not be ended; it is tried again when its lease ends");
             }
             return;

@@ -263,13 +263,13 @@ impl World {
         let _until_they_are_at_work = Taking::new(self);
         self.store.know_time().await?;
         let (owner, name, most) = (Arc::clone(&self.owner), queue.to_owned(), places.len());
-        let (now, until) = (self.common_time(), lease(self).unwrap_or_default());
-        let world = Arc::clone(self);
+        let (now, world) = (self.common_time(), Arc::clone(self));
         let claimed = self.store.write(move |tx| {
             if world.stopping.is_cancelled() {
                 return Ok(Vec::new());
             }
-            let rows = queue::claim_queued(tx, &name, &owner, now, until, most)?;
+            // A write may wait for long: its lease begins when it is made.
+            let rows = queue::claim_queued(tx, &name, &owner, now, lease(&world).unwrap_or_default(), most)?;
             for row in &rows {
                 world.boundary(Boundary::Before, row.id, row.head);
             }

@@ -102,12 +102,12 @@ fn lane_of(run: &Run, pause: Id) -> Option<LaneId> {
 pub(in crate::engine) async fn take(
     world: &Arc<World>,
     fence: i64,
-    append: Append,
+    mut append: Append,
     kept: Option<(RequestKey, Value)>,
     alone_on: Option<Id>,
 ) -> Result<Option<Appended>> {
     let (id, now, head) = (append.run, world.clock.now(), append.expect_head + append.entries.len() as u64);
-    let (hook, owner, until) = (Arc::clone(world), Arc::clone(&world.owner), leases::lease(world).unwrap_or_default());
+    let (hook, owner) = (Arc::clone(world), Arc::clone(&world.owner));
     let write = move |tx: &mut crate::store::Tx<'_>| {
         let scope = Arc::clone(&append.tenant);
         if let Some(thread) = &alone_on
@@ -115,6 +115,9 @@ pub(in crate::engine) async fn take(
         {
             return Err(if busy == id { StoreError::Fenced } else { StoreError::ThreadBusy(busy) });
         }
+        // A write may wait for long: its lease begins when it is made.
+        let until = leases::lease(&hook).unwrap_or_default();
+        append.row.lease_until = append.row.lease_until.map(|_| until);
         if queue::claim(tx, &scope, &id, fence, &owner, until)?.is_none() {
             return Err(StoreError::Fenced);
         }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ask::Ask;
 use super::course::{self, Course};
 use super::decide::{self, Answer, Meaning};
+use super::thread::thread_of_chat;
 use super::{Protocol, Translator, agui, files, vercel};
 use crate::engine::{Follow, From};
 use crate::error::{Error, Kind, Result};
@@ -50,15 +51,6 @@ impl Target {
             Self::Run(run) => studio.must_know_run(scope, run).await.map(|()| None),
         }
     }
-}
-
-/// The thread of a chat: its id when that is a UUID, else one that is made of tenant, agent or workflow, and id.
-pub(super) fn thread_of(tenant: &str, entity: &Id, chat: &str) -> Id {
-    if let (36, Ok(id)) = (chat.len(), chat.parse()) {
-        return id;
-    }
-    let name = json!([tenant, entity, chat]).to_string();
-    Id(uuid::Uuid::new_v5(&uuid::Uuid::NAMESPACE_URL, name.as_bytes()))
 }
 
 /// A post on its way to being accepted; it goes on when its client leaves.
@@ -209,7 +201,7 @@ async fn replayed(studio: &Studio, scope: &Scope, ask: Ask, told: Value) -> Resu
 async fn begin(studio: &Studio, scope: &Scope, target: &Target, entity: Option<Id>, ask: Ask, key: Option<RequestKey>) -> Result<Accepted> {
     let (meaning, thread) = match (target, entity) {
         (Target::Entity(..), Some(entity)) => {
-            let thread = ask.chat.as_deref().map(|chat| thread_of(&scope.tenant, &entity, chat));
+            let thread = ask.chat.as_deref().map(|chat| thread_of_chat(&scope.tenant, &entity, chat));
             let newest = match &thread {
                 Some(thread) => studio.newest_on(scope, &entity, thread).await?,
                 None => None,
@@ -310,7 +302,7 @@ pub(super) fn resume_request(mut body: Value, on_disconnect: Option<&Value>) -> 
 /// The turn of a chat that is being told, from its beginning; nothing when none is at work.
 pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let entity = call.studio.entity_id(&call.scope, kind, call.part("id")).await?;
-    let thread = thread_of(&call.scope.tenant, &entity, call.part("chat"));
+    let thread = thread_of_chat(&call.scope.tenant, &entity, call.part("chat"));
     let newest: Option<Standing> = call.studio.newest_on(&call.scope, &entity, &thread).await?;
     let Some(standing) = newest.filter(|run| !run.status.at_rest()) else { return Ok(answer::nothing()) };
     let slot = call.studio.stream_slot()?;
@@ -322,25 +314,4 @@ pub(super) async fn reattach(call: Call, kind: EntityKind) -> Result<Response> {
     let translator = Translator::Vercel(Box::new(translator));
     let course = Course::new(call.studio.clone(), call.scope.clone(), run, translator, events);
     course::answer(course, Protocol::Vercel, slot, None)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chats_of_other_tenants_and_agents_have_other_threads() {
-        let (one, two) = (Id::v7(1, 2, 3), Id::v7(4, 5, 6));
-        let thread = thread_of("a", &one, "chat");
-        assert_eq!(thread, thread_of("a", &one, "chat"));
-        assert_eq!(thread.0.get_version_num(), 5);
-        for other in
-            [thread_of("b", &one, "chat"), thread_of("a", &two, "chat"), thread_of("a", &one, "chat2"), thread_of("", &one, "achat")]
-        {
-            assert_ne!(thread, other);
-        }
-        assert_eq!(thread_of("a", &one, &two.to_string()), two, "a UUID is the thread itself");
-        let bare = two.to_string().replace('-', "");
-        assert_ne!(thread_of("a", &one, &bare), two, "in its usual form only");
-    }
 }

@@ -10,6 +10,7 @@ mod course;
 mod decide;
 mod files;
 mod routes;
+mod thread;
 mod told;
 mod vercel;
 

@@ -66,24 +66,32 @@ pub struct Lapsed {
     pub now: Timestamp,
     /// No lease can end later.
     pub far: Timestamp,
-    /// Also sync runs.
-    pub sync: bool,
-    /// At most so many.
+    /// At most so many sync runs.
+    pub sync: usize,
+    /// At most so many runs.
     pub most: usize,
+    /// Also runs that the new owner holds already: it looked after all that it drives, and what is left of its own nobody drives.
+    pub own: bool,
 }
 
 /// Takes running runs that nobody holds. An owner that was lost is counted, one that gave its run back is not.
 pub fn claim_expired(tx: &mut Tx<'_>, owner: &str, until: Timestamp, lapsed: Lapsed) -> Result<Vec<RunRow>, StoreError> {
     tx.query(
         concat!(
-            "WITH lapsed AS MATERIALIZED (SELECT no FROM #runs WHERE status = 'running' AND parent IS NULL \
-             AND (lease_until < $3 OR lease_until > $4) AND (mode = 'async' OR $6 = 1) ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}) \
+            "WITH queued AS MATERIALIZED (SELECT no, lease_until FROM #runs WHERE status = 'running' AND parent IS NULL AND mode = 'async' \
+             AND (lease_until < $3 OR lease_until > $4) AND ($7 = 1 OR owner IS NULL OR owner <> $1) \
+             ORDER BY lease_until LIMIT $5{| FOR UPDATE SKIP LOCKED}), \
+             sync AS MATERIALIZED (SELECT no, lease_until FROM #runs WHERE status = 'running' AND parent IS NULL AND mode <> 'async' \
+             AND (lease_until < $3 OR lease_until > $4) AND ($7 = 1 OR owner IS NULL OR owner <> $1) \
+             ORDER BY lease_until LIMIT $6{| FOR UPDATE SKIP LOCKED}), \
+             lapsed AS (SELECT no FROM (SELECT no, lease_until FROM queued UNION ALL SELECT no, lease_until FROM sync) AS both_kinds \
+             ORDER BY lease_until LIMIT $5) \
              UPDATE #runs SET fence = fence + 1, owner = $1, lease_until = $2, \
              takeovers = takeovers + CASE WHEN owner IS NULL THEN 0 ELSE 1 END \
              WHERE no IN (SELECT no FROM lapsed) RETURNING ",
             run_columns!()
         ),
-        params![owner, until.0, lapsed.now.0, lapsed.far.0, lapsed.most as u64, i64::from(lapsed.sync)],
+        params![owner, until.0, lapsed.now.0, lapsed.far.0, lapsed.most as u64, lapsed.sync as u64, i64::from(lapsed.own)],
         of_row,
     )
 }

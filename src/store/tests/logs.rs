@@ -14,7 +14,7 @@ use crate::store::{Param, threads};
 const PLACES: u64 = 1 << 26;
 
 fn lapsed(now: i64, far: i64) -> Lapsed {
-    Lapsed { now: Timestamp(now), far: Timestamp(far), sync: true, most: 10 }
+    Lapsed { now: Timestamp(now), far: Timestamp(far), sync: 10, most: 10, own: true }
 }
 
 #[test]

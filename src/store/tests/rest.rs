@@ -11,8 +11,8 @@ use crate::store::log::checkpoints;
 use crate::store::log;
 use crate::store::threads::{self, MessageRow, ThreadFilter};
 use crate::store::upkeep::idempotency::{RequestKey, Seen};
-use crate::store::upkeep::purge::{Place, Retention};
-use crate::store::upkeep::{idempotency, outbox, purge};
+use crate::store::upkeep::retention::{Place, Retention};
+use crate::store::upkeep::{idempotency, outbox, retention};
 
 fn memory() -> Store {
     fresh()
@@ -332,17 +332,17 @@ fn retention_removes_what_is_too_old_and_nothing_else() {
         attachments::insert(tx, "t", &file("unused"), None)?;
         let keep = Retention { runs_days: 5, paused_days: 8, threads_days: 5, attachments_days: 0, tokens_seconds: 1 };
         let (late, mut place) = (Timestamp(10 * DAY), Place::default());
-        assert!(purge::batch(tx, &keep, Timestamp(DAY), &mut place, 9)?.is_empty());
-        let would = purge::count(tx, &keep, late)?;
+        assert!(retention::batch(tx, &keep, Timestamp(DAY), &mut place, 9)?.is_empty());
+        let would = retention::count(tx, &keep, late)?;
         assert_eq!((would.runs, would.threads, would.attachments), (2, 2, 1), "a paused one, too");
-        let purged = purge::batch(tx, &keep, late, &mut place, 9)?;
+        let purged = retention::batch(tx, &keep, late, &mut place, 9)?;
         assert_eq!((purged.runs, purged.threads, purged.attachments), (1, 2, 2));
         assert_eq!(purged.files, [("t".to_owned(), "said".to_owned()), ("t".to_owned(), "unused".to_owned())]);
-        assert!(purge::batch(tx, &keep, late, &mut place, 9)?.is_empty());
+        assert!(retention::batch(tx, &keep, late, &mut place, 9)?.is_empty());
         assert_eq!(runs::get(tx, "t", &id(1))?, None);
         assert!(runs::get(tx, "t", &id(2))?.is_some() && threads::get(tx, "t", &id(803))?.is_some());
-        assert_eq!(purge::paused_before(tx, &keep, late, &mut place, 9)?, [("t".to_owned(), id(3))]);
-        assert_eq!(purge::paused_before(tx, &keep, late, &mut place, 9)?, []);
+        assert_eq!(retention::paused_before(tx, &keep, late, &mut place, 9)?, [("t".to_owned(), id(3))]);
+        assert_eq!(retention::paused_before(tx, &keep, late, &mut place, 9)?, []);
         Ok(())
     })
     .unwrap();

@@ -3,4 +3,4 @@
 pub mod health;
 pub mod idempotency;
 pub mod outbox;
-pub mod purge;
+pub mod retention;

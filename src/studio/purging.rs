@@ -1,4 +1,4 @@
-//! Owns retention: what is older than the configuration keeps is removed, in small batches between which others work.
+//! Owns purging: what the store finds to be older than the configuration keeps is removed, in small batches between which others work.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::error::{Kind, Result};
 use crate::model::{Id, Timestamp};
 use crate::store::files::attachments;
 use crate::store::log::checkpoints;
-use crate::store::upkeep::purge::{Place, Purged, Retention};
-use crate::store::upkeep::purge;
+use crate::store::upkeep::retention::{Place, Purged, Retention};
+use crate::store::upkeep::retention;
 use crate::studio::threads::attachments::remove_noted;
 
 /// Rows of a kind in one transaction.
@@ -34,7 +34,7 @@ impl Studio {
     /// The store.
     pub async fn purgeable(&self) -> Result<Purged> {
         let (keep, now) = (self.retention(), self.world().clock.now());
-        self.reading(move |tx| Ok(purge::count(tx, &keep, now)?)).await
+        self.reading(move |tx| Ok(retention::count(tx, &keep, now)?)).await
     }
 
     /// Removes what is older than `retention.*` says, of every tenant, and what has expired. Runs that are at work or waiting are never
@@ -58,7 +58,7 @@ impl Studio {
             let at = place.clone();
             let found = self.reading(move |tx| {
                 let mut place = at.clone();
-                let runs = purge::paused_before(tx, &keep, now, &mut place, BATCH)?;
+                let runs = retention::paused_before(tx, &keep, now, &mut place, BATCH)?;
                 Ok((runs, place))
             });
             let (paused, next) = found.await?;
@@ -75,7 +75,7 @@ impl Studio {
             let at = place.clone();
             let removed = self.writing(move |tx| {
                 let mut place = at.clone();
-                let purged = purge::batch(tx, &keep, now, &mut place, BATCH)?;
+                let purged = retention::batch(tx, &keep, now, &mut place, BATCH)?;
                 Ok((purged, place))
             });
             let (purged, next) = removed.await?;

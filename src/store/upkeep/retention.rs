@@ -1,4 +1,4 @@
-//! Owns retention: what is older than it may be is found and removed in small batches, each a transaction of its own.
+//! Owns retention: how old what may be (`retention.*`), and the statements that find and remove what is older, a batch in a transaction.
 //!
 //! A purge that ended early is begun again from the start: what is gone is gone, and what is left is found again.
 
