@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use wfstudio::config::{Config, ConfigSources};
 use wfstudio::studio::{Resource, Scope, Studio};
 
 use super::carriers::{AUTHORITY, CARRIERS, Carrier};
 use super::run_in;
-use super::server::{Act, Server};
+use super::server::{Act, Seen, Server};
 
 fn studio(trusts: bool, more: Value) -> Studio {
     let mut settings = json!({
@@ -25,23 +26,24 @@ fn studio(trusts: bool, more: Value) -> Studio {
 async fn called(carrier: Carrier, trusts: bool) -> [Vec<String>; 3] {
     let mut servers = Vec::new();
     for _ in 0..3 {
-        let answer = Act::Say(200, vec![("content-type", "application/json".into())], vec!["{\"ok\": true}".into()], super::server::Then::End);
+        let answer = Act::Bytes(200, vec![("content-type", "application/json".into())], vec![Bytes::from_static(b"{\"ok\": true}")]);
         servers.push(Server::start(carrier, vec![answer]).await);
     }
     let (scope, endpoint) = (Scope::default(), servers[2].address.clone());
     let studio = studio(trusts, json!({"observability": {"otlp": {"endpoint": endpoint}}}));
     let hook = json!({"name": "hook", "kind": "webhook", "config": {"url": format!("{}/hook", servers[0].address), "method": "POST"}});
     let hook = studio.create(&scope, Resource::Tool, &hook).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
-    let tried = studio.try_tool(&scope, hook["id"].as_str().expect("an id"), &json!({"inputs": {"word": "a"}})).await.expect("tried");
+    let tried = studio.try_tool(&scope, hook["id"].as_str().expect("an id"), &json!({"input": {"word": "a"}})).await.expect("tried");
     assert_eq!(tried.to_string().contains("certificate"), carrier != Carrier::Clear && !trusts, "{carrier:?} {trusts}: {tried}");
     let mcp = json!({"name": "Peer", "slug": "peer", "transport": "http", "url": format!("{}/mcp", servers[1].address)});
     let mcp = studio.create(&scope, Resource::McpServer, &mcp).await.unwrap_or_else(|error| panic!("{error} {:?}", error.members));
     // What is said to it is what counts: it is no MCP server.
     let _ = studio.test_mcp_server(&scope, mcp["id"].as_str().expect("an id")).await;
     run_in(&studio, "llm_1{provider: script, model: echo}").await;
-    studio.shutdown(Duration::from_secs(10)).await;
-    let heads = servers.iter().map(|server| server.seen.lock().expect("seen").iter().map(|seen| seen.head.lines().next().unwrap_or_default().to_owned()).collect());
-    heads.collect::<Vec<_>>().try_into().expect("three")
+    studio.shutdown(Duration::from_secs(40)).await;
+    let line = |seen: &Seen| seen.head.lines().next().unwrap_or_default().to_owned();
+    let heads = servers.iter().map(|server| server.seen.lock().expect("seen").iter().map(line).collect());
+    heads.collect::<Vec<Vec<String>>>().try_into().expect("three")
 }
 
 #[tokio::test]

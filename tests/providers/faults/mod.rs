@@ -48,7 +48,8 @@ const IMPATIENT: Patience = (1500, 700);
 fn studio(provider: &str, address: &str, stream: bool, (first, idle): Patience) -> Studio {
     let settings = json!({
         "environment": "local", "database": {"path": ":memory:"}, "secrets": {"KEY": "sk-very-secret", "TEAM": "team-very-secret"},
-        "tls": {"ca_file": AUTHORITY.file()}, "timeouts": {"model_ms": first, "model_idle_ms": idle}, "limits": {"answer_kb": 8192},
+        "tls": {"ca_file": AUTHORITY.file()},
+        "timeouts": {"model_ms": first, "model_idle_ms": idle}, "limits": {"answer_kb": 8192},
         "providers": {provider: {"base_url": format!("{address}/v1"), "credential": "secret:KEY", "headers": {"x-team": "secret:TEAM"}, "quirks": {"stream": stream}}},
     });
     let config = Config::load(ConfigSources { file: None, json: Some(settings), env: BTreeMap::new() });

@@ -37,7 +37,13 @@ pub async fn serve(connection: Io, acts: &[Act], seen: &Arc<Mutex<Vec<Seen>>>) -
     }
 }
 
-async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, acts: &[Act], seen: &Mutex<Vec<Seen>>, closed: &Notify) -> Result<(), h2::Error> {
+async fn answer(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+    acts: &[Act],
+    seen: &Mutex<Vec<Seen>>,
+    closed: &Notify,
+) -> Result<(), h2::Error> {
     let (head, body) = read(request).await?;
     let number = {
         let mut seen = seen.lock().expect("seen");

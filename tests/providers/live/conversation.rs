@@ -13,7 +13,7 @@ use wfstudio::studio::{Resource, Scope, Studio, TraceQuery, Upload};
 /// 64 times 64 red pixels.
 const PICTURE: &[u8] = include_bytes!("red.png");
 
-/// What a provider may never be told is what the right answer is.
+/// What is asked, and the right result.
 const TURNS: [(&str, u64); 2] = [
     ("Which colour has the picture? And what is 1234 * 5678? Use the tool, do not calculate yourself.", 7_006_652),
     ("The same picture. Now add 1 to that product, with the tool again.", 7_006_653),

@@ -60,7 +60,7 @@ async fn each_provider_with_a_key_holds_a_conversation() {
         }
     }
     match asked {
-        0 => say("No key is set, so nobody was asked and nothing was spent. With a key, one conversation of two turns (picture, tool, schema, reasoning) is held and recorded."),
+        0 => say("No key is set, so nobody was asked and nothing was spent. With one, two turns (picture, tool, schema, reasoning) are held and recorded."),
         _ => say(&format!("{asked} asked, {} failed, {spent:.6} USD by the bundled prices and what providers said", failed.len())),
     }
     assert!(failed.is_empty(), "failed: {failed:?}");
@@ -71,8 +71,8 @@ async fn record(speaker: &Speaker, ready: &speakers::Ready) -> Result<(Tape, Opt
     let recorder = Recorder::start(&ready.origin).await;
     let settings = speaker.settings(&format!("{}{}", recorder.address, ready.path), &ready.key, &ready.more);
     let (outcome, cost) = converse(speaker.id, &speaker.model(), &settings).await?;
-    let tape = Tape { provider: speaker.id.to_owned(), model: speaker.model(), path: ready.path.clone(), more: ready.shown.clone(), outcome, exchanges: recorder.end() };
-    Ok((tape, cost))
+    let (provider, path, more, exchanges) = (speaker.id.to_owned(), ready.path.clone(), ready.shown.clone(), recorder.end());
+    Ok((Tape { provider, model: speaker.model(), path, more, outcome, exchanges }, cost))
 }
 
 fn told(tape: &Tape, cost: Option<f64>) -> String {
@@ -121,10 +121,22 @@ async fn recorded_conversations_end_as_they_did() {
     }
 }
 
+/// A service account of nobody, for providers that want a token first.
+fn account() -> String {
+    let key = include_str!("../../../src/providers/vertex/test-key.pem");
+    json!({"type": "service_account", "client_email": "nobody@example.com", "private_key": key, "token_uri": "https://oauth2.googleapis.com/token"}).to_string()
+}
+
 async fn replay(tape: &Tape, carrier: Carrier) -> (Value, Vec<Value>) {
+    let tokens = Server::start(carrier, vec![Act::good(vec![json!({"access_token": "a-token", "expires_in": 3600}).to_string()])]).await;
+    let (mut more, mut key) = (tape.more.clone(), "sk-of-the-replay-0123456789".to_owned());
+    if tape.provider == "vertex" {
+        more["token_url"] = tokens.address.clone().into();
+        key = account();
+    }
     let server = Server::start(carrier, tape.exchanges.iter().map(Exchange::act).chain([Act::Mute]).collect()).await;
     let speaker = SPEAKERS.iter().find(|speaker| speaker.id == tape.provider).expect("a provider of the table");
-    let settings = speaker.settings(&format!("{}{}", server.address, tape.path), "sk-of-the-replay-0123456789", &tape.more);
+    let settings = speaker.settings(&format!("{}{}", server.address, tape.path), &key, &more);
     let replayed = tokio::time::timeout(std::time::Duration::from_secs(60), converse(&tape.provider, &tape.model, &settings)).await;
     let outcome = match replayed {
         Ok(Ok((outcome, _))) => outcome,
@@ -145,7 +157,8 @@ fn nothing_secret_is_recorded() {
         content_type: "text/event-stream".into(),
         answer: b"data: {\"told\": \"sk-abcdefgh\"}\n\n".to_vec(),
     };
-    let tape = Tape { provider: "openai".into(), model: "m".into(), path: "/v1".into(), more: json!({}), outcome: json!([{"text": "sk-abcdefgh"}]), exchanges: vec![exchange] };
+    let (provider, model, path, outcome) = ("openai".into(), "m".into(), "/v1".into(), json!([{"text": "sk-abcdefgh"}]));
+    let tape = Tape { provider, model, path, more: json!({}), outcome, exchanges: vec![exchange] };
     let written = tape.written(&["sk-abcdefgh".into(), "AIza-of-somebody".into()]);
     assert!(!written.contains("sk-abcdefgh") && !written.contains("AIza-of") && written.contains("***"), "{written}");
     let read = Tape::read(&written);

@@ -15,7 +15,7 @@ use crate::faults::carriers::{AUTHORITY, Carrier};
 use crate::faults::streams::{read, send};
 
 /// Headers that belong to one connection.
-const OWN: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "accept-encoding"];
+const OWN: [&str; 6] = ["host", "connection", "keep-alive", "content-length", "transfer-encoding", "accept-encoding"];
 
 /// A running recorder.
 pub struct Recorder {
@@ -76,7 +76,8 @@ struct Way {
 impl Way {
     async fn pass(&self, request: Request<RecvStream>, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
         let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-        let headers: HeaderMap = request.headers().iter().filter(|(name, _)| !OWN.contains(&name.as_str())).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let kept = request.headers().iter().filter(|(name, _)| !OWN.contains(&name.as_str()));
+        let headers: HeaderMap = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         let (_, body) = read(request).await?;
         let asked = serde_json::from_slice(&body).expect("JSON");
         let answer = self.client.post(format!("{}{path}", self.origin)).headers(headers).body(body).send().await;

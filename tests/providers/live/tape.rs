@@ -59,7 +59,8 @@ impl Exchange {
             Ok(text) => json!(text.split_inclusive('\n').collect::<Vec<_>>()),
             Err(_) => json!({"base64": STANDARD.encode(&self.answer)}),
         };
-        json!({"request": asked(&self.path, &self.body), "answer": {"status": self.status, "content_type": self.content_type, "body": answer}})
+        let request = json!({"path": self.path, "body": asked("", &self.body)["body"]});
+        json!({"request": request, "answer": {"status": self.status, "content_type": self.content_type, "body": answer}})
     }
 
     fn read(told: &Value) -> Self {
