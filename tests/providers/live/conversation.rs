@@ -43,7 +43,7 @@ pub async fn converse(provider: &str, model: &str, settings: &Value) -> Result<(
         if head["status"] != "completed" {
             return Err(format!("the run ended as {}: {}", head["status"], head["error"]));
         }
-        cost = cost.zip(number(&head["total_cost"])).map(|(sum, cost)| sum + cost);
+        cost = cost.zip(number(&head["estimated_cost"]).filter(|_| head["unpriced"] != true)).map(|(sum, cost)| sum + cost);
         outcome.push(facts(&trace, right));
         body = json!({"message": TURNS[1].0, "thread_id": head["thread_id"]});
     }
