@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds and records one conversation with each model provider whose key is set: `docs/providers.md`, "With the real providers".
-# `--mock`: with llmock (PyPI) in their place, which costs nothing; recordings then go to the target folder.
+# `--mock`: with llmock (PyPI) in their place, which costs nothing; recordings then go to the target folder. Its Anthropic knows no schemas.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export STUDIO_FEATURES="${STUDIO_FEATURES-header,bindgen}"
@@ -17,14 +17,13 @@ if [ "${1:-}" = --mock ]; then
     done <<'END'
 OPENAI OPENAI_API_KEY /v1
 OPENAI_RESPONSES OPENAI_API_KEY /v1
-ANTHROPIC ANTHROPIC_API_KEY /anthropic
 GEMINI GEMINI_API_KEY /gemini
 COHERE COHERE_API_KEY /cohere
 MISTRAL MISTRAL_API_KEY /mistral/v1
 GROQ GROQ_API_KEY /groq/openai/v1
 XAI XAI_API_KEY /xai/v1
 END
-    export STUDIO_LIVE="${STUDIO_LIVE:-openai,openai-responses,anthropic,gemini,cohere,mistral,groq,xai}"
+    export STUDIO_LIVE="${STUDIO_LIVE:-openai,openai-responses,gemini,cohere,mistral,groq,xai}"
     export STUDIO_LIVE_FOLDER="${STUDIO_LIVE_FOLDER:-$peers/recorded}" STUDIO_LIVE_SUFFIX=-llmock
 fi
 program=$(test_program providers)

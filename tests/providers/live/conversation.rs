@@ -19,7 +19,7 @@ const TURNS: [(&str, u64); 2] = [
     ("The same picture. Now add 1 to that product, with the tool again.", 7_006_653),
 ];
 
-/// What each turn came to, and what all of it cost where that is known.
+/// What each turn came to, and what all of it cost where that is known. A turn that failed is the last one.
 pub async fn converse(provider: &str, model: &str, settings: &Value) -> Result<(Value, Option<f64>), String> {
     let config = Config::load(ConfigSources { file: None, json: Some(settings.clone()), env: BTreeMap::new() }).map_err(|error| error.to_string())?;
     let (studio, scope) = (Studio::open(config).map_err(|error| error.to_string())?, Scope::default());
@@ -40,11 +40,11 @@ pub async fn converse(provider: &str, model: &str, settings: &Value) -> Result<(
     for (_, right) in TURNS {
         let trace = turn(&studio, &scope, &agent, &body).await.map_err(|error| error.to_string())?;
         let head = &trace["trace"];
-        if head["status"] != "completed" {
-            return Err(format!("the run ended as {}: {}", head["status"], head["error"]));
-        }
         cost = cost.zip(number(&head["estimated_cost"]).filter(|_| head["unpriced"] != true)).map(|(sum, cost)| sum + cost);
         outcome.push(facts(&trace, right));
+        if head["status"] != "completed" {
+            break;
+        }
         body = json!({"message": TURNS[1].0, "thread_id": head["thread_id"]});
     }
     Ok((Value::Array(outcome), cost))
@@ -75,7 +75,7 @@ fn facts(trace: &Value, right: u64) -> Value {
         Value::Object(kept.collect())
     }).collect();
     json!({
-        "answer": answer, "right": answer["result"] == right && answer["colour"] == "red",
+        "error": head["error"], "answer": answer, "right": answer["result"] == right && answer["colour"] == "red",
         "thought": spans.iter().any(|span| span.to_string().contains("\"reasoning\"")),
         "prompt_tokens": head["prompt_tokens"], "completion_tokens": head["completion_tokens"], "steps": steps,
     })

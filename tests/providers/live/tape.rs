@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::faults::server::Act;
 
@@ -35,11 +35,44 @@ pub struct Tape {
 
 /// A request in the form in which it is compared. Heads are seen in small letters only.
 pub fn asked(path: &str, body: &Value) -> Value {
+    json!({"path": path.to_ascii_lowercase(), "body": stable(body)})
+}
+
+/// A body without what differs each time.
+fn stable(body: &Value) -> Value {
     let mut body = body.clone();
     if let Some(members) = body.as_object_mut() {
         members.retain(|name, _| !VOLATILE.contains(&name.as_str()));
     }
-    json!({"path": path.to_ascii_lowercase(), "body": body})
+    serde_json::from_str(&numbered(&body.to_string())).expect("JSON")
+}
+
+/// Ids of calls are numbered: the studio makes them up, by chance, where a provider gives none.
+fn numbered(text: &str) -> String {
+    let mut ids: Vec<&str> = Vec::new();
+    for (at, _) in text.match_indices("call_") {
+        let id = text.get(at..at + 29).filter(|id| id[5..].bytes().all(|letter| letter.is_ascii_hexdigit()));
+        if let Some(id) = id.filter(|id| !ids.contains(id)) {
+            ids.push(id);
+        }
+    }
+    ids.iter().enumerate().fold(text.to_owned(), |text, (number, id)| text.replace(id, &format!("call_{number}")))
+}
+
+/// Where two values differ first.
+pub fn difference(one: &Value, other: &Value) -> Option<String> {
+    match (one, other) {
+        _ if one == other => None,
+        (Value::Object(members), Value::Object(others)) => {
+            let member = |members: &Map<String, Value>, name: &str| members.get(name).cloned().unwrap_or_default();
+            let mut names = members.keys().chain(others.keys());
+            names.find_map(|name| Some(format!("/{name}{}", difference(&member(members, name), &member(others, name))?)))
+        }
+        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+            items.iter().zip(others).enumerate().find_map(|(at, (one, other))| Some(format!("/{at}{}", difference(one, other)?)))
+        }
+        _ => Some(format!(": {one} is not {other}")),
+    }
 }
 
 impl Exchange {
@@ -59,7 +92,7 @@ impl Exchange {
             Ok(text) => json!(text.split_inclusive('\n').collect::<Vec<_>>()),
             Err(_) => json!({"base64": STANDARD.encode(&self.answer)}),
         };
-        let request = json!({"path": self.path, "body": asked("", &self.body)["body"]});
+        let request = json!({"path": self.path, "body": stable(&self.body)});
         json!({"request": request, "answer": {"status": self.status, "content_type": self.content_type, "body": answer}})
     }
 
