@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 PORT ?= 8787
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
+.PHONY: run test test-peers test-adapters test-api test-codegen test-pages test-walk test-postgres test-chaos test-lifecycle test-providers test-live test-mcp test-knowledge test-observability test-hostile test-client test-packages test-workflows test-go test-node test-hosts test-ruby test-php test-jvm test-cpp test-csharp fuzz generate prices install packages models
 
 run:
 	@scripts/prepare.sh build
@@ -21,6 +21,10 @@ test-peers:
 
 test-providers:
 	@scripts/test-peers.sh prices providers
+
+# One conversation with each real provider whose key is set (`docs/providers.md`): it costs money, and says how much. Without keys it says whom it would ask.
+test-live:
+	@scripts/test-live.sh
 
 # The stream adapters with the clients that others wrote: the AI SDK's `Chat` and AG-UI's `HttpAgent`.
 test-adapters:

@@ -197,6 +197,7 @@ keys! {
     "rag.reader_mb" "STUDIO_RAG_READER_MB" Kind::Count(1, 65_536), always!(512);
     "attachments.path" "STUDIO_ATTACHMENTS_PATH" Kind::Folder, none;
     "attachments.max_size_kb" "STUDIO_ATTACHMENTS_MAX_SIZE_KB" SOME, always!(10_240);
+    "tls.ca_file" "STUDIO_TLS_CA_FILE" Kind::Maybe, none;
     "observability.native_tracing" "STUDIO_NATIVE_TRACING" Kind::Switch, always!(true), gates "spans in traces";
     "observability.otlp.endpoint" "STUDIO_OTLP_ENDPOINT" Kind::Maybe, none;
     "observability.otlp.headers" "STUDIO_OTLP_HEADERS" Kind::Texts, unnamed, shown Names;

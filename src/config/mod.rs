@@ -173,6 +173,7 @@ sections! {
         mcp: Mcp,
         rag: Rag,
         attachments: Attachments,
+        tls: Tls,
         observability: Observability,
         retention: Retention,
         limits: Limits,
@@ -233,6 +234,8 @@ sections! {
         reader_seconds: u64,
         reader_mb: u64,
     }
+    /// Encryption of connections that the studio opens.
+    Tls { ca_file: Option<PathBuf>, }
     /// Uploaded files.
     Attachments { path: Option<String>, max_size_kb: u64, }
     /// Traces and what is told to other systems.

@@ -95,6 +95,7 @@ rag.reader_seconds|STUDIO_RAG_READER_SECONDS|60|5|5
 rag.reader_mb|STUDIO_RAG_READER_MB|512|64|64
 attachments.path|STUDIO_ATTACHMENTS_PATH|null||""
 attachments.max_size_kb|STUDIO_ATTACHMENTS_MAX_SIZE_KB|10240|7|7
+tls.ca_file|STUDIO_TLS_CA_FILE|null|/etc/ca.pem|"/etc/ca.pem"
 observability.native_tracing|STUDIO_NATIVE_TRACING|true|no|false
 observability.otlp.endpoint|STUDIO_OTLP_ENDPOINT|null|http://x|"http://x"
 observability.otlp.headers|STUDIO_OTLP_HEADERS|{}|a=1, b=x=y|{"a":"1","b":"x=y"}

@@ -13,6 +13,7 @@ use super::piece::Request;
 use super::target::{Language, Target};
 use super::otlp;
 use crate::providers::outbound;
+use crate::providers::trust::Trust;
 
 /// How long pieces wait for others to go with them.
 const LINGER: Duration = Duration::from_secs(1);
@@ -139,7 +140,7 @@ async fn once(target: &Target, body: Bytes) -> Result<u64, Refused> {
 }
 
 async fn post(target: &Target, body: Bytes) -> Result<u64, Refused> {
-    let client = target.client.get_or_init(client).as_ref().map_err(|why| Refused::last(why.clone()))?;
+    let client = target.client.get_or_init(|| client(&target.trust)).as_ref().map_err(|why| Refused::last(why.clone()))?;
     let mut call = client.post(&target.place.url).header(CONTENT_TYPE, target.content_type());
     for (name, value) in target.headers().await.map_err(Refused::last)? {
         call = call.header(name, value);
@@ -157,8 +158,8 @@ async fn post(target: &Target, body: Bytes) -> Result<u64, Refused> {
     Ok(if target.place.language == Language::Inspector { 0 } else { otlp::rejected(&told) })
 }
 
-fn client() -> Result<reqwest::Client, String> {
-    let made = outbound::builder()?.pool_max_idle_per_host(1).build();
+fn client(trust: &Trust) -> Result<reqwest::Client, String> {
+    let made = outbound::builder(trust)?.pool_max_idle_per_host(1).build();
     made.map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))
 }
 

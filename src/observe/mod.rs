@@ -20,6 +20,7 @@ use futures_util::future::{BoxFuture, join_all};
 use serde_json::{Value, json};
 
 use crate::config::Config;
+use crate::providers::trust::Trust;
 use crate::secrets::Secrets;
 use metrics::Metrics;
 use target::{Language, Target};
@@ -39,7 +40,9 @@ impl Observer {
     /// What the configuration names; nothing is opened yet.
     #[must_use]
     pub fn new(config: &Config, secrets: &Secrets) -> Self {
-        let opened = |place| Arc::new(Target::new(place, secrets.clone()));
+        // A file that cannot be read was refused when the studio opened.
+        let trust = Trust::of(config).unwrap_or_default();
+        let opened = |place| Arc::new(Target::new(place, secrets.clone(), trust.clone()));
         let places = target::configured(config);
         let content = places.iter().any(|place| place.content);
         let traces = places.iter().any(|place| place.language != Language::Inspector);

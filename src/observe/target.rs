@@ -11,6 +11,7 @@ use super::piece::{Piece, Request};
 use super::{address, inspector, langfuse, otlp};
 use crate::config::Config;
 use crate::model::secret::is_reference;
+use crate::providers::trust::Trust;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
 
@@ -53,6 +54,7 @@ pub(super) enum Credential {
 pub(super) struct Target {
     pub(super) place: Place,
     pub(super) secrets: Secrets,
+    pub(super) trust: Trust,
     pub(super) client: OnceLock<Result<reqwest::Client, String>>,
     pub(super) news: Notify,
     /// Send what waits, then end.
@@ -108,12 +110,13 @@ fn headers_of(config: &Config) -> Vec<(String, Credential)> {
 }
 
 impl Target {
-    pub(super) fn new(place: Place, secrets: Secrets) -> Self {
+    pub(super) fn new(place: Place, secrets: Secrets, trust: Trust) -> Self {
         let mut buffer = Buffer::default();
         buffer.counts.target = place.name;
         Self {
             place,
             secrets,
+            trust,
             client: OnceLock::new(),
             news: Notify::new(),
             closing: CancellationToken::new(),

@@ -34,6 +34,7 @@ pub mod strict;
 mod sources;
 mod subset;
 mod thoughts;
+pub mod trust;
 mod vectors;
 pub mod vertex;
 pub mod wire;

@@ -7,12 +7,14 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt};
 use futures_util::stream::BoxStream;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 
 use crate::sync::Mutex;
 
 use super::{ProviderFailure, opening};
 use super::limits::Gate;
+use super::trust::Trust;
 use super::refusal::{self, Refused};
 use crate::clock::Clock;
 use crate::model::Timestamp;
@@ -32,6 +34,12 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 const REFUSAL: Duration = Duration::from_secs(5);
 /// How long a usage report is waited for once the answer is complete.
 const LINGER: Duration = Duration::from_secs(2);
+/// Calls over one HTTP/2 connection at most. Servers commonly allow a hundred, and a call above that waits inside the client, unseen.
+const SHARE: usize = 64;
+/// How long an HTTP/2 connection with open calls may be silent before it is asked whether it is alive.
+const PING: Duration = Duration::from_secs(20);
+/// How long that answer may take; else its calls fail now, and none is made on it again.
+const PONG: Duration = Duration::from_secs(10);
 
 /// How long a provider may take, how much it may say, and how often it is asked again.
 #[derive(Clone, Copy, Debug)]
@@ -77,11 +85,20 @@ pub struct Request<'a> {
     pub(super) sign: Option<Sign<'a>>,
 }
 
-/// The HTTP client for configured providers. It is made at its first call, so that a process may fork before.
+/// A client with connections of its own, which no other lane uses.
+#[derive(Clone)]
+struct Lane {
+    client: reqwest::Client,
+    /// Held once by the list of lanes, and by each call that is open.
+    calls: Arc<()>,
+}
+
+/// The HTTP clients for configured providers. One is made at its first call, so that a process may fork before.
 pub struct Outbound {
-    client: OnceLock<Result<reqwest::Client, String>>,
-    making: Mutex<()>,
+    lanes: Mutex<Vec<Lane>>,
+    tls: OnceLock<Result<ClientConfig, String>>,
     clock: Arc<dyn Clock>,
+    trust: Trust,
     proxies: bool,
     #[cfg(any(test, feature = "fuzzing"))]
     canned: Option<Vec<Bytes>>,
@@ -90,16 +107,13 @@ pub struct Outbound {
 impl Outbound {
     /// A way out; nothing is opened yet.
     #[must_use]
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self::with(clock, true)
-    }
-
-    fn with(clock: Arc<dyn Clock>, proxies: bool) -> Self {
+    pub fn new(clock: Arc<dyn Clock>, trust: Trust) -> Self {
         Self {
-            client: OnceLock::new(),
-            making: Mutex::new(()),
+            lanes: Mutex::new(Vec::new()),
+            tls: OnceLock::new(),
             clock,
-            proxies,
+            trust,
+            proxies: true,
             #[cfg(any(test, feature = "fuzzing"))]
             canned: None,
         }
@@ -108,20 +122,27 @@ impl Outbound {
     /// A way out that ignores the proxies of the environment.
     #[must_use]
     pub fn direct(clock: Arc<dyn Clock>) -> Self {
-        Self::with(clock, false)
+        Self { proxies: false, ..Self::new(clock, Trust::default()) }
     }
 
     /// A way out that leads nowhere: every request is answered with these bytes.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn canned(clock: Arc<dyn Clock>, pieces: Vec<Bytes>) -> Self {
-        Self { canned: Some(pieces), ..Self::new(clock) }
+        Self { canned: Some(pieces), ..Self::new(clock, Trust::default()) }
     }
 
-    fn client(&self) -> Result<&reqwest::Client, ProviderFailure> {
-        let making = self.making.lock();
-        let client = self.client.get_or_init(|| build(self.proxies));
-        drop(making);
-        client.as_ref().map_err(|problem| ProviderFailure::new(FaultCode::ProviderUnavailable, problem.clone()))
+    /// The first lane with room; a further one when none has any.
+    fn lane(&self) -> Result<Lane, ProviderFailure> {
+        let mut lanes = self.lanes.lock();
+        if let Some(lane) = lanes.iter().find(|lane| Arc::strong_count(&lane.calls) <= SHARE) {
+            return Ok(lane.clone());
+        }
+        let tls = self.tls.get_or_init(|| self.trust.tls()).clone();
+        let client = tls.and_then(|tls| build(tls, self.proxies));
+        let client = client.map_err(|problem| ProviderFailure::new(FaultCode::ProviderUnavailable, problem))?;
+        let lane = Lane { client, calls: Arc::default() };
+        lanes.push(lane.clone());
+        Ok(lane)
     }
 
     /// Asks for anything at all, without a credential; any answer will do.
@@ -129,8 +150,8 @@ impl Outbound {
     /// # Errors
     /// Why nothing answered.
     pub async fn reach(&self, url: &str) -> Result<u16, String> {
-        let client = self.client().map_err(|failure| failure.fault.message)?;
-        let answer = client.get(url).timeout(CONNECT).send().await;
+        let lane = self.lane().map_err(|failure| failure.fault.message)?;
+        let answer = lane.client.get(url).timeout(CONNECT).send().await;
         answer.map(|answer| answer.status().as_u16()).map_err(|error| format!("no answer from {url}: {}", error.without_url()))
     }
 
@@ -144,8 +165,8 @@ impl Outbound {
     /// # Errors
     /// Why nothing answered.
     pub(super) async fn form(&self, url: &str, form: String) -> Result<(u16, Vec<u8>), String> {
-        let client = self.client().map_err(|failure| failure.fault.message)?;
-        let call = client.post(url).header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded").timeout(CONNECT).body(form);
+        let lane = self.lane().map_err(|failure| failure.fault.message)?;
+        let call = lane.client.post(url).header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded").timeout(CONNECT).body(form);
         let answer = call.send().await.map_err(|problem| cause(&problem))?;
         let (status, mut pieces, mut read) = (answer.status().as_u16(), answer.bytes_stream(), Vec::new());
         while let Some(piece) = pieces.next().await {
@@ -215,7 +236,7 @@ impl Outbound {
     }
 
     async fn head(&self, request: &Request<'_>) -> Result<(u16, HeaderMap, Rest), Refused> {
-        let client = self.client().map_err(Refused::last)?;
+        let Lane { client, calls } = self.lane().map_err(Refused::last)?;
         let mut call = client.post(&request.url).header(http::header::CONTENT_TYPE, "application/json");
         for (name, value) in &request.headers {
             call = call.header(name, value);
@@ -226,7 +247,11 @@ impl Outbound {
         }
         let response = call.body(request.body.clone()).send().await.map_err(|problem| broken(&cause(&problem), !problem.is_builder()))?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let rest = response.bytes_stream().map(|piece| piece.map_err(|problem| cause(&problem))).boxed();
+        let rest = response.bytes_stream().map(move |piece| {
+            let _open = &calls;
+            piece.map_err(|problem| cause(&problem))
+        });
+        let rest = rest.boxed();
         Ok((status, headers, rest))
     }
 
@@ -403,30 +428,17 @@ pub(crate) fn cause(problem: &reqwest::Error) -> String {
 }
 
 /// What every client of the studio has: its own TLS, a limit to connect, no redirects that it follows by itself.
-pub(crate) fn builder() -> Result<reqwest::ClientBuilder, String> {
-    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls()?).connect_timeout(CONNECT);
-    Ok(builder.user_agent(USER_AGENT).redirect(reqwest::redirect::Policy::none()))
+pub(crate) fn builder(trust: &Trust) -> Result<reqwest::ClientBuilder, String> {
+    Ok(of_tls(trust.tls()?))
 }
 
-fn build(proxies: bool) -> Result<reqwest::Client, String> {
-    let builder = builder()?;
+fn of_tls(tls: ClientConfig) -> reqwest::ClientBuilder {
+    let builder = reqwest::Client::builder().tls_backend_preconfigured(tls).connect_timeout(CONNECT);
+    builder.user_agent(USER_AGENT).redirect(reqwest::redirect::Policy::none())
+}
+
+fn build(tls: ClientConfig, proxies: bool) -> Result<reqwest::Client, String> {
+    let builder = of_tls(tls).http2_keep_alive_interval(PING).http2_keep_alive_timeout(PONG);
     let builder = if proxies { builder } else { builder.no_proxy() };
     builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", cause(&problem)))
-}
-
-/// TLS with the platform's roots and a crypto provider of its own: a library must not install a global one.
-fn tls() -> Result<rustls::ClientConfig, String> {
-    use rustls_platform_verifier::BuilderVerifierExt;
-    let told = |problem: rustls::Error| format!("TLS could not be set up: {problem}");
-    let builder = || {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
-    };
-    let mut config = match builder().map_err(told)?.with_platform_verifier() {
-        Ok(verified) => verified.with_no_client_auth(),
-        // A machine without root certificates can still reach providers by plain HTTP.
-        Err(_) => builder().map_err(told)?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth(),
-    };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }

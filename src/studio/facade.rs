@@ -25,6 +25,7 @@ use crate::model::prices::PriceTable;
 use crate::model::texts::Locale;
 use crate::observe::Observer;
 use crate::providers::outbound::Outbound;
+use crate::providers::trust::Trust;
 use crate::providers::registry::Providers;
 use crate::secrets::Secrets;
 use crate::store::{Store, StoreSettings};
@@ -140,7 +141,8 @@ impl Studio {
         let config = Arc::new(config);
         let host = HostDoor::default();
         let clock = options.clock.unwrap_or_else(|| Arc::new(SystemClock::default()));
-        let outbound = Arc::new(Outbound::new(Arc::clone(&clock)));
+        let trust = Trust::of(&config).map_err(|problem| Error::fields([("tls.ca_file".to_owned(), problem)]))?;
+        let outbound = Arc::new(Outbound::new(Arc::clone(&clock), trust));
         let providers = Providers::new(&config, outbound, host.clone())
             .map_err(|problems| Error::fields(problems.into_iter().map(|problem| ("providers".to_owned(), problem))))?;
         let mcp = McpServers::new(Arc::clone(&config), Secrets::new(Arc::clone(&config), host.clone()), host.clone())

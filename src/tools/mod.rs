@@ -35,6 +35,7 @@ use crate::model::event::{Asked, Fault, FaultCode};
 use crate::model::parts::{File, NewFile};
 use crate::model::trace_context::TraceContext;
 use crate::providers::ToolOffer;
+use crate::providers::trust::Trust;
 use crate::secrets::Secrets;
 use guard::{Guard, GuardedClient};
 
@@ -314,6 +315,7 @@ impl Toolbox {
         let toolkits = toolkits::Toolkits::new(&config.tools.toolkits, Arc::clone(clock), &config.timezone);
         let search = search::SearchDoor::default();
         let guard = Guard::new(("webhook.allowed_hosts", &config.webhook.allowed_hosts), ("webhook.allow_private", &config.webhook.allow_private))?;
+        let guard = guard.trusting(Trust::of(config).map_err(|problem| vec![problem])?);
         let secrets = Secrets::new(Arc::clone(config), host.clone());
         let stored = Arc::new(stored::StoredTools {
             webhooks: Arc::new(webhook::Webhooks { client: GuardedClient::new(guard), secrets }),

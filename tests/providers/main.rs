@@ -7,6 +7,7 @@ mod aimock;
 mod engine;
 mod faults;
 mod litellm;
+mod live;
 mod llamacpp;
 mod llmock;
 mod peers;

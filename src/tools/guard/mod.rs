@@ -10,6 +10,7 @@ use reqwest::Url;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use crate::providers::outbound;
+use crate::providers::trust::Trust;
 use patterns::Patterns;
 
 /// What may be reached: hosts by name, private addresses only where they are listed.
@@ -19,6 +20,7 @@ pub struct Guard {
     private: Patterns,
     /// The key that `private` is configured under.
     key: Arc<str>,
+    trust: Trust,
 }
 
 /// Why an address is not called; the text is for people and models.
@@ -34,9 +36,21 @@ impl Guard {
     /// What is wrong with the lists, one sentence each.
     pub fn new(allowed: (&str, &[String]), private: (&str, &[String])) -> Result<Self, Vec<String>> {
         match (Patterns::read(allowed.0, allowed.1), Patterns::read(private.0, private.1)) {
-            (Ok(allowed), Ok(list)) => Ok(Self { allowed, private: list, key: private.0.into() }),
+            (Ok(allowed), Ok(list)) => Ok(Self { allowed, private: list, key: private.0.into(), trust: Trust::default() }),
             (allowed, private) => Err([allowed.err(), private.err()].into_iter().flatten().flatten().collect()),
         }
+    }
+
+    /// The same, with certificates of these authorities.
+    #[must_use]
+    pub fn trusting(self, trust: Trust) -> Self {
+        Self { trust, ..self }
+    }
+
+    /// Whose certificates are taken.
+    #[must_use]
+    pub const fn trust(&self) -> &Trust {
+        &self.trust
     }
 
     /// May this URL be called? A name is looked at again when it is resolved.
@@ -115,7 +129,7 @@ impl GuardedClient {
     pub fn client(&self) -> Result<&reqwest::Client, String> {
         let made = self.client.get_or_init(|| {
             // A server may close a kept connection just as the next call is sent on it, and nobody could tell whether that call ran.
-            let builder = outbound::builder()?.pool_max_idle_per_host(0).no_proxy().dns_resolver(Arc::new(self.guard.clone()));
+            let builder = outbound::builder(&self.guard.trust)?.pool_max_idle_per_host(0).no_proxy().dns_resolver(Arc::new(self.guard.clone()));
             builder.build().map_err(|problem| format!("the HTTP client could not be made: {}", outbound::cause(&problem)))
         });
         made.as_ref().map_err(Clone::clone)

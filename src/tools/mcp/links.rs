@@ -16,6 +16,7 @@ use super::server_call::ServerCall;
 use crate::config::Config;
 use crate::host::HostDoor;
 use crate::model::event::Fault;
+use crate::providers::trust::Trust;
 use crate::secrets::Secrets;
 use crate::sync::Mutex;
 use crate::tools::ToolReply;
@@ -55,6 +56,7 @@ impl Links {
     /// What is wrong with the configured addresses.
     pub(super) fn new(config: Arc<Config>, secrets: Secrets, host: HostDoor) -> Result<Self, Vec<String>> {
         let guard = Guard::new(("mcp", &["*".to_owned()]), ("mcp.allow_private", &config.mcp.allow_private))?;
+        let guard = guard.trusting(Trust::of(&config).map_err(|problem| vec![problem])?);
         let (links, freed, closed, sweeping) = Default::default();
         Ok(Self(Arc::new(Shared { config, secrets, host, guard, links, freed, closed, sweeping })))
     }

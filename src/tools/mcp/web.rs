@@ -58,7 +58,7 @@ impl From<&reqwest::Error> for Trouble {
 /// The address must not be reached, or no client can be made.
 pub(super) fn client(address: &Address, guard: &Guard) -> Result<(reqwest::Client, Url), String> {
     let url = Url::parse(&address.url).map_err(|problem| format!("has no valid `url`: {problem}"))?;
-    let mut builder = outbound::builder()?.redirect(Policy::custom(redirect));
+    let mut builder = outbound::builder(guard.trust())?.redirect(Policy::custom(redirect));
     if !address.free {
         guard.check(&url).map_err(|refusal| format!("is not called: {refusal}"))?;
         builder = builder.no_proxy().dns_resolver(Arc::new(guard.clone()));

@@ -1,7 +1,7 @@
 //! Answers without an end: they are cut off early, and the process stays as small as it was.
 
 use super::server::{Act, Then};
-use super::speech::{FAMILIES, Family};
+use super::speech::{Family, everywhere};
 use super::{end, ended};
 
 /// What a run may add to the process while it reads as much as it ever reads: the answer, what is made of it, and slack.
@@ -32,17 +32,17 @@ fn endless(family: Family, stream: bool) -> Vec<(&'static str, Act)> {
 #[tokio::test]
 #[ignore = "it measures the whole process, which other tests would disturb: scripts/test-providers.sh"]
 async fn endless_answers_are_cut_off_in_bounded_memory() {
-    for family in FAMILIES {
+    for family in everywhere() {
         for stream in [true, false] {
             for (what, act) in endless(family, stream) {
                 std::fs::write("/proc/self/clear_refs", "5").expect("the peak is forgotten");
                 let before = resident("VmRSS");
                 let found = end(family, stream, vec![act], "").await;
                 let more = resident("VmHWM").saturating_sub(before);
-                assert!(more < MOST_KB, "{} {stream}: {what} took {more} KiB", family.provider);
-                assert_eq!(found.asked, 1, "{} {stream}: {what}", family.provider);
+                assert!(more < MOST_KB, "{} {stream}: {what} took {more} KiB", family);
+                assert_eq!(found.asked, 1, "{} {stream}: {what}", family);
                 let code = if what == "a huge refusal" { "provider_bad_request" } else { "provider_protocol" };
-                assert_eq!(found.code, code, "{} {stream}: {what}", family.provider);
+                assert_eq!(found.code, code, "{} {stream}: {what}", family);
             }
         }
     }
@@ -50,11 +50,11 @@ async fn endless_answers_are_cut_off_in_bounded_memory() {
 
 #[tokio::test]
 async fn endless_answers_fail() {
-    for family in FAMILIES {
+    for family in everywhere() {
         let little = family.little();
         let act = Act::Say(200, Vec::new(), Vec::new(), Then::Forever(little.repeat((32 << 10) / little.len())));
-        assert_eq!(end(family, true, vec![act], "").await.code, "provider_protocol", "{}", family.provider);
+        assert_eq!(end(family, true, vec![act], "").await.code, "provider_protocol", "{}", family);
         let line = Act::Say(200, Vec::new(), vec![family.endless_frame()], Then::Forever("x".repeat(64 << 10)));
-        assert_eq!(end(family, true, vec![line], "").await, ended("provider_protocol", (0, 0), 1), "{}", family.provider);
+        assert_eq!(end(family, true, vec![line], "").await, ended("provider_protocol", (0, 0), 1), "{}", family);
     }
 }

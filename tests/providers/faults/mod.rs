@@ -1,8 +1,14 @@
 //! Providers that fail in every way that they are known to fail: each gives the run its code, nothing hangs, nothing is charged twice.
 
+pub mod carriers;
+mod certificates;
+mod elsewhere;
+mod frames;
+mod http2;
 mod memory;
-mod server;
+pub mod server;
 mod speech;
+pub mod streams;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,8 +22,9 @@ use wfstudio::model::sketch;
 use wfstudio::studio::runs::requests::RunRequest;
 use wfstudio::studio::{Resource, Scope, Studio, TraceQuery};
 
+use carriers::{AUTHORITY, CARRIERS, Carrier};
 use server::{Act, Server, Then};
-use speech::{FAMILIES, Family};
+use speech::{Family, everywhere};
 
 /// Longer than anything here may take, on the slowest machine.
 const AGES: Duration = Duration::from_secs(60);
@@ -41,6 +48,7 @@ const IMPATIENT: Patience = (1500, 700);
 fn studio(provider: &str, address: &str, stream: bool, (first, idle): Patience) -> Studio {
     let settings = json!({
         "environment": "local", "database": {"path": ":memory:"}, "secrets": {"KEY": "sk-very-secret", "TEAM": "team-very-secret"},
+        "tls": {"ca_file": AUTHORITY.file()},
         "timeouts": {"model_ms": first, "model_idle_ms": idle}, "limits": {"answer_kb": 8192},
         "providers": {provider: {"base_url": format!("{address}/v1"), "credential": "secret:KEY", "headers": {"x-team": "secret:TEAM"}, "quirks": {"stream": stream}}},
     });
@@ -50,7 +58,12 @@ fn studio(provider: &str, address: &str, stream: bool, (first, idle): Patience) 
 
 /// Runs a graph to its end: its trace.
 async fn run(family: Family, address: &str, node: &str, patience: Patience) -> Value {
-    let (studio, scope) = (studio(family.provider, address, !node.contains("stream: false"), patience), Scope::default());
+    run_in(&studio(family.provider, address, !node.contains("stream: false"), patience), node).await
+}
+
+/// The same in a studio that is open already.
+async fn run_in(studio: &Studio, node: &str) -> Value {
+    let scope = Scope::default();
     let graph = sketch::graph(&format!("start -> {node} -> stop")).expect("a graph");
     let stored = studio.create(&scope, Resource::Workflow, &json!({"name": "Test", "graph": graph})).await;
     let id = stored.unwrap_or_else(|error| panic!("{error} {:?}", error.members))["id"].as_str().expect("an id").to_owned();
@@ -69,12 +82,12 @@ fn llm(family: Family, stream: bool, more: &str) -> String {
 
 /// Lets a provider do these in turn under one llm node.
 async fn end(family: Family, stream: bool, acts: Vec<Act>, more: &str) -> End {
-    let server = Server::start(acts.clone()).await;
+    let server = Server::start(family.carrier, acts.clone()).await;
     let silent = acts.iter().any(|act| matches!(act, Act::Mute | Act::Say(_, _, _, Then::Silence)));
     let patience = if silent { IMPATIENT } else { PATIENT };
     let ran = tokio::time::timeout(AGES, run(family, &server.address, &llm(family, stream, more), patience)).await;
-    let trace = ran.unwrap_or_else(|_| panic!("{} {stream} hangs: {acts:?}", family.provider));
-    assert!(!trace.to_string().contains("very-secret"), "{}: a secret is told: {trace:#}", family.provider);
+    let trace = ran.unwrap_or_else(|_| panic!("{family} {stream} hangs: {acts:?}"));
+    assert!(!trace.to_string().contains("very-secret"), "{family}: a secret is told: {trace:#}");
     told(&trace, server.asked())
 }
 
@@ -88,10 +101,13 @@ fn told(trace: &Value, asked: usize) -> End {
     End { code: code.as_str().expect("a code").to_owned(), tokens: (figure("prompt_tokens"), figure("completion_tokens")), asked }
 }
 
-/// Every family, streamed and whole, at the same time.
+/// Every family over every carrier, streamed and whole; those of one carrier at the same time.
 async fn each(check: impl AsyncFn(Family, bool)) {
     let check = &check;
-    join_all(FAMILIES.iter().flat_map(|family| [true, false].map(|stream| check(*family, stream)))).await;
+    for carrier in CARRIERS {
+        let families = everywhere().filter(|family| family.carrier == carrier);
+        join_all(families.flat_map(|family| [true, false].map(|stream| check(family, stream)))).await;
+    }
 }
 
 fn ended(code: &str, tokens: (u64, u64), asked: usize) -> End {
@@ -102,7 +118,7 @@ fn ended(code: &str, tokens: (u64, u64), asked: usize) -> End {
 async fn a_good_answer_is_charged_once() {
     each(async |family, stream| {
         let found = end(family, stream, vec![Act::good(family.good(stream))], "").await;
-        assert_eq!(found, ended("completed", (5, 2), 1), "{} {stream}", family.provider);
+        assert_eq!(found, ended("completed", (5, 2), 1), "{family} {stream}");
     })
     .await;
 }
@@ -122,7 +138,7 @@ async fn an_answer_that_breaks_off_fails_with_what_was_reported() {
                 let act = Act::Say(200, Vec::new(), said.clone(), then.clone());
                 let found = end(family, stream, vec![act], "").await;
                 let code = if family.is_complete(stream, count) { "completed" } else { code };
-                assert_eq!(found, ended(code, reported, 1), "{} {stream} {then:?} after {count}", family.provider);
+                assert_eq!(found, ended(code, reported, 1), "{family} {stream} {then:?} after {count}");
             }
         }
     })
@@ -139,7 +155,7 @@ async fn a_malformed_answer_fails() {
                 said.push(odd.to_owned());
                 let act = Act::Say(200, Vec::new(), said, Then::End);
                 let found = end(family, stream, vec![act], "").await;
-                assert_eq!(found, ended("provider_protocol", family.reported(stream, count), 1), "{} {stream} {odd:?}", family.provider);
+                assert_eq!(found, ended("provider_protocol", family.reported(stream, count), 1), "{family} {stream} {odd:?}");
             }
         }
     })
@@ -150,11 +166,11 @@ async fn a_malformed_answer_fails() {
 async fn nobody_who_answers_is_waited_for_only_so_long() {
     each(async |family, stream| {
         let mute = end(family, stream, vec![Act::Mute], "").await;
-        assert_eq!(mute, ended("provider_timeout", (0, 0), 1), "{} {stream}", family.provider);
+        assert_eq!(mute, ended("provider_timeout", (0, 0), 1), "{family} {stream}");
         let headers_only = end(family, stream, vec![Act::Say(200, Vec::new(), Vec::new(), Then::Silence)], "").await;
-        assert_eq!(headers_only, ended("provider_timeout", (0, 0), 1), "{} {stream}", family.provider);
+        assert_eq!(headers_only, ended("provider_timeout", (0, 0), 1), "{family} {stream}");
         let nothing = end(family, stream, vec![Act::good(Vec::new())], "").await;
-        assert_eq!(nothing, ended("provider_protocol", (0, 0), 1), "{} {stream}", family.provider);
+        assert_eq!(nothing, ended("provider_protocol", (0, 0), 1), "{family} {stream}");
     })
     .await;
 }
@@ -163,7 +179,7 @@ async fn nobody_who_answers_is_waited_for_only_so_long() {
 async fn what_may_pass_is_tried_again_before_anything_was_said() {
     let busy = |status| Act::refuse(status, Some(("retry-after-ms", "5")), r#"{"error": {"message": "busy"}}"#);
     each(async |family, stream| {
-        let name = family.provider;
+        let name = family;
         let good = || Act::good(family.good(stream));
         for status in [408, 409, 429, 500, 503, 529] {
             let found = end(family, stream, vec![busy(status), busy(status), good()], "").await;
@@ -196,38 +212,39 @@ async fn what_will_not_pass_is_not_tried_again() {
     each(async |family, stream| {
         for (status, body, code) in table {
             let found = end(family, stream, vec![Act::refuse(status, None, body)], "").await;
-            assert_eq!(found, ended(code, (0, 0), 1), "{} {stream} {body}", family.provider);
+            assert_eq!(found, ended(code, (0, 0), 1), "{family} {stream} {body}");
         }
         let far = Act::refuse(429, Some(("retry-after", "3600")), "{}");
-        assert_eq!(end(family, stream, vec![far], "").await, ended("provider_rate_limited", (0, 0), 1), "{} {stream}", family.provider);
+        assert_eq!(end(family, stream, vec![far], "").await, ended("provider_rate_limited", (0, 0), 1), "{family} {stream}");
     })
     .await;
 }
 
 #[tokio::test]
 async fn the_wait_that_was_asked_for_is_kept() {
-    let family = FAMILIES[0];
-    for (header, wait) in [(("retry-after", "1"), 1000), (("retry-after-ms", "300"), 300)] {
-        let server = Server::start(vec![Act::refuse(429, Some(header), "{}"), Act::good(family.good(true))]).await;
-        let trace = run(family, &server.address, &llm(family, true, ""), PATIENT).await;
-        assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 2));
-        let seen = server.seen.lock().expect("seen");
-        let waited = seen[1].at.duration_since(seen[0].at);
-        assert!(waited >= Duration::from_millis(wait), "{header:?}: {waited:?}");
-        assert!(seen[0].body == seen[1].body, "the same request again");
+    for family in everywhere().filter(|family| family.provider == "openai") {
+        for (header, wait) in [(("retry-after", "1"), 1000), (("retry-after-ms", "300"), 300)] {
+            let server = Server::start(family.carrier, vec![Act::refuse(429, Some(header), "{}"), Act::good(family.good(true))]).await;
+            let trace = run(family, &server.address, &llm(family, true, ""), PATIENT).await;
+            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 2));
+            let seen = server.seen.lock().expect("seen");
+            let waited = seen[1].at.duration_since(seen[0].at);
+            assert!(waited >= Duration::from_millis(wait), "{header:?}: {waited:?}");
+            assert!(seen[0].body == seen[1].body, "the same request again");
+        }
     }
 }
 
 #[tokio::test]
 async fn nobody_is_followed_elsewhere() {
     each(async |family, stream| {
-        let elsewhere = Server::start(vec![Act::good(family.good(stream))]).await;
+        let elsewhere = Server::start(family.carrier, vec![Act::good(family.good(stream))]).await;
         for status in [301, 302, 307, 308] {
             let location = format!("{}/v1", elsewhere.address);
             let found = end(family, stream, vec![Act::refuse(status, Some(("location", &location)), "")], "").await;
-            assert_eq!(found, ended("provider_bad_request", (0, 0), 1), "{} {stream} {status}", family.provider);
+            assert_eq!(found, ended("provider_bad_request", (0, 0), 1), "{family} {stream} {status}");
         }
-        assert_eq!(elsewhere.asked(), 0, "{} {stream}: the credential stays where it belongs", family.provider);
+        assert_eq!(elsewhere.asked(), 0, "{family} {stream}: the credential stays where it belongs");
     })
     .await;
 }
@@ -237,7 +254,7 @@ async fn a_filtered_answer_is_told_as_one() {
     each(async |family, stream| {
         let Some(said) = family.filtered(stream) else { return };
         let found = end(family, stream, vec![Act::good(said)], "").await;
-        assert_eq!(found, ended("provider_content_filtered", (5, 1), 1), "{} {stream}", family.provider);
+        assert_eq!(found, ended("provider_content_filtered", (5, 1), 1), "{family} {stream}");
     })
     .await;
 }
@@ -251,39 +268,41 @@ async fn a_node_that_tries_again_pays_for_both_calls_once() {
         let cut = Act::Say(200, Vec::new(), good[..count].to_vec(), Then::Break);
         let (prompt, completion) = family.reported(stream, count);
         let found = end(family, stream, vec![cut, Act::good(good)], ", retries: {max: 1, backoff_ms: 1}").await;
-        assert_eq!(found, ended("completed", (prompt + 5, completion + 2), 2), "{} {stream}", family.provider);
+        assert_eq!(found, ended("completed", (prompt + 5, completion + 2), 2), "{family} {stream}");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_call_that_nobody_can_read_is_told_to_the_model() {
-    for family in FAMILIES {
+    for family in everywhere() {
         let Some(broken) = family.broken_call() else { continue };
-        let server = Server::start(vec![Act::good(broken), Act::good(family.good(false))]).await;
+        let server = Server::start(family.carrier, vec![Act::good(broken), Act::good(family.good(false))]).await;
         let node = format!("agent_1{{provider: \"{}\", model: m, tools: [{{ref: \"toolkit:calculator\"}}]}}", family.provider);
         let trace = run(family, &server.address, &node, PATIENT).await;
-        assert_eq!(told(&trace, server.asked()), ended("completed", (10, 4), 2), "{}: {trace:#}", family.provider);
+        assert_eq!(told(&trace, server.asked()), ended("completed", (10, 4), 2), "{family}: {trace:#}");
         let seen = server.seen.lock().expect("seen");
-        assert!(seen[1].body.to_string().contains("not valid JSON"), "{}: {}", family.provider, seen[1].body);
-        assert!(seen.iter().all(|one| one.head.starts_with("post /")), "{}", family.provider);
+        assert!(seen[1].body.to_string().contains("not valid JSON"), "{}: {}", family, seen[1].body);
+        assert!(seen.iter().all(|one| one.head.starts_with("post /")), "{family}");
     }
 }
 
 /// Blocking nodes too: a model that thinks for minutes is not a silent one then.
 #[tokio::test]
 async fn every_request_asks_for_a_stream_unless_its_provider_may_not() {
-    for family in FAMILIES {
+    for family in everywhere() {
         for stream in [true, false] {
-            let server = Server::start(vec![Act::good(family.good(stream))]).await;
+            let server = Server::start(family.carrier, vec![Act::good(family.good(stream))]).await;
             // Only the node that says `stream: false` is asked of a provider that may not stream.
             let more = if stream { "" } else { ", stream: false" };
             let node = format!("llm_1{{provider: \"{}\", model: m{more}}}", family.provider);
             let trace = run(family, &server.address, &node, PATIENT).await;
-            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 1), "{} {stream}", family.provider);
+            assert_eq!(told(&trace, server.asked()), ended("completed", (5, 2), 1), "{family} {stream}");
             let seen = server.seen.lock().expect("seen");
             let asked = seen[0].body["stream"] == true || seen[0].head.contains(":streamgeneratecontent");
-            assert_eq!(asked, stream, "{}: {} {}", family.provider, seen[0].head, seen[0].body);
+            assert_eq!(asked, stream, "{family}: {} {}", seen[0].head, seen[0].body);
+            let version = if family.carrier == Carrier::Tls2 { " http/2.0" } else { " http/1.1" };
+            assert!(seen[0].head.contains(version), "{family}: {}", seen[0].head);
         }
     }
 }

@@ -3,16 +3,22 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use bytes::Bytes;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use super::carriers::{Carrier, Io};
+use super::streams;
 
 /// What it does with one request.
 #[derive(Clone, Debug)]
 pub enum Act {
     /// Answers: status, headers besides the usual ones, pieces of the body, and what then.
     Say(u16, Vec<(&'static str, String)>, Vec<String>, Then),
+    /// Answers with bytes, in these pieces.
+    Bytes(u16, Vec<(&'static str, String)>, Vec<Bytes>),
     /// Takes the request and never answers.
     Mute,
     /// Takes the request and closes the connection.
@@ -67,11 +73,11 @@ impl Drop for Server {
 
 impl Server {
     /// It does these in turn, and the last one ever after.
-    pub async fn start(acts: Vec<Act>) -> Self {
+    pub async fn start(carrier: Carrier, acts: Vec<Act>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = format!("http://{}", listener.local_addr().expect("an address"));
+        let address = format!("{}://{}", carrier.scheme(), listener.local_addr().expect("an address"));
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(serve(listener, acts, Arc::clone(&seen)));
+        let task = tokio::spawn(serve(carrier, listener, acts, Arc::clone(&seen)));
         Self { address, seen, task }
     }
 
@@ -81,22 +87,27 @@ impl Server {
     }
 }
 
-async fn serve(listener: TcpListener, acts: Vec<Act>, seen: Arc<Mutex<Vec<Seen>>>) {
+async fn serve(carrier: Carrier, listener: TcpListener, acts: Vec<Act>, seen: Arc<Mutex<Vec<Seen>>>) {
     let mut open = tokio::task::JoinSet::new();
     while let Ok((connection, _)) = listener.accept().await {
         let (acts, seen) = (acts.clone(), Arc::clone(&seen));
         open.spawn(async move {
             // A client that goes away is part of the game.
-            let _ = answer(connection, &acts, &seen).await;
+            let Ok(mut connection) = carrier.accept(connection).await else { return };
+            if carrier == Carrier::Tls2 {
+                let _ = streams::serve(connection, &acts, &seen).await;
+            } else {
+                let _ = answer(&mut connection, &acts, &seen).await;
+            }
         });
     }
 }
 
-async fn answer(mut connection: TcpStream, acts: &[Act], seen: &Mutex<Vec<Seen>>) -> std::io::Result<()> {
-    let (head, body) = read(&mut connection).await?;
+async fn answer(connection: &mut Io, acts: &[Act], seen: &Mutex<Vec<Seen>>) -> std::io::Result<()> {
+    let (head, body) = read(connection).await?;
     let number = {
         let mut seen = seen.lock().expect("seen");
-        seen.push(Seen { at: Instant::now(), head, body: serde_json::from_slice(&body).expect("JSON") });
+        seen.push(Seen { at: Instant::now(), head, body: serde_json::from_slice(&body).unwrap_or_default() });
         seen.len() - 1
     };
     let act = acts.get(number).or(acts.last()).expect("something to do");
@@ -104,20 +115,33 @@ async fn answer(mut connection: TcpStream, acts: &[Act], seen: &Mutex<Vec<Seen>>
         Act::Drop => Ok(()),
         Act::Mute => std::future::pending().await,
         Act::Say(status, headers, pieces, then) => {
-            let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-            let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ntransfer-encoding: chunked\r\n{more}\r\n");
-            connection.write_all(head.as_bytes()).await?;
+            connection.write_all(opening(*status, headers).as_bytes()).await?;
             for piece in pieces {
-                chunk(&mut connection, piece.as_bytes()).await?;
+                chunk(connection, piece.as_bytes()).await?;
             }
-            finish(&mut connection, then).await
+            finish(connection, then).await
+        }
+        Act::Bytes(status, headers, pieces) => {
+            connection.write_all(opening(*status, headers).as_bytes()).await?;
+            for piece in pieces {
+                chunk(connection, piece).await?;
+            }
+            finish(connection, &Then::End).await
         }
     }
 }
 
-async fn finish(connection: &mut TcpStream, then: &Then) -> std::io::Result<()> {
+fn opening(status: u16, headers: &[(&str, String)]) -> String {
+    let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    format!("HTTP/1.1 {status} X\r\nconnection: close\r\ntransfer-encoding: chunked\r\n{more}\r\n")
+}
+
+async fn finish(connection: &mut Io, then: &Then) -> std::io::Result<()> {
     match then {
-        Then::End => connection.write_all(b"0\r\n\r\n").await,
+        Then::End => {
+            connection.write_all(b"0\r\n\r\n").await?;
+            connection.shutdown().await
+        }
         Then::Break => Ok(()),
         Then::Silence => std::future::pending().await,
         Then::Forever(bytes) => loop {
@@ -126,16 +150,17 @@ async fn finish(connection: &mut TcpStream, then: &Then) -> std::io::Result<()> 
     }
 }
 
-async fn chunk(connection: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+async fn chunk(connection: &mut Io, bytes: &[u8]) -> std::io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
     connection.write_all(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
     connection.write_all(bytes).await?;
-    connection.write_all(b"\r\n").await
+    connection.write_all(b"\r\n").await?;
+    connection.flush().await
 }
 
-async fn read(connection: &mut TcpStream) -> std::io::Result<(String, Vec<u8>)> {
+async fn read(connection: &mut Io) -> std::io::Result<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     loop {
         if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -153,7 +178,7 @@ async fn read(connection: &mut TcpStream) -> std::io::Result<(String, Vec<u8>)> 
     }
 }
 
-async fn rest(connection: &mut TcpStream, mut body: Vec<u8>, length: usize) -> std::io::Result<Vec<u8>> {
+async fn rest(connection: &mut Io, mut body: Vec<u8>, length: usize) -> std::io::Result<Vec<u8>> {
     let had = body.len();
     body.resize(length, 0);
     connection.read_exact(&mut body[had..]).await?;

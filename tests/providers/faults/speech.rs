@@ -1,11 +1,16 @@
 //! Owns what each wire family says when all is well, frame by frame, and how it says that a filter stopped it.
 
+use std::fmt;
+
 use serde_json::{Value, json};
+
+use super::carriers::{CARRIERS, Carrier};
 
 /// A family under test: its provider and how its answers are framed.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
     pub provider: &'static str,
+    pub carrier: Carrier,
     lines: bool,
     /// Its last event is not the end: the stream itself ends with `[DONE]`.
     done: bool,
@@ -17,10 +22,22 @@ pub struct Family {
     broken_call: Option<fn() -> Value>,
 }
 
+/// Every family over every carrier.
+pub fn everywhere() -> impl Iterator<Item = Family> {
+    CARRIERS.into_iter().flat_map(|carrier| FAMILIES.map(|family| Family { carrier, ..family }))
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} over {:?}", self.provider, self.carrier)
+    }
+}
+
 pub const FAMILIES: [Family; 6] = [OPENAI, RESPONSES, ANTHROPIC, GEMINI, OLLAMA, COHERE];
 
 const OPENAI: Family = Family {
     provider: "openai",
+    carrier: Carrier::Clear,
     lines: false,
     done: true,
     frames: || {
@@ -42,6 +59,7 @@ const OPENAI: Family = Family {
 
 const RESPONSES: Family = Family {
     provider: "openai-responses",
+    carrier: Carrier::Clear,
     lines: false,
     done: false,
     frames: || {
@@ -66,6 +84,7 @@ const RESPONSES: Family = Family {
 
 const ANTHROPIC: Family = Family {
     provider: "anthropic",
+    carrier: Carrier::Clear,
     lines: false,
     done: false,
     frames: || {
@@ -87,6 +106,7 @@ const ANTHROPIC: Family = Family {
 
 const GEMINI: Family = Family {
     provider: "gemini",
+    carrier: Carrier::Clear,
     lines: false,
     done: false,
     frames: || {
@@ -106,6 +126,7 @@ const GEMINI: Family = Family {
 
 const OLLAMA: Family = Family {
     provider: "ollama",
+    carrier: Carrier::Clear,
     lines: true,
     done: false,
     frames: || {
@@ -120,6 +141,7 @@ const OLLAMA: Family = Family {
 
 const COHERE: Family = Family {
     provider: "cohere",
+    carrier: Carrier::Clear,
     lines: false,
     done: false,
     frames: || {
