@@ -26,10 +26,39 @@ const WAYS = {
 export const LINES = Object.keys(WAYS);
 
 /** `folder`: where the pages are, if not in the host. */
-export async function faultyLine(folder) {
-  const line = { how: 'fine', seed: 0, port: 0, upstream: 0, seen: new Map(), step: 0, told: [], folder };
+export async function faultyLine(folder, pace) {
+  const line = {
+    how: 'fine',
+    seed: 0,
+    port: 0,
+    upstream: 0,
+    seen: new Map(),
+    step: 0,
+    told: [],
+    folder,
+    pace,
+    busy: 0,
+    stored: () => undefined,
+  };
+  const moved = new Set();
+  /** Resolves when something that was asked for has ended, or after so long. */
+  line.moves = (ms) =>
+    new Promise((go) => {
+      const end = () => {
+        clearTimeout(late);
+        moved.delete(end);
+        go();
+      };
+      const late = setTimeout(end, ms);
+      moved.add(end);
+    });
   const server = createServer((req, res) => {
     if (asset(folder, req, res)) return;
+    line.busy++;
+    res.once('close', () => {
+      line.busy--;
+      for (const end of [...moved]) end();
+    });
     const key = `${line.how} ${req.method} ${req.url.replace(/[0-9a-f-]{36}|[0-9A-Z]{26}/g, '*')}`;
     const nth = (line.seen.get(key) ?? 0) + 1;
     line.seen.set(key, nth);
@@ -40,7 +69,7 @@ export async function faultyLine(folder) {
       req.resume();
       return refuse(res, fault.status, fault.code, fault.headers);
     }
-    setTimeout(() => pass(line, req, res, fault), fault.before ?? 0);
+    setTimeout(() => pass(line, req, res, fault), (fault.before ?? 0) / pace);
   });
   server.keepAliveTimeout = 60_000;
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
@@ -57,9 +86,20 @@ export async function faultyLine(folder) {
   return line;
 }
 
+/** What forms the host has stored, whatever the page hears of it. */
+function listen(line, req) {
+  const form = req.method === 'PUT' && /\/api\/(agents|tools)\/([^/?]+)$/.exec(req.url.split('?')[0]);
+  if (!form) return () => undefined;
+  const parts = [];
+  req.on('data', (part) => parts.push(part));
+  return (status) => status < 300 && line.stored(form[1], form[2], JSON.parse(Buffer.concat(parts).toString()));
+}
+
 function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
+  const heard = listen(line, req);
   const onward = request({ host: '127.0.0.1', port: line.upstream, path: req.url, method: req.method, headers: req.headers }, (reply) => {
     let left = bytes;
+    heard(reply.statusCode);
     if (lost) {
       reply.resume();
       return req.socket.destroy();
@@ -75,7 +115,7 @@ function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
       });
       reply.on('end', () => res.end());
       reply.on('error', () => req.socket.destroy());
-    }, after);
+    }, after / line.pace);
   });
   onward.on('error', () => {
     if (!res.headersSent) refuse(res, 502, 'bad_gateway');

@@ -2,7 +2,7 @@
  * Walks by chance through two tabs of the studio. SEED repeats one walk, STEPS or SECONDS say how long, LENGTH how many steps a walk has.
  * PROGRAM is the example host, DIST a folder with other pages than its own, SHOTS a folder for pictures. ONLY names the deeds that are done,
  * IGNORE the kinds of findings that are not counted; GO_ON=1 goes on after one, SHRINK says for how many seconds steps are dropped, TELL=1 tells all.
- * ABREAST says how many walks go beside each other in one browser.
+ * ABREAST says how many walks go beside each other in one browser, PACE by how much the waits of pages, line and models are shortened.
  */
 import { launch } from '../e2e/browser.mjs';
 import { faultyLine } from './faults.mjs';
@@ -12,7 +12,8 @@ import { plan, play, shrink } from './walk.mjs';
 const { env } = process;
 const program = env.PROGRAM ?? new URL('../../../target/debug/examples/axum', import.meta.url).pathname;
 process.setMaxListeners(0);
-const LENGTH = Number(env.LENGTH ?? 100);
+const LENGTH = Number(env.LENGTH ?? 150);
+const PACE = Number(env.PACE ?? 3);
 const most = env.STEPS ? Number(env.STEPS) : Infinity;
 const until = Date.now() + (env.SECONDS ? Number(env.SECONDS) : env.STEPS ? 1e9 : env.SEED ? 0 : 180) * 1000;
 const picture = env.SHOTS ?? null;
@@ -47,7 +48,7 @@ async function borrow() {
 async function oneWalk(host, line) {
   const mine = seed++;
   const { browser, back } = await borrow();
-  const options = { browser, host, line, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only };
+  const options = { browser, host, line, pace: PACE, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only };
   const result = await play(options);
   steps += result.did;
   walks++;
@@ -73,8 +74,8 @@ async function oneWalk(host, line) {
 
 /** Each has a host and a line of its own, which it may break. */
 async function lane() {
-  const host = await startHost(program);
-  const line = await faultyLine(env.DIST);
+  const host = await startHost(program, PACE);
+  const line = await faultyLine(env.DIST, PACE);
   do await oneWalk(host, line);
   while ((goOn || !wrong.length) && steps < most && Date.now() < until);
   line.close();
