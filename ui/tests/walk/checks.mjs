@@ -55,6 +55,18 @@ const running = (tab) =>
       .join(', '),
   );
 
+/** Waits a while for what goes on; what says that it runs when nothing moves any more never ends. */
+export async function comesToRest(walk, tab) {
+  for (let n = 0, quiet = 0; n < 12 && quiet < 3; n++) {
+    const still = walk.line.busy === 0 && (await rests(tab)) && walk.line.busy === 0;
+    quiet = still ? quiet + 1 : 0;
+    const says = quiet > 2 && (await running(tab).catch(() => ''));
+    if (says) walk.finding('says it runs', `tab ${tab.n}: ${says} says that it runs, and nothing is asked for`);
+    if (!still) await walk.line.moves(300 / walk.pace);
+  }
+  return 'wait';
+}
+
 async function runs(walk, tab) {
   const wrong = await atRest(walk, [tab], async () => {
     const says = await running(tab).catch(() => '');

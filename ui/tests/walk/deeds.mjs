@@ -5,7 +5,7 @@
 import { pick } from './chance.mjs';
 import { LINES } from './faults.mjs';
 import { focus, frames, inspect, press, WORDS } from './tab.mjs';
-import { before } from './checks.mjs';
+import { before, comesToRest } from './checks.mjs';
 
 const flowAt = (walk, now) => (now.kind === 'editor' && now.ready && !now.dialog && walk.world.flows.find((f) => f.id === now.id)) || null;
 const node = (id) => `.react-flow__node[data-id="${id}"] .n`;
@@ -55,13 +55,18 @@ async function mode(walk, tab, now, [a]) {
   return flowAt(walk, now) && (await press(tab, '.top [role=radio]', { text: name })) && `mode ${name}`;
 }
 
-async function version(walk, tab, now) {
+/** Half of the time one types on while it is saved. */
+async function version(walk, tab, now, [, b]) {
   const flow = flowAt(walk, now);
   if (!flow || now.reading) return null;
   await before(walk, tab, flow);
   flow.presses.push(flow.log.length - 1);
   await tab.page.keyboard.press('Control+s');
-  return 'save version';
+  if (b < 0.5 || !now.design || !(await focus(tab, '#inspector [data-field="title"] input', 'all'))) return 'save version';
+  flow.hands = true;
+  const title = `T${walk.word()}`;
+  await tab.page.keyboard.insertText(title);
+  return `save version and type ${title}`;
 }
 
 async function takeOver(walk, tab, now) {
@@ -95,6 +100,16 @@ async function openFlow(walk, tab, now, [a]) {
   const flow = pick(walk.world.flows, a);
   if (await press(tab, `a.rowlink[href*="${flow.id}"]`)) return `open ${flow.mark}`;
   return now.kind === 'workflows' ? null : (await section(tab, 'workflows')) && 'go to workflows';
+}
+/** Opens one, perhaps with a run of it, and another before that is there. */
+async function hop(walk, tab, now, [a, b, c]) {
+  if (now.dialog) return null;
+  const [one, two] = a < 0.5 ? walk.world.flows : walk.world.flows.toReversed();
+  const runs = walk.runs.get(one.id) ?? [];
+  const first = c < 0.6 && runs.length ? `?trace=${pick([...runs], b)}` : '';
+  if (!(await follow(tab, `/studio/workflows/${one.id}/edit${first}`))) return null;
+  await new Promise((go) => setTimeout(go, (pick([0, 30, 100, 250], b) * 3) / walk.pace));
+  return (await follow(tab, `/studio/workflows/${two.id}/edit`)) && `open ${one.mark}${first}, then ${two.mark} at once`;
 }
 async function go(walk, tab, now, [a]) {
   const name = pick(['workflows', 'agents', 'tools', 'traces', 'usage'], a);
@@ -147,12 +162,15 @@ async function type(walk, tab, now, [a]) {
   else await tab.page.keyboard.type(word, { delay: 15 });
   return `typed${word}`;
 }
-async function saveForm(walk, tab, now) {
+async function saveForm(walk, tab, now, [a]) {
   const form = formAt(tab, now);
   if (!form || now.dialog || now.value === null) return null;
   checkForm(walk, tab, form, now);
   await tab.page.keyboard.press('Control+s');
-  return 'save the form';
+  if (a < 0.5 || !(await focus(tab, 'form', 'end'))) return 'save the form';
+  const word = ` ${walk.word()}`;
+  await tab.page.keyboard.insertText(word);
+  return `save the form and type${word}`;
 }
 /** Somebody else saves the same thing. */
 async function theirs(walk, tab, now, [a]) {
@@ -187,12 +205,14 @@ async function dialog(walk, tab, now, [a]) {
   return `dialog: ${hit.name}`;
 }
 
-async function say(walk, tab, now) {
+async function say(walk, tab, now, [a]) {
   if (now.kind !== 'play' || now.dialog || !(await focus(tab, '#chatbox', 'all'))) return null;
   const message = `say ${walk.word()}`;
   await tab.page.keyboard.insertText(message);
   await tab.page.keyboard.press('Enter');
-  return `${message} in ${now.thread}`;
+  // Half of the time another session is chosen while this one answers.
+  const other = a < 0.5 && (await press(tab, '.tl2 .ti', { nth: Math.floor(a * 6) }));
+  return `${message} in ${now.thread}${other ? ', then another session' : ''}`;
 }
 async function session(walk, tab, now, [a]) {
   if (now.kind !== 'play') return null;
@@ -222,6 +242,8 @@ const restart = async (walk, tab, now, [a]) => {
 };
 
 const any = [
+  [0.7, 'wait'],
+  [0.8, 'hop'],
   [1, 'line'],
   [0.5, 'fine'],
   [0.15, 'restart'],
@@ -263,6 +285,8 @@ export const DEEDS = {
   answer,
   stop,
   openFlow,
+  hop,
+  wait: comesToRest,
   go,
   openForm,
   openChat,

@@ -124,6 +124,21 @@ export function pulse({ pace, words }) {
     true,
   );
 
+  /** What was said and is known to have begun: it is not offered to be sent once more. */
+  const begun = new Set();
+  const watch = () => {
+    const run = held('streaming')?.view;
+    if (run?.traceId && run.input) begun.add(run.input);
+    const turns = document.getElementById('chatbox') ? (held('turns')?.turns ?? []) : [];
+    for (const [n, turn] of turns.entries()) if (turn.trace && turns[n - 1]?.role === 'user') begun.add(turns[n - 1].text);
+    later(watch, 60);
+  };
+  watch();
+  const offered = () => {
+    const text = document.querySelector('#composer, #chatbox')?.value ?? '';
+    return text.split('\n').find((line) => begun.has(line)) ?? null;
+  };
+
   const frames = (many) =>
     new Promise((go) => {
       const next = (left) => (left ? requestAnimationFrame(() => next(left - 1)) : go());
@@ -148,7 +163,12 @@ export function pulse({ pace, words }) {
       of: at.kind,
       dialog: !!document.querySelector('dialog[open]'),
       ready:
-        edits && !!s?.workflow && shown === at.id && s.workflow.id === at.id && nodes.length > 0 && !document.querySelector('#page .skel'),
+        edits &&
+        !!s?.workflow &&
+        shown === at.id &&
+        s.workflow.id === at.id &&
+        (nodes.length > 0 || s.graph.nodes.length === 0) &&
+        !document.querySelector('#page .skel'),
       design: s?.mode === 'design',
       reading: s?.readOnly === 'other',
       save: s?.save,
@@ -160,6 +180,7 @@ export function pulse({ pace, words }) {
       far: !!document.querySelector('.react-flow__node .n.lod'),
       run: edits ? (held('streaming')?.view?.traceId ?? null) : null,
       said: at.sub === 'playground' ? (held('turns')?.turns ?? []).filter((x) => x.role === 'user').map((x) => x.text ?? '') : [],
+      offered: offered(),
       value: field()?.value ?? null,
       marked: (document.querySelector('.top')?.textContent ?? '').includes(words.unsaved),
       asks: !!document.querySelector('.appr'),

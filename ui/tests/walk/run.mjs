@@ -14,14 +14,16 @@ const program = env.PROGRAM ?? new URL('../../../target/debug/examples/axum', im
 process.setMaxListeners(0);
 const LENGTH = Number(env.LENGTH ?? 150);
 const PACE = Number(env.PACE ?? 3);
-const most = env.STEPS ? Number(env.STEPS) : Infinity;
-const until = Date.now() + (env.SECONDS ? Number(env.SECONDS) : env.STEPS ? 1e9 : env.SEED ? 0 : 180) * 1000;
+const seconds = env.SECONDS ? Number(env.SECONDS) : env.STEPS || env.SEED ? null : 180;
+/** When the time is over, walks go no further; without a time, they go as far as they are told. */
+const until = seconds === null ? Infinity : Date.now() + seconds * 1000;
+const most = env.STEPS ? Number(env.STEPS) : seconds === null ? 0 : Infinity;
 const picture = env.SHOTS ?? null;
 const ignore = env.IGNORE ? new RegExp(env.IGNORE) : null;
 const only = env.ONLY ? new RegExp(env.ONLY) : null;
 const goOn = env.GO_ON === '1';
 
-const ABREAST = Number(env.ABREAST ?? 1);
+const ABREAST = Number(env.ABREAST ?? (seconds === null ? 1 : 4));
 
 const began = Date.now();
 let seed = env.SEED ? Number(env.SEED) : Math.floor(Math.random() * 1e9);
@@ -48,7 +50,7 @@ async function borrow() {
 async function oneWalk(host, line) {
   const mine = seed++;
   const { browser, back } = await borrow();
-  const options = { browser, host, line, pace: PACE, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only };
+  const options = { browser, host, line, pace: PACE, seed: mine, steps: plan(mine, LENGTH), picture, ignore, only, until };
   const result = await play(options);
   steps += result.did;
   walks++;
@@ -63,7 +65,7 @@ async function oneWalk(host, line) {
     lines.push(`✗ SEED=${mine}, after ${result.findings[0].at} steps, ${Math.round((Date.now() - began) / 1000)} s`);
     for (const f of result.findings) lines.push(`  ${f.kind}: ${f.text}`);
     if (env.SHRINK !== '0') {
-      const small = await shrink(options, result, Number(env.SHRINK ?? 120));
+      const small = await shrink({ ...options, until: Infinity }, result, Number(env.SHRINK ?? 120));
       lines.push(`  ${small.steps.length} steps are enough: ${small.last.findings.map((f) => `${f.kind}: ${f.text}`)[0]}`);
       lines.push(...small.last.done.map((text) => `    ${text}`));
     } else lines.push(...result.done.slice(-14).map((text) => `    ${text}`), ...result.told.slice(-8).map((text) => `    line: ${text}`));

@@ -37,7 +37,19 @@ const short = (error) =>
 /** What a step is among: what was found, what was done, what hands meant and what was sent. */
 function begin({ world, host, line, seed, ignore, pace }) {
   let words = 0;
-  const walk = { world, host, line, pace, findings: [], done: [], notes: [], hostDown: false, meant: new Map(), sent: new Map() };
+  const walk = {
+    world,
+    host,
+    line,
+    pace,
+    findings: [],
+    done: [],
+    notes: [],
+    hostDown: false,
+    meant: new Map(),
+    sent: new Map(),
+    runs: new Map(),
+  };
   const began = Date.now();
   walk.address = `http://127.0.0.1:${line.port}/studio`;
   walk.took = () => ((Date.now() - began) / 1000).toFixed(1);
@@ -57,10 +69,17 @@ function begin({ world, host, line, seed, ignore, pace }) {
   return walk;
 }
 
+/** What is looked at in passing. */
+function remember(walk, tab, now) {
+  if (now.offered) walk.finding('offered again', `tab ${tab.n} offers to send “${now.offered}” again, which has begun`);
+  if (now.run && now.ready && now.run === now.trace) walk.runs.set(now.id, (walk.runs.get(now.id) ?? new Set()).add(now.run));
+}
+
 async function stepOf(walk, tab, step, only) {
   walk.line.step = step.n;
   const now = await look(tab);
   if (!now) return null;
+  remember(walk, tab, now);
   const deed = deedOf(now, step, only);
   const what = await DEEDS[deed](walk, tab, now, step.by).catch((error) => `${deed} could not: ${short(error)}`);
   await learn(walk, tab);
@@ -69,7 +88,7 @@ async function stepOf(walk, tab, step, only) {
 }
 
 /** Gives what was found, what was done, and how many steps that were. */
-export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace }) {
+export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, until = Infinity }) {
   const world = await makeWorld(host.base);
   const walk = begin({ world, host, line, seed, ignore, pace });
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
@@ -93,7 +112,7 @@ export async function play({ browser, host, line, seed, steps, picture, ignore, 
         if (step.wait) await pause(step.wait / pace);
         // What could not be done may be possible once something was answered.
       } else await line.moves(200 / pace);
-      if (walk.findings.length) break;
+      if (walk.findings.length || Date.now() > until) break;
     }
     if (!walk.findings.length) await check(walk, context, tabs);
     if (walk.findings.length && picture)
