@@ -34,12 +34,20 @@ const wrong = [];
 const notes = new Map();
 console.log(`walk: from SEED=${seed}, ${LENGTH} steps each, ${ABREAST} beside each other`);
 
+/** No process is made for a page that may come, none for the browser's own pages; the tabs of a walk share one. */
+const LEAN = [
+  `--disable-features=${[
+    'AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,HttpsUpgrades,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning',
+    'OptimizationHints,NetworkTimeServiceQuerying,SpareRendererForSitePerProcess,PreloadTopChromeWebUI,WebUIToolbar',
+  ]}`,
+];
+
 /** A browser that has run long is slower: it is closed once the last walk that began in it has ended. */
-let browser = { at: launch(), walks: 0, open: 0 };
+let browser = { at: launch(LEAN), walks: 0, open: 0 };
 async function borrow() {
   if (browser.walks >= 20) {
     if (!browser.open) await (await browser.at).close();
-    browser = { at: launch(), walks: 0, open: 0 };
+    browser = { at: launch(LEAN), walks: 0, open: 0 };
   }
   const mine = browser;
   mine.walks++;

@@ -91,7 +91,7 @@ async function stepOf(walk, tab, step, only) {
 export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, until = Infinity }) {
   const world = await makeWorld(host.base);
   const walk = begin({ world, host, line, seed, ignore, pace });
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 0.5, reducedMotion: 'reduce' });
   await context.addInitScript(() => localStorage.setItem('studio.locale', 'en'));
   await context.addInitScript(pulse, { pace, words: WORDS });
   let did = 0;
