@@ -60,7 +60,7 @@ export function pulse({ pace, words }) {
   }
 
   const docOf = (graph) => Object.fromEntries((graph?.nodes ?? []).filter((n) => n.type !== 'note').map((n) => [n.id, n.title || n.id]));
-  const editor = () => held('draftRevision');
+  const editor = () => (known.draftRevision || place().sub === 'edit' ? held('draftRevision') : null);
   const place = () => {
     const [, kind, id, sub] = location.pathname.replace(/^\/studio/, '').split('/');
     const { searchParams } = new URL(location.href);
@@ -127,11 +127,12 @@ export function pulse({ pace, words }) {
   /** What was said and is known to have begun: it is not offered to be sent once more. */
   const begun = new Set();
   const watch = () => {
-    const run = held('streaming')?.view;
+    // To search for a store takes its time: only where it has to be.
+    const run = document.getElementById('composer') && held('streaming')?.view;
     if (run?.traceId && run.input) begun.add(run.input);
     const turns = document.getElementById('chatbox') ? (held('turns')?.turns ?? []) : [];
     for (const [n, turn] of turns.entries()) if (turn.trace && turns[n - 1]?.role === 'user') begun.add(turns[n - 1].text);
-    later(watch, 60);
+    later(watch, 120);
   };
   watch();
   const offered = () => {

@@ -94,7 +94,8 @@ async function lane() {
 await Promise.all(Array.from({ length: ABREAST }, lane));
 await (await browser.at).close();
 console.log(
-  `walk: ${steps} steps in ${walks} walks, ${wrong.length} with findings${wrong.length ? ` (${wrong.join(' ')})` : ''}, ${Math.round((Date.now() - began) / 1000)} s`,
+  `walk: ${steps} steps in ${walks} walks, ${wrong.length} with findings${wrong.length ? ` (${wrong.join(' ')})` : ''}, ` +
+    `${Math.round((Date.now() - began) / 1000)} s`,
 );
 for (const [note, many] of notes) console.log(`  ${many} × ${note}`);
 process.exit(wrong.length ? 1 : 0);
