@@ -107,9 +107,18 @@ async function hop(walk, tab, now, [a, b, c]) {
   const [one, two] = a < 0.5 ? walk.world.flows : walk.world.flows.toReversed();
   const runs = walk.runs.get(one.id) ?? [];
   const first = c < 0.6 && runs.length ? `?trace=${pick([...runs], b)}` : '';
+  const asks = walk.line.sees(new RegExp(first && b < 0.7 ? `GET .*/api/runs/${first.slice(7)}` : `GET .*/api/workflows/${one.id}`), 3000);
   if (!(await follow(tab, `/studio/workflows/${one.id}/edit${first}`))) return null;
-  await new Promise((go) => setTimeout(go, (pick([0, 30, 100, 250], b) * 3) / walk.pace));
+  await asks;
   return (await follow(tab, `/studio/workflows/${two.id}/edit`)) && `open ${one.mark}${first}, then ${two.mark} at once`;
+}
+/** Goes to the other one while the last change is being sent. */
+async function leave(walk, tab, now, by) {
+  const what = await rename(walk, tab, now, by);
+  if (!what) return null;
+  const other = walk.world.flows.find((f) => f.id !== now.id);
+  await walk.line.sees(new RegExp(`PUT .*/api/workflows/${now.id}/draft`), 3000);
+  return (await follow(tab, `/studio/workflows/${other.id}/edit`)) && `${what}, then open ${other.mark} while it is sent`;
 }
 async function go(walk, tab, now, [a]) {
   const name = pick(['workflows', 'agents', 'tools', 'traces', 'usage'], a);
@@ -255,7 +264,8 @@ const any = [
 /** How often each is done where a tab is. */
 export const WEIGHTS = {
   editor: [
-    [12, 'rename'],
+    [11, 'rename'],
+    [1.5, 'leave'],
     [4, 'keys'],
     [5, 'history'],
     [3, 'mode'],
@@ -276,6 +286,7 @@ export const WEIGHTS = {
 };
 export const DEEDS = {
   rename,
+  leave,
   keys,
   history,
   mode,

@@ -21,6 +21,8 @@ const WAYS = {
   cut: (x) => (x < 0.25 ? { gone: true } : x < 0.5 ? { bytes: Math.floor(x * 1200) } : {}),
   deaf: (x) => (x < 0.3 ? { lost: true } : {}),
   out: () => ({ status: 401, code: 'unauthenticated' }),
+  // What was begun is cut, and whoever comes back is not known any more.
+  ends: (x, begins) => (begins ? { bytes: 150 + Math.floor(x * 900) } : { status: 401, code: 'unauthenticated' }),
   off: () => ({ gone: true }),
 };
 export const LINES = Object.keys(WAYS);
@@ -52,6 +54,18 @@ export async function faultyLine(folder, pace) {
       const late = setTimeout(end, ms);
       moved.add(end);
     });
+  const awaited = new Map();
+  /** Resolves when something like this is asked for, or after so long. */
+  line.sees = (what, ms) =>
+    new Promise((go) => {
+      const end = () => {
+        clearTimeout(late);
+        awaited.delete(what);
+        go();
+      };
+      const late = setTimeout(end, ms);
+      awaited.set(what, end);
+    });
   const server = createServer((req, res) => {
     if (asset(folder, req, res)) return;
     line.busy++;
@@ -62,7 +76,11 @@ export async function faultyLine(folder, pace) {
     const key = `${line.how} ${req.method} ${req.url.replace(/[0-9a-f-]{36}|[0-9A-Z]{26}/g, '*')}`;
     const nth = (line.seen.get(key) ?? 0) + 1;
     line.seen.set(key, nth);
-    const fault = isData(req) ? WAYS[line.how](lot(line.seed, line.step, key, nth)) : {};
+    // A host that is full stays full for a while.
+    const by = line.how === 'busy' ? lot(line.seed, line.turns, key) : lot(line.seed, line.step, key, nth);
+    const begins = req.method === 'POST' && /\/stream$/.test(req.url);
+    const fault = isData(req) ? WAYS[line.how](by, begins) : {};
+    for (const [what, go] of [...awaited]) if (what.test(`${req.method} ${req.url}`)) go();
     if (Object.keys(fault).length) line.told.push(`${req.method} ${req.url.slice(0, 90)} ${JSON.stringify(fault)}`);
     if (fault.gone) return req.socket.destroy();
     if (fault.status) {
@@ -81,6 +99,7 @@ export async function faultyLine(folder, pace) {
   /** Also what is under way ends when the network goes. */
   line.set = (how) => {
     line.how = how;
+    line.turns++;
     if (how === 'off') server.closeAllConnections();
   };
   return line;
