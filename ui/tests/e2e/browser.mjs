@@ -7,7 +7,8 @@ import { chromium } from 'playwright-core';
 export const base = (process.env.STUDIO_URL ?? 'http://127.0.0.1:8787/studio').replace(/\/$/, '');
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-export const launch = () =>
+/** `more`: what a gate wants of the browser beyond what all do. */
+export const launch = (more = []) =>
   chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: [
@@ -19,6 +20,7 @@ export const launch = () =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...more,
     ],
   });
 

@@ -1,27 +1,47 @@
-/** Owns what has to be so when everything has come to rest. */
-import { formAt, formField } from './deeds.mjs';
-import { differ, hidden, shown, where, WORDS } from './tab.mjs';
+/** Owns what has to be so: before something is changed, and when everything has come to rest. Nothing is judged by the clock. */
+import { checkForm, formAt } from './deeds.mjs';
+import { differ, frames, judgeAnswers, judgeVersions, learn, look, openTab, press, rests } from './tab.mjs';
 import { agrees, same, stored } from './world.mjs';
 
-const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+/** A page that still does something after so long is told of as one that does not rest. */
+const NEVER = 90_000;
 
-/** Asks until it is so; the last answer otherwise. */
-async function soon(look, ms = 8000) {
-  const end = Date.now() + ms;
-  for (;;) {
-    const wrong = await look().catch((e) => `${e.message}`.split('\n')[0]);
-    if (!wrong || Date.now() > end) return wrong;
-    await pause(150);
+/** Asks until it is so, or until nothing moves any more: what is wrong then stays wrong. */
+async function atRest(walk, tabs, what) {
+  const end = Date.now() + NEVER;
+  for (let quiet = 0; ;) {
+    const wrong = await what();
+    if (!wrong) return null;
+    const still = walk.line.busy === 0 && (await Promise.all(tabs.map(rests))).every(Boolean) && walk.line.busy === 0;
+    quiet = still ? quiet + 1 : 0;
+    if (quiet > 3) return wrong;
+    if (Date.now() > end) return `${wrong} (after ${NEVER / 1000} s, and it does not rest)`;
+    if (!still) await walk.line.moves(100 / walk.pace);
   }
 }
 
+/** What one is about to change has to be what was there before, in the document and on the screen. */
+export async function before(walk, tab, flow) {
+  let wrong = null;
+  for (let n = 0; n < 12; n++) {
+    await learn(walk, tab);
+    const now = await look(tab);
+    if (!now || !now.ready || now.id !== flow.id || now.reading || !now.design || now.dialog) return;
+    wrong = shows(flow, now);
+    if (!wrong) return;
+    await frames(tab, 3);
+  }
+  walk.finding('another document', `tab ${tab.n} ${wrong}`);
+}
+
+function shows(flow, now) {
+  if (!same(flow.doc, now.doc)) return `has ${flow.mark} otherwise: ${differ(flow.doc, now.doc)}`;
+  if (now.far || agrees(now.doc, now.drawn)) return null;
+  return `draws ${flow.mark} otherwise: ${differ(now.doc, now.drawn, now.drawn)}`;
+}
+
 /** A page that could not be read says so, and may be asked for again. */
-const again = (tab) =>
-  tab.page
-    .locator('#page .btn', { hasText: /^Retry$/ })
-    .first()
-    .click({ timeout: 300 })
-    .catch(() => undefined);
+const again = (tab) => press(tab, '#page .btn', { text: '^Retry$' });
 
 const running = (tab) =>
   tab.page.evaluate(() =>
@@ -35,42 +55,51 @@ const running = (tab) =>
       .join(', '),
   );
 
-async function rests(walk, tab) {
-  const at = where(tab);
-  if (at.kind !== 'editor' && at.kind !== 'play') return;
-  const wrong = await soon(async () => {
-    const now = where(tab);
-    const says = await running(tab);
+/** Waits a while for what goes on; what says that it runs when nothing moves any more never ends. */
+export async function comesToRest(walk, tab) {
+  for (let n = 0, quiet = 0; n < 12 && quiet < 3; n++) {
+    const still = walk.line.busy === 0 && (await rests(tab)) && walk.line.busy === 0;
+    quiet = still ? quiet + 1 : 0;
+    const says = quiet > 2 && (await running(tab).catch(() => ''));
+    if (says) walk.finding('says it runs', `tab ${tab.n}: ${says} says that it runs, and nothing is asked for`);
+    if (!still) await walk.line.moves(300 / walk.pace);
+  }
+  return 'wait';
+}
+
+async function runs(walk, tab) {
+  const wrong = await atRest(walk, [tab], async () => {
+    const says = await running(tab).catch(() => '');
     if (!says) return null;
+    const now = await look(tab);
     const run =
-      now.kind === 'editor'
-        ? now.trace && (await walk.world.api(`/api/runs/${now.trace}?snapshots=none`)).trace
-        : (await walk.world.api(`/api/runs?entity_type=agent&entity_id=${now.id}&limit=50`)).data.find((r) => r.thread_id === now.thread);
-    if (run && ['running', 'queued', 'pending'].includes(run.status)) return `the run itself is still ${run.status}`;
+      now?.kind === 'editor'
+        ? now.trace && (await walk.world.api(`/api/runs/${now.trace}?snapshots=none`).catch(() => null))?.trace
+        : (await walk.world.api(`/api/runs?entity_type=agent&entity_id=${now?.id}&limit=50`)).data.find((r) => r.thread_id === now?.thread);
     return `${says} says that it runs; the run is ${run ? run.status : 'not there'}`;
-  }, 15_000);
-  if (wrong && !/itself/.test(wrong)) walk.finding('says it runs', `tab ${tab.n}: ${wrong}`);
+  });
+  if (wrong) walk.finding('says it runs', `tab ${tab.n}: ${wrong}`);
 }
 
 async function belongs(walk, tab) {
-  const at = where(tab);
-  if (at.kind === 'editor' && at.trace) {
-    const answer = await walk.world.api(`/api/runs/${at.trace}?snapshots=none`).catch(() => null);
-    const id = answer?.trace.workflow_id ?? answer?.trace.entity_id ?? answer?.trace.entity?.id;
-    if (id && id !== at.id && walk.world.flows.some((f) => f.id === at.id))
-      walk.finding('another run', `tab ${tab.n} shows run ${at.trace} of ${id} at workflow ${at.id}`);
-  }
-  if (at.kind === 'play' && at.thread) {
-    const wrong = await soon(async () => {
-      const said = await tab.page.locator('.msgcol > .um').allTextContents();
-      const alien = said.filter((text) => {
-        const meant = [...walk.world.sent].find(([message]) => text.includes(message))?.[1];
-        return meant?.thread && meant.thread !== at.thread;
-      });
-      return alien.length ? `“${alien.join(', ')}” is shown in session ${at.thread}, but was written in another` : null;
-    }, 6000);
-    if (wrong) walk.finding('another thread', `tab ${tab.n}: ${wrong}`);
-  }
+  const wrong = await atRest(walk, [tab], async () => {
+    const now = await look(tab);
+    if (now?.kind === 'editor') {
+      for (const id of new Set([now.trace, now.run].filter(Boolean))) {
+        const answer = await walk.world.api(`/api/runs/${id}?snapshots=none`).catch(() => null);
+        const of = answer?.trace.workflow_id ?? answer?.trace.entity_id ?? answer?.trace.entity?.id;
+        if (of && of !== now.id && walk.world.flows.some((f) => f.id === now.id)) return `shows run ${id} of ${of} at workflow ${now.id}`;
+      }
+      if (now.run && now.trace && now.run !== now.trace) return `shows run ${now.run} under the address of ${now.trace}`;
+    }
+    if (now?.kind !== 'play' || !now.thread) return null;
+    const alien = now.said.filter((text) => {
+      const meant = walk.meant.get(text);
+      return meant?.thread && meant.thread !== now.thread;
+    });
+    return alien.length ? `shows “${alien.join(', ')}” in session ${now.thread}, which was written in another` : null;
+  });
+  if (wrong) walk.finding(/session/.test(wrong) ? 'another thread' : 'another run', `tab ${tab.n} ${wrong}`);
 }
 
 /** A form says what was typed; it is stored or told to be unsaved. */
@@ -79,49 +108,57 @@ async function forms(walk, tab) {
     ['agents', tab.form],
     ['tools', tab.tool],
   ]) {
-    if (form.may.length === 1 && form.may[0] === 'begin') continue;
-    if (formAt(tab)?.form !== form) {
+    if (form.typed === null) continue;
+    await leaveDialogs(tab);
+    if (formAt(tab, await look(tab)) !== form)
       await tab.page.evaluate((to) => history.pushState(null, '', to), `/studio/${kind}/${form.id}`);
-    }
-    const wrong = await soon(async () => {
-      if (!(await formField(tab, kind).isVisible())) await again(tab);
-      const value = await formField(tab, kind).inputValue();
-      if (!form.may.includes(value)) return `shows “${value}”, typed was “${form.may.join('” or “')}”`;
-      const now = await walk.world.api(`/api/${kind}/${form.id}`);
-      const kept = kind === 'agents' ? now.instructions : now.description;
-      if (kept === value) return null;
-      const mark = await tab.page.locator('.top').textContent();
-      return mark.includes(WORDS.unsaved) ? null : `“${value}” is not stored (“${kept}” is), and nothing says so`;
-    }, 5000);
+    const wrong = await atRest(walk, [tab], async () => {
+      const now = await look(tab);
+      if (now && formAt(tab, now) !== form) {
+        // A form that asks whether to leave it.
+        await press(tab, 'dialog[open] .foot .btn', { last: true });
+        return `the form of ${kind} does not open`;
+      }
+      if (!now || now.value === null) {
+        await again(tab);
+        return `the form of ${kind} does not open`;
+      }
+      if (now.value !== form.typed)
+        return now.marked || !form.was.has(form.typed) ? `shows “${now.value}”, typed was “${form.typed}”` : null;
+      return now.marked || form.was.has(form.typed) ? null : `“${now.value}” is not stored, and nothing says so`;
+    });
     if (wrong) walk.finding('form', `${kind} form of tab ${tab.n} ${wrong}`);
+  }
+}
+
+async function leaveDialogs(tab) {
+  for (let n = 0; n < 3 && (await look(tab))?.dialog; n++) {
+    await tab.page.keyboard.press('Escape');
+    await frames(tab, 2);
   }
 }
 
 /** What an open editor shows is what was made, and it is kept or told not to be. */
 async function open(walk, tab) {
-  const at = where(tab);
-  const flow = at.kind === 'editor' && walk.world.flows.find((f) => f.id === at.id);
+  const at = await look(tab);
+  const flow = at?.kind === 'editor' && walk.world.flows.find((f) => f.id === at.id);
   if (!flow) return;
-  for (let n = 0; n < 3 && (await tab.page.locator('dialog[open]').count()); n++) {
-    const mine = tab.page.locator('dialog[open] .foot .btn.pri').last();
-    if (/Someone else/.test(await tab.page.locator('dialog[open]').last().textContent()))
-      walk.finding('conflict', `at rest one is asked about another hand in ${flow.mark}, and there is none`);
-    await mine.click().catch(() => tab.page.keyboard.press('Escape'));
-    await pause(400);
-  }
-  await tab.page
-    .locator('.top [role=radio]', { hasText: 'Design' })
-    .click()
-    .catch(() => undefined);
-  const wrong = await soon(async () => {
-    const now = await shown(tab);
-    if (!now.ready) await again(tab);
-    if (!now.ready || (await hidden(tab)) !== flow.id) return `${flow.mark} does not open`;
-    if (now.reading || now.far) return null;
-    if (!agrees(flow.doc, now.doc)) return `tab ${tab.n} shows ${flow.mark} otherwise: ${differ(flow.doc, now.doc, now.doc)}`;
+  if (at.dialog && /Someone else/.test(await tab.page.locator('dialog[open]').last().textContent()))
+    walk.finding('conflict', `at rest one is asked about another hand in ${flow.mark}, and there is none`);
+  await leaveDialogs(tab);
+  await press(tab, '.top [role=radio]', { text: 'Design' });
+  const wrong = await atRest(walk, [tab], async () => {
+    const now = await look(tab);
+    if (!now?.ready) {
+      await again(tab);
+      return `${flow.mark} does not open`;
+    }
+    if (now.reading) return null;
+    const otherwise = shows(flow, now);
+    if (otherwise) return `tab ${tab.n} ${otherwise}`;
     const kept = await stored(walk.world, flow.id);
     if (same(kept.doc, flow.doc)) return null;
-    if (/not on the server|Keeping|Saving/.test(now.note)) return null;
+    if (now.save === 'failed' && /not on the server/.test(now.note)) return null;
     return `${flow.mark} is not stored, and the page says “${now.note}”: ${differ(flow.doc, kept.doc)}`;
   });
   if (wrong) walk.finding('document', wrong);
@@ -129,44 +166,41 @@ async function open(walk, tab) {
 
 /** Once all tabs are closed, a new one brings everything to the host. */
 async function reopened(walk, context) {
-  for (const flow of walk.world.flows.filter((f) => f.touched)) {
-    const tab = { n: 'new', page: await context.newPage() };
-    tab.page.setDefaultTimeout(2000);
-    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { timeout: 60_000 });
-    // How long that takes is the machine's matter; a page that cannot is told of below.
-    await tab.page
-      .locator('.react-flow__node, dialog[open]')
-      .first()
-      .waitFor({ timeout: 30_000 })
-      .catch(() => undefined);
-    const wrong = await soon(async () => {
-      const now = await shown(tab);
-      if (!now.ready) return `${flow.mark} does not open`;
-      if (now.dialog) {
+  const flows = walk.world.flows.filter((f) => f.touched);
+  if (!flows.length) return;
+  const tab = await openTab(context, walk, 0);
+  for (const flow of flows) {
+    await tab.page.goto(`${walk.address}/workflows/${flow.id}/edit`, { timeout: 120_000, waitUntil: 'commit' });
+    const wrong = await atRest(walk, [tab], async () => {
+      const now = await look(tab);
+      if (now?.dialog) {
         walk.finding('conflict', `opened again, ${flow.mark} asks about another hand, and there is none`);
-        await tab.page.locator('dialog[open] .foot .btn.pri').last().click();
         return 'a conflict with oneself';
       }
-      if (!now.far && !agrees(flow.doc, now.doc)) return `opened again, ${flow.mark} is otherwise: ${differ(flow.doc, now.doc, now.doc)}`;
+      if (!now?.ready) return `opened again, ${flow.mark} does not open`;
+      const otherwise = shows(flow, now);
+      if (otherwise) return `opened again, the page ${otherwise}`;
       const kept = await stored(walk.world, flow.id);
       return same(kept.doc, flow.doc) ? null : `opened again, ${flow.mark} is not stored: ${differ(flow.doc, kept.doc)}`;
     });
     if (wrong) walk.finding('document', wrong);
-    await tab.page.close();
   }
 }
 
 export async function check(walk, context, tabs) {
   walk.line.set('fine');
+  // Whoever was signed out comes back.
   await Promise.all(tabs.map((tab) => tab.page.evaluate(() => window.dispatchEvent(new Event('focus'))).catch(() => undefined)));
-  await pause(1200);
+  await atRest(walk, tabs, async () => 'not yet');
   for (const tab of tabs) {
-    await tab.page.bringToFront();
+    await learn(walk, tab);
     await open(walk, tab);
-    await rests(walk, tab);
+    await runs(walk, tab);
     await belongs(walk, tab);
     await forms(walk, tab);
+    await judgeAnswers(walk, tab);
   }
+  judgeVersions(walk);
   if (walk.findings.length) return;
   for (const tab of tabs) await tab.page.close({ runBeforeUnload: false });
   await reopened(walk, context);

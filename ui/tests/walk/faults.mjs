@@ -21,26 +21,73 @@ const WAYS = {
   cut: (x) => (x < 0.25 ? { gone: true } : x < 0.5 ? { bytes: Math.floor(x * 1200) } : {}),
   deaf: (x) => (x < 0.3 ? { lost: true } : {}),
   out: () => ({ status: 401, code: 'unauthenticated' }),
+  // What was begun is cut, and whoever comes back is not known any more.
+  ends: (x, begins) => (begins ? { bytes: 150 + Math.floor(x * 900) } : { status: 401, code: 'unauthenticated' }),
   off: () => ({ gone: true }),
 };
 export const LINES = Object.keys(WAYS);
 
 /** `folder`: where the pages are, if not in the host. */
-export async function faultyLine(folder) {
-  const line = { how: 'fine', seed: 0, port: 0, upstream: 0, seen: new Map(), step: 0, told: [], folder };
+export async function faultyLine(folder, pace) {
+  const line = {
+    how: 'fine',
+    seed: 0,
+    port: 0,
+    upstream: 0,
+    seen: new Map(),
+    step: 0,
+    told: [],
+    folder,
+    pace,
+    busy: 0,
+    stored: () => undefined,
+  };
+  const moved = new Set();
+  /** Resolves when something that was asked for has ended, or after so long. */
+  line.moves = (ms) =>
+    new Promise((go) => {
+      const end = () => {
+        clearTimeout(late);
+        moved.delete(end);
+        go();
+      };
+      const late = setTimeout(end, ms);
+      moved.add(end);
+    });
+  const awaited = new Map();
+  /** Resolves when something like this is asked for, or after so long. */
+  line.sees = (what, ms) =>
+    new Promise((go) => {
+      const end = () => {
+        clearTimeout(late);
+        awaited.delete(what);
+        go();
+      };
+      const late = setTimeout(end, ms);
+      awaited.set(what, end);
+    });
   const server = createServer((req, res) => {
     if (asset(folder, req, res)) return;
+    line.busy++;
+    res.once('close', () => {
+      line.busy--;
+      for (const end of [...moved]) end();
+    });
     const key = `${line.how} ${req.method} ${req.url.replace(/[0-9a-f-]{36}|[0-9A-Z]{26}/g, '*')}`;
     const nth = (line.seen.get(key) ?? 0) + 1;
     line.seen.set(key, nth);
-    const fault = isData(req) ? WAYS[line.how](lot(line.seed, line.step, key, nth)) : {};
+    // A host that is full stays full for a while.
+    const by = line.how === 'busy' ? lot(line.seed, line.turns, key) : lot(line.seed, line.step, key, nth);
+    const begins = req.method === 'POST' && /\/stream$/.test(req.url);
+    const fault = isData(req) ? WAYS[line.how](by, begins) : {};
+    for (const [what, go] of [...awaited]) if (what.test(`${req.method} ${req.url}`)) go();
     if (Object.keys(fault).length) line.told.push(`${req.method} ${req.url.slice(0, 90)} ${JSON.stringify(fault)}`);
     if (fault.gone) return req.socket.destroy();
     if (fault.status) {
       req.resume();
       return refuse(res, fault.status, fault.code, fault.headers);
     }
-    setTimeout(() => pass(line, req, res, fault), fault.before ?? 0);
+    setTimeout(() => pass(line, req, res, fault), (fault.before ?? 0) / pace);
   });
   server.keepAliveTimeout = 60_000;
   await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
@@ -52,14 +99,26 @@ export async function faultyLine(folder) {
   /** Also what is under way ends when the network goes. */
   line.set = (how) => {
     line.how = how;
+    line.turns++;
     if (how === 'off') server.closeAllConnections();
   };
   return line;
 }
 
+/** What forms the host has stored, whatever the page hears of it. */
+function listen(line, req) {
+  const form = req.method === 'PUT' && /\/api\/(agents|tools)\/([^/?]+)$/.exec(req.url.split('?')[0]);
+  if (!form) return () => undefined;
+  const parts = [];
+  req.on('data', (part) => parts.push(part));
+  return (status) => status < 300 && line.stored(form[1], form[2], JSON.parse(Buffer.concat(parts).toString()));
+}
+
 function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
+  const heard = listen(line, req);
   const onward = request({ host: '127.0.0.1', port: line.upstream, path: req.url, method: req.method, headers: req.headers }, (reply) => {
     let left = bytes;
+    heard(reply.statusCode);
     if (lost) {
       reply.resume();
       return req.socket.destroy();
@@ -75,7 +134,7 @@ function pass(line, req, res, { after = 0, bytes = Infinity, lost = false }) {
       });
       reply.on('end', () => res.end());
       reply.on('error', () => req.socket.destroy());
-    }, after);
+    }, after / line.pace);
   });
   onward.on('error', () => {
     if (!res.headersSent) refuse(res, 502, 'bad_gateway');

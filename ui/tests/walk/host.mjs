@@ -5,14 +5,18 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const slowly = (text) => ({ times: 0, delay_ms: 60, chunks: text.match(/.{1,6}/g) });
-const CONFIG = {
+const slowly = (text, delay_ms) => ({ times: 0, delay_ms, chunks: text.match(/.{1,6}/g) });
+const configOf = (pace) => ({
   environment: 'local',
   async_runs_enabled: true,
   providers: {
     script: {
       scripts: {
-        slow: { replies: [slowly('This is told piece by piece, so that one can look away, come back, stop it or lose the line.')] },
+        slow: {
+          replies: [
+            slowly('This is told piece by piece, so that one can look away, come back, stop it or lose the line.', Math.round(60 / pace)),
+          ],
+        },
         clerk: {
           replies: [
             { match: { tool_result: 'issue_refund' }, text: 'It is done: {{tool_result}}', times: 0 },
@@ -22,7 +26,7 @@ const CONFIG = {
       },
     },
   },
-};
+});
 
 const freePort = () =>
   new Promise((done) => {
@@ -33,10 +37,10 @@ const freePort = () =>
     });
   });
 
-export async function startHost(program) {
+export async function startHost(program, pace) {
   const folder = mkdtempSync(join(tmpdir(), 'studio-walk-'));
   const config = join(folder, 'studio.json');
-  writeFileSync(config, JSON.stringify(CONFIG));
+  writeFileSync(config, JSON.stringify(configOf(pace)));
   const port = await freePort();
   const base = `http://127.0.0.1:${port}/studio`;
   let child = null;

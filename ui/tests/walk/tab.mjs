@@ -1,38 +1,114 @@
-/** Owns one tab: where it is, what it shows, and what it asks of the host; a request to something else than what is on screen is a finding. */
+/** Owns one tab: what it shows, what hands did in it, and what it asks of the host; a request to something else than what is on screen is a finding. */
 import { docOf, same } from './world.mjs';
 
 /** The words of the pages that a walk reads; its pages are in English. */
 export const WORDS = { undo: 'Undo', redo: 'Redo', reading: 'open in another tab', unsaved: 'Unsaved changes' };
 
-export async function openTab(context, world, front, n, finding) {
+export async function openTab(context, walk, n) {
   const page = await context.newPage();
-  page.setDefaultTimeout(900);
-  const tab = { n, page, front, edited: new Set(), form: world.forms[n], tool: world.tools[n], trusted: new Set() };
+  const tab = { n, page, form: walk.world.forms[n], tool: walk.world.tools[n], resumed: [], answered: [] };
+  const { finding } = walk;
   page.on('dialog', (dialog) => void dialog.accept().catch(() => undefined));
   page.on('pageerror', (e) => finding('page error', `${e.message} ${String(e.stack).split('\n')[1] ?? ''}`));
   page.on('console', (m) => {
     // The browser itself tells of what the line did.
     if (m.type() === 'error' && !/Failed to load resource|net::ERR/.test(m.text())) finding('console', m.text());
   });
-  page.on('request', (request) => asked(tab, world, request, finding));
-  page.on('response', (response) => void answered(tab, world, response, finding).catch(() => undefined));
+  page.on('request', (request) => asked(tab, walk, request));
+  page.on('response', (response) => void answered(walk, response).catch(() => undefined));
   return tab;
+}
+
+/** Null while there is no page of the studio to ask. */
+const inPage = (tab, what, arg) => tab.page.evaluate(what, arg).catch(() => null);
+export const look = (tab) => inPage(tab, () => window.walk?.look() ?? null);
+export const frames = (tab, many) => inPage(tab, (n) => window.walk?.frames(n), many);
+export const rests = (tab) => inPage(tab, () => window.walk?.rests() ?? false);
+export const focus = (tab, selector, how) => inPage(tab, ([s, h]) => window.walk?.focus(s, h) ?? false, [selector, how]);
+export const inspect = (tab, id) => inPage(tab, (node) => window.walk?.inspect(node) ?? false, id);
+
+/** Presses what is there and can be hit; what was pressed, or null. */
+export async function press(tab, selector, how = {}) {
+  const at = await inPage(tab, ([s, h]) => window.walk?.point(s, h) ?? null, [selector, how]);
+  if (at) await tab.page.mouse.click(at.x, at.y);
+  return at;
+}
+
+/** What hands did since, and what it means for what is expected. */
+export async function learn(walk, tab) {
+  const all = (await inPage(tab, () => window.walk?.did() ?? [])) ?? [];
+  for (const one of all) LESSONS[one.what](walk, tab, one);
+}
+
+const LESSONS = {
+  document(walk, tab, { id, before, after, barred, by }) {
+    const flow = walk.world.flows.find((f) => f.id === id);
+    if (!flow) return;
+    if (barred) walk.finding('barred', `${by} changed ${flow.mark} ${barred}: ${differ(before, after)}`);
+    const doc = { ...flow.doc };
+    for (const key of Object.keys({ ...before, ...after }))
+      if (before[key] !== after[key]) {
+        if (key in after) doc[key] = after[key];
+        else delete doc[key];
+      }
+    flow.touched = true;
+    if (same(doc, flow.doc)) return;
+    flow.doc = doc;
+    flow.log.push(doc);
+  },
+  title(walk, tab, { node, title, held }) {
+    walk.finding('typed', `“${title}” was typed as the name of ${node}, which is ${held}`);
+  },
+  form(walk, tab, { kind, id, before, after }) {
+    const form = [tab.form, tab.tool].find((f) => f.id === id);
+    if (!form) return;
+    if (form.typed !== null && before !== form.typed && !form.was.has(form.typed))
+      walk.finding('form', `${kind} form of tab ${tab.n} came to show “${before}” under the hands, typed was “${form.typed}”`);
+    form.typed = after;
+  },
+  answer(walk, tab, at) {
+    tab.answered.push(at);
+  },
+  say(walk, tab, { id, text, thread, held }) {
+    const meant = { message: text, kind: 'chat', id, thread, held };
+    walk.meant.set(text, meant);
+    judge(walk, text);
+  },
+  run(walk, tab, { id, text }) {
+    walk.meant.set(text, { kind: 'run', id });
+    judge(walk, text);
+  },
+};
+
+/** Whichever is known first, the request or what hands did, waits for the other. */
+function judge(walk, message) {
+  const [meant, sent] = [walk.meant.get(message), walk.sent.get(message)];
+  if (!meant || !sent) return;
+  if (meant.id !== sent.id)
+    walk.finding(meant.kind === 'run' ? 'another run' : 'another thread', `“${message}” was written at ${meant.id}, sent to ${sent.id}`);
+  // A session that has just got its id may be told it before the address is.
+  if (meant.kind === 'chat' && sent.thread !== meant.thread && !(meant.thread === null && sent.thread === meant.held))
+    walk.finding('another thread', `“${message}” was written under ${meant.thread}, sent to ${sent.thread}`);
+}
+
+/** What was resumed is what was answered. */
+export async function judgeAnswers(walk, tab) {
+  for (const trace of tab.resumed) {
+    const { trace: run } = (await walk.world.api(`/api/runs/${trace}?snapshots=none`).catch(() => null)) ?? {};
+    const fits = (a) => (a.kind === 'workflows' ? a.trace === trace : !run || a.thread === run.thread_id);
+    if (!tab.answered.some(fits))
+      walk.finding(
+        'another run',
+        `${trace} was resumed, answered was ${tab.answered.map((a) => a.trace ?? a.thread).join(', ') || 'nothing'}`,
+      );
+  }
 }
 
 const within = (url) => new URL(url).pathname.replace(/^\/studio/, '');
 
-export function where(tab) {
-  const url = new URL(tab.page.url());
-  const path = url.pathname.replace(/^\/studio/, '');
-  const [, kind, id, sub] = path.split('/');
-  if (kind === 'workflows' && sub === 'edit') return { kind: 'editor', id, trace: url.searchParams.get('trace') };
-  if (kind === 'agents' && sub === 'playground') return { kind: 'play', id, thread: url.searchParams.get('thread') };
-  if ((kind === 'agents' || kind === 'tools') && id) return { kind: 'form', id };
-  return { kind: kind || 'none', id };
-}
-
-function asked(tab, world, request, finding) {
+function asked(tab, walk, request) {
   if (request.method() === 'GET') return;
+  const { world, finding } = walk;
   const path = within(request.url());
   const body = () => {
     try {
@@ -47,7 +123,7 @@ function asked(tab, world, request, finding) {
     const ids = Object.keys(docOf(body().graph));
     if (flow && ids.some((id) => /_[ab]$/.test(id) && !id.endsWith(`_${flow.mark}`)))
       finding('another workflow', `the document of another workflow was sent as the draft of ${flow.mark}: ${ids.join(' ')}`);
-    else if (flow && !flow.touched) finding('another workflow', `a draft of ${flow.mark} was sent, which nobody has edited`);
+    else if (flow && !flow.hands) finding('another workflow', `a draft of ${flow.mark} was sent, which nobody has edited`);
   }
   const save = /^\/api\/workflows\/([^/]+)\/draft\/save$/.exec(path);
   if (save) {
@@ -57,41 +133,30 @@ function asked(tab, world, request, finding) {
   const run = /^\/workflows\/([^/]+)\/run\/stream$/.exec(path);
   const chat = /^\/agents\/([^/]+)\/chat\/stream$/.exec(path);
   if (run || chat) {
-    const meant = world.sent.get(body().message);
-    if (!meant) return;
-    if (run && meant.id !== run[1]) finding('another run', `${body().message} was written at workflow ${meant.id}, sent to ${run[1]}`);
-    if (chat && meant.id !== chat[1]) finding('another thread', `${body().message} was written to agent ${meant.id}, sent to ${chat[1]}`);
-    if (chat && (body().thread_id ?? null) !== meant.thread)
-      finding('another thread', `${body().message} was written under ${meant.thread}, sent to ${body().thread_id}`);
+    const { message, thread_id } = body();
+    walk.sent.set(message, { id: (run ?? chat)[1], thread: thread_id ?? null });
+    judge(walk, message);
   }
   const resume = /\/(?:traces|runs)\/([^/]+)\/resume\/stream$/.exec(path);
-  if (resume && tab.answers && tab.answers !== resume[1]) finding('another run', `${tab.answers} was answered, ${resume[1]} was resumed`);
+  if (resume) tab.resumed.push(resume[1]);
 }
 
-async function answered(tab, world, response, finding) {
+async function answered({ world }, response) {
   const request = response.request();
-  const path = within(request.url());
-  const save = /^\/api\/workflows\/([^/]+)\/draft\/save$/.exec(path);
-  if (save && response.ok()) {
-    const flow = world.flows.find((f) => f.id === save[1]);
-    const made = docOf((await response.json()).graph);
-    if (flow && !flow.log.slice(request.since).some((d) => same(d, made)))
-      finding('version', `version of ${flow.mark} lacks what was typed before it was saved: ${differ(flow.log[request.since], made)}`);
-  }
-  const put = /^\/api\/(agents|tools)\/([^/]+)$/.exec(path);
-  if (put && request.method() === 'PUT' && response.ok()) {
-    const form = [...world.forms, ...world.tools].find((f) => f.id === put[2]);
-    const sent = request.postDataJSON();
-    const value = put[1] === 'agents' ? sent.instructions : sent.description;
-    if (form) {
-      form.stored = value;
-      if (form.may.length === 1 && form.may[0] === value) {
-        form.dirty = false;
-        // Somebody else saved after this was stored, and before its answer was heard.
-        if (form.theirsAt > request.timing().startTime) form.may = [...form.may, form.theirs];
-      }
-    }
-  }
+  const save = /^\/api\/workflows\/([^/]+)\/draft\/save$/.exec(within(request.url()));
+  if (!save || !response.ok()) return;
+  const flow = world.flows.find((f) => f.id === save[1]);
+  const made = docOf((await response.json()).graph);
+  // What was typed last may not be known yet: it is looked at once the step is done.
+  flow?.versions.push({ made, since: request.since });
+}
+
+/** A version has what was on screen when it was asked for, or what was made of it since. */
+export function judgeVersions({ world, finding }) {
+  for (const flow of world.flows)
+    for (const { made, since } of flow.versions.splice(0))
+      if (!flow.log.slice(since).some((d) => same(d, made)))
+        finding('version', `version of ${flow.mark} lacks what was typed before it was saved: ${differ(flow.log[since], made)}`);
 }
 
 export const differ = (want, got, among = { ...want, ...got }) =>
@@ -99,43 +164,3 @@ export const differ = (want, got, among = { ...want, ...got }) =>
     .filter((k) => want?.[k] !== got?.[k])
     .map((k) => `${k}: ${want?.[k] ?? 'no such node'} ≠ ${got?.[k] ?? 'no such node'}`)
     .join(', ');
-
-/** What the editor shows once it is drawn. */
-export const shown = (tab) =>
-  tab.page.evaluate(
-    (reading) =>
-      new Promise((tell) => {
-        const look = () => {
-          const nodes = [...document.querySelectorAll('.react-flow__node[data-id]')];
-          const mode = document.querySelector('.top [role=radio][aria-checked=true]')?.textContent ?? '';
-          tell({
-            ready: nodes.length > 0 && !document.querySelector('#page .skel'),
-            design: /Design/.test(mode),
-            reading: [...document.querySelectorAll('.strip')].some((s) => s.textContent.includes(reading)),
-            dialog: !!document.querySelector('dialog[open]'),
-            note: document.querySelector('.savednote')?.textContent ?? '',
-            doc: Object.fromEntries(
-              nodes.map((n) => [n.dataset.id, n.querySelector('.n b.trunc')?.textContent ?? '']).filter(([id]) => !id.startsWith('note_')),
-            ),
-            far: !!document.querySelector('.react-flow__node .n.lod'),
-          });
-        };
-        requestAnimationFrame(() => requestAnimationFrame(look));
-        setTimeout(look, 2000);
-      }),
-    WORDS.reading,
-  );
-
-/** What the editor shows once it shows the same twice. */
-export async function still(tab, as = () => true) {
-  let last = await shown(tab);
-  for (let n = 0; n < 12; n++) {
-    await new Promise((done) => setTimeout(done, n ? 100 : 40));
-    const next = await shown(tab);
-    if (same(next.doc, last.doc) && as(next)) return next;
-    last = next;
-  }
-  return last;
-}
-
-export const hidden = (tab) => tab.page.evaluate(() => document.querySelector('main span[hidden]')?.textContent ?? '').catch(() => '');

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { chance, pick, weighted } from './chance.mjs';
 import { check } from './checks.mjs';
 import { DEEDS, WEIGHTS } from './deeds.mjs';
-import { openTab, where } from './tab.mjs';
+import { pulse } from './pulse.mjs';
+import { judgeVersions, learn, look, openTab, WORDS } from './tab.mjs';
 import { makeWorld, tidyWorld } from './world.mjs';
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -21,9 +22,9 @@ export function plan(seed, many) {
 }
 
 /** Of what makes sense where the tab is; a dialog is answered first. */
-async function deedOf(tab, step, only) {
-  if (await tab.page.locator('dialog[open]').count()) return 'dialog';
-  const all = WEIGHTS[where(tab).kind] ?? WEIGHTS.other;
+function deedOf(now, step, only) {
+  if (now.dialog) return 'dialog';
+  const all = WEIGHTS[now.kind] ?? WEIGHTS.other;
   const some = only ? all.filter(([, name]) => only.test(name)) : all;
   return weighted(some.length ? some : all, step.deed)[1];
 }
@@ -33,48 +34,85 @@ const short = (error) =>
     .split('\n')[0]
     .slice(0, 140);
 
-/** Gives what was found, what was done, and how many steps that were. */
-export async function play({ browser, host, line, seed, steps, picture, ignore, only }) {
-  const world = await makeWorld(host.base);
-  const front = `http://127.0.0.1:${line.port}/studio`;
+/** What a step is among: what was found, what was done, what hands meant and what was sent. */
+function begin({ world, host, line, seed, ignore, pace }) {
   let words = 0;
-  const walk = { world, host, line, address: front, front: null, findings: [], done: [], notes: [], hostDown: false };
+  const walk = {
+    world,
+    host,
+    line,
+    pace,
+    findings: [],
+    done: [],
+    notes: [],
+    hostDown: false,
+    meant: new Map(),
+    sent: new Map(),
+    runs: new Map(),
+  };
   const began = Date.now();
+  walk.address = `http://127.0.0.1:${line.port}/studio`;
+  walk.took = () => ((Date.now() - began) / 1000).toFixed(1);
   walk.word = () => `${seed.toString(36)}x${(words++).toString(36)}`;
   walk.note = (text) => void walk.notes.push(text);
   walk.finding = (kind, text) => {
     if (ignore?.test(kind)) return walk.note(kind);
-    if (walk.findings.length < 8) walk.findings.push({ kind, text, at: walk.done.length, ms: Date.now() - began });
+    if (walk.findings.length < 8) walk.findings.push({ kind, text, at: walk.done.length });
   };
   line.seed = seed;
   line.upstream = host.port;
   line.seen.clear();
   line.told = [];
+  line.stored = (kind, id, sent) =>
+    [...world.forms, ...world.tools].find((f) => f.id === id)?.was.add(kind === 'agents' ? sent.instructions : sent.description);
   line.set('fine');
-  const context = await browser.newContext({ viewport: { width: 1600, height: 1000 }, reducedMotion: 'reduce' });
+  return walk;
+}
+
+/** What is looked at in passing. */
+function remember(walk, tab, now) {
+  if (now.offered) walk.finding('offered again', `tab ${tab.n} offers to send “${now.offered}” again, which has begun`);
+  if (now.run && now.ready && now.run === now.trace) walk.runs.set(now.id, (walk.runs.get(now.id) ?? new Set()).add(now.run));
+}
+
+async function stepOf(walk, tab, step, only) {
+  walk.line.step = step.n;
+  const now = await look(tab);
+  if (!now) return null;
+  remember(walk, tab, now);
+  const deed = deedOf(now, step, only);
+  const what = await DEEDS[deed](walk, tab, now, step.by).catch((error) => `${deed} could not: ${short(error)}`);
+  await learn(walk, tab);
+  judgeVersions(walk);
+  return what;
+}
+
+/** Gives what was found, what was done, and how many steps that were. */
+export async function play({ browser, host, line, seed, steps, picture, ignore, only, pace, until = Infinity }) {
+  const world = await makeWorld(host.base);
+  const walk = begin({ world, host, line, seed, ignore, pace });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 0.5, reducedMotion: 'reduce' });
   await context.addInitScript(() => localStorage.setItem('studio.locale', 'en'));
+  await context.addInitScript(pulse, { pace, words: WORDS });
   let did = 0;
   try {
     const tabs = [];
     for (const n of [0, 1]) {
-      const tab = await openTab(context, world, front, n, (kind, text) => walk.finding(kind, text));
+      const tab = await openTab(context, walk, n);
       tabs.push(tab);
-      await tab.page.goto(`${front}/workflows`, { waitUntil: 'commit', timeout: 60_000 });
+      await tab.page.goto(`${walk.address}/workflows`, { waitUntil: 'commit', timeout: 120_000 });
     }
-    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 60_000 });
+    await tabs[0].page.locator('a.rowlink').first().waitFor({ timeout: 120_000 });
     for (const step of steps) {
       const tab = tabs[step.tab];
-      line.step = step.n;
-      if (walk.front !== tab) await tab.page.bringToFront();
-      walk.front = tab;
-      const deed = await deedOf(tab, step, only);
-      const what = await DEEDS[deed](walk, tab, step.by).catch((error) => `${deed} could not: ${short(error)}`);
+      const what = await stepOf(walk, tab, step, only);
       if (what) {
         did++;
-        walk.done.push(`${((Date.now() - began) / 1000).toFixed(1)} s, step ${step.n}, tab ${step.tab}: ${what}`);
-        if (step.wait) await pause(step.wait);
-      }
-      if (walk.findings.length) break;
+        walk.done.push(`${walk.took()} s, step ${step.n}, tab ${step.tab}: ${what}`);
+        if (step.wait) await pause(step.wait / pace);
+        // What could not be done may be possible once something was answered.
+      } else await line.moves(200 / pace);
+      if (walk.findings.length || Date.now() > until) break;
     }
     if (!walk.findings.length) await check(walk, context, tabs);
     if (walk.findings.length && picture)

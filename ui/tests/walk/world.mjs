@@ -68,23 +68,22 @@ export async function makeWorld(base) {
   for (const mark of ['a', 'b']) {
     const g = graph(mark, clerk.id);
     const made = await make('/api/workflows', { name: `Walk ${mark}`, graph: g });
-    flows.push({ id: made.id, mark, doc: docOf(g), log: [docOf(g)], presses: [], touched: false });
+    flows.push({ id: made.id, mark, doc: docOf(g), log: [docOf(g)], presses: [], versions: [], hands: false, touched: false });
   }
   const forms = [];
   for (const n of [0, 1]) {
     const made = await make('/api/agents', { name: `Form ${n}`, provider: 'script', model: 'echo', instructions: 'begin' });
-    forms.push({ id: made.id, may: ['begin'], dirty: false });
+    forms.push({ id: made.id, was: new Set(['begin']), typed: null });
   }
   const tools = [];
   for (const n of [0, 1]) {
     const name = `walk_${Date.now().toString(36)}_${n}`;
     const body = { name, description: 'begin', kind: 'webhook', config: { url: 'https://example.com', method: 'GET', headers: {} } };
     const made = await make('/api/tools', body);
-    tools.push({ id: made.id, may: ['begin'], dirty: false });
+    tools.push({ id: made.id, was: new Set(['begin']), typed: null });
   }
   const talker = await make('/api/agents', { name: 'Talker', provider: 'script', model: 'slow', instructions: 'Talk.' });
-  const sent = new Map();
-  return { base, api, flows, forms, tools, talker, clerk, sent };
+  return { base, api, flows, forms, tools, talker, clerk };
 }
 
 /** The graph that is stored: the draft where there is one. */
